@@ -1,5 +1,6 @@
 import js from "@eslint/js";
 import tseslint from "typescript-eslint";
+import prose from "./lint/rule.js";
 
 /**
  * Rules that a reviewer would otherwise have to remember. Two of them guard what Pulumi's schema analyzer gets wrong in
@@ -19,6 +20,13 @@ export default tseslint.config(
   },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
+  {
+    // Comments, messages and names of tests; `npm run prose` reads all other files.
+    plugins: { prose },
+    rules: { "prose/plain-words": "error" },
+  },
+  // Their examples are wrong on purpose.
+  { files: ["lint/words.js", "tests/lint/**"], rules: { "prose/plain-words": "off" } },
   {
     languageOptions: {
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },

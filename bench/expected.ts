@@ -9,7 +9,7 @@ export interface ExpectedRatios {
 /** How many times an expected ratio still passes. A ratio hardly depends on the computer, so a slow one passes, too. */
 const allowance = 2;
 
-/** A line for each ratio that has doubled, or that nobody expects. */
+/** A line for each ratio that has doubled, or that has no expected value. */
 export function doubledRatios(
   results: readonly Result[],
   expected: Readonly<Record<string, ExpectedRatios>>,

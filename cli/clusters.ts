@@ -1,6 +1,6 @@
 import * as path from "node:path";
 
-/** A cluster that a file of its own tells of. */
+/** A cluster that has a file of its own. */
 export interface Cluster {
   /** The file's folder. */
   folder: string;
@@ -38,8 +38,8 @@ function indexOf<One extends Cluster>(clusters: readonly One[]): Index<One> {
 }
 
 /**
- * The clusters of a repository that a file may be for: those whose folder has most in common with its path, of the steps that tell the clusters
- * apart (`kubernetes/main/apps/…` is for `kubernetes/main/bootstrap/talos`, and so is `flux/main`). All, where nothing tells.
+ * The clusters of a repository that a file may be for: those whose folder has most steps in common with its path; only steps that differ
+ * between clusters count (`kubernetes/main/apps/…` is for `kubernetes/main/bootstrap/talos`, and so is `flux/main`). All, where nothing tells.
  */
 export function clustersOf<One extends Cluster>(
   file: string,

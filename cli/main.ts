@@ -54,7 +54,7 @@ whenHeld(() => {
       process.exit(128 + number);
     });
 });
-// The reader has gone: there is nobody to tell anything.
+// The reader has gone: no reader is left.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", () => {
     endAll();

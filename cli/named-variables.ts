@@ -7,8 +7,8 @@ export const envOption: Option = {
 };
 
 /**
- * The variables of the environment that the user names. No others fill in a talconfig.yaml or a template: these may be somebody else's, and
- * what is made of them is in annotations, logs and stack files that other people read.
+ * The variables of the environment that the user names. No others fill in a talconfig.yaml or a template: these may be a stranger's, and
+ * their results are in annotations, logs and stack files that other people read.
  */
 export function variablesNamed({ values, environment }: Given): NodeJS.ProcessEnv {
   const names = values["env"] ?? [];

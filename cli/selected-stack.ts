@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { projectAbove } from "./stack-folder";
 
-/** A stack that Pulumi takes where nobody names one. */
+/** A stack that Pulumi takes by default. */
 export interface SelectedStack {
   /** Its name, without organization and project. */
   name: string;
@@ -12,7 +12,7 @@ export interface SelectedStack {
 }
 
 /**
- * The stack that Pulumi takes where nobody names one: that of PULUMI_STACK, else the one that was selected in this project
+ * The stack that Pulumi takes by default: that of PULUMI_STACK, else the one that was selected in this project
  * (pulumi/pulumi v3.259.0, pkg/backend/state/stacks.go, getCurrentStackName).
  */
 export function selectedStack(environment: NodeJS.ProcessEnv): SelectedStack | undefined {

@@ -18,10 +18,10 @@ export interface Project {
 }
 
 /**
- * The project of the nearest project file above. Its stack files are beside that file, or where it names a folder as `stackConfigDir`,
+ * The project of the nearest project file above. Its stack files are next to that file, or where it names a folder as `stackConfigDir`,
  * which was `config` once (pulumi/pulumi v3.259.0, sdk/go/common/workspace, ProjectStackPath).
  *
- * @param from folder in which somebody works.
+ * @param from the user's current folder.
  * @returns undefined outside of a project, or where the project's file cannot be read, which Pulumi tells.
  */
 export function projectAbove(from: string): Project | undefined {
@@ -43,7 +43,7 @@ export function projectAbove(from: string): Project | undefined {
   }
 }
 
-/** The folder where Pulumi keeps the stack files of the project above, as a path from where somebody works; undefined without one. */
+/** The folder where Pulumi keeps the stack files of the project above, as a path from the user's folder; undefined without one. */
 export function stackFolderOf(from: string): string | undefined {
   const project = projectAbove(from);
   return project && (path.relative(from, project.stackFolder) || ".");

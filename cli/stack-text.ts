@@ -5,10 +5,10 @@ import type { Finding } from "../components/recipe/index";
 import { printable } from "../components/recipe/rules/printable";
 import { stacksDir } from "../stacks/stack-file";
 
-/** Model of a card that nobody has named yet. No card is called so: the checks ask for the name. */
+/** Model of a card without a name yet. No card is called so: the checks ask for the name. */
 export const unnamed = "TODO";
 
-/** What somebody has to do, in a line. */
+/** What the user has to do, in a line. */
 export const toDo = ({
   field,
   problem,
@@ -70,7 +70,7 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ");
 
 const schemaFile = "stack.schema.json";
 
-/** Where the schema of stack files may be: in a clone beside its stacks, in an installed package beside the built command. */
+/** Where the schema of stack files may be: in a clone next to its stacks, in an installed package next to the built command. */
 const places = [path.join(stacksDir, schemaFile), path.join(__dirname, schemaFile)];
 
 /**

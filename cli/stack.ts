@@ -27,7 +27,7 @@ export const stackHelp =
  *
  * @param unknown what is not known without it, e.g. `what to plan`.
  * @returns its name or file.
- * @throws Error where nobody names one.
+ * @throws Error if none is named.
  */
 export function neededStack(given: Given, unknown: string): string {
   const stack = valueOf(given, "stack") ?? selectedStack(given.environment)?.name;
@@ -37,7 +37,7 @@ export function neededStack(given: Given, unknown: string): string {
   );
 }
 
-/** The plan of the stack that a verb compares with, if there is one. One that nobody named here is no reason to fail: its flaws are remarks. */
+/** The plan of the stack that a verb compares with, if there is one. One that is not named here is no reason to fail: its flaws are remarks. */
 export function planToCompare(given: Given, output: Output): Plan | undefined {
   const named = valueOf(given, "stack");
   if (named !== undefined) return planOfStack(named);
@@ -94,7 +94,7 @@ export function placeOf(stack: string): string {
   return path.join(folder, `Pulumi.${withoutOwner(stack)}.yaml`);
 }
 
-/** A stack's file where Pulumi or somebody here has it. */
+/** A stack's file at the place of Pulumi or of the user. */
 const localFile = (name: string): string | undefined =>
   placesOf(name).find((file) => fs.existsSync(file));
 

@@ -24,7 +24,7 @@ export const writeOptions = {
  * Where a verb writes a stack: `--out`, else the file of `--stack`, else that of the stack that Pulumi has selected, as long as it says
  * nothing of machines.
  *
- * @returns `-` is standard output; undefined where nobody says anything.
+ * @returns `-` is standard output; undefined by default.
  */
 export function placeToWrite(given: Given): string | undefined {
   const [out, stack] = [valueOf(given, "out"), valueOf(given, "stack")];

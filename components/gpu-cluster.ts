@@ -26,7 +26,7 @@ import type { StackSpec } from "./recipe/spec/index";
 import type { CheckedPlan, Finding } from "./recipe/types";
 import { gpuWorkloads } from "./workloads";
 
-/** Arguments of a GPU cluster: what it shall be, in plain data that the checks see at preview, and the credentials. */
+/** Arguments of a GPU cluster: its wanted state, in plain data that the checks see at preview, and the credentials. */
 export interface GpuClusterArgs extends StackSpec, Credentials {}
 
 /**
@@ -76,7 +76,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     const plan = GpuCluster.plan(args);
     const nodes = plan.machines.map((machine) => machine.name);
     const summary = new UpdateSummary(name, nodes);
-    // A machine's own component says what it shall be, in words of what comes of a change; here it would be said twice.
+    // A machine's own component names its wanted state and the effect of a change; here it would be reported twice.
     const { machines: _, ...cluster } = plan.spec;
     const seeing = plan.spec.bootstrap
       ? <T>(same: T): T => same
@@ -142,7 +142,7 @@ export class GpuCluster extends pulumi.ComponentResource {
    * does not answer costs half a minute at the most. It adds:
    *
    * - what the files of `external` say;
-   * - whether somebody else made the RuntimeClass `nvidia` of the cluster, where the stack brings a device plugin;
+   * - whether the cluster's RuntimeClass `nvidia` is external, if the stack brings a device plugin;
    * - which of the machines that may be away are away;
    * - what the Image Factory says of the Talos releases, of the stack, of machines and of pools, that the tables do not have. Without
    *   it the drivers of such a release are assumed.
@@ -160,7 +160,7 @@ export class GpuCluster extends pulumi.ComponentResource {
    * What a cluster with these arguments would do, computed without registering or contacting anything: for a program that wants to
    * end before it registers something.
    *
-   * @param also what is wrong beside the arguments; told together with what is wrong with them.
+   * @param also findings from elsewhere than the arguments; told together with what is wrong with them.
    * @throws RunError with every finding, one per line as `field: what is wrong; why it matters; how to fix it`.
    */
   public static plan(args: GpuClusterArgs, also: Finding[] = []): CheckedPlan {

@@ -1,5 +1,5 @@
-// `npm run prepare`: builds the packages after an installation. Pulumi installs a package that is added by its git address with npm in the
-// package's own folder, and npm then leaves out what the repository's root has for building, so that comes first.
+// `npm run prepare`: builds the packages after an installation. Pulumi installs a package by its git address with npm in the package's
+// own folder. There npm leaves out what the repository's root has for building, so that comes first.
 const { spawnSync } = require("node:child_process");
 const { existsSync } = require("node:fs");
 const path = require("node:path");

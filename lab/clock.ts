@@ -1,8 +1,8 @@
 import type { TimeoutsSpec } from "../components/recipe/spec/index";
 
 /**
- * Lab seconds per second where nobody says how many: what is real takes the time that it takes, and a processor that is emulated for a
- * virtual machine twice what a stack's limits are made for.
+ * Lab seconds per second by default: real parts need their real time. An emulated processor of a virtual machine needs twice what a
+ * stack's limits allow.
  */
 export const usualTimeScale = { emulated: 80, node: 60, real: 0.5 };
 
@@ -11,7 +11,7 @@ interface Allowance {
   /** Minutes that a stack has when it says nothing; the documentation of `TimeoutsSpec` says the same. */
   readonly minutes: number;
   /**
-   * Seconds that real parts may need beside the machines' scaled time: talosctl and the machine program, and more where the API server,
+   * Seconds that real parts may need in addition to the machines' scaled time: talosctl and the machine program, and more where the API server,
    * the scheduler, Helm and several pods take part.
    */
   readonly seconds: number;
@@ -31,7 +31,7 @@ const allowances: Record<keyof TimeoutsSpec, Allowance> = {
   // it would then find another cause.
   reboot: { minutes: 30, seconds: 15, ofNode: 20 },
   verify: { minutes: 5, seconds: 25, ofNode: 30 },
-  // The controller of LeaderWorkerSet is a real program with a webhook: beside other labs it was not ready within 53 s.
+  // The controller of LeaderWorkerSet is a real program with a webhook: together with other labs it was not ready within 53 s.
   release: { minutes: 10, seconds: 90, ofNode: 60 },
   gate: { minutes: 10, seconds: 45, ofNode: 60, leftOut: 12 },
   workload: { minutes: 20, seconds: 45, ofNode: 60, leftOut: 12 },

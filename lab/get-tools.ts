@@ -6,7 +6,7 @@ import { narrateTools } from "./tools/events";
 import { describeInstalled } from "./tools/installed";
 
 // `npm run tools`: provides every tool and prints the paths as one JSON object, progress on standard error. With `--node`, the
-// programs of a real node instead; with `--look` beside it, nothing is built, and the status says whether this computer can run one. With `--talos v1.13.0`, images of real
+// programs of a real node instead; together with `--look`, nothing is built, and the status says whether this computer can run one. With `--talos v1.13.0`, images of real
 // Talos of that release, likewise.
 const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const)

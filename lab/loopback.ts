@@ -33,10 +33,10 @@ export const answers = (port: number): Promise<boolean> =>
     socket.once("error", () => resolve(false));
   });
 
-/** Ports that this process gave away: whoever has one may not listen yet. */
+/** Ports that this process gave away: its owner may not listen yet. */
 const given = new Set<number>();
 
-/** A port where nobody listens, below those that systems give to outgoing connections (Linux: from 32768 on). Never the same twice. */
+/** A port without a listener, below those that systems give to outgoing connections (Linux: from 32768 on). Never the same twice. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);

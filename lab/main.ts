@@ -117,8 +117,8 @@ function shown({ show }: LabOptions): string {
 }
 
 /**
- * Ctrl-C once stops in order; a second time at once, and the janitor cleans up. So does the end of the reader: nobody is
- * there any more to see what the lab says. Gives the exit status when it happened.
+ * Ctrl-C once stops in order; a second time at once, and the janitor cleans up. So does the end of the reader: the lab's output has no
+ * reader any more. Gives the exit status when it happened.
  */
 function stopOnSignals(session: Session): () => number | undefined {
   let status: number | undefined;
@@ -136,7 +136,7 @@ function stopOnSignals(session: Session): () => number | undefined {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;
       status ??= 141; // 128 + SIGPIPE, which is what ends other programs
-      session.abort("nobody reads what the lab says");
+      session.abort("the lab's output has no reader");
     });
   }
   return () => status;

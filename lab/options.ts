@@ -74,7 +74,7 @@ const table = {
   consoles: one("FOLDER", "with --machines real: keeps there what each machine's console said"),
   card: one(
     "DEVICE",
-    "with --machines real: a card of this computer, as QEMU takes it (vfio-pci,host=0000:01:00.0), for a stack of one\nmachine; all images are then the published ones, from the network. Nobody has tried it with a card yet",
+    "with --machines real: a card of this computer, as QEMU takes it (vfio-pci,host=0000:01:00.0), for a stack of one\nmachine; all images are then the published ones, from the network. It was not tried with a card yet",
   ),
   gpu: flag(
     "with --machines node: this computer's cards and driver in place of the stand-in, and every case of a card: a\ntable of what held. It resets no card, and changes no setting of one",
@@ -84,7 +84,7 @@ const table = {
     "with --machines node: only these cases, by name with commas between, or all; without --gpu on the stand-in",
   ),
   "may-change-the-card": flag("cases may set another power limit, and set it back"),
-  table: one("FILE", "the cases' table as Markdown, beside what is printed"),
+  table: one("FILE", "the cases' table as Markdown, in addition to the printed lines"),
   "time-scale": one(
     "N",
     "lab seconds per second (default 80: a minute of a machine's reboot takes three quarters of a second;\nwith --machines node 60, as its programs take the time that they take; not with --machines real)",
@@ -143,7 +143,7 @@ export function usage(): string {
   return `npm run lab -- [options]     a GPU cluster without hardware, on this machine\n\n${lines.join("\n")}\n`;
 }
 
-/** What `--keep` prints: how another terminal gets to the cluster. The lab's talosctl is on nobody's PATH. */
+/** What `--keep` prints: how another terminal gets to the cluster. No PATH contains the lab's talosctl. */
 export const waysIn = ({
   kubeconfig,
   talosconfig,
@@ -172,7 +172,7 @@ export function parseOptions(argv: readonly string[], environment = process.env)
     .filter((name) => name !== "");
   const notReal = (option: string, why: string): string =>
     `--${option}: ${why}; leave it or --machines real out`;
-  /** What is said where it holds. */
+  /** The line to print if it holds. */
   const refused = {
     [`${values.gpu ? "--gpu" : "--cases"}: cases of a card need a real node, and this lab has none; add --machines node`]:
       cases.length > 0 && machines !== "node",
@@ -186,7 +186,7 @@ export function parseOptions(argv: readonly string[], environment = process.env)
       cases.length > 0 && pulumi === "own",
     "--without: Pulumi's own way runs the stack's own program, which leaves nothing out; leave --pulumi out":
       values.without.length > 0 && pulumi !== "lab",
-    "--repair: it is an edit of its own, so --then has no place beside it; leave one of them out":
+    "--repair: it is an edit of its own, which excludes --then; leave one of them out":
       values.repair && values.then.length > 0,
     "--repair: it puts left-out fixes in place, and none is left out; give --without FIX":
       values.repair && values.without.length === 0,

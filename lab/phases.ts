@@ -12,7 +12,7 @@ export class Failed {
 export interface Phase<Context> {
   /** What it does, in the words of a user. */
   title: string;
-  /** Does it; what it returns is shown beside the title when it is done. */
+  /** Does it; its result is shown with the title when it is done. */
   run(context: Context, say: Say): Promise<string | void | Failed>;
 }
 

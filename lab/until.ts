@@ -17,7 +17,7 @@ export interface Patience {
   signal?: AbortSignal;
 }
 
-/** Looks again and again until what is seen holds, or the limit is over: for what no event tells, like the end of somebody else's process. */
+/** Looks again and again until what is seen holds, or the limit is over: for what no event reports, like the end of another program's process. */
 export async function until<Seen>(
   { seconds, every = 250, signal }: Patience,
   look: () => Seen | Promise<Seen>,

@@ -1,9 +1,8 @@
 import type { Resource } from "./policies/policy";
 
 /**
- * Resources as far as they are known. @pulumi/policy throws where a policy reads a value that a preview does not know yet
- * (proxy.js, UnknownValueError), and turns the whole policy into a remark then, so that one unknown in one resource would let
- * every other one pass. Here an unknown is left out of its resource and its path noted, and the policies judge what is known.
+ * Resources as far as they are known. @pulumi/policy throws if a policy reads a value that a preview does not know yet (proxy.js,
+ * UnknownValueError). The whole policy then becomes a remark, so one unknown value would let every other resource pass. Here an unknown is left out of its resource and its path noted, and the policies judge what is known.
  *
  * @param given of `validateStack`; parents and dependencies are of the same list.
  */

@@ -1,5 +1,5 @@
-// Warns where an environment that holds credentials of a cluster takes other branches than main: whoever can push such a branch can
-// read the credentials by a workflow of their own, whatever the workflows of main say. Changes nothing.
+// Warns where an environment that holds credentials of a cluster takes other branches than main: an author who can push such a branch
+// can read the credentials by a workflow of their own, whatever the workflows of main say. Changes nothing.
 //
 //   node .github/scripts/environments.js MAIN
 //
@@ -53,6 +53,6 @@ for (const environment of named.flatMap((stack) => [
   const refs = takes(environment);
   if (refs !== undefined)
     console.log(
-      `::warning title=environment ${environment}::It takes ${refs}, so whoever can push there can read its credentials. Allow ${main} alone: Settings, Environments, ${environment}, Deployment branches and tags.`,
+      `::warning title=environment ${environment}::It takes ${refs}, so every author who can push there can read its credentials. Allow ${main} alone: Settings, Environments, ${environment}, Deployment branches and tags.`,
     );
 }

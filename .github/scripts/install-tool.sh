@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs a client of Sidero's from its release, checksum verified: install-tool.sh talos v1.12.6 talosctl
-# Both projects publish sha256sum.txt beside their clients (siderolabs/talos, Makefile; siderolabs/omni, .github/workflows/ci.yaml).
+# Both projects publish sha256sum.txt next to their clients (siderolabs/talos, Makefile; siderolabs/omni, .github/workflows/ci.yaml).
 set -euo pipefail
 project=$1 version=$2 tool=$3
 [[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$ ]] || { echo "$tool: '$version' is no release" >&2; exit 1; }

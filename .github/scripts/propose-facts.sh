@@ -1,6 +1,6 @@
 #!/bin/bash
-# Puts the difference of the tables that renew-facts.sh left in a folder onto the branch `facts`, and opens a pull request for it, or renews
-# the one that is open. Nothing outside of the tables is taken of it.
+# Puts the difference of the tables that renew-facts.sh left in a folder onto the branch `facts`. Opens a pull request for it, or renews
+# the open one. Nothing outside of the tables is taken of it.
 set -euo pipefail
 from=$1
 git switch --quiet --create facts
@@ -10,7 +10,7 @@ git -c user.name='github-actions[bot]' -c user.email='41898282+github-actions[bo
 gh auth setup-git # git asks gh for the token, which stays in the environment of this step
 git push --quiet --force origin facts
 {
-  echo 'What `npm run facts` renewed, and what takes somebody to read. Look at the difference before you merge it; to run the checks, close'
+  echo 'What `npm run facts` renewed, and what a person has to read. Look at the difference before you merge it; to run the checks, close'
   echo 'this pull request and open it again.'
   echo
   sed 's/^/    /' "$from/lines.txt" # as code: nothing that a registry says is Markdown

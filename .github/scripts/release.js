@@ -28,7 +28,7 @@ function wrong() {
   if (!pattern.test(tag))
     return [`${tag}: is no version; name the tag e.g. v1.2.3, or v1.3.0-rc.1`];
   const { version, repository } = JSON.parse(fs.readFileSync("components/package.json", "utf8"));
-  // git's order of versions, once it is told that what follows a dash comes before the release, is semver's for names such as
+  // git's order of versions, once it sorts what follows a dash before the release, is semver's for names such as
   // v1.3.0-rc.1; it takes rc10, without the dot, for newer than rc9, which semver does not.
   const [newest] = git("-c", "versionsort.suffix=-", "tag", "--list", "--sort=-version:refname")
     .split("\n")

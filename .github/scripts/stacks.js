@@ -32,8 +32,8 @@ function sinceSuccess(environment) {
 
 /**
  * Commit of the last successful update, in either of the stack's two environments. Undefined where an approved update came after
- * it and failed: that one may have changed machines, and a commit that takes the change back reboots them again, although the
- * plan against the last success finds no difference.
+ * it and failed: that one may have changed machines. A commit that reverts the change reboots them again, although the plan against the
+ * last success finds no difference.
  */
 function lastUpdate(stack) {
   const [plain, approved] = [stack, `${stack}-reboots`].map(sinceSuccess);
@@ -58,7 +58,7 @@ function mayReboot(stack, base) {
     );
     return plan.base === undefined || plan.machines.some(({ reboots }) => reboots !== "no");
   } catch {
-    return true; // refused, or a commit that is not there any more: somebody looks
+    return true; // refused, or a commit that is not there any more: a person looks
   }
 }
 

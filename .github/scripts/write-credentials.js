@@ -1,5 +1,5 @@
-// Writes the credentials that a workflow got as secrets to files only the runner's user can read, and names them in the
-// environment of the following steps. A secret that the environment does not have is left out. Omni's are no files: their
+// Writes a workflow's secret credentials to files that only the runner's user can read. Names the files in the environment of the
+// following steps. A secret that the environment does not have is left out. Omni's are no files: their
 // variables reach the step that needs them as they are.
 const fs = require("node:fs");
 const path = require("node:path");

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Annotates what is wrong with the files that PATHS names, one a line, and writes the same to the file SARIF, if one is named.
+# Annotates the findings in the files that PATHS names, one a line. Writes the same to the file SARIF, if one is named.
 # ARGUMENTS: further arguments of `talos-gpu check`, one a line. Ends as the command does: 1 where something is wrong.
 set -euo pipefail
 paths=() arguments=()

@@ -1,6 +1,6 @@
-// Comments what a pull request's stack files would do, and keeps that one comment up to date. Runs the code that it lies beside: of
-// the pull request it takes stack files and the files that these name, out of git's tree and as data, so that one from a fork may be
-// planned with a token at hand.
+// Comments what a pull request's stack files would do, and keeps that one comment up to date. Runs the code next to it: of the pull
+// request it reads only stack files and the files that these name, out of git's tree and as data. So a fork's may be planned with a token
+// at hand.
 //
 //   node actions/plan/comment.js NUMBER FOLDER LIMIT
 //
@@ -32,7 +32,7 @@ const git = (...args) =>
 const repository = process.env.GITHUB_REPOSITORY;
 const command = path.join(__dirname, "..", "..", "components", "bin", "cli.js");
 
-/** What other people wrote calls nobody and closes no marker, and stays out of the page's own HTML. */
+/** Text from other people mentions no account, closes no marker, and stays out of the page's own HTML. */
 const harmless = (text) => text.replaceAll("@", "@\u200b").replaceAll("<!--", "&lt;!--");
 
 /** The plan of a stack. What parses the pull request's files has no token in its environment. */

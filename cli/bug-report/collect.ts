@@ -36,7 +36,7 @@ const machineFiles = [
   "/proc/driver/nvidia/registry",
 ];
 
-/** Resources of Talos and services besides NVIDIA's that `talosctl support` has, and that tell of a card (talos v1.13.0, pkg/cluster/support). */
+/** Resources and services of Talos, other than NVIDIA's, that `talosctl support` collects and that say something about a card (talos v1.13.0, pkg/cluster/support). */
 const machineResources = [
   "extensions",
   "pcidevices",
@@ -78,12 +78,12 @@ const theirLabels: Record<string, RegExp> = {
 const ours =
   /^(nvidia-|gpu-operator|gpu-feature-discovery|gpu-smoke-test|dcgm)|node-feature-discovery|dra-driver-nvidia/;
 
-/** Pods that see the cards of their machine, and NVIDIA's programs beside them. */
+/** Pods that see the cards of their machine, and NVIDIA's programs. */
 const sees = /nvidia-device-plugin|dcgm-exporter|dra-driver(?:(?!dra-driver).)*kubelet-plugin/;
 
 /**
- * Collects what NVIDIA and Sidero ask for: kernel log, services and resources of the GPU machines through the Talos API, the objects and logs of
- * what offers the cards, the plan, and what the doctor says. It starts nothing, and enters no pod.
+ * Collects what NVIDIA and Sidero ask for: kernel log, services and resources of the GPU machines through the Talos API; objects and
+ * logs of the GPU provider; the plan and the doctor's report. It starts nothing, and enters no pod.
  *
  * @param within milliseconds for all of it.
  */
@@ -166,7 +166,7 @@ async function ofCluster(
   const hasTheirLabel = (labels: Record<string, string> = {}): boolean =>
     Object.entries(theirLabels).some(([label, value]) => value.test(labels[label] ?? ""));
   const theirs = new Set<string>();
-  /** Pods come first: an event tells of one of them, or of what is named like NVIDIA's in their namespaces. */
+  /** Pods come first: an event is about one of them, or about an object with NVIDIA's name in their namespaces. */
   const isOurs = (kind: string, { metadata, involvedObject }: k8s.CoreV1Event): boolean => {
     if (isInTheirs(metadata.namespace)) return true;
     if (kind !== "events") return hasTheirLabel(metadata.labels);
@@ -196,7 +196,7 @@ async function ofCluster(
       ({ metadata }) =>
         `kubectl exec -n ${metadata!.namespace} ${metadata!.name} -- nvidia-smi -q\n`,
     );
-  files.set("nvidia-smi.txt", `No pod was entered. These run beside the cards:\n${enter.join("")}`);
+  files.set("nvidia-smi.txt", `No pod was entered. These run with the cards:\n${enter.join("")}`);
   const runs = pods.flatMap(({ metadata, status }) =>
     [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].flatMap(
       ({ name, restartCount }) =>

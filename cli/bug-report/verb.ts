@@ -21,8 +21,8 @@ export const bugReport: Verb = {
       help: "folder to write, which must not be there (default: gpu-report-TIME)",
     },
   },
-  more: `Of the GPU machines: kernel log, services and their logs, PCI devices, modules, extensions. Of the cluster: nodes, events, and objects and logs of what offers
-the cards. No pod is entered: nvidia-smi.txt has the commands for it. talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
+  more: `Of the GPU machines: kernel log, services and their logs, PCI devices, modules, extensions. Of the cluster: nodes, events, and
+objects and logs of the GPU provider. No pod is entered: nvidia-smi.txt has the commands for it. talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
 `,
   run: async (given, output) => {
     const plan = planToCompare(given, output);

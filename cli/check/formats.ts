@@ -5,8 +5,8 @@ import type { Paint } from "../terminal/paint";
 import type { FileFinding } from "./judge-files";
 
 /**
- * How findings are written, by the name of the format. Names in them are of whoever wrote the files, so each format has them on one line, and
- * in a form on which nothing acts.
+ * How findings are written, by the name of the format. Names in them come from the authors of the files, so each format has them on one
+ * line, in an inert form.
  */
 export const formats: Record<string, (findings: readonly FileFinding[], paint: Paint) => string> = {
   text,

@@ -27,7 +27,7 @@ export interface FileFinding extends FindingText {
   talos: string[];
 }
 
-/** What is said to a stack, and what to somebody who has none: a file has other fields, and nothing is made for it. */
+/** Words for the owner of a stack, and for a user without one: a file has other fields, and nothing is made for it. */
 const inFiles: [ofStack: RegExp, ofFile: string][] = [
   [
     /\b(?:machines\.[^.\s]+|machineDefaults)\.moduleParameters\b/,
@@ -66,11 +66,11 @@ const isOfFiles = (check: string): boolean => checks[check]?.ofFiles ?? true;
 const toFile = (said: string): string =>
   inFiles.reduce((text, [ofStack, ofFile]) => text.replace(ofStack, ofFile), said);
 
-/** The most findings that are told. Nobody reads a thousand, and code scanning takes no more than 5,000. */
+/** The most findings that a run reports. A person does not read a thousand, and code scanning takes at most 5,000. */
 export const mostFindings = 1_000;
 
 /**
- * What is wrong with subjects, on each of the releases; each thing once. Subjects after the last finding that is told are not judged. A file that names no release is judged for the one that all others
+ * What is wrong with subjects, on each of the releases; each thing once. Subjects after the last reported finding are not judged. A file that names no release is judged for the one that all others
  * name, if it is one.
  */
 export function judgeSubjects(
@@ -96,7 +96,7 @@ export function judgeSubjects(
         // A stack may go on with what only has no effect in it; in a file that is what its author should repair.
         const severity = checks[check]?.severity ?? "refused";
         const found = severity === "refused" ? refused : remarked;
-        // What only this package would do is nothing to a file of somebody's.
+        // What only this package would do does not concern a user's file.
         if (
           !about.test(field) ||
           !isOfFiles(check) ||
@@ -151,7 +151,7 @@ function upgradeIn(files: readonly OutsideFile[]): string | undefined {
   return known.size === 1 ? [...known][0] : undefined;
 }
 
-/** A RuntimeClass that no machine of a release has a handler for, in whatever file names it, unless that is told of the line already. */
+/** A RuntimeClass that no machine of a release has a handler for, in any file that names it, unless the line has that finding already. */
 function classesOf(
   files: readonly OutsideFile[],
   releases: readonly string[],
@@ -181,7 +181,7 @@ function classesOf(
   );
 }
 
-/** Where a remark on a machine stands: in the file that tells of it most. Undefined where what it is about was made up. */
+/** Where a remark on a machine stands: in the file that says most about it. Undefined where what it is about was made up. */
 function placeOfRemark(
   field: string,
   problem: string,
@@ -199,7 +199,7 @@ function placeOfRemark(
   return piece && { file: piece.file, line: lineIn(piece, problem), problem };
 }
 
-/** Where a finding stands: as its problem says at its end, or in what its field was made of. Undefined where nobody can tell. */
+/** Where a finding stands: as its problem says at its end, or in what its field was made of. Undefined if that is unknown. */
 function placeOf(
   field: string,
   problem: string,
@@ -226,7 +226,7 @@ function placeOf(
   return { file: piece.file, line, problem: `${nameOf(field)}${problem}` };
 }
 
-/** Whether what a finding's path leads to is a text that a tool fills in, such as one that SOPS encrypted before a template took it. */
+/** Whether a finding's path leads to a text that a tool fills in. SOPS may have encrypted it before a template took it. */
 function isFilledAtPath({ text, part = text }: Piece, said: string): boolean {
   const values = talosDocuments(part).map((document) => valueOnWay(document, said));
   return values.some((value) => typeof value === "string" && isFilledIn(value));

@@ -25,7 +25,7 @@ export interface Subject {
   others?: Subject[];
 }
 
-/** A card that nobody names. */
+/** A card that no file names. */
 export const gpu: GpuSpec = { model: unnamed };
 
 /** A machine, as files say it. */
@@ -69,7 +69,7 @@ export function ofMachines(
     const texts = afterOperations([...written, ...everywhere]).slice(0, written.length);
     const field = `machines.${name}`;
     if (image) pieces.set(field, image);
-    // The driver that an image brings is told under the release that brings it.
+    // A finding on an image's driver names the release that brings the driver.
     if (image && own.gpus?.length) pieces.set("talosVersion", image);
     texts.forEach((piece, index) => pieces.set(`${field}.patches[${index}]`, piece));
     const parts = [...texts, ...shared].flatMap((piece) => partsOf(piece, saidBy(piece)));

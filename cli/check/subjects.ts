@@ -38,7 +38,7 @@ import { type GpuPart, gpuPartsOf } from "./pods";
  * What files say of GPUs on Talos. Files of other kinds say nothing.
  *
  * @param said variables that the user names.
- * @param flawed is told of a file that names what cannot be read.
+ * @param flawed receives each file that names something unreadable.
  * @param card of the machines whose files do not tell it. Default: none that is known.
  * @param roots folders that were given, in which a talconfig may name files besides those of its project. Default: none.
  */
@@ -115,7 +115,7 @@ export function subjectsOf(
 /** The most machines, images, pods and releases that are judged: each takes some milliseconds. */
 const mostSubjects = 2_000;
 
-/** As many of some subjects as are judged; of files that have more it is told. */
+/** As many of some subjects as are judged; the report names files that have more. */
 function bounded(subjects: Subject[], flawed: (file: string, problem: string) => void): Subject[] {
   const sizes = subjects.map(
     ({ spec, others = [] }) => Object.keys(spec.machines ?? {}).length + others.length,
@@ -157,7 +157,7 @@ const madeUp: ClusterSpec["machines"] = {
   node: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [gpu] },
 };
 
-/** What offers the cards of machines where no file says it. */
+/** The GPU provider of machines if no file names it. */
 const unknownRelease: ExternalSpec = { kind: "devicePlugin" };
 
 function withCard(spec: Partial<ClusterSpec>, card: GpuSpec): Partial<ClusterSpec> {
@@ -170,7 +170,7 @@ function withCard(spec: Partial<ClusterSpec>, card: GpuSpec): Partial<ClusterSpe
   return { ...spec, machines: Object.fromEntries(machines) };
 }
 
-/** Fields of a machine's configuration, beside which nothing else stands (talos, pkg/machinery/config/types/v1alpha1, Config). */
+/** Fields of a machine's configuration that exclude all others (talos, pkg/machinery/config/types/v1alpha1, Config). */
 const rootKeys = ["version", "debug", "persist", "machine", "cluster"];
 
 function isPatch(value: Record<string, unknown>): boolean {
@@ -304,7 +304,7 @@ function ofCharts(
     .releases.filter(({ by, place }) => by !== "values" || /nvidia|gpu-operator/i.test(place.file))
     .map((release): Subject => {
       const { chart, version, versionPlace, namespace, values, place, places, missing } = release;
-      // Of a Secret nobody can have the text; and a chart's repository says no values: a pull request may have the release alone.
+      // The text of a Secret is not available; and a chart's repository says no values: a pull request may have the release alone.
       for (const what of missing.filter((one) => one.kind !== "Secret" && !isChartSource(one)))
         flawed(
           place.file,

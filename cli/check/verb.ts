@@ -14,7 +14,7 @@ import { formats } from "./formats";
 import { judgeSubjects, mostFindings } from "./judge-files";
 import { shortName, subjectsOf } from "./subjects";
 
-/** `talos-gpu check`: what of somebody's files has no effect or will fail. */
+/** `talos-gpu check`: what has no effect or will fail in the user's files. */
 export const check: Verb = {
   summary:
     "says what of your files has no effect on Talos, or fails: no stack, no cluster, no network",
@@ -30,7 +30,7 @@ export const check: Verb = {
     },
     "env-file": {
       value: "FILE",
-      help: "variables of a talconfig.yaml; may be repeated; default: talenv.yaml beside it, as talhelper has it",
+      help: "variables of a talconfig.yaml; may be repeated; default: talenv.yaml next to it, as talhelper has it",
     },
     env: envOption,
     format: {
@@ -55,7 +55,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
     for (const release of releases)
       if (releaseInTables(release) === "unknown")
         throw new Error(
-          `--talos: ${release} is not known here, so nothing can be said of it; take a release of ${knownMinors().join(", ")}`,
+          `--talos: ${release} is not in the tables, so it cannot be checked; take a release of ${knownMinors().join(", ")}`,
         );
     const model = valueOf(given, "gpu");
     if (model !== undefined && findCard(model) === undefined)
@@ -104,7 +104,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       const [file = ""] = [...pieces.values()].map((piece) => piece.file);
       flawed(
         file,
-        `Talos ${talosVersion} is not known here, so nothing can be said of it; name a release (--talos)`,
+        `Talos ${talosVersion} is not in the tables, so it cannot be checked; name a release (--talos)`,
       );
       return false;
     });
@@ -123,7 +123,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
     ];
     if (untold.length > 0)
       output.remark(
-        `The first ${mostFindings} findings are told${untold.join("")}; mend those, then check again.`,
+        `The first ${mostFindings} findings are reported${untold.join("")}; mend those, then check again.`,
       );
     if (subjects.length === 0 && unread.length === 0)
       output.remark(
@@ -146,7 +146,7 @@ interface UnreadFile {
   problem: string;
 }
 
-/** Whether a file is YAML that can be judged. Of one that is not, and that speaks of NVIDIA, it is told. */
+/** Whether a file is YAML that can be judged. The report names a file that is not read and mentions NVIDIA. */
 function isSound(
   { name, text }: OutsideFile,
   flawed: (file: string, problem: string) => void,

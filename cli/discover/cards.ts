@@ -8,9 +8,9 @@ import { deviceNames } from "../../generate/facts/pci-cards";
 import { unnamed } from "../stack-text";
 
 /**
- * NVIDIA's cards among a machine's PCI devices, as a stack says them, and what could not be told.
+ * NVIDIA's cards among a machine's PCI devices, as a stack names them, and what remains unknown.
  *
- * @param told what NVIDIA's programs on the node tell of their memory, which no PCI device does.
+ * @param told the memory that NVIDIA's programs on the node report; no PCI device does.
  */
 export function cardsOf(
   devices: readonly PciDevice[],

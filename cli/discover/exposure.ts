@@ -11,8 +11,7 @@ import type { Seen, SeenRelease } from "./seen";
 
 type Note = (path: string, text: string) => void;
 
-/**
- * What offers the GPUs: what is there, else the newest of the tables that the checks take.
+/** The GPU provider: what is there, else the newest of the tables that the checks accept.
  *
  * @param base the stack without it.
  */
@@ -44,7 +43,7 @@ export function exposureOf(
     fits.devicePlugin ? "devicePlugin" : "gpuOperator",
     offering.length === 0
       ? "nothing offers GPUs yet; this is the newest release that is known to fit"
-      : `something offers ${resources.join(" and ")} on ${offering.map(({ name }) => name).join(", ")} already, and it is none of NVIDIA's charts: find it (\`kubectl get daemonsets -A\`), and say it as external instead if it is to stay, or remove it right before the first update, since the stack installs its own; this is the newest release that is known to fit`,
+      : `something offers ${resources.join(" and ")} on ${offering.map(({ name }) => name).join(", ")} already, and it is none of NVIDIA's charts: find it (\`kubectl get daemonsets -A\`), and declare it as external if it stays; or remove it right before the first update, since the stack installs its own; this is the newest release that is known to fit`,
   );
   return fits;
 }
@@ -77,7 +76,7 @@ export function newestExposure(
   return fits ?? candidates[0]!;
 }
 
-/** Whether somebody else installed a release: no stack has labelled a node, or a tool of somebody's keeps it. */
+/** Whether a release is external: no stack has labelled a node, or another tool keeps it. */
 function isOthers({ by }: SeenRelease, machines: Seen["machines"]): boolean {
   const managers = machines.flatMap(({ labelManagers = {} }) =>
     Object.values(labelManagers).flat(),

@@ -6,7 +6,7 @@ import type { SeenMachine } from "./seen";
 
 type Tell = (text: string) => void;
 
-/** Labels and taints of a machine that somebody set for a purpose of their own, as a stack says them. */
+/** Labels and taints of a machine that its owner set, as a stack writes them. */
 export const ownMarks = (
   { labels, labelManagers, taints }: SeenMachine,
   tell: Tell,
@@ -30,7 +30,7 @@ export function labelManagers(entries: readonly V1ManagedFieldsEntry[]): Record<
 const ofTheSystem =
   /^([^/]*\.)?(kubernetes\.io|k8s\.io|talos\.dev|nvidia\.com|sidero\.dev|k3s\.io|cattle\.io)\/|^talos-gpu\/|^beta\./;
 
-/** Field managers of somebody's hand, and of a stack. A controller, or Talos from its configuration, keeps a label by itself. */
+/** Field managers of manual changes, and of a stack. A controller, or Talos from its configuration, keeps a label by itself. */
 const byHand = /^(kubectl|pulumi|talos-gpu)/;
 
 function ownLabels(

@@ -72,7 +72,7 @@ const listed = async (
   unseen: string[],
 ): Promise<k8s.V1Deployment[]> =>
   api.list<k8s.V1Deployment>(kind, `/apis/apps/v1/${kind}`).catch((error: Error) => {
-    unseen.push(`what offers GPUs could not be looked at: ${error.message}`);
+    unseen.push(`the GPU provider could not be read: ${error.message}`);
     return [];
   });
 
@@ -81,7 +81,7 @@ const slicesOf = async (api: KubernetesApi, unseen: string[]): Promise<k8s.V1Res
   api
     .list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath, { instead: { 404: undefined } })
     .catch((error: Error) => {
-      unseen.push(`what the DRA driver tells of cards could not be looked at: ${error.message}`);
+      unseen.push(`the DRA driver's list of cards could not be read: ${error.message}`);
       return [];
     });
 

@@ -24,8 +24,8 @@ const hasArgosLabel = (metadata: Workload["metadata"]): boolean =>
 type Workload = Pick<V1Deployment, "metadata" | "spec">;
 
 /**
- * Releases of NVIDIA's charts: by the labels that the charts give their own objects (`helm.sh/chart`,
- * `app.kubernetes.io/instance`), and the device plugin also by its image, since NVIDIA's manifest without Helm has no label
+ * Releases of NVIDIA's charts: by the labels that the charts give their own objects (`helm.sh/chart`, `app.kubernetes.io/instance`). The
+ * device plugin is also known by its image, since NVIDIA's manifest without Helm has no label
  * (k8s-device-plugin, deployments/static). The operator's own DaemonSet has that image too, and an owner.
  */
 export function releasesOf(workloads: readonly Workload[]): SeenRelease[] {

@@ -26,9 +26,9 @@ export interface SeenMachine {
   offers?: string[];
   /** As kubectl writes them, e.g. `gpu=true:NoSchedule`. */
   taints: string[];
-  /** Content of the file that holds what somebody told containerd; empty without one. */
+  /** Content of the file with the user's settings for containerd; empty without one. */
   containerdPart?: string;
-  /** containerd's whole configuration, where Talos merges what somebody told it without such a file (Talos ≥ 1.14). */
+  /** containerd's whole configuration, if Talos merges the user's settings without such a file (Talos ≥ 1.14). */
   mergedContainerd?: string;
   /** Name of its Talos cluster, and the URL of its Kubernetes API. */
   clusterName?: string;

@@ -103,7 +103,7 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
   if (!omni)
     note(
       path,
-      "somebody else made its configuration: the stack merges its part in, and takes it out again",
+      "its configuration is external: the stack merges its part in, and takes it out again",
     );
   const containerd = containerdOf(seen, (text) => note(path, text));
   return {
@@ -120,7 +120,7 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
   };
 }
 
-/** What the machine's image has beside what follows from its cards; with Omni only the extensions are the stack's. */
+/** What the machine's image has in addition to what follows from its cards; with Omni only the extensions are the stack's. */
 function imageOf(
   seen: SeenMachine,
   gpu: boolean,

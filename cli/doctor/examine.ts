@@ -15,7 +15,7 @@ import { type DoctorReport, reportOf } from "./report";
  * Looks at a cluster and its machines; changes nothing. `unseen` names what could not be looked at.
  *
  * @param addresses Talos API addresses by node name. Default: the internal addresses of the cluster's Talos nodes.
- * @param within Milliseconds after which it gives up whatever has not answered, but for a machine that it was told to wait for.
+ * @param within Milliseconds after which it gives up on everything that has not answered, except a machine whose wait the user asked for.
  */
 export async function observe(
   access: Access,
@@ -55,7 +55,7 @@ export async function examine(
   const { observations, unseen, leftOut } = await observe(looking, addresses, within);
   const foreign = plan && foreignCluster(plan, observations);
   const present = plan && foreign === undefined ? withoutAway(plan, observations) : undefined;
-  // Held against somebody else's cluster, everything is unlike the plan and nothing is told by it.
+  // Compared with another cluster, everything differs from the plan, which says nothing.
   const judged = foreign === undefined ? (present?.seen ?? observations) : {};
   const expected = plan && withWhereabouts(present?.plan ?? plan, judged);
   const away = present?.away ?? [];

@@ -88,7 +88,7 @@ const inLines = (report: DoctorReport): DoctorReport =>
     typeof value === "string" ? inLine(value) : value,
   ) as DoctorReport;
 
-/** One way for whatever somebody did by hand to what the stack makes. */
+/** One way for every manual change of what the stack makes. */
 const remedy =
   'to put right what is unlike the plan and has no remedy of its own: change the text of reconcileToken in the stack\'s file (e.g. "2026-11-22"), then pulumi preview and pulumi up';
 

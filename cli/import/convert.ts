@@ -24,7 +24,7 @@ import type { FieldFinding as Note } from "../../components/recipe/rules/finding
 
 /** A stack made of a talconfig or of machine configurations, and what is left to its user. */
 export interface Imported {
-  /** What the stack file says; `talosVersion` is missing where nobody can tell it. */
+  /** What the stack file says; `talosVersion` is missing if it is unknown. */
   spec: Partial<ClusterSpec> & Pick<ClusterSpec, "machines">;
   notes: Note[];
   /** Nodes that are not in the stack, as nothing says that they have a GPU. */
@@ -46,7 +46,7 @@ interface ReadNode {
  *
  * @param gpus cards by node name
  * @param schematics whose content is known
- * @param placeOf tells where a patch stands. Default: nobody does.
+ * @param placeOf returns the place of a patch. Default: no place is known.
  * @throws Error when a card is named for a node that is not there, and when no node has a GPU.
  */
 export function convert(
@@ -91,7 +91,7 @@ export function convert(
       `FILE: no node loads NVIDIA's modules or has its extensions, so the stack would have no machine; name the card of one: --gpu '${names[0]}=MODEL' (its nodes are ${names.join(", ")})`,
     );
   const drivers = new Set(chosen.flatMap(({ image }) => JSON.stringify(driverOf(image)) ?? []));
-  // A driver that nobody can tell is not guessed from that of another machine.
+  // An unknown driver is not guessed from that of another machine.
   const isShared = drivers.size === 1 && chosen.every(({ image }) => image.unknown === undefined);
   const driver = isShared ? chosen.map(({ image }) => driverOf(image)).find(Boolean) : undefined;
   const version = versionOf(config.talosVersion);
@@ -132,7 +132,7 @@ export function convert(
   };
 }
 
-/** Schematics of nodes that may be in the stack whose content nobody can tell. */
+/** Schematics with unknown content, of nodes that may be in the stack. */
 export function unknownSchematics(config: Talconfig, schematics: Schematics): string[] {
   return [
     ...new Set(
@@ -266,11 +266,11 @@ const isVariable = (text: string): boolean => text.includes("${");
 const knownOf = (texts: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(texts).filter(([, text]) => unfilledIn(text) === undefined));
 
-/** Branch and flavour that an image tells of. The flavour that the card would have anyway is left to it. */
+/** Branch and flavour of the driver in an image. The flavour that the card would have anyway is left to it. */
 const driverOf = ({ branch, flavour }: ImageContent): DriverSpec | undefined =>
   branch && { branch, ...defined({ flavour }) };
 
-/** A driver to be filled in, of a machine whose image nobody knows: the plan asks for it. */
+/** A driver to be filled in, of a machine with an unknown image: the plan asks for it. */
 const blank = ({ image }: ReadNode): DriverSpec | undefined =>
   image.unknown === undefined ? undefined : {};
 
@@ -348,14 +348,14 @@ const unfilledTexts = (field: string, texts: Record<string, string>[]): Note[] =
     return unfilled === undefined ? [] : [{ field: `${field}.${key}`, why, ...unfilled }];
   });
 
-/** The release that all nodes run. One that nobody can tell is asked for. */
+/** The release that all nodes run. The user is asked for an unknown one. */
 function versionOf(said: string | undefined): { is?: string; notes: Note[] } {
   const why = "image, driver and all that follows depend on it";
   const remedy = "name the release that the machines are to run, e.g. --talos v1.13.6";
   const ask = (problem: string): { notes: Note[] } => ({
     notes: [{ field: "talosVersion", problem, why, remedy }],
   });
-  if (said === undefined) return ask("is said nowhere");
+  if (said === undefined) return ask("is missing in all files");
   const unfilled = unfilledIn(said);
   if (unfilled !== undefined) return ask(`is ${said}, which no file of variables gives a value`);
   return { is: said.startsWith("v") ? said : `v${said}`, notes: [] };

@@ -12,12 +12,12 @@ import { yamlFiles } from "../yaml-files";
 import { namesMachines } from "./source";
 import type { FindingText, FieldFinding as Note } from "../../components/recipe/rules/finding";
 
-/** Objects that say something of a release beside the one that installs it. */
+/** Objects that describe a release, except the one that installs it. */
 const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)\b/m;
 
 /**
- * What Flux or Argo CD installs of NVIDIA's in the repository of a file, by the files that do. Of several releases nobody can tell the
- * cluster's, which is a note; where they are of one chart, at least that is known.
+ * What Flux or Argo CD installs of NVIDIA's in the repository of a file, by the files that do. With several releases the cluster's is
+ * unknown, which is a note; where they are of one chart, at least that is known.
  *
  * @param file that is imported.
  * @param folder of the stack file, in which paths begin.
@@ -45,8 +45,8 @@ export function outsideOf(
   if (owner === undefined) return { notes: unread };
   if (owners.length > 1) {
     const several: FindingText = {
-      problem: `${named(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, and nobody can tell from here which of them the cluster has`,
-      why: "a release that the stack installs beside it would hand out the same cards",
+      problem: `${named(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, and the files do not say which of them the cluster has`,
+      why: "a second release from the stack would hand out the same cards",
       remedy:
         "name the files of the cluster's under external.files, in the place of what the stack says of it",
     };
@@ -123,8 +123,8 @@ function namespaceFiles(owner: OutsideFile, texts: Map<string, string>): string[
 const saysNamespace = /^(?:kind: *["']?Kustomization\b|namespace:|resources:)/m;
 
 /**
- * What files say, for a stack of another repository: a stack names only files of its own. Where values of them are in files that nobody
- * gave, the stack has none: it would be judged by what these seem to lack.
+ * What files say, for a stack of another repository: a stack names only files of its own. If their values are in files that were not
+ * given, the stack has none: it would be judged by what these seem to lack.
  */
 function copyOf(files: OutsideFile[]): ExternalSpec {
   const { kind, version, namespace, values, missing = [] } = readExternal(files);

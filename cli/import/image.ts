@@ -22,7 +22,7 @@ import type { FieldFinding as Note } from "../../components/recipe/rules/finding
 
 /** What a node's image holds, as far as talhelper's file tells. */
 export interface ImageContent {
-  /** Whether NVIDIA's extensions are in it; undefined: it cannot be told from the file. */
+  /** Whether NVIDIA's extensions are in it; undefined: the file does not say. */
   nvidia?: boolean;
   branch?: DriverBranch;
   flavour?: ModuleFlavour;
@@ -36,7 +36,7 @@ export interface ImageContent {
   secureBoot?: boolean;
   overlay?: OverlaySpec;
   customization?: CustomizationSpec;
-  /** ID of its schematic, where nobody could tell what is in it. */
+  /** ID of its schematic, if its content is unknown. */
   unknown?: string;
   /** Its installer, where that is of no Image Factory. */
   installer?: string;
@@ -84,12 +84,12 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   const driver = nvidiaAloneById.get(id ?? "");
   if (driver !== undefined) return { ...byName, nvidia: true, ...driver };
   const address = node.ipAddress || hostname;
-  const beside = schematic === undefined ? "" : ", and is not what `schematic` says beside it";
+  const beside = schematic === undefined ? "" : ", and differs from `schematic`";
   const unknown: Note = {
     field: `machines.${hostname}.extensions`,
-    problem: `what is in schematic ${id?.slice(0, 12)}… cannot be told from its name${beside}`,
+    problem: `what is in schematic ${id?.slice(0, 12)}… is not visible in its name${beside}`,
     why: "its driver (branch and flavour), its other extensions and its kernel arguments would be lost: without `driver` the plan takes the branch and the flavour that the card gets by default, and the update stops where the machine runs another",
-    remedy: `give its file (--schematic FILE), ask the Image Factory (--factory), or look with \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, and write them as driver.branch and driver.flavour, extensions and kernelArgs of the machine`,
+    remedy: `give its file (--schematic FILE); or ask the Image Factory (--factory); or look with \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, then set the machine's driver.branch and driver.flavour, extensions and kernelArgs`,
   };
   return { ...byName, ...defined({ unknown: id }), notes: [unknown, ...installer.notes] };
 }

@@ -74,7 +74,7 @@ function machineOf(
       hostname: typeof named === "string" ? named : path.basename(file).replace(/\..*$/, ""),
       ipAddress: address || ownAddress(machine, values),
       controlPlane: machine["type"] !== "worker",
-      // The name of an image of somebody's own is all that there is of it; a Factory's has the schematic.
+      // Only the name of a user's own image is known; a Factory's has the schematic.
       ...defined({ talosImageURL: image && (/\/[0-9a-f]{64}$/.test(image) ? image : whole) }),
       patches: [text],
     },
@@ -83,7 +83,7 @@ function machineOf(
   };
 }
 
-/** An installer without its tag, and its release of Talos, after which the tag of somebody's own image may go on. */
+/** An installer without its tag, and its release of Talos; the tag of a user's own image may continue after it. */
 export const installerIn = (reference: string): { image?: string; release?: string } =>
   /^(?<image>.+?)(?::(?<release>v?\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)[^:/@]*)?(?:@.*)?$/.exec(
     reference,

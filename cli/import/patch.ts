@@ -35,8 +35,8 @@ export interface ContainerdItem {
 /**
  * Reads NVIDIA's part out of a patch or a configuration.
  *
- * @param field where it stands, for what has to be said of it
- * @param placeOf tells the file and the line. Default: nobody does.
+ * @param field its path, for messages about it
+ * @param placeOf returns the file and the line. Default: no place is known.
  * @param said what it says after the patches that follow. Default: what it says by itself.
  */
 export function nvidiaPart(
@@ -81,7 +81,7 @@ export function nvidiaPart(
         /nvidia/i.test(withoutComments(text)) && {
           field,
           problem: place === undefined ? unreadable : `${place} ${unreadable}`,
-          why: "it speaks of NVIDIA, and nobody can tell what comes of it",
+          why: "it mentions NVIDIA, and its effect is unknown",
           remedy: "write what it says of NVIDIA into the stack",
         },
       images.length > 0 && {

@@ -16,7 +16,7 @@ interface Files {
 }
 
 /**
- * Tells where a patch stands, e.g. `talos/gpu.yaml:18`: the line that has most of some words. Undefined where nobody can tell, as of a patch that
+ * Tells where a patch stands, e.g. `talos/gpu.yaml:18`: the line that has most of some words. Undefined if unknown, as for a patch that
  * is no text of a file.
  */
 export type PlaceOf = (patch: string, words: string) => string | undefined;

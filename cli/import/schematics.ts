@@ -5,7 +5,7 @@ import { DriverBranch } from "../../components/recipe/index";
 import { asText, isMapping, listOf, mappingAt } from "../../components/recipe/mapping";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 
-/** A schematic as somebody wrote it. */
+/** A schematic as its author wrote it. */
 export type RawSchematic = Record<string, unknown>;
 /** Schematics by ID: an ID is the hash of its content, so it proves that the content is right. */
 export type Schematics = Map<string, RawSchematic>;
@@ -65,7 +65,7 @@ function collect(value: unknown): RawSchematic[] {
 
 /**
  * Adds schematics to those that are known, and what they may have been before: a machine often runs an image of an earlier state of the
- * file. The ID of each proves what is in it, so a variant that nobody runs does no harm.
+ * file. The ID of each proves its content, so an unused variant does no harm.
  */
 export function learn(schematics: Schematics, found: RawSchematic[]): void {
   for (const one of found) schematics.set(idOf(one), one);

@@ -48,7 +48,7 @@ const beside = {
   largest: 64 * 1024,
 };
 
-/** What the user says beside the files. */
+/** What the user says in addition to the files. */
 export interface Said {
   /** Files of variables. Default: those that talhelper reads. */
   environmentFiles: string[] | undefined;
@@ -121,7 +121,7 @@ function topfOf(file: string, text: string, said: Said): ReturnType<typeof readT
   });
 }
 
-/** A talconfig with its patches, as talhelper reads it: variables filled in, files read. What cannot be read is told, and left out. */
+/** A talconfig with its patches, as talhelper reads it: variables filled in, files read. Unreadable files are reported and skipped. */
 function talconfigOf(
   file: string,
   text: string,
@@ -219,7 +219,7 @@ function patchesIn(config: Talconfig): number {
     );
 }
 
-/** Text of a file that another names, within these folders: it may be somebody else's, and findings quote what is read. */
+/** Text of a file that another names, within these folders: it may be a stranger's, and findings quote what is read. */
 function textOfProject(roots: readonly string[], file: string): string {
   const root = roots.find((one) => isBelow(one, file)) ?? roots.at(-1)!;
   return textBelow(root, file);
@@ -277,5 +277,5 @@ export function isTalconfig(text: string): boolean {
   return nodes.some((node) => "hostname" in node && "ipAddress" in node);
 }
 
-/** Whether a text tells of machines for a tool that makes their configurations. */
+/** Whether a text describes machines for a tool that makes their configurations. */
 export const namesMachines = (text: string): boolean => isTalconfig(text) || isTopf(text);

@@ -1,7 +1,7 @@
 import { anyText, isMapping, mappingAt } from "../../components/recipe/mapping";
 import { yamlIn } from "../../components/recipe/rules/yaml";
 
-/** Files of variables that talhelper reads by itself, beside talconfig.yaml (talhelper, cmd/genconfig.go, `--env-file`). */
+/** Files of variables next to talconfig.yaml that talhelper reads by itself (talhelper, cmd/genconfig.go, `--env-file`). */
 export const environmentFiles = [
   "talenv.yaml",
   "talenv.sops.yaml",
@@ -9,7 +9,7 @@ export const environmentFiles = [
   "talenv.sops.yml",
 ];
 
-/** Variables of a talenv.yaml; without those that SOPS encrypts, which nobody can tell from here. Never throws. */
+/** Variables of a talenv.yaml; without those that SOPS encrypts, which are unknown here. Never throws. */
 export function variablesOf(text: string): Record<string, string> {
   const content = mappingAt(yamlIn(text));
   const plain = Object.entries(content).filter(

@@ -94,7 +94,7 @@ export function readTalconfig(text: string): Talconfig {
 }
 
 const whyNot =
-  "it is neither a talconfig.yaml of talhelper's nor a machine's configuration, so no machine can be told; name one: `talosctl get machineconfig -o yaml` prints it";
+  "it is neither a talconfig.yaml of talhelper's nor a machine's configuration, so its machines are unknown; name one: `talosctl get machineconfig -o yaml` prints it";
 
 /** talhelper reads the first document. */
 function yamlOf(text: string): unknown {
@@ -103,7 +103,7 @@ function yamlOf(text: string): unknown {
   if (error === undefined) return withoutNulls(document && valueOfDocument(document));
   throw new Error(
     /^[ \t]*(?:\{%|#%)/m.test(text)
-      ? "FILE: is a template, which a tool makes the talconfig.yaml of; its nodes cannot be told; name what it makes"
+      ? "FILE: is a template, which a tool makes the talconfig.yaml of; its nodes are unknown; name what it makes"
       : `FILE: is not YAML (${error.message.split("\n")[0]!.replace(/:$/, "")}); ${whyNot}`,
     { cause: error },
   );
@@ -133,8 +133,8 @@ export function withRole(config: Talconfig, own: TalconfigNode): TalconfigNode {
 }
 
 /**
- * Name of the node that Talos makes of a host's: the part before the first dot unless the kubelet registers with all of it, in lower case,
- * with nothing that a name of Kubernetes cannot have (talos, controllers/k8s/nodename.go, FromHostname; resources/network/hostname_spec.go,
+ * Name of the node that Talos makes of a host's: the part before the first dot, or all of it if the kubelet registers so; in lower case,
+ * without characters that Kubernetes forbids (talos, controllers/k8s/nodename.go, FromHostname; resources/network/hostname_spec.go,
  * ParseFQDN).
  *
  * @param shared patches of all nodes.

@@ -24,7 +24,7 @@ const outside = "it is outside of ";
 /** The first bytes that git-crypt writes, NUL and GITCRYPT and NUL, as a reader takes them for UTF-16 (git-crypt, commands.cpp). */
 const gitCryptHeader = "G\u4954\u4352\u5950\u5400";
 
-/** Why nobody can read what a text says; undefined where it is plain. */
+/** Why a text cannot be read; undefined where it is plain. */
 export function whyUnread(text: string): string | undefined {
   if (text.startsWith(gitCryptHeader)) return byGitCrypt;
   if (!isEncrypted(text)) return undefined;
@@ -36,7 +36,7 @@ export function whyUnread(text: string): string | undefined {
 }
 
 /**
- * What is to be said of a file that is not read.
+ * The message about a file that is not read.
  *
  * @param nameOf a file's name as its reader knows it
  */

@@ -36,14 +36,14 @@ const options: Verb["options"] = {
   },
   schematic: {
     value: "FILE",
-    help: "what is in a schematic that the file names by its ID; may be repeated (files beside it are read anyway)",
+    help: "what is in a schematic that the file names by its ID; may be repeated (files next to it are read anyway)",
   },
   factory: {
     help: "ask the Image Factory what is in the schematics that no file tells (default: no network)",
   },
   "env-file": {
     value: "FILE",
-    help: "variables of a talconfig.yaml; default: talenv.yaml beside it, as talhelper has it",
+    help: "variables of a talconfig.yaml; default: talenv.yaml next to it, as talhelper has it",
   },
   env: envOption,
   ...writeOptions,
@@ -57,7 +57,7 @@ export const importFiles: Verb = {
   more: `FILE is talhelper's talconfig.yaml, topf's topf.yaml or the folder of one, or a machine's configuration, as \`talosctl get machineconfig
 -o yaml\` prints it or as talm renders it; of machines it may be several. Only NVIDIA's part goes over: the rest stays where it is.
 Where Flux or Argo CD installs operator or plugin in the repository of FILE, the stack names that under external.
-Where nobody says what to write, the stack goes to standard output. Standard error lists what you still have to do; the exit status is 1 where there is something.
+By default the stack goes to standard output. Standard error lists what you still have to do; the exit status is 1 where there is something.
 `,
   run: importAll,
 };
@@ -130,7 +130,7 @@ async function importAll(given: Given, output: Output): Promise<number> {
         `Not in the stack, as nothing says that they have a GPU: ${leftOut.join(", ")} (if one has: --gpu NODE=MODEL)`,
       ),
     );
-  // Last, so that a card that is not known is said of first.
+  // Last, so that the message about an unknown card comes first.
   if (out !== undefined) {
     writeStack(out, text, given.switches.has("force"));
     output.remark(nextSteps(out, given.environment));

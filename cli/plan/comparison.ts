@@ -36,7 +36,7 @@ export interface Side {
 /**
  * Compares two plans of a stack. Pure.
  *
- * @param base what the stack is compared with, e.g. `origin/main`; undefined where nothing is known of before.
+ * @param base what the stack is compared with, e.g. `origin/main`; undefined if the previous state is unknown.
  */
 export function compare(
   stack: string,
@@ -81,7 +81,7 @@ export function compare(
     away: awayOf(before?.plan, after.plan, effects),
     /** Machines by wave: those of a wave go once those before it are done. */
     waves: wavesOf(after.plan),
-    /** Number of waves after which what offers the GPUs comes; the others wait for the smoke tests of the machines until there. */
+    /** Number of waves before the GPU provider; the others wait for the smoke tests of the machines until there. */
     wavesAhead: aheadOf(after.plan),
     /** What does not refuse the stack: warnings and notes. */
     notes: after.remarks.map((remark) => {
@@ -165,7 +165,7 @@ function runsOf({
 function releaseText({ spec, kubernetes: { release, external } }: Plan): string {
   const { chart, version, name, namespace } = release;
   if (!external) return `${chart} ${version} (release ${name} in ${namespace})`;
-  const by = externalOf(spec)?.by ?? "somebody else";
+  const by = externalOf(spec)?.by ?? "another tool";
   return `${chart} ${version === "" ? "of an unknown release" : version} (in ${namespace}, installed by ${by}, not by this stack)`;
 }
 

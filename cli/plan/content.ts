@@ -41,14 +41,14 @@ export const namesOf = (names: string[]): string =>
     ? names.join(", ")
     : `${names.slice(0, drawn).join(", ")} and ${names.length - drawn} more`;
 
-/** What offers the GPUs, and whether it changes. */
+/** The GPU provider, and whether it changes. */
 export function releaseOf({ base, release: { before, after }, valueChanges }: Comparison): string {
   if (base === undefined || before === undefined) return after;
   if (before !== after) return `${before} → ${after}`;
   return valueChanges.length > 0 ? `${after}, with other values` : `${after}: unchanged`;
 }
 
-/** The order of an update: machines in waves, what offers the GPUs after all or after those that go ahead, and the tests. */
+/** The order of an update: machines in waves, the GPU provider after all or after those that go ahead, and the tests. */
 export function stepsOf({ waves, wavesAhead, machines, release }: Comparison): Step[] {
   const all = waves.map((names): Wave => ({
     machines: names.map((name) => ({

@@ -41,7 +41,7 @@ export function redacted(value: unknown, kind = ""): unknown {
   return visit(value, "");
 }
 
-/** What of two trees of plain data is not the same, leaf by leaf; what is new or gone as a whole is told as a whole. */
+/** What of two trees of plain data is not the same, leaf by leaf; an object that is new or gone is one line. */
 export function fieldChanges(before: unknown, after: unknown, field = ""): FieldChange[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (isMapping(before) && isMapping(after)) {
@@ -84,7 +84,7 @@ function linesOf(value: unknown, part: string): string[] {
   if (value === undefined) return [];
   const [kind, ...rest] = part.split(/[./]/);
   const isDocument = /^[A-Z]/.test(part);
-  // Judged where it stands in its document, for a secret is told by its path.
+  // Judged at its place in the document, since its path shows that it is a secret.
   const path = [kind!, ...rest];
   const whole = isDocument
     ? value

@@ -19,7 +19,7 @@ import { asCell, asCode, asHtml, asLabel, asProse } from "./markdown";
 /** What a machine runs that is a text. */
 type RunsText = Exclude<keyof Runs, "extensions">;
 
-/** Above all else, for a page stands under the name of whoever posts it. */
+/** Above all else, since a page appears under the name of the account that posts it. */
 const source = "Written from the change's own files: names and texts below are its author's.";
 
 /** The plan as Markdown, the way GitHub takes it: what matters to a reviewer first. */
@@ -48,7 +48,7 @@ export function pageOf(comparison: Comparison): string {
   ]);
 }
 
-/** What is said of a stack that no plan can be made of. */
+/** The page of a stack that has no plan. */
 export const refusalOf = (findings: Finding[]): string =>
   joined(["The stack is refused:", bullets(findings.map(findingLine))]);
 
@@ -177,7 +177,7 @@ function graph(steps: Step[]): string[] {
   ];
 }
 
-/** The table's word on reboots where its condition is not beside it. */
+/** The table's word on reboots without its condition. */
 const inABox: Record<string, string> = {
   yes: "reboots",
   "only if": "may reboot",

@@ -125,7 +125,7 @@ export function screenOf(of: Comparison, { columns, colour }: Screen): string {
 const findingLine = ({ field, problem, why, remedy }: Finding): string =>
   `${field}: ${problem}; ${why}; ${remedy}`;
 
-/** What is said in a terminal of a stack that no plan can be made of. */
+/** The text in a terminal for a stack that has no plan. */
 export function refusalOnScreen(findings: Finding[], { columns, colour }: Screen): string {
   const paint = painter(colour);
   const lines = findings.flatMap((one) => wrap(`  • ${inLine(findingLine(one))}`, columns, "    "));

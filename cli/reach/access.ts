@@ -30,7 +30,7 @@ export interface Access {
   machines?: MachineAccess;
 }
 
-/** How a cluster is looked at, and what is said of that beforehand. */
+/** How a cluster is inspected, and the lines that say so beforehand. */
 export interface Looking extends Access {
   /** What is not looked at, and why. */
   leftOut: string[];

@@ -16,7 +16,7 @@ const LEAST = 1_000;
  * Asks machines through talosctl, a few at a time; changes nothing.
  *
  * @param machines their names and addresses.
- * @param ask asks one of them; it is told the release of talosctl.
+ * @param ask asks one of them; it gets talosctl's version.
  * @returns what was not looked at, one sentence each: machines whose turn did not come in time, or all of them without a talosctl.
  */
 export async function askMachines(

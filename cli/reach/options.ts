@@ -2,7 +2,7 @@ import { inTime } from "../../components/clients/clock";
 import { accessOf, type Looking } from "./access";
 import { type Given, type Option, valueOf } from "../verb";
 
-/** Seconds after which a verb gives up whatever has not answered, where nobody says otherwise. */
+/** Seconds after which a verb by default gives up on what has not answered. */
 const WITHIN = 55;
 
 /**

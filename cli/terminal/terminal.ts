@@ -4,7 +4,7 @@ export interface Terminal {
   columns: number;
   /** Whether texts may have colours. */
   colour: boolean;
-  /** Whether a line may be written anew in its place. */
+  /** Whether a line may be written again in its place. */
   moves: boolean;
 }
 

@@ -84,7 +84,7 @@ function foreignKubeconfig(message: string): string | undefined {
 }
 
 /**
- * What a refused call says of the credentials: of which they are, and that the other side is not theirs. Undefined where it
+ * What a refused call says of the credentials: which they are, and that the other side is not theirs. Undefined where it
  * says something else.
  *
  * @param message the call's error.
@@ -100,7 +100,7 @@ export function foreignCredentials(
     return {
       field: "kubeconfig",
       problem: `${problem} (${message})`,
-      why: "nothing was changed: what follows would be refused, or happen to somebody else's cluster",
+      why: "nothing was changed: what follows would be refused, or reach another cluster",
       remedy: "fetch the cluster's own (`talosctl kubeconfig`) and give it",
     };
   }
@@ -111,7 +111,7 @@ export function foreignCredentials(
   return {
     field: "talosconfig",
     problem: `${context} is of another cluster, or its rights do not reach: ${message}`,
-    why: "nothing was changed: what follows would be refused, or happen to somebody else's cluster",
+    why: "nothing was changed: what follows would be refused, or reach another cluster",
     remedy:
       "compare the machine's address, and give the talosconfig of its own cluster (an administrator's)",
   };

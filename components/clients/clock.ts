@@ -118,7 +118,7 @@ export interface Wait<T> {
   poll: number;
   /** Looks once: the value when the condition holds, else `{ not: <what is missing> }`. */
   look: () => Promise<{ done: T } | { not: string }>;
-  /** Gets what is missing, each time that it is something else than at the look before. Default: nobody does. */
+  /** Gets what is missing, each time that it differs from the previous look. Default: it is not called. */
   onMissing?: (missing: string) => void;
 }
 

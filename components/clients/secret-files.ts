@@ -42,7 +42,7 @@ function pidNamespace(): string {
   }
 }
 
-/** Milliseconds after which a folder of another container's is nobody's any more: no run takes so long. */
+/** Milliseconds after which a folder of another container has no owner any more: no run takes so long. */
 const FORGOTTEN = 7 * 24 * 60 * 60_000;
 
 /** Removes folders of runs that were killed before they could (the plugin kills without warning when it is cancelled). */

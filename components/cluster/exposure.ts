@@ -9,11 +9,11 @@ import type { Plan } from "../recipe/types";
 
 /**
  * A placeholder for the way in which the cluster offers its GPUs: the Talos era, and operator or device plugin. Pulumi
- * replaces it when that way changes, and what offers the GPUs with it (`replaceWith`), old before new. Since every machine waits for it, the migration from Talos 1.12 to 1.13 takes the documented order: device
+ * replaces it when that way changes, and the GPU provider with it (`replaceWith`), old before new. Since every machine waits for it, the migration from Talos 1.12 to 1.13 takes the documented order: device
  * plugin and RuntimeClass go, machines are upgraded, the operator comes (siderolabs/docs, upgrading-talos 1.13, "Before
  * upgrade"). Left to itself Pulumi deletes last: the plugin would meet machines it does not fit, and the deletion of our
- * RuntimeClass would hit the operator's of the same name. The other way round, where the RuntimeClass is ours to make, it
- * waits until an operator's of that name is gone, and fails where one is somebody else's. One that is to be somebody else's is looked at.
+ * RuntimeClass would hit the operator's of the same name. The other way round, if the RuntimeClass is ours to make, it waits until an
+ * operator's class of that name is gone. It fails if another owner has one. One that should be external is looked at.
  */
 export function gpuExposure(
   name: string,
@@ -24,7 +24,7 @@ export function gpuExposure(
   const { era, mode, runtimeClass } = plan.kubernetes;
   const triggers = [era, mode];
   const first = { ...opts, deleteBeforeReplace: true };
-  // In a cluster that the stack bootstraps, nobody was before.
+  // A cluster that the stack bootstraps has no earlier objects.
   const theirs = runtimeClass.owner === "other" && runtimeClass.name !== "";
   if ((runtimeClass.owner !== "component" && !theirs) || plan.spec.bootstrap)
     return new command.local.Command(`${name}-exposure`, { triggers }, first); // a placeholder: it runs nothing

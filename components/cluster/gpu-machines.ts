@@ -102,7 +102,7 @@ export function makeFleet(
     /**
      * What was seen on the machines, by node name, once all of them are made: those of later stages, too.
      *
-     * @param settled told of each machine that is done, as soon as it is. Default: nobody is.
+     * @param settled called for each machine as soon as it is done. Default: nothing is called.
      */
     reports: (
       settled?: (machine: string) => void,

@@ -39,7 +39,7 @@ export function accessOf(given: Credentials) {
     }),
     /** Secrets of the cluster, as the provider takes them. */
     clusterSecrets: once(() => textOf("machineSecrets").apply(machineSecretsOf)),
-    /** A configuration that is generated from these secrets, by all that is said besides them: alike machines have one. */
+    /** A configuration that is generated from these secrets, together with the other arguments: alike machines have one. */
     generated: onceEach<pulumi.Output<string>>(),
     /** Patches that give a control plane what a configuration generated from these secrets lacks. */
     encryptionPatches: once(() =>

@@ -60,7 +60,7 @@ interface Described {
 const anything: Rule = () => undefined;
 const always = (): boolean => true;
 
-/** All that is said of each credential. */
+/** The texts about each credential. */
 export const credentials: Readonly<Record<Credential, Described>> = {
   talosconfig: {
     variable: "TALOSCONFIG",
@@ -104,7 +104,7 @@ export const credentialNames = Object.keys(credentials) as Credential[];
 
 const isOmnis = (name: Credential): boolean => name.startsWith("omni");
 
-/** Arguments that nobody has looked at. */
+/** Arguments that no check has seen. */
 type Unread = { [name in Credential]?: unknown };
 
 /** Arguments taken apart: the credentials, without those that are not set (other languages say `null`), and the rest. */

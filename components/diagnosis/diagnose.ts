@@ -52,7 +52,7 @@ export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
   return [...ofFixes, ...others].filter(({ evidence }) => evidence.length > 0);
 }
 
-/** What was seen beside what follows from something else, as lines: the first five. */
+/** What was seen apart from what follows from something else, as lines: the first five. */
 function notFrom(reasons: readonly Evidence[], evidence: readonly Evidence[]): string[] {
   const own = evidence.filter((one) => !followsFrom(one, reasons));
   return own.map(lineOf).slice(0, 5);
@@ -68,13 +68,13 @@ const ofRelease = new Set<FixId>([
   "toolkitFolder",
 ]);
 
-/** A stack has every fix that it needs: where its lack is seen, somebody undid it, or it did not take effect. */
+/** A stack has every fix that it needs: where its lack is seen, it was undone, or it did not take effect. */
 function remedyOf(fix: Fix, plan: Plan | undefined): string {
   if (plan === undefined) return `see to it that ${fix.does}`;
   if (plan.kubernetes.external && ofRelease.has(fix.id))
-    return `this stack does not install the release: let ${plan.kubernetes.by ?? "whoever installs it"} see to it that ${fix.does}`;
+    return `this stack does not install the release: let ${plan.kubernetes.by ?? "its owner"} see to it that ${fix.does}`;
   return (
     fix.inForce ??
-    `the stack has this fix, but it is not in effect: check whether somebody removed it, and run \`pulumi up --refresh\``
+    `the stack has this fix, but it is not in effect: check whether it was removed by hand, and run \`pulumi up --refresh\``
   );
 }

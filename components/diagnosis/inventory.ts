@@ -23,7 +23,7 @@ export function inventoryOf(
   });
 }
 
-/** Cards as they are told of, else as the stack names them. */
+/** Cards as the cluster reports them, else as the stack names them. */
 function cardsOf(
   planned: string[] | undefined,
   node?: ObservedNode,

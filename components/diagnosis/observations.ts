@@ -16,7 +16,7 @@ export interface Observations {
   deployments?: ObservedDeployment[];
   jobs?: ObservedJob[];
   nodes?: ObservedNode[];
-  /** The cluster's RuntimeClasses; undefined when nobody looked. */
+  /** The cluster's RuntimeClasses; undefined if not observed. */
   runtimeClasses?: Kept<typeof observedRuntimeClass, "name">[];
   namespaces?: ReturnType<typeof observedNamespace>[];
   /** Helm's releases, each in its newest revision. */
@@ -26,7 +26,7 @@ export interface Observations {
   events?: ObservedEvent[];
 }
 
-/** What is kept of something, of which only some of it need be known. */
+/** What is kept of something that need not be known completely. */
 type Kept<Of extends (...given: any[]) => object, Known extends keyof ReturnType<Of>> = Pick<
   ReturnType<Of>,
   Known
@@ -215,7 +215,7 @@ export function observedJob({ metadata, spec, status }: k8s.V1Job) {
 /** A node as Kubernetes has it. */
 export type ObservedNode = Kept<typeof observedNode, "name" | "labels">;
 
-/** @param published what drivers publish of all nodes' devices; undefined where nobody could look. */
+/** @param published what drivers publish of all nodes' devices; undefined if it could not be observed. */
 export function observedNode(
   node: k8s.V1Node,
   published: readonly k8s.V1ResourceSlice[] | undefined,
@@ -240,7 +240,7 @@ export function observedNode(
       describeTaint({ key, effect, ...defined({ value }) }),
     ),
     ...defined({
-      /** Set where nobody could look at its devices for claims, so that `allocatable` lacks them. */
+      /** Set if its devices for claims could not be read, so that `allocatable` lacks them. */
       devicesUnseen: published === undefined ? true : undefined,
       /** Why it is not ready, in the kubelet's or the control plane's words. */
       notReady: condition && !ready ? `${condition.reason}: ${condition.message}` : undefined,
@@ -262,17 +262,17 @@ export interface ObservedMachine {
   /** The same with its extensions sorted, as the plan has them (`imageId`); undefined where it is not known to differ. */
   imageId?: string;
   installImage?: string;
-  /** Loaded kernel modules; undefined when nobody looked. */
+  /** Loaded kernel modules; undefined if not observed. */
   modules?: string[];
   /** Version of the loaded driver; null or undefined when none is loaded. */
   driverVersion?: string | null;
-  /** NVIDIA's cards on its PCI bus; undefined when nobody looked. */
+  /** NVIDIA's cards on its PCI bus; undefined if not observed. */
   cards?: number;
-  /** Their PCI IDs, e.g. `10de:2204`; undefined when nobody looked. */
+  /** Their PCI IDs, e.g. `10de:2204`; undefined if not observed. */
   cardIds?: string[];
-  /** Command line that its kernel was started with; undefined when nobody looked. */
+  /** Command line that its kernel was started with; undefined if not observed. */
   commandLine?: string;
-  /** Names of its image's extensions, e.g. `nvidia-container-toolkit-production`; undefined when nobody looked. */
+  /** Names of its image's extensions, e.g. `nvidia-container-toolkit-production`; undefined if not observed. */
   extensions?: string[];
   /** How far it has booted, e.g. `running`, `booting`. */
   stage?: string;
@@ -280,11 +280,11 @@ export interface ObservedMachine {
   bootErrors?: string[];
   /** Paths that the configuration in force has more than once under machine.files. */
   repeatedFiles?: string[];
-  /** Whether the next boot brings another configuration than the one in force; undefined when nobody looked. */
+  /** Whether the next boot brings another configuration than the one in force; undefined if not observed. */
   staged?: boolean;
-  /** The containerd part of the configuration in force (TOML); empty when it has none, undefined when nobody looked. */
+  /** The containerd part of the configuration in force (TOML); empty when it has none, undefined if not observed. */
   containerdPart?: string;
-  /** containerd's whole configuration as Talos has merged it (TOML); undefined when nobody looked. */
+  /** containerd's whole configuration as Talos has merged it (TOML); undefined if not observed. */
   mergedContainerd?: string;
   /** Services, those of extensions among them, and their states, e.g. `{"ext-nvidia-persistenced": "Waiting"}`. */
   services?: Record<string, string>;

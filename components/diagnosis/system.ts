@@ -13,7 +13,7 @@ export interface System {
   mode?: GpuProviderName;
   /** Namespace of the release; undefined when unknown. */
   namespace?: string;
-  /** Machines that have, or shall have, a GPU driver; wanted schematic undefined without a plan, and with Omni, which makes its own. */
+  /** Machines that have, or should have, a GPU driver; wanted schematic undefined without a plan, and with Omni, which makes its own. */
   gpuMachines: { name: string; schematicId?: string }[];
   runtimeClass: { name: string; owner: Plan["kubernetes"]["runtimeClass"]["owner"] };
   /** Labels that the pods of the release ask of a GPU node. */
@@ -79,7 +79,7 @@ const hasDriverExtension = ({ labels }: ObservedNode): boolean =>
     /^(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(name),
   );
 
-/** Signs of a card: the image has NVIDIA's modules, somebody found a card on the PCI bus, or the kubelet knows the resource. */
+/** Signs of a card: the image has NVIDIA's modules, the PCI bus has a card, or the kubelet knows the resource. */
 export const showsGpu = (node: ObservedNode): boolean =>
   hasDriverExtension(node) ||
   Object.keys(node.allocatable ?? {}).some((resource) => resource.startsWith("nvidia.com/")) ||

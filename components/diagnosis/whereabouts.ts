@@ -3,7 +3,7 @@ import type { GpuProviderName, Plan } from "../recipe/types";
 import type { Observations } from "./observations";
 
 /**
- * Where what offers the GPUs was seen: the operator's own objects, else the DaemonSet that has a pod on each machine. Undefined where
+ * Where the GPU provider was seen: the operator's own objects, else the DaemonSet that has a pod on each machine. Undefined where
  * nothing of it is there.
  */
 export function namespaceSeen(mode: GpuProviderName, seen: Observations): string | undefined {

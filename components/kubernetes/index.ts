@@ -34,11 +34,11 @@ export interface Stages {
 
 /** What the cluster's part stands among. */
 export interface Surroundings extends Stages {
-  /** With it, what offers the GPUs is replaced. Default: with nothing. */
+  /** With it, the GPU provider is replaced. Default: with nothing. */
   exposure?: pulumi.Resource;
   /** The gate looks with the kubeconfig among them; without one, with the file that KUBECONFIG names. */
   secrets?: Secrets;
-  /** Puts objects back. Default: only those are touched of which the stack says something new. */
+  /** Puts objects back. Default: it touches only those with changes in the stack. */
   reconcile?: ReturnType<typeof reconciling>;
 }
 
@@ -78,7 +78,7 @@ export function gpuStack(
   ].filter((resource) => resource !== undefined);
   const back = preparing.putBack(opts);
   const after = { ...keeps(recipe), dependsOn: [...prepared, ...(back ? [back] : [])] };
-  // Somebody else's release comes and goes by itself: the gate waits for what it offers.
+  // An external release comes and goes by itself: the gate waits for what it offers.
   const release = recipe.external
     ? undefined
     : gpuRelease(

@@ -12,8 +12,8 @@ const component = "nvidia-dcgm-exporter";
 const port = 9400;
 
 /**
- * Metrics of the cards. The GPU Operator brings exporter and ServiceMonitor itself, by chart values; beside the standalone
- * device plugin and the DRA driver, whose charts have neither, both are made here. The dashboard is ours either way.
+ * Metrics of the cards. The GPU Operator brings exporter and ServiceMonitor itself, by chart values; both are made here for the
+ * standalone device plugin and the DRA driver, whose charts have neither. The dashboard is ours either way.
  */
 export function gpuMonitoring(name: string, plan: Plan, opts: pulumi.CustomResourceOptions): void {
   const recipe = plan.kubernetes;
@@ -29,7 +29,7 @@ export function gpuMonitoring(name: string, plan: Plan, opts: pulumi.CustomResou
 
 /**
  * A definition of the Prometheus Operator's, read and not made: without it a preview ends here, under this name, before any machine
- * is touched. The update would fail at its end instead, and the GPU Operator would leave its ServiceMonitor out in silence
+ * is touched. The update would fail at its end instead, and the GPU Operator would silently leave its ServiceMonitor out
  * (gpu-operator, controllers/object_controls.go).
  */
 function prometheusOperator(
@@ -177,7 +177,7 @@ function dashboard(
   new k8s.core.v1.ConfigMap(
     `${name}-dashboard`,
     {
-      // The label that the sidecar of Grafana's chart looks for, unless it was told another.
+      // The label that the sidecar of Grafana's chart looks for by default.
       metadata: {
         name: "nvidia-gpu-dashboard",
         namespace,

@@ -49,7 +49,7 @@ export const restricted = {
   readOnlyRootFilesystem: true,
 };
 
-/** Whether what somebody else shall have afterwards stays in the cluster when it leaves the stack. */
+/** Whether objects that get another owner stay in the cluster when they leave the stack. */
 export const keeps = ({
   handBack,
 }: KubernetesRecipe): Pick<pulumi.ResourceOptions, "retainOnDelete"> =>
@@ -119,7 +119,7 @@ export function daemonSet(
   );
 }
 
-/** Whether a resource is only read (`get`): it is somebody else's. Transformations see it as one of the stack's. */
+/** Whether a resource is only read (`get`): it is external. Transformations see it as one of the stack's. */
 export const isRead = (opts: pulumi.ResourceOptions): boolean =>
   (opts as pulumi.CustomResourceOptions).id !== undefined;
 

@@ -10,8 +10,8 @@ import { outlasting } from "./timeouts";
  * operator starts afterwards is what the gate waits for.
  *
  * @param limit Seconds until the chart's objects are ready.
- * @param reconcileToken Another text than before makes Helm upgrade the release to what it is, which puts back what of its objects
- *   is gone (helm, pkg/kube/client.go, Update: "creating" what it does not find). Helm keeps it as the revision's description.
+ * @param reconcileToken A new text makes Helm upgrade the release to its present state, which restores missing objects
+ *   (helm, pkg/kube/client.go, Update: "creating" what it does not find). Helm keeps it as the revision's description.
  */
 export function gpuRelease(
   name: string,
@@ -59,8 +59,8 @@ export function gpuRelease(
 const keepsWhatTheChartDrops = (chart: string): boolean => chart === "nvidia-device-plugin";
 
 /**
- * Values that bring kinds of objects of their own. Helm installs those (a chart's crds folder) with a release and never with an
- * upgrade of it (helm, pkg/action/upgrade.go), so a release that gets or loses them is replaced. The device plugin's chart has
+ * Values that bring kinds of objects of their own. Helm installs those (a chart's crds folder) with a release, but not with an upgrade
+ * (helm, pkg/action/upgrade.go). So a release that gets or loses them is replaced. The device plugin's chart has
  * them of Node Feature Discovery, for itself (`nfd`) and for GPU feature discovery (`gfd`), whose pods end without them. Of
  * LeaderWorkerSet another release may bring kinds that its program asks for, as 0.9.0 does; sets and their pods stay meanwhile.
  */

@@ -9,7 +9,7 @@ import { askingClass, labels, podTolerations, unprivileged } from "./pods";
 import { outlasting } from "./timeouts";
 
 /**
- * The priority of the tests: everybody's, and it evicts nobody. Without a class of its own a test would still take the unit of a
+ * The priority of the tests: shared by all, and it evicts no pod. Without a class of its own a test would still take the unit of a
  * pod whose priority is below the cluster's default. Its name is the stack's own: a class belongs to the whole cluster, which
  * other stacks may share.
  */
@@ -44,8 +44,8 @@ export const testRequest = (
  * The gate of one machine: a Job that asks for one unit of the GPU resource, or claims one card, on that machine,
  * and computes on it. Its image must exit with 0 only when the card computed right. A second container asks for nothing, and says what it sees.
  *
- * A Job cannot be changed, so it runs again exactly when it failed or what it tests is another: its pod bears a hash of
- * the driver, the machine's GPU configuration and the release. Its name is Pulumi's, another one each time: the new Job runs
+ * A Job cannot be changed, so it runs again exactly when it failed or what it tests is another: its pod has a hash of the driver,
+ * the machine's GPU configuration and the release. Its name is Pulumi's, another one each time: the new Job runs
  * before the old one goes, and what waits for the gate is left alone.
  *
  * @param name Its resource's, which leaves Pulumi room for its own part.
@@ -82,8 +82,8 @@ export function smokeTest(
         },
       },
       spec: {
-        // A pod that comes between the plugin's restarts fails at admission (UnexpectedAdmissionError), and one that comes
-        // before the MIG manager has split the card again fails on it.
+        // A pod that comes between the plugin's restarts fails at admission (UnexpectedAdmissionError). One that comes before the MIG
+        // manager has split the card again fails on it.
         backoffLimit: splitOf(recipe, machine) ? 6 : 3,
         activeDeadlineSeconds: limit + 60, // behind the gate, which says more of what is wrong than the deadline does
         template: {
@@ -118,7 +118,7 @@ function splitOf(
   return nodeLabels["nvidia.com/mig.config"] === undefined ? undefined : mig;
 }
 
-/** The cluster's resource, or the machine's own where it does not offer that: whole cards beside slices. */
+/** The cluster's resource, or the machine's own where it does not offer that: whole cards together with slices. */
 export const resourceOf = (
   { resourceName }: KubernetesRecipe,
   { allocatable }: MachineRecipe,
@@ -156,7 +156,7 @@ function testPod(
 
 /**
  * Looks for cards from the same image without asking for one, and tells what it sees. Where NVIDIA's runtime starts it, an image that says
- * NVIDIA_VISIBLE_DEVICES=all sees every card: that is told by the gate. Without that runtime nothing may be seen, and the test fails.
+ * NVIDIA_VISIBLE_DEVICES=all sees every card: the gate reports that. Without that runtime nothing may be seen, and the test fails.
  */
 function onlooker(recipe: KubernetesRecipe): Container {
   const script =

@@ -7,7 +7,7 @@ import { daemonSet, labels, unprivileged } from "./pods";
 
 /**
  * Writes a marker only while the driver is up: the kernel shows its version in every container's own /proc, so no part
- * of the host's needs mounting. Each file appears whole (written beside, then renamed), because operands source
+ * of the host's needs mounting. Each file appears whole (written under another name, then renamed), because operands source
  * `driver-ready` the moment they see it. The loop goes on because the markers do not last: /run is a tmpfs, and a
  * validator deletes its own when it starts (gpu-operator cmd/nvidia-validator/main.go).
  */
@@ -30,7 +30,7 @@ while true; do
 done
 `.trim();
 
-/** What is there must be what shall be there: the MIG manager reads `driver-ready` once, when it starts. */
+/** What is there must be what should be there: the MIG manager reads `driver-ready` once, when it starts. */
 const ready =
   'for marker in $MARKERS; do cmp -s "/markers/$marker" "/run/nvidia/validations/$marker" || exit 1; done';
 

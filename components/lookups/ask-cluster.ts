@@ -12,7 +12,7 @@ const PATIENCE = 5_000;
 
 /**
  * Asks the cluster of a stack's kubeconfig. Where the stack gives none, it asks the cluster that KUBECONFIG names, as all else does. A
- * kubeconfig that is given and not known in time, such as that of a cluster that the same program makes, leads to no other cluster.
+ * kubeconfig may be given but not known in time, such as that of a cluster that the same program makes. Then no other cluster is asked.
  * Never fails: undefined where there is no kubeconfig, or no answer in time.
  *
  * @param kubeconfig text, or an Output or a promise of one; languages other than TypeScript say `null` for none.
@@ -39,7 +39,7 @@ export async function whyUnseen(
   patience = PATIENCE,
 ): Promise<string | undefined> {
   try {
-    // Every cluster has it, and nobody else than an administrator needs to read it: a refusal is an answer, too.
+    // Every cluster has it, and only an administrator needs to read it: a refusal is an answer, too.
     const key = { apiVersion: "v1", kind: "Namespace", name: "kube-system" };
     await questionCluster(
       kubeconfig,

@@ -44,7 +44,7 @@ export function boundedText(file: string): string {
  * @throws Error as `boundedText`, but not of a large file.
  */
 export function beginningOf(file: string): { text: string; isWhole: boolean } {
-  // A pipe that nobody writes to would block its reader.
+  // A pipe without a writer would block its reader.
   const descriptor = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
   try {
     const stat = fs.fstatSync(descriptor);

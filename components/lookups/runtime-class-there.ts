@@ -4,8 +4,8 @@ import { askCluster, type Open } from "./ask-cluster";
 import type { AskedStack } from "./release-facts";
 
 /**
- * A stack's `devicePlugin` with what its cluster says of the RuntimeClass `nvidia`: one of somebody else's that has the right handler
- * is taken as it is (`makeRuntimeClass: false`). Asks only where the stack would make one. Never fails: without an answer the stack
+ * A stack's `devicePlugin` with what its cluster says of the RuntimeClass `nvidia`: an external one with the right handler is used as it
+ * is (`makeRuntimeClass: false`). Asks only where the stack would make one. Never fails: without an answer the stack
  * makes its own, which a later step refuses where there is one.
  */
 export async function withClassThere(

@@ -12,8 +12,8 @@ const LIMIT = "30m";
 
 /**
  * Bootstraps etcd on a control plane that has got its configuration, and fetches the cluster's kubeconfig from it. Etcd is
- * bootstrapped once in the life of a stack, whichever control plane comes first later: a machine with data of etcd refuses it for
- * ever, and one without would begin a second etcd (talos v1.13.9, internal/app/machined/internal/server/v1alpha1, Bootstrap). The
+ * bootstrapped once in the life of a stack, whichever control plane comes first later: a machine with data of etcd refuses it forever,
+ * and one without would begin a second etcd (talos v1.13.9, internal/app/machined/internal/server/v1alpha1, Bootstrap). The
  * kubeconfig is fetched again for another `clusterEndpoint`; the provider itself does that only before its certificate ends
  * (terraform-provider-talos v0.11.0, pkg/talos/talos_cluster_kubeconfig_resource.go, ModifyPlan).
  *
@@ -55,7 +55,7 @@ export function bootstrapCluster(
 }
 
 /**
- * Outputs that the state keeps encrypted as a whole, beside those that the SDK names. The provider marks some fields within them (terraform-provider-talos v0.11.0,
+ * Outputs that the state keeps encrypted as a whole, next to those that the SDK names. The provider marks some fields within them (terraform-provider-talos v0.11.0,
  * `Sensitive`: client_key, the keys of the authorities); the stack does not hang on which.
  */
 const secretOf = {

@@ -40,7 +40,7 @@ const own: Configuring = (name, machine, access, opts) => {
   const { address, role, installs, patches, reconcileToken } = machine;
   const client = access.client();
   const said = { ...required(machine), machineType: role, talosVersion: machine.contract };
-  // Alike machines have one: the provider's function is told nothing of a machine by itself, and is asked once for them all.
+  // Alike machines have one: the provider's function learns nothing about a single machine; one call serves them all.
   const configuration = access.generated(JSON.stringify(said), () => {
     const generated = talos.machine.getConfigurationOutput(
       {
@@ -78,7 +78,7 @@ const own: Configuring = (name, machine, access, opts) => {
     },
     { ...opts, customTimeouts: { create: LIMIT, update: LIMIT, delete: LIMIT } },
   );
-  // Nobody guesses a configuration full of keys from its hash.
+  // The hash of a configuration full of keys cannot be guessed.
   return {
     hash: pulumi.unsecret(configuration.apply((text) => hashOf([text, ...patches]))),
     by: applied,
@@ -96,7 +96,7 @@ function notedOn(patches: string[], reconcileToken: string | undefined): string[
   );
 }
 
-/** Somebody else holds the configuration: the program merges our part in, and takes it out again on delete. */
+/** Another owner holds the configuration: the program merges our part in, and takes it out again on delete. */
 const adopt: Configuring = (
   name,
   { name: machine, address, patches, reconcileToken },

@@ -95,8 +95,8 @@ export function machineResources(
     schematicOf,
     program,
   );
-  // To make a provider from it comes once the machine is a node of its cluster: Pulumi's Kubernetes provider asks for the API's schema once,
-  // as it is configured, and takes a cluster that does not answer then for unreachable until the update ends (pulumi-kubernetes,
+  // To make a provider from it comes once the machine is a node of its cluster: Pulumi's Kubernetes provider asks for the API's schema
+  // once, as it is configured. It treats a cluster that does not answer then as unreachable until the update ends (pulumi-kubernetes,
   // provider/pkg/provider/provider.go, Configure: clusterUnreachable).
   const joined = fetched && pulumi.all([fetched, upgraded.by.urn]).apply(([text]) => text);
   // One that comes through the options would have to be there before the machine, whose kubeconfig it needs.

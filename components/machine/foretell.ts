@@ -13,7 +13,7 @@ import type { PlannedMachine } from "../recipe/machine/planned-machine";
 
 /** What makes a preview say whether a machine reboots. */
 export interface Foretelling {
-  /** What the machine shall be: inputs of its component. */
+  /** The wanted state of the machine: inputs of its component. */
   state: MachineState;
   /** Options of the machine's component. */
   component: pulumi.ComponentResourceOptions;
@@ -23,11 +23,11 @@ export interface Foretelling {
 
 /**
  * Makes a preview say whether the machine reboots. The engine hands the component's inputs as they were in the stack's state,
- * which nothing else of a program gets to see. A machine for which nothing is done is not told of. In the update itself
+ * which nothing else of a program gets to see. A machine without changes is not mentioned. In the update itself
  * nothing is registered, so the state names no hook of ours.
  *
  * The component's inputs are in the state as soon as an update begins. Where that update failed, the next one of the same stack file
- * finds them unchanged; it is the program then, whose inputs are written down only once it has ended well, that tells of the machine.
+ * finds them unchanged; then the program's resource names the machine, since its inputs are recorded only once it has succeeded.
  *
  * @param component the component, once it is there.
  */
@@ -70,8 +70,8 @@ export function foretell(
  * What a preview says of a machine that the stack changes, and why the update would be refused, where it would be.
  *
  * The engine writes the component's inputs at once, and its outputs only when it is done (pulumi, pkg/resource/deploy/step.go,
- * UpdateStep: of a component the new state has none). So inputs without outputs are of an update that failed: nobody knows here
- * whether the machine is as before that update or after it.
+ * UpdateStep: of a component the new state has none). So inputs without outputs are of an update that failed: the machine may be as
+ * before that update or as after it.
  *
  * @param before as the last update began it; undefined of a machine that is new.
  * @param outputs of the component, as the last update left them.
@@ -93,9 +93,9 @@ export function foretold(
 }
 
 /**
- * What a message is about, of a resource that is just being registered. Where that is refused, the resource itself never gets its
- * name, and the SDK holds back every later message of the process until it does (sdk/nodejs/log/index.ts, `lastLog`): the
- * program would not end, and neither would the next one of a program that uses the Automation API.
+ * What a message is about, of a resource that is just being registered. If that is refused, the resource itself never gets its name. The
+ * SDK holds back every later message of the process until it does (sdk/nodejs/log/index.ts, `lastLog`): the program would
+ * not end, and the next one of a program that uses the Automation API would not end either.
  */
 const named = (urn: pulumi.URN): pulumi.Resource =>
   ({ urn: pulumi.output(urn) }) as pulumi.Resource;

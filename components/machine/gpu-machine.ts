@@ -17,11 +17,11 @@ import { accessOf } from "../credentials/access";
 import { machineResources, machineType } from "./create-machine";
 import { foretell } from "./foretell";
 
-/** Arguments of a GPU machine: what it shall be, and the credentials to make it so. What offers the GPUs may be left out: only labels of the node depend on it. */
+/** Arguments of a GPU machine: its wanted state, and the credentials to reach it. The GPU provider may be left out: only labels of the node depend on it. */
 export interface GpuMachineArgs extends MachineSpec, AroundMachinesSpec, Credentials {
   /** Name of the machine's node in Kubernetes. Default: the name of the component. */
   nodeName?: string;
-  /** Talos release that it shall run, e.g. `v1.12.6`. */
+  /** Talos release that it should run, e.g. `v1.12.6`. */
   talosVersion: string;
 }
 
@@ -58,7 +58,7 @@ export class GpuMachine extends pulumi.ComponentResource {
   }
 }
 
-/** The node that is meant; where that cannot be told, the checks say so. */
+/** The node that is meant; if that is unknown, the checks say so. */
 function nodeNameOf(name: string, args: unknown): string {
   const { nodeName } = (args ?? {}) as { nodeName?: unknown };
   return typeof nodeName === "string" ? nodeName : String(name);
@@ -87,7 +87,7 @@ function machineFindings(
 ): Finding[] {
   const owned = args.configuration === "owned";
   const [{ nodeName }] = split(args, ["nodeName"]);
-  // What offers the GPUs to Kubernetes is no concern of a machine; a stack of the whole cluster must say it. Nor is whether there is a GPU.
+  // The GPU provider is no concern of a machine; a stack of the whole cluster must say it. Whether there is a GPU is not checked either.
   const unsaid = [...gpuProviderFields, "external" as const].every(
     (one) => cluster[one] === undefined,
   );

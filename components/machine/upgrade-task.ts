@@ -4,7 +4,7 @@ import { readSchematic } from "../recipe/machine/schematic";
 import { defined } from "../recipe/mapping";
 import type { upgradeTask, UpgradeTask } from "../program/task";
 
-/** What the machine program is told of a machine that it brings to an image and a configuration. */
+/** What the machine program gets about a machine that it brings to an image and a configuration. */
 export const upgradeTaskOf = (
   machine: PlannedMachine,
   schematicId: string,

@@ -9,7 +9,7 @@ import { answerOf, type ProgramUse, runProgram } from "./program-resource";
 import { limitsOf, type OmniWaitTask, upgradeResult } from "../program/task";
 import { goalOf, upgradeTaskOf } from "./upgrade-task";
 
-/** A machine that runs what it shall. */
+/** A machine that runs what it should. */
 export interface Upgraded {
   seen: pulumi.Output<MachineReport>;
   /** The program that saw it. */

@@ -25,7 +25,7 @@ export interface AdoptBench {
   clock: Clock;
   report: Report;
   /**
-   * Whether Pulumi still takes the answer. Without it nobody would know what is ours, so that it would stay when the stack goes: then
+   * Whether Pulumi still takes the answer. Without it our fields would be unknown and would stay when the stack goes: then
    * the configuration of before is staged again. @pulumi/command kills its shell at Ctrl-C, and lets what the shell has started go on
    * (pulumi-command v1.2.1, provider/pkg/provider/local/commandOutputs.go: exec.CommandContext).
    */
@@ -87,14 +87,14 @@ export async function adopt(
       await machine.stage(live);
       throw new Error("Pulumi no longer runs, so the previous configuration is staged again");
     }
-    return result; // with nothing left to do: what Pulumi does not take now is told by `stagedBefore` alone
+    return result; // with nothing left to do: only `stagedBefore` knows what Pulumi does not take now
   });
 }
 
 /**
- * Takes away what `adopt` added, and nothing else, and stages the result. Never reboots: modules stay loaded and files in
- * place until somebody does. Where the image has NVIDIA's services, the kernel modules stay in the configuration: nobody takes the
- * image away, and without the modules its next boot would not end (`BootGuard`).
+ * Takes away what `adopt` added, and nothing else, and stages the result. Never reboots: modules stay loaded and files in place until
+ * then. Where the image has NVIDIA's services, the kernel modules stay in the configuration: the image stays, and without the modules
+ * its next boot would not end (`BootGuard`).
  *
  * @throws Failure where the machine does not answer.
  */
@@ -187,7 +187,7 @@ function unlessRefused({ machine, address }: AdoptTask): (error: unknown) => nev
   };
 }
 
-/** A machine whose configuration is right may lack a boot, which nobody would see: Talos calls it ready. */
+/** A machine whose configuration is right may still lack a boot, unseen: Talos calls it ready. */
 async function warnOfContainerd(
   { machine: name }: AdoptTask,
   { machine, report }: AdoptBench,
@@ -205,7 +205,7 @@ async function warnOfContainerd(
  * The answer in a form that can be handed back to the next run and to `release`: long texts that were added by their hashes, where it would
  * be too long otherwise.
  *
- * @throws Failure where it is too long all the same: without it nobody could take away what was added. Nothing is staged by then.
+ * @throws Failure where it is too long all the same: without it the added fields could not be removed. Nothing is staged by then.
  */
 function rememberable({ machine }: AdoptTask, result: AdoptResult): AdoptResult {
   if (fitsVariable(JSON.stringify(result))) return result;
@@ -220,13 +220,13 @@ function rememberable({ machine }: AdoptTask, result: AdoptResult): AdoptResult 
   });
 }
 
-/** Somebody changed the configuration after it was read. */
+/** The configuration changed after it was read. */
 class Changed extends Error {}
 
-/** Merges of a configuration that somebody changes meanwhile. */
+/** Merges of a configuration that changes meanwhile. */
 const MERGES = 3;
 
-/** Does it again where somebody changed the configuration after it was read: staged as a whole, ours would take their change away. */
+/** Does it again if the configuration changed after it was read: staged as a whole, ours would take their change away. */
 async function unlessChanged<T>(
   { machine }: AdoptTask,
   { report }: AdoptBench,
@@ -237,14 +237,12 @@ async function unlessChanged<T>(
       return await once();
     } catch (error) {
       if (!(error instanceof Changed)) throw error;
-      report(
-        `merge: somebody changed the configuration of ${machine} meanwhile, so theirs is read again`,
-      );
+      report(`merge: the configuration of ${machine} changed meanwhile, so it is read again`);
     }
   }
   throw new Failure({
     field: `machines.${machine}`,
-    problem: `somebody changed its configuration ${MERGES} times while this update merged into it`,
+    problem: `its configuration changed ${MERGES} times while this update merged into it`,
     why: "what the update stages would take their change away, so nothing was staged",
     remedy: "run again once the other change has come to its end",
   });
@@ -258,8 +256,8 @@ async function stage(machine: Machine, live: string, configuration: string): Pro
 
 /**
  * What an earlier run added that was killed between staging and telling: then the staged configuration is exactly what the
- * merge makes of the active one. What the active one says as well is somebody else's here, even where it is of a stack that went
- * without a reboot since: the machine cannot tell the two apart, and nothing of somebody's is ever taken away.
+ * merge makes of the active one. What the active one says as well belongs to others here, even if it came from a stack that left without
+ * a reboot: the machine cannot distinguish the two, and fields of others are never removed.
  */
 function stagedBefore(
   task: AdoptTask,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** What the program is told by its environment: credentials, the answer of the last run, and how often the lab looks. */
+/** What the program reads from its environment: credentials, the answer of the last run, and how often the lab looks. */
 
 /**
  * Takes a variable out of the environment, so that no child inherits it. Undefined where it is not set. An empty one was given: nothing

@@ -49,15 +49,15 @@ async function main(name: string | undefined): Promise<void> {
     );
     process.stdout.write(`${JSON.stringify(await verb.run(input, clients))}\n`);
   } catch (error) {
-    // Of a run that failed Pulumi keeps nothing, so what ends it is said in full.
+    // Pulumi keeps nothing about a failed run, so its error is printed in full.
     write(withoutLong(printable(clean(describe(error, fieldOf(name, input))))));
     process.exitCode = 1;
   }
 }
 
 /**
- * Text whose lines Pulumi can read. Its provider reads them by Go's bufio.Scanner, which gives up at one of 64 KiB: the program's
- * next word would then wait for good, and Pulumi for the program (pulumi-command, provider/pkg/provider/util, LogOutput).
+ * Text whose lines Pulumi can read. Its provider reads them by Go's bufio.Scanner, which gives up at one of 64 KiB: the program's next
+ * line would then wait forever, and Pulumi for the program (pulumi-command, provider/pkg/provider/util, LogOutput).
  */
 function withoutLong(text: string): string {
   const longest = 8_000;
@@ -79,7 +79,7 @@ function fieldOf(verb: string | undefined, input: string): string {
     const { machine } = JSON.parse(input) as { machine?: unknown };
     if (typeof machine === "string") return `machines.${machine}`;
   } catch {
-    // What is wrong with the task is told by the error itself.
+    // The error itself says what is wrong with the task.
   }
   return verb ?? "program";
 }

@@ -12,15 +12,15 @@ export interface Ancestor {
   started: string;
 }
 
-/** Looks a process up; undefined where there is none, or nobody can tell. */
+/** Looks a process up; undefined if there is none, or it is unknown. */
 export type Look = (pid: number) => Ancestor | undefined;
 
 /** Processes between this program and Pulumi: a shell, Pulumi's plugin, and a wrapper of either. */
 const DEPTH = 6;
 
 /**
- * The processes whose end means that nobody waits for this program any more: all up to Pulumi's command line. Above it are a
- * user's shell or a CI runner, which may end before it. None where Pulumi is not found: somebody else started the program.
+ * The processes whose end means that nothing waits for this program any more: all up to Pulumi's command line. Above it are a
+ * user's shell or a CI runner, which may end before it. None where Pulumi is not found: another program started it.
  */
 export function upToPulumi(parent: number, look: Look): Ancestor[] {
   const found: Ancestor[] = [];
@@ -72,15 +72,15 @@ export const lookByPs: Look = (pid) => {
 /** How to look here, and the milliseconds between two looks: `ps` is a process each time. */
 const [lookHere, POLL] = fs.existsSync("/proc/self/stat") ? [lookInProc, 1_000] : [lookByPs, 5_000];
 
-/** Whether Pulumi, as it was when the program began, still waits for its answer; always where somebody else started it. */
+/** Whether Pulumi, as it was when the program began, still waits for its answer; always if another program started it. */
 export function pulumiAbove(): () => boolean {
   const ancestors = upToPulumi(process.ppid, lookHere);
   return () => !isOrphaned(ancestors, lookHere);
 }
 
 /**
- * Ends the program once Pulumi's command line is gone without having ended it, as after a SIGKILL: nobody reads its answer,
- * and the plugin stays for as long as the program does.
+ * Ends the program once Pulumi's command line is gone without having ended it, as after a SIGKILL: its answer has no reader, and the
+ * plugin stays for as long as the program does.
  *
  * @param isAwaited whether Pulumi still waits
  * @param mayEnd whether it may end now. A machine that is drained or reboots is brought to its end first.

@@ -37,7 +37,7 @@ export class Phases<Name extends string = string> {
   constructor(
     private readonly clock: Clock,
     private readonly report: Report,
-    /** Told of each as it begins. */
+    /** Called as each begins. */
     private readonly begins: (name: Name) => void = () => {},
   ) {}
 

@@ -22,7 +22,7 @@ const configurationPart = {
 };
 
 /**
- * Asks for what a removal needs to see, and asks again for four minutes. What is asked may be gone for good: Pulumi keeps the
+ * Asks for what a removal needs to see, and asks again for four minutes. What is asked may never return: Pulumi keeps the
  * resource until its removal succeeds, so the message says how a stack forgets it.
  *
  * @throws Failure where there is no answer, or a refusal.
@@ -33,7 +33,7 @@ export function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promise<T> 
     field: `machines.${machine}`,
     problem: `${who} ${problem}`,
     why: part.why,
-    remedy: `if ${who} is still in use, make sure that it is on and that the update has credentials for it, then run again; if it is gone for good (broken, wiped, or in another cluster), look up the URN of the machine's resource that ends with \`${part.ending}\` by \`pulumi stack --show-urns\`, run \`pulumi state delete 'URN'\`, and run again`,
+    remedy: `if ${who} is still in use, make sure that it is on and that the update has credentials for it, then run again; if it will not return (broken, wiped, or in another cluster), find the URN that ends with \`${part.ending}\` by \`pulumi stack --show-urns\`; then run \`pulumi state delete 'URN'\`, and run again`,
   });
   return waitOrFail(
     clock,

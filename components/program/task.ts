@@ -3,8 +3,8 @@ import type { UpgradeLimits } from "../recipe/effect/upgrade-phases";
 import { parseDuration } from "../recipe/rules/duration";
 import { duration } from "../recipe/stack/notation";
 
-// What the program is told (standard input) and what it answers (last line of standard output), by verb. Nothing here is secret:
-// credentials come by environment. What `preflight` is told stands beside it.
+// What the program gets (standard input) and what it answers (last line of standard output), by verb. Nothing here is secret:
+// credentials come by environment. The input of `preflight` is next to it.
 
 /** What is lost on purpose. */
 const drop = z.strictObject({
@@ -40,16 +40,16 @@ const goal = {
   machine: z.string().min(1),
   /** Address of its Talos API; of a machine of Omni's also its name, by which Omni's talosconfig reaches it. */
   address: z.string().min(1),
-  /** Release it shall run, e.g. `v1.12.6`. */
+  /** Release it should run, e.g. `v1.12.6`. */
   talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),
-  /** Hash of the configuration that shall be active. Only its change matters: it makes the program run again. */
+  /** Hash of the configuration that should be active. Only its change matters: it makes the program run again. */
   configurationHash: z.string(),
   modules: z.array(z.string()),
   /** NVIDIA driver that must be loaded, e.g. `570.211.01`, or only its branch, e.g. `570`. Absent on a machine without a GPU. */
   driverVersion: z.string().optional(),
   /** Extension services and the state each must reach. */
   extensionServices: z.array(z.strictObject({ name: z.string(), state: z.string() })),
-  /** Taints that its node shall have. Default none. */
+  /** Taints that its node should have. Default none. */
   taints: z.array(nodeTaint.strict()).optional(),
   pollSeconds,
 };
@@ -64,7 +64,7 @@ export const upgradeTask = z.strictObject({
   installerImage: z.string().min(1),
   /** That image is the user's own: no schematic tells whether a machine runs it. Default false. */
   ownImage: z.boolean().optional(),
-  /** What that image has: whatever a machine that is taken over runs beside it would be lost. */
+  /** What that image has: everything else that an adopted machine runs would be lost. */
   image: z.strictObject({
     extensions: z.array(z.string()),
     kernelArgs: z.array(z.string()),
@@ -87,7 +87,7 @@ export const upgradeTask = z.strictObject({
    * Default false.
    */
   installs: z.boolean().optional(),
-  /** Reboot the machine where it runs what it shall, and do nothing where it does not. Default false. */
+  /** Reboot the machine if it runs what it should; otherwise do nothing. Default false. */
   reboots: z.boolean().optional(),
   /** Talos API addresses of the cluster's other control planes. */
   otherControlPlanes: z.array(z.string()),
@@ -167,7 +167,7 @@ export const omniTask = z.strictObject({
   uuid: z.string().min(1),
   /** Name of its cluster in Omni. */
   cluster: z.string().min(1),
-  /** What Omni shall hold for this machine: all that is ours there. */
+  /** What Omni should hold for this machine: all that is ours there. */
   resources: z.array(omniResource),
   /** Extensions of its image that may be lost. Default none. */
   drop: z.array(z.string()).optional(),
@@ -206,13 +206,13 @@ export const gateTask = z.strictObject({
       uid: z.string().optional(),
       /** GPU resource that it requests one unit of. */
       resource: z.string().min(1),
-      /** Units of it that the node shall offer. Default: whatever it offers. */
+      /** Units of it that the node should offer. Default: whatever it offers. */
       units: z.number().int().positive().optional(),
     }),
   ),
   /** How long the tests may take. */
   limit: duration,
-  /** How long a test waits for a unit while other pods run on all of them, and for the node to offer what it shall. */
+  /** How long a test waits for a unit while other pods run on all of them, and for the node to offer what it should. */
   patience: duration,
   /** Whether a test waits for a unit until the limit, and has failed then: further machines wait for it. Default false. */
   mustPass: z.boolean().optional(),
@@ -246,9 +246,9 @@ export const freeTask = z.strictObject({
   mark: ownersMark,
   limit: duration,
   pollSeconds,
-  /** Field of the stack that says what offers the GPUs. */
+  /** Field of the stack that names the GPU provider. */
   field: z.string().min(1),
-  /** Whether somebody else makes it. */
+  /** Whether it is external. */
   theirs: z.boolean().optional(),
 });
 /** The task of `await-free` as the program reads it. */
@@ -258,7 +258,7 @@ export type FreeTask = z.infer<typeof freeTask>;
 export const putBackTask = z.strictObject({
   /** Field manager that the objects' maker applies them by. */
   manager: z.string().min(1),
-  /** Objects as they shall be, in the order in which they need each other. */
+  /** Objects in their wanted state, in the order in which they need each other. */
   objects: z.array(
     z.looseObject({
       apiVersion: z.string().min(1),

@@ -113,7 +113,7 @@ function expiredOf(needs: Credential[], { given }: Clients): FieldFinding[] {
   );
 }
 
-/** Credentials that are not in force are told with all else that is missing. Those that lead nowhere end it: nothing could be asked. */
+/** Credentials that are not valid are reported with everything else that is missing. Those that lead nowhere end it: nothing could be asked. */
 async function runPreflight(
   task: z.infer<typeof preflightTask>,
   clients: Clients,
@@ -127,7 +127,7 @@ async function runPreflight(
   const useless = uselessOf(needs, clients);
   if (useless.length > 0) throw new Failure(...useless);
   const cluster = task.kubernetes ? clients.cluster() : undefined;
-  await clients.clientVersion(); // without talosctl no machine would answer, and a machine that does not answer is let pass
+  await clients.clientVersion(); // without talosctl no machine would answer, and a machine that does not answer is skipped
   const around = {
     web: new RealWeb(clock, env),
     places: placesOf(env),
@@ -228,7 +228,7 @@ async function runGate(task: z.infer<typeof gateTask>, clients: Clients): Promis
   return awaitTests(task, clusterFor(clients, why), clock, clients.report);
 }
 
-/** The cluster of somebody who cannot do without. @throws Failure with the rest of it where there is no kubeconfig. */
+/** The cluster of an owner who cannot do without it. @throws Failure with the rest of it where there is no kubeconfig. */
 function clusterFor(clients: Clients, why: string, field = "kubeconfig"): KubernetesCluster {
   const cluster = clients.cluster();
   if (cluster !== undefined) return cluster;

@@ -5,13 +5,13 @@ import * as pulumi from "@pulumi/pulumi";
 export interface Sources {
   /** The address as the SDK has it: Pulumi's `cmd/run` takes the arguments away. */
   ofProgram: () => string | undefined;
-  /** The command line that the process was started with: `cmd/run-policy-pack` takes the arguments away, and tells nobody. */
+  /** The command line that the process was started with: `cmd/run-policy-pack` silently takes the arguments away. */
   asStarted: () => readonly string[];
 }
 
 /**
- * The address of the engine that started this very process, by Pulumi's language host: as a program (`cmd/run`), which the SDK
- * knows the engine of, as a plugin for programs in YAML, Python or Go (`cmd/run-plugin`), or as a policy pack
+ * The address of the engine that started this very process, by Pulumi's language host: as a program (`cmd/run`), whose engine the SDK
+ * knows; as a plugin for programs in YAML, Python or Go (`cmd/run-plugin`); or as a policy pack
  * (`cmd/run-policy-pack`), whose arguments begin with it (pulumi/pulumi, sdk/nodejs/provider/internals.ts;
  * sdk/go/common/resource/plugin/analyzer_plugin.go). Undefined in any other process.
  * The plugin, the policy pack and the stacks' program import this file; the components do not, so a user's own program is left alone.
@@ -58,7 +58,6 @@ function commandLine(): readonly string[] {
   return (process.report.getReport() as { header: { commandLine: string[] } }).header.commandLine;
 }
 
-// Pulumi's Node SDK does not look. A plugin or policy pack would serve nobody for good, and so would a program that had nothing
-// asked just then.
+// Pulumi's Node SDK does not look. A plugin or policy pack would run on without an engine, and so would a program with no request open.
 const engine = engineOf(process.argv, { ofProgram: engineOfProgram, asStarted: commandLine });
 if (engine !== undefined) onEngineGone(engine, () => process.exit(1));

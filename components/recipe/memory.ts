@@ -3,7 +3,7 @@ const limit = 10_000;
 
 /**
  * A pure function that remembers what it gave, since machines of a kind are asked about alike. It forgets everything when its memory
- * is full. Nobody changes what it gives.
+ * is full. Callers do not change what it returns.
  *
  * @param keyOf what tells arguments apart. Default: their JSON.
  */

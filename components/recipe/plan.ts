@@ -29,7 +29,7 @@ export interface PlanBasis {
  */
 export const planCluster = (spec: ClusterSpec): Plan => planBasis(spec).plan;
 
-/** Whole cards of a machine. Values of somebody's own may share or split them: one unit of each is what can be counted on. */
+/** Whole cards of a machine. The user's own values may share or split them: one unit of each is what can be counted on. */
 const offered = (
   { gpuCount }: MachineRecipe,
   name: string,

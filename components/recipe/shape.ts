@@ -2,7 +2,7 @@ import type { TypeText } from "./facts/talos-schema";
 import { isMapping } from "./mapping";
 import { closest } from "./rules/suggest";
 
-/** Keys of a structure with their types. Of an open one, a key that nothing is known of is told only where a known one was probably meant. */
+/** Keys of a structure with their types. Of an open one, an unknown key is a finding only if a known one was probably meant. */
 export interface Structure {
   keys: ReadonlyMap<string, TypeText>;
   open: boolean;
@@ -69,7 +69,7 @@ export function shapeFindings<Flaw = never>(
     );
   if (type.startsWith("{"))
     return Object.entries(value).flatMap(([key, child]) =>
-      key === "<<" && isMapping(child) // YAML's merge key: what it brings stands beside the others
+      key === "<<" && isMapping(child) // YAML's merge key: what it brings comes in addition to the others
         ? shapeFindings(child, type, dialect, path, field)
         : below(key, child, type.slice(1), `${field}{}`),
     );

@@ -68,9 +68,9 @@ export interface MachineRecipe {
   /** Taints that go to the node through the Kubernetes API. */
   nodeTaints: NodeTaint[];
   extensionServices: ExtensionService[];
-  /** Units of the GPU resource that the node shall offer, by its name; devices of it, by their class. */
+  /** Units of the GPU resource that the node should offer, by its name; devices of it, by their class. */
   allocatable: Record<string, number>;
-  /** Resources of which the node may offer more than that: into how many MIG instances its cards can be split is not known. Absent where there are none. */
+  /** Resources that the node may offer in greater number: into how many MIG instances its cards can be split is not known. Absent where there are none. */
   atLeast?: string[];
   /** Watts, when the stack limits the cards. */
   powerLimit?: number;
@@ -116,17 +116,17 @@ export interface KubernetesRecipe {
   leaderWorkerSet?: ReleaseRecipe;
   /** Whether something outside of the stack installs the release: nothing of it is made or touched. Absent where the stack does. */
   external?: true;
-  /** Whether nothing says in which namespace it is, so that whoever looks for it has to find it. Absent where something does. */
+  /** Whether its namespace is unknown and has to be looked up. Absent where something does. */
   assumesNamespace?: true;
   /** Who installs it, e.g. `Flux`; absent where nothing tells, and where the stack does. */
   by?: string;
   /** Whether release, namespace and RuntimeClass stay when they leave the stack. Absent where they go with it. */
   handBack?: true;
-  /** Namespace of what the stack makes for its GPUs: the release's, or one of its own where that is somebody else's. */
+  /** Namespace of what the stack makes for its GPUs: the release's, or one of its own if the release is external. */
   namespace: string;
   /** Labels of that namespace; undefined when the namespace is not ours to make (`kube-system`, a release that was taken over). */
   namespaceLabels?: Record<string, string>;
-  /** `owner`: who makes it; `other` is somebody else. An empty name: pods have none. An empty handler: machines have none of NVIDIA's. */
+  /** `owner`: who makes it; `other` is another owner. An empty name: pods have none. An empty handler: machines have none of NVIDIA's. */
   runtimeClass: { name: string; handler: string; owner: "component" | "operator" | "other" };
   /** Empty where the release's own validator does the work. */
   markers: Marker[];
@@ -139,8 +139,8 @@ export interface KubernetesRecipe {
   /** Device plugin configuration (YAML) for sharing; undefined without sharing. */
   sharingConfig?: string;
   /**
-   * How the MIG manager splits the cards; undefined without MIG. `only`: the one profile behind a resource that whole cards
-   * have too (strategy single), so that the resource alone does not tell a slice from a card.
+   * How the MIG manager splits the cards; undefined without MIG. `only`: the one profile behind a resource that whole cards have too
+   * (strategy single). Then the resource alone does not distinguish a slice from a card.
    */
   mig?: { config: string; only?: string };
   smokeTestImage: string;

@@ -28,7 +28,7 @@ export interface StackConfiguration {
   /** The cluster as the stack file says it, not yet checked: its keys are the fields of `ClusterSpec`. */
   spec: Record<string, unknown>;
   credentials: Credentials;
-  /** What is wrong with it already; the cluster's own mistakes are told with it. */
+  /** What is wrong with it already; the cluster's own mistakes are reported with it. */
   findings: Finding[];
 }
 
@@ -101,7 +101,7 @@ function readCredentials(
     if (typeof content === "string") credentials[key] = content;
     else {
       findings.push(content);
-      credentials[key] = ""; // it is there, so nobody need be told as well that it is missing
+      credentials[key] = ""; // it is there, so no second finding says that it is missing
     }
   }
   for (const key of omniCredentials) if (values[key] !== undefined) credentials[key] = values[key];

@@ -42,7 +42,7 @@ export async function stack(): Promise<Record<string, pulumi.Input<unknown>>> {
     gpuNodeSelector,
     endpoints,
   };
-  // Of a cluster that the stack made, nobody else has them: `pulumi stack output --show-secrets kubeconfig`.
+  // Only the stack has those of a cluster that it made: `pulumi stack output --show-secrets kubeconfig`.
   return args.bootstrap ? { ...outputs, talosconfig, machineSecrets, kubeconfig } : outputs;
 }
 

@@ -17,7 +17,7 @@ export interface ComfyUiArgs extends ComfyUiSpec, ServerAccess {
 /**
  * ComfyUI on a GPU: namespace, volume for models and outputs, and the server.
  *
- * Used alone, outside of a GpuCluster, its objects bear no mark of their owner and are not guarded: what an update that was
+ * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: what an update that was
  * killed has left stands in the next one's way, until it is imported or deleted by hand.
  */
 export class ComfyUi extends pulumi.ComponentResource {

@@ -21,7 +21,7 @@ export const accessRules: InputRules = {
 };
 
 /**
- * What a workload's component is registered with: all that is said of it but what resolves late. Its namespace, its volume and its
+ * What a workload's component is registered with: all its fields except those that resolve late. Its namespace, its volume and its
  * Service wait for the component, and would wait for the gate with it.
  */
 export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
@@ -43,8 +43,8 @@ export interface GpuAccess {
   /** Tolerations of its pods, for GPU machines with taints. Default none. */
   tolerations?: GpuToleration[];
   /**
-   * Word for the way in which the cluster offers its GPUs, e.g. `operator on cdi`. It is an annotation of the pods, so that
-   * a server starts again when the way changes, with devices of the new kind, and is waited for. Default none.
+   * Word for the way in which the cluster offers its GPUs, e.g. `operator on cdi`. It is an annotation of the pods, so a server restarts
+   * with devices of the new kind when it changes. The update waits for that. Default none.
    */
   exposure?: string;
   /** Seconds until it must be ready, with the pull of its image. Default 1200. */
@@ -53,6 +53,6 @@ export interface GpuAccess {
 
 /** The same for a server. */
 export interface ServerAccess extends GpuAccess {
-  /** Name of its Deployment and its Service, and of its namespace unless that is said. Default the kind's, e.g. `ollama`. */
+  /** Name of its Deployment and its Service, and of its namespace by default. Default the kind's, e.g. `ollama`. */
   serverName?: string;
 }

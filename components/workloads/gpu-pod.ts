@@ -29,7 +29,7 @@ export interface GpuPodArgs extends GpuPodSpec, GpuAccess {
  * takes `runtimeClassName` and `gpuResourceName` from the cluster. The namespace must exist; a GpuCluster makes the default
  * one for the pods of its own.
  *
- * Used alone, outside of a GpuCluster, its objects bear no mark of their owner and are not guarded: what an update that was
+ * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: what an update that was
  * killed has left stands in the next one's way, until it is imported or deleted by hand.
  */
 export class GpuPod extends pulumi.ComponentResource {

@@ -26,7 +26,7 @@ import { waitingFor, workloadNamespace } from "./namespace";
  * The workloads of a stack.
  *
  * @param access What they get at the GPUs by; as it resolves only after the gate, so do their pods.
- * @param ahead What their namespaces, volumes and Services wait for, as the namespace of what offers the GPUs does.
+ * @param ahead What their namespaces, volumes and Services wait for, as the namespace of the GPU provider does.
  * @returns URLs within the cluster of those that serve, by workload; an inactive one has none.
  */
 export function gpuWorkloads(
@@ -117,7 +117,7 @@ const makers: { [W in ServerKind]: Maker<W> } = {
 };
 
 /**
- * LeaderWorkerSet, which keeps the pods of one server together: the stack's own, or the definition of somebody else's, read and not made:
+ * LeaderWorkerSet, which keeps the pods of one server together: the stack's own, or an external definition, read and not made:
  * without it a preview ends here, under this name, before any machine is touched.
  */
 function groupController(

@@ -47,7 +47,7 @@ export interface LiteLlmArgs extends LiteLlmSpec {
 /**
  * LiteLLM in front of ollama and other servers: one OpenAI-compatible endpoint for their models.
  *
- * Used alone, outside of a GpuCluster, its objects bear no mark of their owner and are not guarded: what an update that was
+ * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: what an update that was
  * killed has left stands in the next one's way, until it is imported or deleted by hand.
  */
 export class LiteLlm extends pulumi.ComponentResource {

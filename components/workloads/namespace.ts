@@ -25,7 +25,7 @@ export function namespaceOf<Spec extends { namespace?: string; serverName?: stri
 }
 
 /**
- * A namespace for a workload, with the Pod Security level that its pods keep to. Talos enforces the same where nothing is said
+ * A namespace for a workload, with the Pod Security level that its pods keep to. Talos enforces the same by default
  * (talos pkg/machinery/config: default admission control); other clusters may not.
  *
  * @param name of the resource.
@@ -40,7 +40,7 @@ export function workloadNamespace(
   return new k8s.core.v1.Namespace(name, { metadata: { name: wanted, labels } }, opts);
 }
 
-/** Kinds that need no GPU, and so do not wait for the gate. A claim and a Service may be in a namespace that is told by name alone. */
+/** Kinds that need no GPU, and so do not wait for the gate. A claim and a Service may be in a namespace that the stack only names. */
 const withoutGpu =
   /^kubernetes:(core\/v1:(Namespace|PersistentVolumeClaim|Service|ConfigMap)|networking.k8s.io\/v1:NetworkPolicy)$/;
 

@@ -18,7 +18,7 @@ export interface OllamaArgs extends OllamaSpec, ServerAccess {}
  * Ollama on a GPU: namespace, volume for models, server, and a Job per model that pulls it once the server runs.
  * A model taken off the list stays on the volume.
  *
- * Used alone, outside of a GpuCluster, its objects bear no mark of their owner and are not guarded: what an update that was
+ * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: what an update that was
  * killed has left stands in the next one's way, until it is imported or deleted by hand.
  */
 export class Ollama extends pulumi.ComponentResource {

@@ -7,7 +7,7 @@ import { groupName } from "../recipe/facts/vllm";
 import { clientsOf } from "./network-policy";
 import { podMetadata, type Server, type ServerArgs, serviceOf } from "./server";
 
-/** A server of several pods, each on a machine of its own, of which the first one answers. */
+/** A server of several pods, each on a machine of its own; the first one answers. */
 interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
   machines: number;
   /** The pod that leads. The server is its first container. */
@@ -24,8 +24,8 @@ interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
  * A LeaderWorkerSet of one group, and the Service of its leader. The group is replaced as a whole when a pod of it goes or a container
  * of it starts again: the others would wait for the one that has gone (kubernetes-sigs/lws v0.9.0, RecreateGroupOnPodRestart).
  *
- * With another content the set is replaced, as a Deployment's pod is by `Recreate`: the new pods need the cards of the old ones, and of
- * a set that is changed Pulumi would take the old one's readiness for the new one's. Volumes stay, since they belong to pods by name.
+ * With another content the set is replaced, as a Deployment's pod is by `Recreate`: the new pods need the cards of the old ones. After a
+ * change Pulumi would take the old set's readiness for the new one's. Volumes stay, since they belong to pods by name.
  */
 export function serverGroup(
   name: string,

@@ -20,7 +20,7 @@ export interface ServerArgs extends AllowedClients {
 
 /** What a server gives. */
 export interface Server {
-  /** What makes its pods; undefined where there is nothing, as none shall run. */
+  /** What makes its pods; undefined if there is nothing, since none should run. */
   runs: pulumi.CustomResource | undefined;
   namespace: pulumi.Input<string>;
   /** URL within the cluster; resolves once the server is ready. */
@@ -43,8 +43,8 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
   const deployment = new k8s.apps.v1.Deployment(
     `${name}-deployment`,
     {
-      // Pulumi waits for the claims of a Deployment too, also where no pod of it shall run, and a claim of a class with
-      // WaitForFirstConsumer is bound with the first pod (pulumi-kubernetes, provider/pkg/await/deployment.go, isEveryPVCReady).
+      // Pulumi waits for the claims of a Deployment too, even if no pod of it should run. A claim of a class with WaitForFirstConsumer
+      // is bound with the first pod (pulumi-kubernetes, provider/pkg/await/deployment.go, isEveryPVCReady).
       metadata: args.active ? metadata : { ...metadata, annotations: notWaitedFor },
       spec: {
         replicas: args.active ? 1 : 0,
@@ -63,7 +63,7 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
 
 const notWaitedFor = { "pulumi.com/skipAwait": "true" };
 
-/** What is said of each pod of a server. */
+/** The fields of each pod of a server. */
 export const podMetadata = ({ name, exposure }: Pick<ServerArgs, "name" | "exposure">) => ({
   labels: labels(name),
   ...(exposure === undefined ? {} : { annotations: { "talos-gpu/exposure": exposure } }),

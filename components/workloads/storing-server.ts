@@ -25,7 +25,7 @@ export interface StoringArgs extends ServerAccess {
 /** A server over several machines, by what differs from one with one pod. */
 interface Group {
   machines: number;
-  /** Its container that runs first in each pod, beside what all have. It may wait so many seconds for the other pods. */
+  /** Its container that runs first in each pod, in addition to the common fields. It may wait so many seconds for the other pods. */
   first: (readyWithin: number) => k8s.types.input.core.v1.Container;
   /** Command of the server in a pod that does not lead. */
   follower: string[];
@@ -37,13 +37,13 @@ export interface Storing {
   storage: string;
   /** Where its container has the volume. */
   mountPath: string;
-  /** Its container, beside what all have. It may be ready within so many seconds. */
+  /** Its container, in addition to the common fields. It may be ready within so many seconds. */
   container: (readyWithin: number) => Omit<k8s.types.input.core.v1.Container, "name">;
   /** That it is over several machines. Absent: it has one pod. */
   group?: Group;
   /** A further volume with its place. */
   beside?: { volume: k8s.types.input.core.v1.Volume; mountPath: string };
-  /** Its pod, beside what all have. */
+  /** Its pod, in addition to the common fields. */
   pod?: Partial<k8s.types.input.core.v1.PodSpec>;
 }
 

@@ -21,7 +21,7 @@ export interface VllmArgs extends VllmSpec, ServerAccess {
  * vLLM on one or more GPUs of a machine: volume for models and compiled graphs, and the server. With several GPUs the model
  * is split over them by tensor parallelism, and over several machines by pipeline parallelism, in a LeaderWorkerSet.
  *
- * Used alone, outside of a GpuCluster, its objects bear no mark of their owner and are not guarded: what an update that was
+ * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: what an update that was
  * killed has left stands in the next one's way, until it is imported or deleted by hand.
  */
 export class Vllm extends pulumi.ComponentResource {

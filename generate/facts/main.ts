@@ -14,8 +14,8 @@ Without an argument: releases, cards, images and newer, one after the other. A s
             default https://factory.talos.dev
   cards     every card of NVIDIA's by its chip, from a list of PCI IDs; default https://pci-ids.ucw.cz/v2.2/pci.ids
   images    the default images of vLLM, LiteLLM and Ollama, where a newer release is on PyPI or GitHub and its image is served
-  newer     names releases of charts and of CUDA that the tables do not have; somebody has to read those
-  operator  what the GPU Operator's chart renders to, for the lab's own: with a Helm, of each release (v26.3.3) that the
+  newer     names releases of charts and of CUDA that the tables do not have; a person has to read those operator
+   what the GPU Operator's chart renders to, for the lab's own: with a Helm, of each release (v26.3.3) that the
             table has and of new ones its folder deployments/gpu-operator
 `;
 

@@ -18,13 +18,13 @@ const otherDrivers = new Set(["GB10B", "GK20A"]);
 /** GRID cards of Kepler are cards; later the word is that of a virtual GPU. */
 const gridCard = /^GRID K\d/;
 
-/** What is no card that one buys: functions beside the card, samples, numbers of unreleased ones. */
+/** What is no card that one buys: functions other than the card, samples, numbers of unreleased ones. */
 const noCard =
   /engineering|reserved|dev ?id|initial|\bsku\b|\bint\b|int52|\bcs1\b|fake|nvswitch|audio|graphics device|\bpg\d{3}(?!-\d{3}$)|jmjwoa|skinny|tegra|jetson|drive |^d17u|^ac ad|^ts4|gh100-|gh3$|^p1?06m$|30x0/i;
 
 /**
- * Reads a list of PCI IDs (pci.ids of pci-ids.ucw.cz). It says "Mobile" and "Max-Q" where the driver says "Laptop GPU"
- * (from Ampere on) or "with Max-Q Design" (before), and puts several cards of one number into one name.
+ * Reads a list of PCI IDs (pci.ids of pci-ids.ucw.cz). For "Laptop GPU" (from Ampere on) and "with Max-Q Design" (before) of the driver
+ * it has "Mobile" and "Max-Q". It puts several cards of one number into one name.
  *
  * @throws Error when the text is no such list.
  */

@@ -15,7 +15,7 @@ const json = async (url: string): Promise<unknown> => {
   return response.json();
 };
 
-/** Asks, and says whom it asked where nobody answers. */
+/** Asks, and names the server if none answers. */
 async function asked(url: string, options: RequestInit): Promise<Response> {
   try {
     return await fetch(url, { ...options, signal: AbortSignal.timeout(LIMIT) });
@@ -58,7 +58,7 @@ const manifests = [
 ].join(", ");
 
 /**
- * Whether a registry serves an image. A public one gives a token to whoever asks (distribution/distribution, docs, token authentication).
+ * Whether a registry serves an image. A public one gives a token to every client (distribution/distribution, docs, token authentication).
  *
  * @param image e.g. `ollama/ollama:0.32.15`, `ghcr.io/berriai/litellm:v1.110.2`.
  */

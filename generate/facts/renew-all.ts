@@ -2,7 +2,7 @@ import { renewCards } from "./renew-cards";
 import { newerThanTables, renewImages } from "./renew-images";
 import { renewReleases } from "./renew-releases";
 
-/** What `npm run facts` renews without being told, in order: what it is called, and what does it. */
+/** What `npm run facts` renews without an argument, in order: what it is called, and what does it. */
 const sources: Record<string, () => Promise<string[]>> = {
   releases: () => renewReleases(),
   cards: async () => [await renewCards()],

@@ -131,7 +131,7 @@ export async function newerThanTables(): Promise<string[]> {
   return [...ofCharts, ...ofCuda];
 }
 
-/** What each of several comes to; one that fails is told of, and the others go on. Two never write a table at once. */
+/** What each of several comes to; a failure is reported, and the others go on. Two never write a table at once. */
 async function inTurn<Thing>(
   things: readonly Thing[],
   nameOf: (thing: Thing) => string,

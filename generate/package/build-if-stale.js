@@ -1,5 +1,5 @@
 // A build of the package that is older than its sources fails whatever runs it, for no reason that it names: a lab then runs yesterday's
-// program on its machines. Whoever runs the built package calls this first. Plain JavaScript, since it runs before anything is there that
+// program on its machines. Every program that runs the built package calls this first. Plain JavaScript, since it runs before anything is there that
 // reads TypeScript.
 /* global console */
 const { spawnSync } = require("node:child_process");

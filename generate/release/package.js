@@ -26,7 +26,7 @@ const ownPackages = { "sdk/talos": "node_modules/@pulumiverse/talos" };
 const ownModules = "components/node_modules/";
 
 /**
- * The lock file as if the package were alone in its folder: `npm sbom` knows no other way to leave the workspaces beside it out.
+ * The lock file as if the package were alone in its folder: `npm sbom` knows no other way to leave the workspaces next to it out.
  *
  * @param {{ packages: Record<string, { link?: boolean }> }} lock
  * @param {{ name: string, version: string, dependencies: Record<string, string> }} manifest

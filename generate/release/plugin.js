@@ -2,7 +2,7 @@
 // for (pulumi/pulumi v3.259.0, sdk/go/common/workspace/plugins.go: `pulumi-resource-NAME-vVERSION-OS-ARCH.tar.gz`).
 //
 // It is Node itself with the bundled plugin in it (nodejs.org/api/single-executable-applications.html), made on the platform that it is
-// for. Beside it lie the package's two programs, which commands run with the user's own Node.
+// for. Next to it lie the package's two programs, which commands run with the user's own Node.
 const { buildSync } = require("esbuild");
 const fs = require("node:fs");
 const os = require("node:os");

@@ -13,7 +13,7 @@ const { root, run, version } = require("./repository");
 const builds = {
   // A wheel: PyPI and pip take it.
   python: (sources, folder) => {
-    // The generator leaves the version to whoever publishes.
+    // The generator leaves the version to the publisher.
     run("python3", ["-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, sources]);
   },
   // Go has no registry but git: the module's sources, compiled first.

@@ -7,7 +7,7 @@ const path = require("node:path");
 const { constants, Script } = require("node:vm");
 
 const repository = path.resolve(__dirname, "../..");
-/** Beside the packages, so that the bundle finds those that stay outside of it. */
+/** Next to the packages, so that the bundle finds those that stay outside of it. */
 const cache = path.join(repository, "node_modules/.cache/talos-gpu");
 /** What nothing has used for this many milliseconds is removed: a day. */
 const kept = 86_400_000;
@@ -35,7 +35,7 @@ async function bundle(entry) {
   return path.join(cache, made.file);
 }
 
-/** What decides about a bundle beside its sources: how it is made, and the packages that are installed. */
+/** What decides about a bundle in addition to its sources: how it is made, and the packages that are installed. */
 function circumstances() {
   const lock = path.join(repository, "node_modules/.package-lock.json");
   // A repository that was moved or copied with its packages has other places, and a bundle holds them.
@@ -105,7 +105,7 @@ const ownPlaces = {
   setup(build) {
     build.onLoad({ filter: /\.[jt]s$/ }, async ({ path: file }) => {
       if (file.includes(`${path.sep}node_modules${path.sep}`)) return undefined;
-      const source = (await fs.promises.readFile(file, "utf8")).replace(/^#!/, "//"); // a shell's line, which nobody reads here
+      const source = (await fs.promises.readFile(file, "utf8")).replace(/^#!/, "//"); // a shell's line, which has no reader here
       // On the first line, so that line numbers stay.
       const places = Object.entries({ __dirname: path.dirname(file), __filename: file })
         .filter(([place]) => new RegExp(`\\b${place}\\b`).test(source))
@@ -127,7 +127,7 @@ function forget() {
 /** Positions in bundles that a stack trace names. */
 const position = /([^\s(]*\.cache[\\/]talos-gpu[\\/][\w.-]+\.js):(\d+):(\d+)/g;
 
-/** Asked when somebody reads the text: with Node's own source maps, every stack trace that Pulumi's SDK takes would be translated, a sixth of a lab's time. */
+/** Asked when the text is read: with Node's own source maps, every stack trace that Pulumi's SDK takes would be translated, a sixth of a lab's time. */
 function inSources(text) {
   return text.replace(position, (all, file, line, column) => {
     const map = maps[file] ?? (maps[file] = mapOf(file));

@@ -24,7 +24,7 @@ export async function moduleChart({ module, version, folder }: ChartModule): Pro
   const sums = await fs.readFile(path.join(pins, "go.sum"), "utf8");
   if (!sums.split("\n").some((line) => line.startsWith(`${module} ${version} `)))
     throw new Error(
-      `${module}@${version}: lab/charts/modules/go.sum does not name it, so nobody could tell a wrong one; add its line`,
+      `${module}@${version}: lab/charts/modules/go.sum does not name it, so a wrong one would not be noticed; add its line`,
     );
   const source = await moduleFolder(`${module} ${version}`, pins, process.env).catch(
     (error: Error) => {
@@ -38,7 +38,7 @@ export async function moduleChart({ module, version, folder }: ChartModule): Pro
   return path.join(source, folder);
 }
 
-/** Makes a folder beside its place and renames it: nobody sees half of it, and of two makers one wins. */
+/** Makes a folder next to its place and renames it: no reader sees half of it, and of two makers one wins. */
 export async function placeWhole(
   folder: string,
   make: (draft: string) => Promise<void>,

@@ -16,7 +16,7 @@ export interface ChartRepository {
   /**
    * Adds a release to the index, so that a stack with a newer one than the lab knows gets the nearest one under its name.
    *
-   * @param repository where the chart is said to be, an OCI folder as well, which is served by an index here. Default: its own.
+   * @param repository where the chart should be; an OCI folder as well, which an index serves here. Default: its own.
    */
   offer(chart: string, version: string, repository?: string): void;
   close(): Promise<void>;

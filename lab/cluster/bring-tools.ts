@@ -32,7 +32,7 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
   // The images of a real control plane hold one program, and what is published is several.
   const fromSource = lab.options.machines === "real" ? (["controlplane"] as const) : [];
   lab.tools = await provideTools({ signal, onEvent, only, fromSource, onInstalled });
-  // The installed one has its host for Node beside it.
+  // The installed one has its host for Node next to it.
   if (lab.options.pulumi !== "lab") lab.tools.pulumi = programOnPath("pulumi") ?? lab.tools.pulumi;
   if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
   if (lab.options.machines !== "emulated" && lab.options.card === undefined)

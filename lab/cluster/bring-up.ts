@@ -72,7 +72,7 @@ async function bringControlPlane(lab: Lab): Promise<string> {
   return isMachine ? "a machine of the stack" : lab.controlPlane.server;
 }
 
-/** The Factory makes the releases that the stack has, too, and says of which it made up the drivers; a real one that of its machines. */
+/** The Factory also makes the stack's releases, and names those whose drivers it made up; a real one that of its machines. */
 async function bringFactory(lab: Lab): Promise<string> {
   const { session, talos } = lab;
   if (talos === undefined) {

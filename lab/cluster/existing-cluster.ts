@@ -115,7 +115,7 @@ export const talosconfigVia = (text: string, endpoint: string): string =>
 
 /** The machines had their names before the stack came; Talos calls a node by what its machine's configuration says. */
 export const hostnamed = (name: string, talosVersion: string): string =>
-  semver.lt(talosVersion, "1.12.0") // from then on talosctl generates a document, beside which the field is an error
+  semver.lt(talosVersion, "1.12.0") // from then on talosctl generates a document, and the field is an error
     ? stringify({ machine: { network: { hostname: name } } })
     : stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: name });
 

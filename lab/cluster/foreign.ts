@@ -3,7 +3,7 @@ import { configPatchType, extensionsType, omniLabel } from "../../components/rec
 import type { Resource } from "../omni/resources";
 
 /**
- * What somebody else had put on a machine that is not ours alone before us; it must be there unchanged afterwards. A registry mirror and
+ * What another tool had put on a shared machine before us; it must be there unchanged afterwards. A registry mirror and
  * a file are what home clusters usually have.
  */
 export const foreignPatch = stringify({
@@ -20,7 +20,7 @@ export const foreignPatch = stringify({
   },
 });
 
-/** Machine of another stack: what is said of it is no concern of ours. An ID of RFC 9562's documentation examples. */
+/** Machine of another stack: its errors do not matter here. An ID of RFC 9562's documentation examples. */
 const otherMachine = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
 
 /**

@@ -41,7 +41,7 @@ function pciDeviceOf(card: Card): Pick<LabGpu, "pciId" | "pciName"> {
   return device === undefined ? {} : { pciId: device.id, pciName: `${device.chip} [${name}]` };
 }
 
-/** How a virtual machine's board tells of its cards, e.g. `2|NVIDIA GeForce RTX 3090|24576|8.6` (lab/machines, realnode/driver/native/nvml.c). */
+/** How a virtual machine's board describes its cards, e.g. `2|NVIDIA GeForce RTX 3090|24576|8.6` (lab/machines, realnode/driver/native/nvml.c). */
 export function assetTag(gpu: GpuSpec): string {
   const { count, model, memoryMiB, computeCapability } = labGpu(gpu);
   const name = `NVIDIA ${cardOf(gpu)!.family === "geforce" ? "GeForce " : ""}${model}`;

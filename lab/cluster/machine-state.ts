@@ -9,7 +9,7 @@ export type Said = Pick<
   "talosVersion" | "schematicId" | "bootId" | "driverVersion" | "stage" | "ready"
 >;
 
-/** What is known of a machine of whose API nobody has credentials yet. */
+/** What is known of a machine without credentials for its API. */
 export const inMaintenance = (talosVersion: string): Said => ({
   talosVersion,
   schematicId: plainSchematic,

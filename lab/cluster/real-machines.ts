@@ -42,7 +42,7 @@ export interface Around extends RealStack {
   controlPlane: ControlPlane | undefined;
   /** That of real machines. */
   imageFactory?: ImageFactory;
-  /** It may have to be told yet how to reach it. */
+  /** The user may still have to say how to reach it. */
   kubernetes: Cluster;
   /** The Talos cluster as it was before; undefined where the stack makes its own from machines in maintenance mode. */
   existing: ExistingCluster | undefined;
@@ -238,7 +238,7 @@ async function startBeside(
   return front;
 }
 
-/** A client of the machines' API by way of one of them, as soon as somebody has its credentials. */
+/** A client of the machines' API by way of one of them, as soon as there are credentials for it. */
 function clientOf(
   { session, tools, existing }: Around,
   { endpoint }: RealMachine,

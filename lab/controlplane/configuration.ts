@@ -6,7 +6,7 @@ import { parse } from "yaml";
 export interface Layout {
   folder: string;
   server: number;
-  /** Etcd's ports, for clients and for its peers, of which it has none. */
+  /** Etcd's ports, for clients and for peers (it has no peers). */
   etcd: number;
   peer: number;
   /** Names and addresses that clients may know the API server by. */

@@ -37,7 +37,7 @@ const collects = "Proceeding to collect garbage";
  * admitted. They end with this process, however it ends.
  *
  * @param dir for keys, data and logs. Must not exist, for it is removed at the end.
- * @param names by which clients may know its API, beside 127.0.0.1 and localhost.
+ * @param names by which clients may know its API, as well as 127.0.0.1 and localhost.
  */
 export async function startControlPlane({
   binary,

@@ -20,7 +20,7 @@ export async function homeWithoutLogs(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   await writeFile(
     path.join(folder, "logs"),
-    "A file, so that Pulumi keeps no log here: nobody reads a lab's.\n",
+    "A file, so that Pulumi keeps no log here: a lab's has no reader.\n",
   );
   return folder;
 }

@@ -14,8 +14,8 @@ export type { Changes, Progress } from "./events";
 export type { LabEngineOptions, RunOptions, RunResult } from "./options";
 export { type Program, programFromFile } from "./program";
 
-// A program of this process says nothing for debugging: each such message is a call of the engine, an event and a line of its log,
-// several for every resource, and quotes secrets (sdk/nodejs/log/index.ts, sdk/nodejs/runtime/resource.ts).
+// A program of this process says nothing for debugging: each such message is a call of the engine, an event and a line of its log. There
+// are several per resource, and they quote secrets (sdk/nodejs/log/index.ts, sdk/nodejs/runtime/resource.ts).
 (sdkLog as { debug: typeof sdkLog.debug }).debug = () => Promise.resolve();
 
 type Verb = "preview" | "up" | "destroy" | "refresh";
@@ -54,7 +54,7 @@ export class LabEngine {
     await settings.write(workspace.workDir, stack, options.config ?? {}, options.secrets ?? {});
     const made = await Stack.create(stack, workspace);
     const outputs = made.outputs.bind(made);
-    // It asked the CLI for its outputs and its history after every update (Automation API, `Stack.up`), for nobody.
+    // After every update it asked the CLI for unused outputs and history (Automation API, `Stack.up`).
     Object.assign(made, {
       outputs: () => Promise.resolve({}),
       info: () => Promise.resolve(undefined),
@@ -118,7 +118,7 @@ export class LabEngine {
   }
 
   /**
-   * Removes what Pulumi leaves half written beside the state when it is killed at the wrong moment: `rm STACK.json.attrs` (pulumi,
+   * Removes what Pulumi leaves half written next to the state when it is killed at the wrong moment: `rm STACK.json.attrs` (pulumi,
    * pkg/backend/diy/store.go: `.pulumi/stacks/PROJECT/STACK.json`).
    */
   async forgetAttributes(): Promise<void> {
@@ -145,7 +145,7 @@ export class LabEngine {
       await this.stack[verb]({
         onEvent: (event) => {
           // The SDK's debug messages quote every call with its secrets unwrapped (sdk/nodejs/runtime/resource.ts,
-          // `log.debug`), and the engine passes them on: nobody may see or keep them.
+          // `log.debug`), and the engine passes them on: no other user may see or keep them.
           if ((event.diagnosticEvent?.severity as string) === "debug") return;
           eventLog.write(`${JSON.stringify(event)}\n`);
           record.add(event);
@@ -184,7 +184,7 @@ export class LabEngine {
   }
 }
 
-/** An error that no event told of, such as a program that could not start. */
+/** An error without an event, such as a program that could not start. */
 const unexplained = (failure: string | undefined, diagnostics: readonly string[]): string[] =>
   failure === undefined || diagnostics.some((line) => line.startsWith("error"))
     ? []

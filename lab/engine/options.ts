@@ -4,14 +4,14 @@ import type { Program } from "./program";
 /** What the engine works on. */
 export interface LabEngineOptions {
   readonly pulumi: string;
-  /** Folder for everything the engine keeps: project, settings, state, home, `events.jsonl`. Removed by nobody but the caller. */
+  /** Folder for everything the engine keeps: project, settings, state, home, `events.jsonl`. Only the caller removes it. */
   readonly dir: string;
   /** Name of the project, which is the default namespace of its configuration. */
   readonly project: string;
   readonly stack: string;
   /**
-   * The program: a function of this process, or the folder of a project that the CLI runs as it does for a user, by the
-   * language host on PATH of `environment`. Such a project keeps its own name, and its settings where it says.
+   * The program: a function of this process, or the folder of a project. The CLI runs the latter as for a user, by the language host on
+   * PATH of `environment`. Such a project keeps its own name, and its settings where it says.
    */
   readonly program: Program | string;
   /** Configuration by full key (`talos-gpu:machines`), as it stands in a settings file. Default: none. */
@@ -23,8 +23,8 @@ export interface LabEngineOptions {
   /** Further environment of the engine and of real plugins. Default: this process' alone. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
-   * When the state is written: after `each` step, which a killed engine is to be brought up from, or at the `end` alone, which
-   * saves two fifths of the engine's time. The published plugins' engine writes after each. Default: each.
+   * When the state is written: after `each` step, so that a killed engine can continue; or only at the `end`, which saves two fifths of
+   * the engine's time. The published plugins' engine writes after each. Default: each.
    */
   readonly checkpoints?: "each" | "end";
 }

@@ -37,7 +37,7 @@ interface Answer {
  * internal/frontend/http and internal/profile/profile.go; what judges it is lab/tests/real-talos/factory.test.ts.
  *
  * @param versions Talos releases, each with its `v`. Default: every release whose drivers are known.
- * @param schematics (YAML) that somebody registered before, e.g. those that adopted machines run.
+ * @param schematics (YAML) that are registered already, e.g. those that adopted machines run.
  */
 export async function startFactory({
   versions = knownVersions(),
@@ -164,7 +164,7 @@ export async function startFactory({
 
 const json = (value: unknown): string => JSON.stringify(value);
 
-/** Plain text with a line end: Go's http.Error, and what it takes a body for of which nobody says what it is. */
+/** Plain text with a line end: Go's http.Error, and its guess for a body without a type. */
 const plain = (status: number, text: string): Answer => ({
   status,
   type: "text/plain; charset=utf-8",

@@ -33,8 +33,8 @@ const aliases: Record<string, string> = {
 };
 
 /**
- * The four releases after the last one that the recipe's tables have of a minor, as the Factory of a day to come would list
- * them. Their figures are made up, so that a run on one of them shows that the recipe took them from this Factory alone.
+ * The four releases after the last known one of a minor, as a future Factory would list them.
+ * Their figures are made up, so that a run on one of them shows that the recipe took them from this Factory alone.
  */
 function later(
   minor: number,

@@ -46,7 +46,7 @@ const fields = z.strictObject({
     .nullish(),
 });
 
-/** Reads a schematic (YAML, of which JSON is a part). Names of extensions are not looked up: any will do here. */
+/** Reads a schematic (YAML, which includes JSON). Names of extensions are not looked up: any will do here. */
 export function readSchematic(body: string): Schematic {
   try {
     const { overlay, customization } = fields.parse(parse(body));

@@ -41,7 +41,7 @@ const keyOf = ({ apiVersion = "", kind = "", metadata = {} }: KubernetesObject):
   return { apiVersion, kind, name, namespace };
 };
 
-/** The API server of a lab, and its objects: the product's own client, with what only somebody with kubectl does. */
+/** The API server of a lab, and its objects: the product's own client, with what only a user of kubectl does. */
 export class Cluster extends KubernetesApi {
   /** @param kubeconfig what leads there, for who has a client of their own: they read no more of it. */
   private constructor(readonly kubeconfig: KubeConfig) {
@@ -83,7 +83,7 @@ export class Cluster extends KubernetesApi {
   }
 
   /**
-   * Waits until every node is ready, and a control plane bears Talos' label of its role, which comes a moment after its kubelet: what
+   * Waits until every node is ready, and a control plane has Talos' label of its role, which comes a moment after its kubelet: what
    * the lab then notes of the cluster is all of what was there before the stack.
    *
    * @param roles of the nodes to wait for, by name.

@@ -5,7 +5,7 @@ import { bundle } from "../bundle/bundle";
 
 /**
  * Sees to it that Pulumi's CLI finds a language host for Node. Pulumi's own comes with Pulumi's releases and from no package
- * registry: where it is beside the CLI, it is the one. Elsewhere the stand-in is put into a folder.
+ * registry: where it is next to the CLI, it is the one. Elsewhere the stand-in is put into a folder.
  *
  * @param pulumi the CLI
  * @returns what PATH has to begin with: the folder that has the host.

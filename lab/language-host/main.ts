@@ -13,7 +13,7 @@ import { failureOf, filled, serveGrpc, unary } from "../grpc-method";
  * `pulumi-language-nodejs`, as Pulumi's CLI starts it: the last argument is the engine's address, and the first line on standard output
  * is the port that it listens on (pulumi/pulumi v3.259.0, sdk/go/common/resource/plugin/plugin.go). Working directory, environment and
  * arguments of what it runs are the real host's (sdk/nodejs/cmd/pulumi-language-nodejs/main.go). Left out: options of the runtime (no
- * Pulumi.yaml here has any), the list of needed providers (the lab sees to them), installation (`npm ci` did it), SDKs
+ * Pulumi.yaml here has any); the list of needed providers (the lab sees to them); installation (`npm ci` did it); SDKs
  * (`lab/tools/languages` makes them). The real host also stands between program and engine, passes every call on, and adds pipes
  * (`--sync`) that only old SDKs use.
  */

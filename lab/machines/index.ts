@@ -83,7 +83,7 @@ export interface Machines {
   /** Where machines that wait in maintenance mode answer instead, without credentials, by their address. */
   maintenance: Record<string, string>;
   state(): Promise<Record<string, MachineState>>;
-  /** Gets the kubeconfig that Talos gives the stack; gives what the stack shall get. Default: the same. */
+  /** Gets the kubeconfig that Talos gives the stack; gives what the stack should get. Default: the same. */
   kubeconfig?(text: string): string;
   /** Makes a machine misbehave, e.g. `{kind: "rollback", times: 1}`. */
   fault(machine: string, fault: { kind: string; times?: number }): Promise<void>;
@@ -91,7 +91,7 @@ export interface Machines {
 }
 
 /**
- * Starts the machines program (see main.go beside this file) and waits until its machine API answers.
+ * Starts the machines program (see main.go next to this file) and waits until its machine API answers.
  *
  * @param binary path of the built program
  */

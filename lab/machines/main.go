@@ -1,8 +1,7 @@
 // Command machines is the lab's emulated Talos machines: one Talos API endpoint for all of them, their boots and
 // upgrades, and the kubelets that run on them.
 //
-// `machines --spec SPEC.json` prints one JSON line once everything is up, and stays until its standard input closes or it
-// is told to end.
+// `machines --spec SPEC.json` prints one JSON line once everything is up, and stays until its standard input closes or a signal ends it.
 package main
 
 import (

@@ -111,8 +111,8 @@ async function serve(
 }
 
 /**
- * As YAML a patch has an empty field beside its data: its content is stored compressed, and unpacked to be printed (siderolabs/omni,
- * client/api/omni/specs/config_patch.go, MarshalYAML; client/pkg/template/testdata/cluster1-resources.yaml). As JSON it has not.
+ * As YAML a patch has an empty field in addition to its data: its content is stored compressed, and unpacked to be printed (siderolabs/omni,
+ * client/api/omni/specs/config_patch.go, MarshalYAML; client/pkg/template/testdata/cluster1-resources.yaml). As JSON it lacks that.
  */
 const asYaml = (item: Resource): Resource =>
   item.metadata.type === configPatchType

@@ -18,7 +18,7 @@ export interface ManagedMachine extends Target {
   talosVersion: string;
   /** File: its configuration without any patch. */
   config: string;
-  /** Whether it is in the cluster when the lab begins; else it waits in maintenance mode until somebody adds it. */
+  /** Whether it is in the cluster when the lab begins; else it waits in maintenance mode until a user adds it. */
   member: boolean;
   /** What its boot medium or its first image had. Default: a plain image. */
   initial?: {

@@ -6,7 +6,7 @@ export interface Resource {
   spec: Record<string, unknown>;
 }
 
-/** What somebody refused, in Omni's words. */
+/** What a server refused, in Omni's words. */
 export class Refused extends Error {}
 
 /** A machine as resources are labelled for it. */

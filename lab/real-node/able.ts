@@ -52,7 +52,7 @@ export function mayAdminister(status: string): boolean {
   return (BigInt(`0x${effective}`) & (1n << SYS_ADMIN)) !== 0n;
 }
 
-/** What a kernel must allow, by what is told of it: each is tried in namespaces that end with the trial. */
+/** What a kernel must allow, by its own report: each is tried in namespaces that end with the trial. */
 const trials: Record<string, string> = {
   "no file system in memory may be mounted": "mount -t tmpfs tmpfs $T",
   "no overlay may be mounted over /usr":

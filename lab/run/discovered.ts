@@ -13,7 +13,7 @@ export interface DiscoveredReport {
   stack: string;
 }
 
-/** Looks at the lab's cluster as somebody would who has no stack of it, and compares the plan of what comes of it. */
+/** Looks at the lab's cluster as a user without a stack would, and compares the plan of the resulting stack. */
 export async function discoverLab({
   kubernetes,
   tools,

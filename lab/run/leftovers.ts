@@ -6,13 +6,13 @@ import type { MachineStanding, Standing } from "./standing";
 
 /** What a destroy left behind. */
 export interface Leftovers {
-  /** What is ours and should have gone, and what was somebody else's and has changed. Empty when the destroy is clean. */
+  /** What is ours and should have gone, and what is external and has changed. Empty when the destroy is clean. */
   left: string[];
   /** What stays by design, or because its owner keeps it: each with the reason. */
   stays: string[];
 }
 
-/** Lines of what has come or gone, and what is to be said of them: why they stay, `left`, or `passes` where nobody minds. */
+/** Lines about what has come or gone, with a remark: why they stay, `left`, or `passes` if that does no harm. */
 type Rule = [applies: (line: string) => boolean, verdict: { why: string } | "left" | "passes"];
 
 const like = (pattern: string) => (line: string) => new RegExp(pattern).test(line);
@@ -28,7 +28,7 @@ const [operatorLabels] = always as [Rule, ...Rule[]];
 
 const gone = (line: string): string => `gone, and not ours: ${line}`;
 
-/** What somebody else's operator or plugin makes of itself, and renews while its machines are upgraded; it is still there. */
+/** What an external operator or plugin makes by itself, and renews while its machines are upgraded; it is still there. */
 function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule[] {
   if (!external) return [];
   const kind = release.namespace === "kube-system" ? "(Pod|ReplicaSet|ControllerRevision)" : "\\w+";
@@ -39,7 +39,7 @@ function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule
   ];
   return patterns.map((pattern) => [
     like(pattern),
-    { why: "somebody else's, which is still there" },
+    { why: "an external object that is still there" },
   ]);
 }
 
@@ -100,7 +100,7 @@ function onNode(
         ]
       : []),
     [isOurs, "left"],
-    // A node that joined meanwhile: all that is its own was put there by somebody, and stays with the cluster.
+    // A node that joined meanwhile: all that is its own was put there by an owner, and stays with the cluster.
     ...(before.lines.some((line) => line.startsWith(here))
       ? []
       : ([
@@ -134,7 +134,7 @@ export function leftovers(
     ...ofTheCluster(plan, before),
     ...(plan.kubernetes.runtimeClass.owner === "operator" ? [takenAlong] : []),
   ];
-  // What somebody else keeps up to date is not gone with its former value: Node Feature Discovery tells of the new release.
+  // What another program keeps up to date is not gone with its former value: Node Feature Discovery reports the new release.
   const key = (line: string): string => line.split("=")[0]!;
   const isRenewed = (line: string): boolean =>
     others.some(([applies]) => applies(line)) && after.lines.some((now) => key(now) === key(line));
@@ -197,7 +197,7 @@ function onMachine(
         .map((line) => `configuration, ${line}: the image stays, and does not boot without`),
       ...(image === before?.image ? [] : [`image ${image}: ${why}`]),
       ...(owner === "owned"
-        ? [`configuration: ${why}, and nobody else has its configuration`]
+        ? [`configuration: ${why}, and no other tool has its configuration`]
         : []),
     ],
   };

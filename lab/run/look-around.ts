@@ -155,7 +155,7 @@ export function processesOf(dir: string, proc = "/proc"): string[] {
     try {
       return fs.readFileSync(`${proc}/${pid}/${file}`, "utf8").split("\0");
     } catch {
-      return []; // it ended meanwhile, or is somebody else's
+      return []; // it ended meanwhile, or is another program's
     }
   };
   const pids = fs.existsSync(proc) ? fs.readdirSync(proc).filter((name) => /^\d+$/.test(name)) : [];

@@ -6,8 +6,8 @@ import { until } from "../until";
 import type { Running } from "./running";
 
 /**
- * Lab seconds that a cluster has to settle in after its update: what nobody waits for, like the operator's own pods, or a
- * server whose probe failed once. Beside them seconds for the calls themselves, and for a real node's containers.
+ * Lab seconds that a cluster has to settle in after its update: what has no waiter, like the operator's own pods, or a server whose
+ * probe failed once. In addition, seconds for the calls themselves and for a real node's containers.
  */
 const settlingSeconds = 300;
 const realPartsSeconds = { emulated: 10, node: 40, real: 40 };
@@ -16,8 +16,8 @@ const realPartsSeconds = { emulated: 10, node: 40, real: 40 };
 const betweenLooks = 1000;
 
 /**
- * Looks at what came of the updates, and again while that is not as planned and may still become so, or while an update has failed
- * and nothing says why yet.
+ * Inspects the result of the updates. Repeats that while the result may still become as planned, or while a failed update has no
+ * explanation yet.
  */
 export const outcomePhase: Phase<Running> = {
   title: "what came of it",

@@ -20,8 +20,8 @@ import { inWords, openEngine, preview, update, engineConfig } from "./updates";
 import { stackNameOf } from "../../stacks/stack-file";
 
 /**
- * Runs the stack's program as often as asked, then again as what it becomes, gathers what came of it, and takes the stack
- * down again unless it is to be kept or has failed. A failing update is not an error here but a result, with its diagnosis;
+ * Runs the stack's program as often as asked, then again as what it becomes. Gathers the results, and takes the stack down again unless
+ * it should stay or has failed. A failing update is not an error here but a result, with its diagnosis;
  * where the stack is to be repaired, it then gets the fixes that it lacked, and has to come up after all.
  *
  * @param later what the stack becomes, one after the other.
@@ -126,7 +126,7 @@ const becomePhase = (stack: StackConfiguration): Phase<Running> => ({
   },
 });
 
-/** As an owner does who was told what is wrong, and lost nothing by it. */
+/** As an owner does who read what is wrong and lost nothing. */
 const repairPhase: Phase<Running> = {
   title: "the left-out fixes are put in place, the preview",
   run: async (lab, say) => {

@@ -21,7 +21,7 @@ export interface MachineStanding {
   configuration: string[] | undefined;
 }
 
-/** A configuration's values, each by its path; items of a list are told by what they say, so that their order counts little. */
+/** A configuration's values, each by its path; items of a list are identified by their content, so that their order counts little. */
 export function valuesOf(configuration: string): string[] {
   const documents = parseAllDocuments(configuration).map((document) =>
     (document as { toJS(): unknown }).toJS(),

@@ -31,7 +31,7 @@ const project = "talos-gpu";
  * Opens Pulumi's engine on the stack's own program, with the lab's providers or the installed ones.
  *
  * @param main the program's main file. Default: that of the stacks.
- * @param checkpoints whether somebody is going to kill the engine. Default: nobody is.
+ * @param checkpoints whether the engine is going to be killed. Default: no.
  */
 export async function openEngine(
   lab: Lab,

@@ -39,7 +39,7 @@ function readOr(file, otherwise) {
   try {
     return fs.readFileSync(file, "utf8");
   } catch {
-    return otherwise; // it ended meanwhile, or is somebody else's
+    return otherwise; // it ended meanwhile, or is another program's
   }
 }
 

@@ -36,8 +36,8 @@ const TAIL_LINES = 40;
  * that stays open: the kernel closes it when this process goes, in whichever way, and a child that ends with its input is never left
  * behind. It runs in a process group of its own, so that Ctrl-C reaches us alone and children are stopped in order.
  *
- * Its standard input is a pipe that stays open: the kernel closes it when this process goes, in whichever way, and a child
- * that ends at the end of its input is then never left behind. It runs in a process group of its own, so that Ctrl-C
+ * Its standard input is a pipe that stays open: the kernel closes it when this process ends in any way. So a child that ends with its
+ * input is never left behind. It runs in a process group of its own, so that Ctrl-C
  * reaches us alone and children are stopped in order.
  *
  * @throws when it cannot be started, ends before it is ready, says something else, or takes too long; the message has the

@@ -13,8 +13,8 @@ export interface Workspace {
 }
 
 /**
- * Makes a folder for one lab and starts its janitor: a small process that waits for the end of this one, whichever way it
- * ends, stops what was started in the folder's name and removes it. So a killed lab leaves as little behind as an ended one.
+ * Makes a folder for one lab and starts its janitor: a small process that waits for any end of this one. Then it stops what was started
+ * in the folder's name and removes the folder. So a killed lab leaves as little behind as an ended one.
  */
 export function openWorkspace(): Workspace {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-lab-"));

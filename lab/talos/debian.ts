@@ -16,7 +16,7 @@ export interface Debian {
    * @throws with the end of its standard error.
    */
   inside(work: string, argv: readonly string[]): Promise<string>;
-  /** Starts a program that serves, until it is stopped or we end. @param env beside that of `inside`. */
+  /** Starts a program that serves, until it is stopped or we end. @param env in addition to that of `inside`. */
   start(
     work: string,
     argv: readonly string[],
@@ -86,7 +86,7 @@ export async function provideDebian(cache: string, signal?: AbortSignal): Promis
     root,
     inside: (work, argv) => inside(root, work, argv),
     start: (work, argv, { env, ...options }) => {
-      // Nobody else would tell it that we have ended: its input, which it does not read, is the sign.
+      // No other program would report our end to it: its input, which it does not read, is the sign.
       const guarded = 'exec 3<&0; { cat <&3; kill $$; } >/dev/null 2>&1 & echo {}; exec "$@"';
       const [program, args] = unshared(root, work, ["sh", "-c", guarded, "sh", ...argv]);
       const { TALOS_GPU_LAB } = process.env;

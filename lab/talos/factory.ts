@@ -23,7 +23,7 @@ export interface ImageFactory {
 }
 
 /**
- * Nobody has signed these modules; SELinux and IMA need what Debian's kernel has not; the console is a file; the kubelet wants what Talos'
+ * These modules have no signature; SELinux and IMA need what Debian's kernel lacks; the console is a file; the kubelet wants what Talos'
  * kernel does at an oops. An emulated processor forgets its pages at each change of page tables, which `pti=on` makes two of each system
  * call: Talos asks that the first one says so (pkg/kernel/kspp/kspp.go), and the kernel takes the last.
  */
@@ -31,7 +31,7 @@ const kernelArgs =
   "-selinux -module.sig_enforce -ima_template -ima_appraise -ima_hash pti=off init_on_alloc=0 console=ttyS0 talos.dashboard.disabled=1 oops=panic";
 
 /**
- * Starts the Factory beside the registry of a release's images.
+ * Starts the Factory with the registry of a release's images.
  *
  * @param store folder of what that registry has, and of the key by which the Factory knows what it made.
  * @param work folder that it works in; made here.

@@ -9,15 +9,15 @@ export interface Front {
   close(): Promise<void>;
 }
 
-/** What stands beside the Image Factory. */
+/** Servers other than the Image Factory. */
 export interface Beside {
   /** Port of the registry of all other images. Default: the Factory's own. */
   pods?: number;
-  /** What the pods of a machine are told of it; fails while that is not known. */
+  /** What the pods of a machine learn about it; fails while that is not known. */
   factsOf?(machine: string): Promise<object>;
 }
 
-/** Stands before the Image Factory and the registries, since a machine has one mirror for all names. At `/facts/MACHINE` it tells of a machine. */
+/** Stands before the Image Factory and the registries, since a machine has one mirror for all names. `/facts/MACHINE` describes a machine. */
 export async function startFront(
   release: string,
   { port: factory, registry, errors }: ImageFactory,

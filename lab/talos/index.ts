@@ -48,7 +48,7 @@ export interface TalosImages {
   release: string;
   /** A disk on which that release is installed, without extensions: it boots by UEFI, into maintenance mode. */
   disk: string;
-  /** Folder of the lab's own programs beside it (`startMachine`). */
+  /** Folder of the lab's own programs next to it (`startMachine`). */
   programs: string;
   /** Folder of the registry that has what these images were made of, and what its Factory has made. */
   registry: string;

@@ -5,7 +5,7 @@ import type { TalosPrograms } from "../tools";
 import type { Debian } from "./debian";
 
 // Talos' root filesystem and initramfs, laid out as its Dockerfile does (siderolabs/talos v1.11.1 to v1.13.0, stages
-// rootfs-base-amd64 and initramfs), with Debian's programs where Talos has its own builds of the same ones.
+// rootfs-base-amd64 and initramfs), with Debian's builds of the same programs.
 
 /** Where each part comes from. */
 export interface Parts {

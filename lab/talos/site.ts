@@ -19,8 +19,8 @@ const addressOf = (number: number): string =>
   [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".");
 
 /**
- * The site of a stack: addresses that it does not say are free ones beside its first machine. QEMU gives a machine its address by
- * DHCP, and leads it out of its network nowhere but to this computer's own, so the cluster's address lies within.
+ * The site of a stack: addresses that it does not name are free ones near its first machine. QEMU gives a machine its address by DHCP,
+ * and routes it only to this computer's own network. So the cluster's address is in that.
  *
  * @throws Error where the addresses are none that one network of IPv4 can have.
  */

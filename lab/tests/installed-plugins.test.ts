@@ -7,8 +7,8 @@ import { untilSeen } from "../until";
 import { installPlugins, pluginProcesses, pluginsAlive } from "../../tests/support/plugins";
 import { assertOk, runLab } from "../../tests/e2e/support/labs";
 
-// `--pulumi installed` with the real Kubernetes plugin and stand-ins of the other two on PATH: all that the installed ones have to find their way to is found, the
-// Image Factory that the stack names, the charts, the machines by their own addresses, and the folder that commands run in.
+// `--pulumi installed` with the real Kubernetes plugin and stand-ins of the other two on PATH: all that the installed ones need is
+// found: the stack's Image Factory, the charts, the machines by their own addresses, and the folder of commands.
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-plugins-"));
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));

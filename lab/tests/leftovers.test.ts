@@ -19,7 +19,7 @@ const gpu = { image: "v1.11.1 gpu", configuration };
 /** What stands always; `N` is the machine. */
 const lines = ["Namespace default", "node N: label kubernetes.io/os=linux", "process 1 machines"];
 
-/** What differs: lines that are there beside these or are not, and the machine. */
+/** What differs: further lines that are there or are not, and the machine. */
 interface Unlike {
   more?: string[];
   less?: string[];
@@ -63,7 +63,7 @@ test.each<[Unlike, ...string[]]>([
   [{ more: ["StorageClass lab", "Pod kube-system/lab-network-velaryon"] }],
   [{ less: [lines[0]!] }, "gone, and not ours: Namespace default"],
   [{ more: ["node N: label role=gpu"] }, "node velaryon: label role=gpu"],
-  // The stack sets this one itself beside the device plugin; in operator mode it would be the operator's.
+  // The stack itself sets this one with the device plugin; in operator mode it would be the operator's.
   [
     { more: ["node N: label nvidia.com/gpu.present=true"] },
     "node velaryon: label nvidia.com/gpu.present=true",
@@ -223,7 +223,7 @@ describe("a label of the operator's that the stack sets as well", () => {
   });
 });
 
-test("a process that ended between two looks at it is none, nor is one of another lab", () => {
+test("a process that ended between two looks, or of another lab, is none", () => {
   const proc = fs.mkdtempSync(path.join(os.tmpdir(), "proc-"));
   const processes = {
     1: ["machines", "serve", ""],

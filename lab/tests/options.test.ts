@@ -16,7 +16,7 @@ test("of a word that an option does not have, it says those that it has", () => 
 test.each([
   ["--pulumi", "installed"],
   ["--pulumi", "host"],
-])("nothing can be left out with %s %s: it would be left in, in silence", (...more) => {
+])("nothing can be left out with %s %s: it would silently be left in", (...more) => {
   expect(() => parseOptions(["--without", "nodeSelector", ...more])).toThrow(
     /^--without: .*leaves nothing out/,
   );
@@ -40,7 +40,7 @@ test("the help has every option that there is", () => {
     expect(usage()).toContain(`  ${option}`);
 });
 
-test("an option that npm took for its own is told, with how to write it", () => {
+test("an option that npm took for its own is reported, with the right spelling", () => {
   const environment = { npm_lifecycle_event: "lab", npm_config_stack: "true" };
   expect(() => parseOptions(["frank"], environment)).toThrow(
     /write `npm run lab -- --stack frank`$/,

@@ -8,7 +8,7 @@ import { showOn, type Weight } from "../show";
 
 const terminal: Terminal = { columns: 60, colour: true, moves: true };
 
-/** What is written while a step runs in which all sorts of lines are said. */
+/** What is written during a step with all sorts of lines. */
 async function written(shown: {
   terminal: Terminal | undefined;
   verbose?: boolean;
@@ -86,7 +86,7 @@ test("a step that fails leaves no line that moves", async () => {
   expect(untimed(left(text))).toEqual(["✖ machines [T s]"]);
 });
 
-test("providers are not told of, limits are the lab's, and a warning is kept", () => {
+test("providers are hidden, limits are the lab's, and a warning is kept", () => {
   const said: [string, Weight | undefined][] = [];
   const tell = narrate((line, weight) => void said.push([line, weight]));
   const of = (type: string, name: string) =>

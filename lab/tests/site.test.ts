@@ -14,7 +14,7 @@ const at = (...addresses: string[]): Parameters<typeof siteOf>[0]["machines"] =>
 
 test.each([
   [
-    "a cluster beside its machine, which has no address",
+    "a cluster with its machine, which has no address",
     ["10.4.0.30"],
     undefined,
     "10.4.0.0/24",
@@ -50,7 +50,7 @@ test("addresses without a network in common are refused, and names, too", () => 
   expect(() => siteOf({ machines: at("gpu.lan") })).toThrow(/gpu\.lan is no IPv4 address/);
 });
 
-test("a computer without QEMU is told how to get it", () => {
+test("a computer without QEMU learns how to get it", () => {
   const { PATH } = process.env;
   process.env.PATH = "/nowhere";
   try {
@@ -92,7 +92,7 @@ test("an owned control plane gets what an adopted one has, by the stack's own pa
   expect(gpu).not.toContain("leader-elect");
 });
 
-test("beside a card of this computer a stack's one machine has its own release, and the outer world with its images", async () => {
+test("with a card of this computer a stack's one machine has its own release, and the outer world with its images", async () => {
   const beside = { timeScale: 0.5, machines: "real", card: "edu" } as const;
   expect(stackConfiguration("next", beside).spec.talosVersion).toMatch(/^v1\.15\./);
   const { spec } = stackConfiguration("modern", beside);
@@ -133,7 +133,7 @@ test("of an image of the user's own the lab takes what the Image Factory's holds
   expect(assumed).toEqual([`assumes that ${image} of own holds what the Image Factory's would`]);
 });
 
-test("a console tells of every boot, from the boot menu or straight from the kernel before", () => {
+test("a console shows every boot, after the boot menu or straight from the previous kernel", () => {
   const menu =
     "\u001b[2J\u001b[01;01H[    0.000000] Linux version 7.3.4\r\n[    0.000000] Command line: x\r\n";
   const kexec =
@@ -152,7 +152,7 @@ test.each([
   ["--image", "image.yaml"],
   ["--omni-members"],
   ["--time-scale", "80"],
-])("%s has no place beside real machines", (...option) => {
+])("%s has no place with real machines", (...option) => {
   expect(parseOptions(["--machines", "real"])).toMatchObject({ machines: "real", timeScale: 0.5 });
   expect(() => parseOptions(["--machines", "real", ...option])).toThrow(
     new RegExp(`^${option[0]}: .*; leave it or --machines real out$`),

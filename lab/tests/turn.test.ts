@@ -22,7 +22,7 @@ test("no more labs than the bound run at once; the next one starts when a place 
   expect([started, onWait.mock.calls]).toEqual([false, [[2]]]);
   second();
   const end = await third;
-  // Whoever gives a place back twice takes it from no other lab.
+  // Giving a place back twice takes it from no other lab.
   second();
   expect(fs.readdirSync(folder)).toHaveLength(2);
   first();

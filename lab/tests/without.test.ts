@@ -62,7 +62,7 @@ test.each([
   ["modern", ["privilegedNamespace", "kernelModules", "tolerations", "taintThroughApi"]],
 ])("%s needs %j", (name, ids) => expect(used(name).sort()).toEqual([...ids, ...everywhere].sort()));
 
-test("each fix is told with symptom, cause and source", () => {
+test("each fix has symptom, cause and source", () => {
   expect(fixes.map((fix) => fix.id)).toEqual([...fixIds]);
   for (const fix of fixes)
     for (const part of ["does", "symptom", "cause", "source"] as const)

@@ -59,14 +59,14 @@ export async function isCached(binary: string): Promise<boolean> {
 }
 
 /**
- * Removes what was not used for longest of all that bears a name, and what killed builds left. A running program stays in memory; of
+ * Removes the least recently used entries with a name, and what killed builds left. A running program stays in memory; of
  * images some are kept for labs that run.
  */
 export async function forgetOldVersions(cache: string, called: string, kept = KEPT): Promise<void> {
   const names = await fs.readdir(cache);
   const all: { name: string; used: number }[] = [];
   for (const name of names) {
-    // What somebody else makes at the same time may be gone, under its last name by now.
+    // What another program makes at the same time may be gone, under its last name by now.
     const stat = await fs.lstat(path.join(cache, name)).catch(() => undefined);
     if (stat !== undefined) all.push({ name, used: stat.mtimeMs });
   }
@@ -92,8 +92,8 @@ export async function forgetKilled(folder: string): Promise<void> {
 }
 
 /**
- * What a build reads, relative to the folder and sorted: Go files, the pins, and anything they may embed. Tests,
- * TypeScript beside them and prose change nothing.
+ * What a build reads, relative to the folder and sorted: Go files, the pins, and anything they may embed. Tests, TypeScript and prose
+ * change nothing.
  */
 async function sources(folder: string): Promise<string[]> {
   const entries = await fs.readdir(folder, { recursive: true, withFileTypes: true });

@@ -56,7 +56,7 @@ export function talosCatalogue(release: string): readonly ToolDefinition[] {
  */
 export const compileFlags: readonly string[] = ["-trimpath", "-gcflags=all=-dwarf=false"];
 
-/** What the linker is told besides, by what a tool needs of C. As the projects' own Makefiles do. */
+/** Further arguments of the linker, by what a tool needs of C. As the projects' own Makefiles do. */
 const linked = {
   static: "-extldflags=-static",
   lazy: "-extldflags=-Wl,--unresolved-symbols=ignore-in-object-files,-z,lazy",

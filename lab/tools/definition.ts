@@ -1,7 +1,7 @@
 /** How a tool is built. */
 export interface ToolDefinition {
   name: string;
-  /** Folder of its own sources: a Go module, or, beside `modules`, what is built as a part of that one. */
+  /** Folder of its own sources: a Go module, or, with `modules`, what is built as a part of that one. */
   folder?: string;
   /** What it is built from; absent: the `go.mod` of its folder says it. */
   modules?: Modules;
@@ -38,7 +38,7 @@ export interface ReleaseFiles {
   of: string;
   programs: readonly string[];
   address: string;
-  /** The project's file of SHA-256 sums, in which the file's stands, alone or beside its name. */
+  /** The project's file of SHA-256 sums, which has the file's sum, alone or with its name. */
   sums: string;
   /** Folder of the programs in an archive. Default: each program is a file of its own. */
   within?: string;
@@ -74,7 +74,7 @@ export interface Changes {
   made: Readonly<Record<string, string>>;
   /** Files that are replaced as a whole, by their new content. Default: none. */
   written?: Readonly<Record<string, string>>;
-  /** Files that are put beside the programs. */
+  /** Files that are put next to the programs. */
   beside?: readonly string[];
 }
 

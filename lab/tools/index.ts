@@ -19,7 +19,7 @@ export type ToolName =
 /** All of them. */
 export const toolNames = catalogue.map(({ name }) => name) as ToolName[];
 
-/** Who is told what happens to each tool, and what stops a build; what Go has finished stays in its cache. */
+/** Who hears what happens to each tool, and what stops a build; what Go has finished stays in its cache. */
 type Options = Pick<ProvideOptions, "onEvent" | "signal">;
 
 /**

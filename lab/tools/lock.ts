@@ -10,8 +10,8 @@ const lookAgain = 500;
 const stale = 2 * 3_600_000;
 
 /**
- * Runs `work` while holding a lock that other processes of this computer respect, or waits until it is free; `onWait` is told, once per
- * owner, whose process is waited for. It spares work, it does not guard it: two that break the same lock at once build into files of
+ * Runs `work` while holding a lock that other processes of this computer respect, or waits until it is free; `onWait` hears, once per
+ * owner, whose process is awaited. It spares work, it does not guard it: two that break the same lock at once build into files of
  * their own.
  */
 export async function withLock<T>(

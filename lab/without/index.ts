@@ -1,5 +1,5 @@
 /**
- * The package cannot be told to be wrong. To show what one of its fixes prevents, the lab changes the finished plan: one
+ * The package cannot be made wrong by an option. To show what one of its fixes prevents, the lab changes the finished plan: one
  * transform per fix, given to the stack's program by `program.ts`.
  */
 import type { FixId } from "../../components/diagnosis";

@@ -40,7 +40,7 @@ export const transforms: Record<FixId, Transform> = {
     kubernetes.smokeTestImage = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda13.0.0";
   },
 
-  /** The device plugin is told a strategy that it does not know. A common slip: the plural, which it refuses. */
+  /** The device plugin gets a strategy that it does not know. A common slip: the plural, which it refuses. */
   deviceListStrategy: ({ kubernetes: { mode, release } }) => {
     const plural = "envvars";
     if (mode === "devicePlugin") {
@@ -87,7 +87,7 @@ export const transforms: Record<FixId, Transform> = {
     release.values["toolkit"] = { enabled: true };
   },
 
-  /** Nobody sets the label that the device plugin's chart asks for. */
+  /** No tool sets the label that the device plugin's chart asks for. */
   gpuPresentLabel: withoutLabel("nvidia.com/gpu.present"),
 
   /** The configuration declares no kernel modules. */
@@ -106,14 +106,14 @@ export const transforms: Record<FixId, Transform> = {
     for (const { said } of workloadsOfKind(spec, "ollama")) said.models = []; // the hook is program.ts' business
   },
 
-  /** What exposes the GPUs selects nodes by a role that somebody once gave the nodes by hand, and that no node has any more. */
+  /** The GPU provider selects nodes by a role that they were once given by hand, and that no node has any more. */
   nodeSelector: ({ kubernetes }) => {
     const stale = { "node-role.kubernetes.io/gpu": "true" };
     kubernetes.nodeSelector = stale;
     if (kubernetes.mode === "devicePlugin") kubernetes.release.values["nodeSelector"] = stale;
   },
 
-  /** The operator's validator runs beside the marker files, which it deletes. */
+  /** The operator's validator runs with the marker files, which it deletes. */
   operatorValidatorLabel: withoutLabel(validatorLabel),
 
   /** The containerd part comes a second time, in a patch of its own, as a patch of the whole cluster brings it. */
@@ -138,7 +138,7 @@ export const transforms: Record<FixId, Transform> = {
   },
 
   /**
-   * The upgrade is told the schematic of the plain image, which a machine of the same release runs already: it is up to date,
+   * The upgrade gets the schematic of the plain image, which a machine of the same release runs already: it is up to date,
    * though its configuration names the image with the driver.
    */
   schematic: eachMachine((machine) => {
@@ -176,7 +176,7 @@ export const transforms: Record<FixId, Transform> = {
       values["tolerations"] = others(values["tolerations"] as PodToleration[]);
   },
 
-  /** Nobody writes the operator's marker files, and its validator runs. */
+  /** No program writes the operator's marker files, and its validator runs. */
   validationMarkers: (plan) => {
     plan.kubernetes.markers = [];
     withoutLabel(validatorLabel)(plan);

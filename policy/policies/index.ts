@@ -53,7 +53,7 @@ const gated: Policy = {
   find: (resources) => {
     const gates = resources.filter((resource) => taskOf(resource)?.verb === "gate");
     const tests = gates.flatMap((gate) => taskOf(gate)?.tests ?? []);
-    // Which machines a gate tests may be unknown in a preview; then nobody is missing yet.
+    // Which machines a gate tests may be unknown in a preview; then no machine is missing yet.
     const isTold = gates.every((gate) => taskOf(gate)?.tests !== undefined);
     const machines = (isTold ? resources : []).flatMap((resource) => {
       const task = taskOf(resource);
@@ -62,7 +62,7 @@ const gated: Policy = {
         /^(?:upgrade|omni-wait)$/.test(task.verb) &&
         (task.modules ?? []).length > 0;
       if (!hasGpu || tests.some(({ machine }) => machine === task.machine)) return [];
-      const message = `no gate tests a card of ${task.machine}; a driver that does not work would show in somebody's workload; add its smoke test to the gate`;
+      const message = `no gate tests a card of ${task.machine}; a driver that does not work would show first in a workload; add its smoke test to the gate`;
       return [{ resource, message }];
     });
     // A test is known by the gate that waits for it: its name is Pulumi's, and not yet there at preview.

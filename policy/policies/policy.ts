@@ -8,13 +8,13 @@ export interface Resource {
   /** Paths of the inputs that are not known yet. Default: all are known. */
   unknown?: readonly (readonly string[])[];
   parent?: Resource;
-  /** What it was told to wait for, or takes its inputs from. */
+  /** What it has to wait for, or takes its inputs from. */
   dependencies: readonly Resource[];
 }
 
 /** What the pack's configuration says. */
 export interface Settings {
-  /** Namespaces whose pods may be privileged beside those that the stack itself labels so. */
+  /** Namespaces whose pods may be privileged, in addition to those that the stack itself labels so. */
   privilegedNamespaces: readonly string[];
 }
 

@@ -61,7 +61,7 @@ describe("what a ratio may be", () => {
     );
   });
 
-  test("a ratio that nobody expects fails, since its doubling would not be noticed", () =>
+  test("a ratio without an expected value fails, since its doubling would not be noticed", () =>
     expect(doubledRatios([resultOf(comparison, [round(1.75, 1)])], {})).toEqual([
       expect.stringContaining(
         "one.cpu: no ratio is expected; a doubling would not be noticed; add 1.75 to",

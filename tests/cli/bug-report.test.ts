@@ -77,7 +77,7 @@ case "$1 $2" in
 esac
 `;
 
-test("a report has what offers the cards, nothing of other people's work and no secret, and says what could not be had", async () => {
+test("a report has the GPU provider, nothing of other people's work and no secret, and names what is missing", async () => {
   const file = kubeconfig(folder, await at(apiServer(cluster)));
   const talosconfig = path.join(folder, "talosconfig");
   const key = "bXkta2V5LW9mLXRhbG9z";

@@ -234,7 +234,7 @@ describe("what was looked at decides", () => {
     ]);
   });
 
-  test("for people: what is unlike, in plain lines without colours where nobody looks", async () => {
+  test("for people: the differences, in plain lines without colours if no terminal is there", async () => {
     const file = kubeconfig(
       folder,
       await at(apiServer({ ...offering, "/apis/apps/v1/daemonsets": [] })),

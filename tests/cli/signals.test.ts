@@ -39,7 +39,7 @@ const cases = Object.keys(verbs).flatMap((verb) =>
 );
 
 test.each(cases)(
-  "%s ends %s in the middle of work that gives nobody a turn",
+  "%s ends %s in the middle of work that blocks the event loop",
   async (signal, verb) => {
     const hook = path.join(stand.folder, "busy.cjs");
     fs.writeFileSync(hook, busy);

@@ -16,7 +16,7 @@ afterAll(() => {
   fs.rmSync(home, { recursive: true });
 });
 
-/** A project with a file of that name and text, and a folder below it in which somebody works. */
+/** A project with a file of that name and text, and a folder below it in which a user works. */
 function project(name: string, file: string, text: string): string {
   const below = path.join(home, name, "talos/machines");
   fs.mkdirSync(below, { recursive: true });
@@ -25,7 +25,7 @@ function project(name: string, file: string, text: string): string {
 }
 
 test.each([
-  ["beside the project's file", "beside", "Pulumi.yaml", "name: gpus\nruntime: nodejs\n", "../.."],
+  ["next to the project's file", "beside", "Pulumi.yaml", "name: gpus\nruntime: nodejs\n", "../.."],
   [
     "where stackConfigDir says",
     "named",
@@ -67,7 +67,7 @@ test("a stack is found by its name from a folder below the project, where Pulumi
   expect(placesOf("dev")).toHaveLength(3);
 });
 
-test("a stack without a file is told with the places, the stacks that are there, and the command that writes one", () => {
+test("a stack without a file is reported with the places, the existing stacks, and the command that writes one", () => {
   const below = project("none", "Pulumi.yaml", "name: gpus\nstackConfigDir: clusters\n");
   process.chdir(below);
   fs.mkdirSync(path.join(home, "none/clusters"));
@@ -137,7 +137,7 @@ describe("the stack that Pulumi has selected", () => {
     );
   });
 
-  test("none where the file is no JSON, or nobody has a home", () => {
+  test("none if the file is no JSON, or there is no home", () => {
     select("broken-settings", {});
     for (const file of fs.readdirSync(path.join(pulumi, "workspaces")))
       fs.writeFileSync(path.join(pulumi, "workspaces", file), "{");

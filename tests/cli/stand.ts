@@ -60,7 +60,7 @@ export function cliStand(): CliStand {
   return { folder, cli: path.join(folder, "cli.js"), at, leadTo };
 }
 
-/** Bundles the command as the components' build does, and gives its file: beside it there is nothing of this repository. */
+/** Bundles the command as the components' build does, and gives its file: next to it there is nothing of this repository. */
 function bundled(folder: string): string {
   bundle(folder, ["cli"]);
   return path.join(folder, "cli.js");

@@ -74,7 +74,7 @@ describe("a patch file that a talconfig names and that is not in git", () => {
       { "talos/topf.yaml": "nodes: []\n" },
       /run `topf render -o \S*output`/,
     ],
-    ["of nobody knows what", "./patches/x.yaml", {}, /make or fetch it as your repository does/],
+    ["of an unknown kind", "./patches/x.yaml", {}, /make or fetch it as your repository does/],
   ])(
     "is named with the command that makes it, and all else is read: %s",
     async (_, name, files, command) => {
@@ -177,7 +177,7 @@ describe("what fills in a talconfig that is checked", () => {
   const run = (file: string, ...argv: string[]) =>
     runVerb("check", check, [file, ...argv], { MY_SECRET: "s3cr3t", OTHER: "0ther" });
 
-  test("is no variable of the environment that nobody names", async () => {
+  test("is no variable of the environment without --env", async () => {
     const folder = repository({ "talconfig.yaml": text });
     for (const format of ["text", "github", "sarif"]) {
       const { result, remark } = await run(folder, `--format=${format}`);
@@ -188,7 +188,7 @@ describe("what fills in a talconfig that is checked", () => {
     await expect(run(folder, "--env=UNSET")).rejects.toThrow(/^--env: UNSET is not set/);
   });
 
-  test("and of one that is imported, is none that nobody names, either", async () => {
+  test("and of one that is imported, is none without --env either", async () => {
     const folder = repository({
       "talconfig.yaml": talconfig("./x.yaml").replace("192.0.2.1", "${MY_ADDRESS}"),
     });

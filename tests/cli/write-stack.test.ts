@@ -76,7 +76,7 @@ test.each([
     /Pulumi\.dev\.yaml is there already; nothing was overwritten/,
   );
   expect(fs.readFileSync("Pulumi.dev.yaml", "utf8")).toBe(text);
-  const { result } = await run([], selected); // which nobody named for this
+  const { result } = await run([], selected); // which was not named for this
   expect(result).toContain("talos-gpu:machines:");
   await run(["--stack", "dev", "--force"]);
   expect(stack().config).toMatchObject({

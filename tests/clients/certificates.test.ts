@@ -35,6 +35,6 @@ test.each([
     now,
   ],
   ["no YAML at all: its reader says so", "a: [", "\t", now],
-])("nothing is said of credentials %s", (_, talos, kube, at) => {
+])("there is no message on credentials %s", (_, talos, kube, at) => {
   expect(certificateFindings(talos, kube, at)).toEqual([]);
 });

@@ -147,7 +147,7 @@ test("the kubeconfig's plugin runs once, and again where the time of its credent
 
 test.each([
   ["is renewed once for all requests that it was refused to", ["old", "new"], 2, ["done", "done"]],
-  ["that is refused again is told", ["old", "old"], 2, [/401/, /401/]],
+  ["that is refused again is reported", ["old", "old"], 2, [/401/, /401/]],
 ])("a plugin's credential %s", async (_, given, runs, ends) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-refused-"));
   const plugin = path.join(folder, "plugin");

@@ -48,7 +48,7 @@ test.each([
   expect(clock.now()).toBe(waited);
 });
 
-test("a server that asks for long pauses for ever is given up", async () => {
+test("a server that asks for long pauses without end is given up", async () => {
   const clock = new FakeClock();
   const client = new Client(100, "busy", 3_600_000);
   await expect(persistent(clock, client).ask()).rejects.toThrow("no answer");

@@ -34,7 +34,7 @@ describe("order", () => {
       /^$/,
     ],
   ])(
-    "%s: what offers the GPUs is replaced with the way they are offered, before any machine",
+    "%s: the GPU provider is replaced when its kind changes, before any machine",
     async (...expected) => {
       const [stack, offer, does] = expected;
       const run = await build(arguments_(stack));
@@ -75,7 +75,7 @@ describe("order", () => {
     ).toContain("lws-system");
   });
 
-  test("of somebody else's LeaderWorkerSet the definition is read, under a name that says who needs it", async () => {
+  test("the definition of an external LeaderWorkerSet is read, under a name that says who needs it", async () => {
     const run = await build(arguments_("large", { leaderWorkerSet: undefined }));
     expect(run.reads).toMatchObject([
       {
@@ -238,7 +238,7 @@ describe("order", () => {
     expect(waitsFor(run, upgrade("w3"))).not.toContain(upgrade("w2").urn);
   });
 
-  test("with upgrade.first: control planes, those, what offers the GPUs, their tests, the other workers, their tests, the gate", async () => {
+  test("with upgrade.first: control planes, those, the GPU provider, their tests, the other workers, their tests, the gate", async () => {
     const roles = { cp1: "controlplane", w1: "worker", w2: "worker", w3: "worker", w4: "worker" };
     const upgrade = { first: ["w3"], maxParallel: "50%" };
     const limited = Object.fromEntries(

@@ -187,7 +187,7 @@ describe("a cluster that the stack bootstraps", () => {
     ]);
   });
 
-  test("fetches its kubeconfig anew for another clusterEndpoint", async () => {
+  test("fetches its kubeconfig again for another clusterEndpoint", async () => {
     const clusterEndpoint = "https://192.0.2.99:6443";
     const [, before] = await made(["cp-1"]);
     const [bootstrap, after] = await made(["cp-1"], { clusterEndpoint });
@@ -207,7 +207,7 @@ test("a hostile name in a stack makes no line of its own in what ends the progra
   expect(acting(message)).toEqual([]);
 });
 
-test("what is wrong beside the arguments is told with them", () => {
+test("findings from elsewhere are reported with those of the arguments", () => {
   const also = [
     { check: "x", field: "elsewhere", problem: "is wrong", why: "it is", remedy: "mend it" },
   ];

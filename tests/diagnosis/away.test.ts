@@ -4,7 +4,7 @@ import { planCluster } from "../../components/recipe";
 import { validStack } from "../recipe/stacks";
 import { asPlanned } from "./as-planned";
 
-// Two machines with cards, of which the second may be away.
+// Two machines with cards; the second may be away.
 
 const spec = validStack("three-generations");
 const lent = Object.keys(spec.machines).at(-1)!;
@@ -30,7 +30,7 @@ test("a machine that may be away, and is, is not held against the plan", () => {
 test.each([
   ["it answers", { ...gone, machines: well.machines! }],
   ["its node is ready", { ...gone, nodes: well.nodes! }],
-  ["nobody looked at the nodes", { machines: gone.machines }],
+  ["the nodes were not observed", { machines: gone.machines }],
 ])("it is judged where %s", (_, seen) => {
   expect(withoutAway(plan, seen)).toEqual({ plan, seen, away: [] });
 });

@@ -17,7 +17,7 @@ describe("another card than the stack names", () => {
   const another =
     "has a card RTX 3060, the plan says RTX 3090: name the card that is there under gpus of the machine";
 
-  test("is told by the node's labels, or by the machine's PCI bus", () => {
+  test("is known by the node's labels, or by the machine's PCI bus", () => {
     const told = { ...node!, cards: [{ product: "NVIDIA-GeForce-RTX-3060", memoryMiB: 12288 }] };
     expect(problems({ nodes: [told] })).toEqual([another]);
     expect(problems({ machines: [{ ...machine!, cardIds: ["10de:2504"] }] })).toEqual([another]);
@@ -50,14 +50,14 @@ describe("pods that wait for GPUs", () => {
     [
       "more than any node has",
       { "nvidia.com/gpu": 9 },
-      "Pod ai/train is Pending for good: it asks for 9 of nvidia.com/gpu, and no node offers more than 8; lower its limit",
+      "Pod ai/train stays Pending: it asks for 9 of nvidia.com/gpu, and no node offers more than 8; lower its limit",
     ],
     [
       "a resource that is misspelt",
       { "nvidia.com/gpus": 1 },
-      'Pod ai/train is Pending for good: it asks for nvidia.com/gpus, which no node offers; did you mean "nvidia.com/gpu"? the nodes offer nvidia.com/gpu',
+      'Pod ai/train stays Pending: it asks for nvidia.com/gpus, which no node offers; did you mean "nvidia.com/gpu"? the nodes offer nvidia.com/gpu',
     ],
-  ])("in vain are told, with a plan and without: %s", (_, requests, line) => {
+  ])("without success are reported, with a plan and without: %s", (_, requests, line) => {
     expect(told(requests)).toEqual([line, line]);
   });
 

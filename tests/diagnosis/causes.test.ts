@@ -75,12 +75,12 @@ test.each([
     { mode: "devicePlugin", namespace: "kube-system" },
   ],
   [
-    "beside the operator it is the operator's",
+    "next to the operator it is the operator's",
     ["gpu-operator"],
     { mode: "operator", namespace: "gpu" },
   ],
   [
-    "beside an operand that only the operator has, too",
+    "next to an operand that only the operator has, too",
     ["nvidia-operator-validator"],
     { mode: "operator" },
   ],

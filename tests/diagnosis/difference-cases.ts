@@ -1,7 +1,7 @@
 import type { CauseId, FixId } from "../../components/diagnosis";
 import type { SeenCluster } from "./seen-cluster";
 
-/** What somebody did to the cluster of the stack rtx3090, and what differs from its plan then. */
+/** What was done by hand to the cluster of the stack rtx3090, and what differs from its plan then. */
 interface DifferenceCase {
   name: string;
   change: (seen: SeenCluster) => void;
@@ -143,7 +143,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.staged = true;
     },
     differences: [
-      "machine rtx3090: has another configuration staged for its next boot: somebody else's, or that of an update that did not end",
+      "machine rtx3090: has another configuration staged for its next boot: another tool's, or that of an update that did not end",
     ],
   },
   {
@@ -166,7 +166,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.schematicId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
     },
     differences: [
-      "machine rtx3090: runs the image of schematic 376567988ad3, the plan says 6698d6f136c5: somebody upgraded or reinstalled it, or the stack has not upgraded it yet",
+      "machine rtx3090: runs the image of schematic 376567988ad3, the plan says 6698d6f136c5: it was upgraded or reinstalled by hand, or the stack has not upgraded it yet",
     ],
   },
   {
@@ -183,7 +183,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.schematicId = "0";
     },
     differences: [
-      "machine rtx3090: runs the image of schematic 0, the plan says 6698d6f136c5: somebody upgraded or reinstalled it, or the stack has not upgraded it yet",
+      "machine rtx3090: runs the image of schematic 0, the plan says 6698d6f136c5: it was upgraded or reinstalled by hand, or the stack has not upgraded it yet",
       "machine rtx3090: its image lacks the extensions nvidia-container-toolkit-production, nvidia-open-gpu-kernel-modules-production",
     ],
   },

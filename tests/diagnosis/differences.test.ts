@@ -119,7 +119,7 @@ test("on Talos 1.14 containerd's merged configuration counts, and the document t
   ]);
 });
 
-test("containerd that is not up on a machine that Talos calls running is told", () => {
+test("containerd that is not up on a machine that Talos calls running is reported", () => {
   const seen = (state: string): string[] => {
     return problems(
       seenWith(plan, ({ machine }) => {
@@ -131,7 +131,7 @@ test("containerd that is not up on a machine that Talos calls running is told", 
   expect(seen("Waiting")).toEqual(["service cri is Waiting: no pod starts"]);
 });
 
-test("a GPU node of which Node Feature Discovery tells nothing gets nothing of the operator's", () => {
+test("a GPU node without labels of Node Feature Discovery gets nothing of the operator's", () => {
   const [operator, label] = [
     planOf("rtx5070ti"),
     "feature.node.kubernetes.io/pci-0300_10de.present",
@@ -144,12 +144,12 @@ test("a GPU node of which Node Feature Discovery tells nothing gets nothing of t
       of,
     );
   expect(told(operator)).toEqual([
-    expect.stringMatching(/^lacks the label .*pci-10de.*tells of no card/),
+    expect.stringMatching(/^lacks the label .*pci-10de.*reports no card/),
   ]);
   expect(told(plan)).toEqual([]);
 });
 
-test("of a release that is newer than the tables only the driver's branch is told", () => {
+test("for a release newer than the tables only the driver's branch is known", () => {
   const newer = planOf("rtx5070ti", { talosVersion: "v1.12.99" });
   const seen = (version: string): string[] =>
     problems(
@@ -182,7 +182,7 @@ test("the test of a machine that passed does not speak for one of a like name", 
   ]);
 });
 
-test("in kube-system somebody else's are not judged by the plan; what offers the GPUs is", () => {
+test("in kube-system others are not judged by the plan; the GPU provider is", () => {
   const shared = planOf("aarhus-h100");
   const broken = (name: string) => ({ namespace: "kube-system", name, desired: 1, ready: 0 });
   const deployments = [broken("my-csi"), broken("node-feature-discovery-master")];
@@ -229,7 +229,7 @@ test.each<[string, boolean, (seen: SeenCluster) => void, string, string[]]>([
   expect(found).toMatchObject([{ problem, lastWords }]);
 });
 
-test("what nobody looked at is not judged", () => {
+test("what was not observed is not judged", () => {
   for (const stack of stacks) expect(differences({}, planOf(stack))).toEqual([]);
   expect(differences({})).toEqual([]);
 });

@@ -17,7 +17,7 @@ const planWith = (external: ExternalSpec) =>
     external: { kind: "devicePlugin", ...external },
   });
 
-/** What is told of a release outside that is gone, by who installs it as far as the stack knows, and what is left of it. */
+/** The report on an external release that is gone, by its owner as far as the stack knows, and by what is left of it. */
 function remediesOf(external: ExternalSpec, left: Observations = {}): (string | undefined)[] {
   const plan = planWith(external);
   const seen = asPlanned(plan);
@@ -43,7 +43,7 @@ test.each<[string, ExternalSpec, string]>([
     "Argo CD's Application gpu installs it, and `pulumi up` does not: argocd app sync gpu",
   ],
   [
-    "nobody that is known",
+    "no known owner",
     {},
     "something else than this stack installs it: install it again the same way (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)",
   ],

@@ -3,7 +3,7 @@ import * as path from "node:path";
 import { parse } from "yaml";
 import { blocksOf } from "./pages";
 
-// tests/e2e brings examples/yaml up and previews examples/compose; what a reader sees of them first is told here at once.
+// tests/e2e brings examples/yaml up and previews examples/compose; this says at once what a reader sees of them first.
 
 interface Template {
   resources: Record<

@@ -35,7 +35,7 @@ const pathsOf = (text: string): string[] =>
 /** Whether a field is at a path; a name that is filled in (`*`, `<name>`) may be any. */
 function has([key, ...deeper]: readonly string[], at: JsonSchema = schema): boolean {
   if (key === undefined) return true;
-  if (!isGroup(at)) return at.type === undefined || at.type === "object"; // somebody else's values
+  if (!isGroup(at)) return at.type === undefined || at.type === "object"; // external values
   const { properties = {}, patternProperties = {}, additionalProperties } = at;
   const own = /[*<]/.test(key)
     ? Object.values(properties)

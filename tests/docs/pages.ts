@@ -18,7 +18,7 @@ export const files: readonly string[] = listed("--cached", "--others", "--exclud
   (file) => !deleted.has(file),
 );
 
-/** Every page that somebody reads; not those that tests compare with. */
+/** Every page for readers; not those that tests compare with. */
 export const pages = files.filter(
   (file) => file.endsWith(".md") && !file.startsWith("tests/fixtures/"),
 );

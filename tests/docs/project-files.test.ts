@@ -6,7 +6,7 @@ import type { WorkloadDescriptor } from "../../components/recipe/stack/workloads
 import { policies } from "../../policy/policies";
 import { blocksOf, files, read } from "./pages";
 
-// Files that people and tools expect of a project, beside its pages.
+// Files that people and tools expect of a project, next to its pages.
 
 interface Form {
   name: string;

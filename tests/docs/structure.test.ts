@@ -66,7 +66,7 @@ test.each(floors.map((rooms): [string, string[]] => [rooms.join(", "), rooms]))(
 /** Of a graph, what is left once everything is taken away that is in no circle. */
 function inCircles(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const left = new Set(graph.keys());
-  // What leads to nothing that is left is in no circle, nor is what nothing that is left leads to.
+  // What leads to nothing that is left is in no circle, and neither is what nothing that is left leads to.
   for (let before = -1; before !== left.size;) {
     before = left.size;
     const reached = new Set([...left].flatMap((each) => graph.get(each)!));

@@ -9,7 +9,7 @@ import { ask } from "./support/doctor";
 import { Cluster } from "../../lab/kubernetes/cluster";
 import { nothingLeft, startLab } from "./support/labs";
 
-/** A lab that somebody keeps running, and how to reach it. */
+/** A lab that keeps running, and how to reach it. */
 interface Kept {
   access: string[];
   talosctl: string;
@@ -36,7 +36,7 @@ async function onLab(lab: string[], act: (kept: Kept) => Promise<void>): Promise
 const node = "/api/v1/nodes/rtx3090";
 const within = "gpu-device-plugin";
 
-/** What somebody does to a healthy cluster, what the doctor then says, beside what it said before, and the fix that it names once the cluster shows its lack. */
+/** What a user does to a healthy cluster; what the doctor then says in addition; and the fix that it names once the cluster shows its lack. */
 const faults: [act: (kept: Kept) => Promise<void>, line: string, fix?: FixId][] = [
   [
     ({ kubernetes }) =>
@@ -85,7 +85,7 @@ const faults: [act: (kept: Kept) => Promise<void>, line: string, fix?: FixId][] 
       ];
       await promisify(execFile)(talosctl, [...args, "--mode", "staged", "--patch", patch]);
     },
-    "machine rtx3090: has another configuration staged for its next boot: somebody else's, or that of an update that did not end",
+    "machine rtx3090: has another configuration staged for its next boot: another tool's, or that of an update that did not end",
   ],
 ];
 

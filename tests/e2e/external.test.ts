@@ -9,7 +9,7 @@ test.concurrent.each([
   ["Flux has the device plugin", "outside-flux", "4"],
   ["Argo CD has the operator", "outside-argo", "1"],
 ])(
-  "%s: the machines come up beside it, go from Talos 1.12 to 1.13, change nothing the second time, and leave it as it is",
+  "%s: the machines come up next to it, go from Talos 1.12 to 1.13, change nothing the second time, and leave it as it is",
   async (_, stack, units) => {
     const then = ["--then", file(`${stack}-1.13`), "--updates", "2", "--discover"];
     const { status, report, lines } = await runLab(["--stack", file(stack), ...then]);
@@ -21,14 +21,14 @@ test.concurrent.each([
     });
     for (const unchanged of [report.updates[1]!, report.updates[3]!])
       expect(unchanged.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
-    // The values and who installs them stand in the files alone, of which discover knows nothing.
+    // Only the files have the values and their owner, and discover does not know the files.
     expect(report.discovered?.unlike).toEqual(["kubernetes.by", "kubernetes.release"]);
     expect(lines.join("\n")).not.toMatch(/(create|update|delete)\S* \S+-(release|runtime-class) /);
   },
 );
 
 test.concurrent.each(["plugin", "operator"])(
-  "a release of somebody else's is taken over and handed back, and its pods stay: %s",
+  "an external release is taken over and handed back, and its pods stay: %s",
   async (which) => {
     const { steps, reboots } = (await runApart<OutsideRun>("external", which)).outcome;
     const told = steps.map(({ step, result, kept }) => [step, result, kept]);

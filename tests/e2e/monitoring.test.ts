@@ -11,14 +11,12 @@ const definition = [...manifest("prometheus-operator-crds"), ...manifest("runtim
 const namespace = "nvidia-device-plugin";
 
 test.concurrent(
-  "with somebody else's RuntimeClass, and the Prometheus Operator's definitions: a ServiceMonitor that selects the exporter's Service, alerts, and the dashboard",
+  "with an external RuntimeClass, and the Prometheus Operator's definitions: a ServiceMonitor that selects the exporter's Service, alerts, and the dashboard",
   async () => {
     const lab = startLab([...stack, ...definition, "--keep"]);
     const folder = await lab.folder();
     await lab.line(/The cluster runs until Ctrl-C/);
-    expect(lab.lines.join("\n")).toMatch(
-      /RuntimeClass nvidia, .* is somebody else's, and stays as it/,
-    );
+    expect(lab.lines.join("\n")).toMatch(/RuntimeClass nvidia, .* is external, and stays as it/);
     const kubeconfig = /KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!;
     const cluster = Cluster.of(kubeconfig);
     const get = (path: string): Promise<any> => cluster.at(path);

@@ -6,8 +6,8 @@ import { provideTools } from "../../lab/tools";
 import { nothingLeft, startLab } from "./support/labs";
 
 /**
- * Programs that write down their arguments and become the real ones, so that every argument vector of Pulumi, talosctl, Helm and of the
- * machine programs goes through them: Node's on PATH, the others in a cache of tools whose other entries are the real one's.
+ * Programs that write down their arguments and become the real ones. Every argument vector of Pulumi, talosctl, Helm and of the machine
+ * programs goes through them: Node's on PATH, the others in a cache of tools whose other entries are the real one's.
  *
  * @returns the environment in which a lab takes them.
  */

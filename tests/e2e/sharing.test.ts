@@ -2,7 +2,7 @@ import * as path from "node:path";
 import { assertOk, expectReady, runLab } from "./support/labs";
 
 interface Expected {
-  /** Stack file beside this one. */
+  /** Stack file next to this one. */
   stack: string;
   allocatable: Record<string, string>;
   workloads: string[];

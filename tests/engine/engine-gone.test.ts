@@ -4,7 +4,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { engineOf } from "../../components/pulumi/engine-gone";
 
-/** The package in the processes that Pulumi's host starts, of which none asks the engine for anything just now. */
+/** The package in the processes that Pulumi's host starts, while none asks the engine for anything. */
 const root = path.resolve(__dirname, "../..");
 const command = (name: string): string => path.join(root, "node_modules/@pulumi/pulumi/cmd", name);
 const components = path.join(root, "components");
@@ -98,7 +98,7 @@ test.each([
   ],
   ["a plugin that is attached by hand, to no engine", ["node", command("run-plugin")], undefined],
   [
-    "a program, of which the SDK knows",
+    "a program that the SDK knows",
     ["node", path.join(command("run"), "index.js")],
     "127.0.0.1:5000",
   ],
@@ -107,7 +107,7 @@ test.each([
     ["node", command("run-policy-pack")],
     "127.0.0.1:6000",
   ],
-  ["somebody's own command", ["node", "/srv/deploy.js", "127.0.0.1:4000"], undefined],
+  ["the user's own command", ["node", "/srv/deploy.js", "127.0.0.1:4000"], undefined],
 ])("the engine of %s", (_what, argv, address) => {
   const asStarted = () => [
     "node",

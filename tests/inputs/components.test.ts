@@ -110,7 +110,7 @@ test("of LiteLLM's servers the URLs alone may come later", async () => {
   expect((await errorWith({ url: server.url }))?.message).toMatch(/1\. servers\[0\]\.\S+: /);
 });
 
-test("what comes later is an input only where it is said to be one", async () => {
+test("what comes later is an input only in a field for inputs", async () => {
   const later = {
     runtimeClassName: pulumi.output("nvidia"),
     gpuResourceName: Promise.resolve("nvidia.com/gpu"),

@@ -241,7 +241,7 @@ describe("a Helm release", () => {
   });
 
   // In a namespace that is not the stack's, such as kube-system, nothing tells at preview whose it is.
-  test("of this chart with other values is told of at preview; of another chart it ends that too", () => {
+  test("of this chart with other values is reported at preview; of another chart it ends that too", () => {
     const changed = { ...step, values: { driver: { enabled: true } } };
     const told = {
       take: [],
@@ -274,7 +274,7 @@ describe("a Helm release", () => {
   });
 });
 
-describe("LeaderWorkerSet, of which a cluster has one", () => {
+describe("LeaderWorkerSet, one per cluster", () => {
   const of = (name: string, namespace = "lws-system") => ({
     "meta.helm.sh/release-name": name,
     "meta.helm.sh/release-namespace": namespace,
@@ -283,12 +283,12 @@ describe("LeaderWorkerSet, of which a cluster has one", () => {
     ["a cluster without one", undefined, undefined, undefined],
     ["the stack's own", {}, of("lws"), undefined],
     [
-      "somebody else's under another name",
+      "another owner's under another name",
       {},
       of("sets"),
       /has one already; .* leave the field out/,
     ],
-    ["somebody else's without Helm", {}, {}, /has one already/],
+    ["another owner's without Helm", {}, {}, /has one already/],
     [
       "one whose upgrade deletes every set",
       of("lws"),

@@ -82,7 +82,7 @@ const kinds: Record<string, Kind[]> = {
     { ...kind("ClusterRole", "clusterroles"), namespaced: false },
   ],
   "/apis/example.com/v1": [kind("Event", "events"), kind("Database", "databases")],
-  // Nobody makes or deletes one: they are another form of the pods.
+  // No client makes or deletes one: they are another form of the pods.
   "/apis/metrics.k8s.io/v1beta1": [kind("PodMetrics", "pods", ["get", "list"])],
 };
 const ofKubernetes = {
@@ -121,7 +121,7 @@ test.each([
     "possibly a CronJob (they cannot be listed: ",
   ],
   [
-    "of a server that is down cannot be told",
+    "of a server that is down is unknown",
     "/apis/example.com/v1",
     503,
     "possibly objects of apis/example.com/v1 (its kinds cannot be listed: ",
@@ -132,7 +132,7 @@ test.each([
   expect(others).toEqual([]);
 });
 
-test("a namespace is not empty while a kind is deleted with it that nobody can list", async () => {
+test("a namespace is not empty while a kind is deleted with it that cannot be listed", async () => {
   const hidden = { ...kinds, "/apis/example.com/v1": [kind("Key", "keys", ["create", "delete"])] };
   expect(await heldIn(answersOf(hidden, ofKubernetes, {}))).toEqual([
     "possibly a Key (the API server does not list them)",

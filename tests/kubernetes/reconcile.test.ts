@@ -10,7 +10,7 @@ const outputs: NonNullable<RunOptions["outputs"]> = (resource) =>
     ? { metadata: { ...resource.inputs["metadata"], name: `${resource.name}-1a2b3c4d` } }
     : (machineOutputs as NonNullable<RunOptions["outputs"]>)(resource);
 
-/** Of nobody. */
+/** Without an owner. */
 const omni = { omniEndpoint: "https://frank.omni.example", omniServiceAccountKey: "key" };
 
 const built = (stack: string, reconcileToken?: string): Promise<Run> =>
@@ -86,7 +86,7 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
   });
 });
 
-test("somebody else's object that is only read bears no mark of ours, and is not put back", async () => {
+test("an external object that is only read has no mark of ours, and is not restored", async () => {
   const run = await build(
     arguments_("velaryon", { reconcileToken: "one", monitoring: { serviceMonitor: true } }),
     {

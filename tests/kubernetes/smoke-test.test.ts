@@ -33,7 +33,7 @@ test("requests one unit through the device plugin, on its machine, within the ga
   expect(pod.containers[0].env).toBeUndefined(); // NVIDIA_VISIBLE_DEVICES would override the device plugin's
 });
 
-test("its priority is everybody's, and it evicts nobody", async () => {
+test("its priority is shared by all, and it evicts no pod", async () => {
   const run = await record(() => void gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {}));
   const priority = find(run, "kubernetes:scheduling.k8s.io/v1:PriorityClass").inputs;
   expect(priority).toMatchObject({ value: 0, preemptionPolicy: "Never" });
@@ -92,9 +92,9 @@ test("its last words are in the pod's status, where the doctor reads them", asyn
 });
 
 test.each([
-  ["where NVIDIA's runtime starts it, what it sees is told alone", "aarhus-h100", "0"],
+  ["started by NVIDIA's runtime, it only reports what it sees", "aarhus-h100", "0"],
   ["by claims it must see nothing", "dra", "1"],
-])("a container beside it asks for no card: %s", async (_, stack, code) => {
+])("a container next to it asks for no card: %s", async (_, stack, code) => {
   const run = await record(() => void gpuStack("lab", planOf(stack), { ahead: [] }, {}));
   const [test, onlooker] = findAll(run, "kubernetes:batch/v1:Job")[0]!.inputs.spec.template.spec
     .containers;
@@ -224,7 +224,7 @@ describe("MIG", () => {
     ],
     ["a card that is not split", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)", false],
     [
-      "a slice of before",
+      "a previous slice",
       "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 2g.24gb     Device  0: (UUID: MIG-1)",
       false,
     ],

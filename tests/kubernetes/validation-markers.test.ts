@@ -130,7 +130,7 @@ test("writes whole files, only while the driver is up, and again when a validato
     await said("wrote driver-ready");
 
     seen.length = 0;
-    fs.writeFileSync(driverReady, "of somebody else");
+    fs.writeFileSync(driverReady, "of another owner");
     await said("wrote driver-ready");
     expect(fs.readFileSync(driverReady, "utf8")).toContain("IS_HOST_DRIVER=true\n");
     expect(ready()).toBe(true);
@@ -138,8 +138,8 @@ test("writes whole files, only while the driver is up, and again when a validato
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
     expect(await ended).toBe(0); // at once, not after the grace period
-    fs.writeFileSync(path.join(folder, "validations", "driver-ready"), "of somebody else");
-    expect(ready()).toBe(false); // nobody mends it any more
+    fs.writeFileSync(path.join(folder, "validations", "driver-ready"), "of another owner");
+    expect(ready()).toBe(false); // nothing repairs it any more
     fs.rmSync(folder, { recursive: true });
   }
 });

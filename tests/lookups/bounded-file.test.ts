@@ -64,7 +64,7 @@ describe("a file that another one names", () => {
   ])("%s is refused", (_, file, reason) => expect(() => textBelow(project, file)).toThrow(reason));
 
   test.each(["/dev/zero", path.join(project, "flux/pipe.yaml"), project])(
-    "%s is refused, by whoever names it",
+    "%s is refused, whatever names it",
     (file) => expect(() => boundedText(file)).toThrow(/^it is no plain file$/),
   );
 

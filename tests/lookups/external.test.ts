@@ -16,7 +16,7 @@ test.each([
   ["the device plugin", "aarhus-h100", { kind: "devicePlugin", runtimeClassName: "" }, undefined],
   ["the operator", "rtx5070ti", { kind: "gpuOperator" }, "nvidia"],
 ])(
-  "%s is somebody else's: nothing of it is made, what is ours has a namespace of its own",
+  "%s is external: nothing of it is made, what is ours has a namespace of its own",
   async (...row) => {
     const [, stack, external, runtimeClassName] = row;
     const run = await build(arguments_(stack, outside(external)));
@@ -44,7 +44,7 @@ test("whose release it is, is information and no warning", async () => {
   jest.restoreAllMocks();
 });
 
-test("a driver for dynamic resource allocation is somebody else's: tests and pods claim its cards", async () => {
+test("a driver for dynamic resource allocation is external: tests and pods claim its cards", async () => {
   const worker = {
     address: "192.0.2.1",
     role: "worker",
@@ -91,7 +91,7 @@ describe("files", () => {
       ({ field, problem }) => `${field}: ${problem}`,
     );
 
-  test("are read beside the stack file, judged as the stack's own release, and their lines named", () => {
+  test("are read next to the stack file, judged as the stack's own release, and their lines named", () => {
     const { external } = read(["../flux/release.yaml"]);
     expect(external).toMatchObject({
       read: { kind: "gpuOperator", by: "Flux", version: "v25.10.1", namespace: "gpu" },
@@ -116,7 +116,7 @@ describe("files", () => {
     expect(told(read(names)).join("\n")).toMatch(said);
   });
 
-  test("that name values which nobody gave are not judged by what they lack", () => {
+  test("that name missing values are not judged by what they lack", () => {
     const known = { kind: "gpuOperator", version: "v26.3.3", values: {} };
     const lacking = (...missing: object[]) =>
       told({ talosVersion: "v1.13.6", external: { read: { ...known, missing } } });
@@ -152,8 +152,8 @@ describe("a RuntimeClass that is there", () => {
   const taken = { devicePlugin: { version: "0.18.2", makeRuntimeClass: false } };
 
   test.each([
-    ["somebody's by hand", found({ managedFields: [{ manager: "kubectl" }] }), {}, taken],
-    ["nobody's", undefined, {}, {}],
+    ["a user's by hand", found({ managedFields: [{ manager: "kubectl" }] }), {}, taken],
+    ["without an owner", undefined, {}, {}],
     ["of another handler", found({}, "nvidia-legacy"), {}, {}],
     ["the operator's", found({ ownerReferences: [{ kind: "ClusterPolicy" }] }), {}, {}],
     ["a stack's", found({}, "nvidia", "shop/prod/x 1"), {}, {}],
@@ -163,10 +163,10 @@ describe("a RuntimeClass that is there", () => {
       {},
       {},
     ],
-    ["somebody's, in a cluster that is yet to be made", found({}), { bootstrap: true }, {}],
-    ["somebody's, where the stack has an operator", found({}), { devicePlugin: undefined }, {}],
+    ["a user's, in a cluster that is yet to be made", found({}), { bootstrap: true }, {}],
+    ["a user's, where the stack has an operator", found({}), { devicePlugin: undefined }, {}],
     [
-      "somebody's, where the stack says whose",
+      "a user's, where the stack says whose",
       found({}),
       { devicePlugin: { makeRuntimeClass: true } },
       {},

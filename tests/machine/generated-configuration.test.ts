@@ -44,7 +44,7 @@ beforeAll(async () => {
   });
 });
 
-test("the provider is asked once for all machines that are told the same", () => {
+test("one call of the provider serves all machines with the same inputs", () => {
   const asked = run.calls.map(({ inputs }) => inputs as Asked);
   expect(
     asked.map(({ machineType, talosVersion }) => `${machineType} ${talosVersion}`).sort(),

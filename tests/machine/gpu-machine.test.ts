@@ -84,7 +84,7 @@ describe("an adopted machine", () => {
 });
 
 describe("the upgrade", () => {
-  test("is told all that the program checks, in the shape that the program reads", async () => {
+  test("gets all that the program checks, in the shape that the program reads", async () => {
     const { inputs } = byName(
       await run({
         timeouts: { ...planned.timeouts, drain: "1m" },
@@ -112,7 +112,7 @@ describe("the upgrade", () => {
     ["owned", "owned"],
     ["adopted", undefined],
   ] as const)(
-    "is told of a machine that is %s whether the stack names its node",
+    "gets, for a machine that is %s, whether the stack names its node",
     async (holds, told) => {
       const task = JSON.parse(
         byName(await run({ configuration: holds }), "gpu-1-upgrade").inputs["stdin"],

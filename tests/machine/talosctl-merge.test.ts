@@ -11,13 +11,11 @@ import { catalogue } from "../../lab/tools/catalogue";
 import { withTalosctl } from "./with-talosctl";
 
 /**
- * The real talosctl judges the merge of an adopted machine's configuration: what it makes of a generated configuration and
- * patches is what `talosctl machineconfig patch` makes of them, for every contract that this talosctl can generate and
- * the tables know.
+ * The real talosctl judges the merge of an adopted machine's configuration: a generated configuration with patches equals that of
+ * `talosctl machineconfig patch`, for every contract that this talosctl can generate and the tables know.
  *
- * Where the merge is unlike Talos' on purpose, the patches below keep away from it: an item of a list that is found again by
- * a key (merge/keyed-lists.ts) is merged with the one that is there, and a value that a list has already is not added again,
- * where Talos appends both; what is empty (`""`, 0) takes a value's place, where Talos takes it for not said.
+ * Where the merge is unlike Talos' on purpose, the patches below keep away from it: an item of a list with a key (merge/keyed-lists.ts)
+ * is merged with the existing one; a value that is in the list is not added again. Talos appends both; what is empty (`""`, 0) takes a value's place, where Talos takes it for not said.
  */
 const run = promisify(execFile);
 const its = withTalosctl();

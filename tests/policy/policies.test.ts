@@ -95,7 +95,7 @@ const cases: Record<
         one,
         program("upgrade", "cp-2", { machine: "cp-2", role: "controlplane" }, [one]),
       ],
-      "workers beside each other": [upgrade("gpu-1"), upgrade("gpu-2")],
+      "workers next to each other": [upgrade("gpu-1"), upgrade("gpu-2")],
     },
     wrong: {
       "two at a time": [one, program("upgrade", "cp-2", { machine: "cp-2", role: "controlplane" })],
@@ -171,12 +171,12 @@ describe.each(policies.map((policy) => [policy.name, policy] as const))("%s", (n
     expect(policy.find(resources, settings)).toEqual([]);
   });
   test.each(Object.entries(wrong))(
-    "%s: is told, with a reason and a remedy",
+    "%s: is reported, with a reason and a remedy",
     (_name, resources) => {
       const found = policy.find(resources, settings);
       expect(found).toHaveLength(1);
       expect(found[0]!.message.split("; ").length).toBeGreaterThanOrEqual(3);
-      // Nor do resources of which a preview knows nothing yet hide it, which throw as they are read. (An unknown namespace may
+      // Resources that a preview does not know yet, and that throw as they are read, do not hide it either. (An unknown namespace may
       // be the one that allows a privileged pod.)
       const others = resources.filter(
         ({ type }) => name === "pod-security-labels" || !type.endsWith(":Namespace"),

@@ -47,7 +47,7 @@ describe("a configuration that Talos would refuse", () => {
     expect(machine.calls).toEqual([]);
   });
 
-  test("is told the other way round where the stack brings the document", async () => {
+  test("is reported the other way round if the stack brings the document", async () => {
     const live = text({ type: "worker", kubelet: { image: "a" } });
     const message = await failure(
       adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", live).done,
@@ -94,7 +94,7 @@ describe("a configuration that Talos would refuse", () => {
     expect(machine.persistent).toBe(live);
   });
 
-  test("is told in Talos' words where only Talos knows", async () => {
+  test("is reported in Talos' words if only Talos knows", async () => {
     const { machine, bench } = setup();
     machine.stage = () =>
       Promise.reject(

@@ -63,7 +63,7 @@ describe("adopt", () => {
     expect(machine.calls).toEqual(["stage"]);
   });
 
-  test("an edit whose answer was lost is told by the next run, and another edit is no conflict", async () => {
+  test("an edit whose answer was lost is reported by the next run, and another edit is no conflict", async () => {
     const { machine, bench } = setup(text({ type: "worker" }));
     const part = (content: string): string =>
       `machine:\n  files:\n    - path: /etc/cri/conf.d/20-customization.part\n      op: create\n      permissions: 0o644\n      content: "${content}"\n`;
@@ -71,7 +71,7 @@ describe("adopt", () => {
       adopt({ ...task, patches: [part(content)] }, previous, bench);
     const first = await edit("a", undefined);
     machine.active = machine.persistent; // it boots
-    await edit("b", first); // staged, and nobody has the answer
+    await edit("b", first); // staged, and the answer is lost
     const second = await edit("b", first);
     const third = await edit("c", second);
     expect(machine.persistent).toContain("content: c");
@@ -79,7 +79,7 @@ describe("adopt", () => {
     expect(machine.persistent).not.toContain("conf.d");
   });
 
-  test("with nobody left to take the answer, it stages the configuration of before, and the next run begins again", async () => {
+  test("without a reader for the answer, it stages the previous configuration, and the next run begins again", async () => {
     const { machine, bench } = setup();
     // Released without a reboot: ours is active still, and no longer in what is staged.
     machine.active = text({ type: "worker", kernel });
@@ -108,7 +108,7 @@ describe("adopt", () => {
   });
 
   test.each(["adopt", "release"])(
-    "%s keeps what somebody applies between its reading and its staging",
+    "%s keeps what another tool applies between its reading and its staging",
     async (verb) => {
       const { machine, bench, lines } = setup();
       const first = verb === "release" ? await adopt(task, undefined, bench) : undefined;
@@ -122,12 +122,12 @@ describe("adopt", () => {
       expect(read(machine.persistent)).toMatchObject({ theirs: "yes" });
       expect(machine.persistent.includes("nvidia")).toBe(verb === "adopt");
       expect(lines).toContainEqual(
-        expect.stringContaining("somebody changed the configuration of gpu-1 meanwhile"),
+        expect.stringContaining("the configuration of gpu-1 changed meanwhile"),
       );
     },
   );
 
-  test("gives up where somebody changes it again and again, and stages nothing", async () => {
+  test("gives up if it changes again and again, and stages nothing", async () => {
     const { machine, bench } = setup();
     const { configurations } = machine;
     machine.configurations = async () => {
@@ -135,12 +135,12 @@ describe("adopt", () => {
       return configurations.call(machine);
     };
     expect(await failure(adopt(task, undefined, bench))).toContain(
-      "machines.gpu-1: somebody changed its configuration 3 times",
+      "machines.gpu-1: its configuration changed 3 times",
     );
     expect(machine.calls).toEqual([]);
   });
 
-  test("keeps what somebody else has staged", async () => {
+  test("keeps what another tool has staged", async () => {
     const { machine, bench } = setup();
     machine.persistent += "  theirs: yes\n";
     await adopt(task, undefined, bench);

@@ -53,7 +53,7 @@ const adoption = {
   patches: ["machine:\n  kernel:\n    modules:\n      - name: nvidia\n"],
 };
 
-describe("credentials that lead nowhere are told by field, why and remedy", () => {
+describe("credentials that lead nowhere are reported by field, why and remedy", () => {
   const ownTalosconfig = path.join(folder, "own-talosconfig");
   const noContext = path.join(folder, "no-context");
   beforeAll(() => {

@@ -85,7 +85,7 @@ const adoption = {
   patches: ["machine:\n  kernel:\n    modules:\n      - name: nvidia\n"],
 };
 
-test("a machine that is as wanted is told in one line, and left alone", async () => {
+test("a machine that is as wanted gets one line, and is left alone", async () => {
   const { code, stdout, stderr } = await run("upgrade", wanted);
   expect([code, stderr.split("\n").at(-2)]).toEqual([
     0,
@@ -263,7 +263,7 @@ test("what a verb of several machines fails at is not blamed on the first of the
   expect(stderr).toMatch(/^preflight: talosctl: \/nowhere\/talosctl is not there/m);
 });
 
-test("a missing talosctl, an unknown verb and a task of another shape are said plainly", async () => {
+test("a missing talosctl, an unknown verb and a task of another shape are reported plainly", async () => {
   expect(
     (await run("upgrade", wanted, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" })).stderr,
   ).toContain("install talosctl of the machine's minor release");

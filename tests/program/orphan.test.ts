@@ -35,13 +35,13 @@ test.each<[string, string[], string[]]>([
     ["sh", "pulumi-resource", "pulumi", "pulumi"],
     ["sh", "pulumi-resource", "pulumi"],
   ],
-  ["nobody, where somebody else started it", ["bash", "make", "sshd"], []],
-  ["nobody, where Pulumi is further away", ["a", "b", "c", "d", "e", "f", "pulumi"], []],
+  ["none if another program started it", ["bash", "make", "sshd"], []],
+  ["none if Pulumi is further away", ["a", "b", "c", "d", "e", "f", "pulumi"], []],
 ])("the program waits for %s", (_, above, watched) =>
   expect(names(upToPulumi(100, chain(...above)))).toEqual(watched),
 );
 
-test("one that is gone, or whose number somebody else has, makes it an orphan", () => {
+test("one that is gone, or whose number another process has, makes it an orphan", () => {
   const look = chain("sh", "pulumi-resource", "pulumi");
   const all = upToPulumi(100, look);
   expect(isOrphaned(all, look)).toBe(false);

@@ -100,7 +100,7 @@ test(
   async () => {
     const sdk = await generated("go");
     const module = "github.com/OWNER/talos-gpu/sdk/go/talos-gpu";
-    // The same modules as the generators', of which everything is there.
+    // The same modules as the generators', which are complete.
     const { require, ...modules } = languageTool.modules!;
     const folder = path.join(made, "go-example");
     fs.mkdirSync(folder);

@@ -184,12 +184,12 @@ describe("the template", () => {
   );
 
   test("a machine of the selected stack can be rebooted by its name, and no other", async () => {
-    const { status, said } = await run(folder, "npx talos-gpu reboot nobody", {
+    const { status, said } = await run(folder, "npx talos-gpu reboot missing", {
       PULUMI_STACK: "example",
     });
     expect([status, said]).toEqual([
       2,
-      expect.stringContaining("nobody: is no machine of the stack; take one of gpu-1"),
+      expect.stringContaining("missing: is no machine of the stack; take one of gpu-1"),
     ]);
   });
 

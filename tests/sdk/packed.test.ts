@@ -88,7 +88,7 @@ test("it holds what a consumer needs, and nothing else", () => {
   const own =
     /^(?:bin\/.+\.(?:js|d\.ts|json)|cli\.js|PulumiPlugin\.yaml|package\.json|LICENSE|README\.md)$/;
   expect(files.filter((file) => !own.test(file))).toEqual([]);
-  // What built code requires by a relative path is packed beside it.
+  // What built code requires by a relative path is packed next to it.
   const missing = files
     .filter((file) => /^bin\/(?!cli\.js).+\.js$/.test(file))
     .flatMap((file) =>
@@ -113,7 +113,7 @@ test.each([
     true,
   ],
   ["the pre-release with the same resources", "0.9.0-alpha.1791550815", true],
-  ["the minor after it, which nobody has compared", "0.10.0", false],
+  ["the minor after it, which no test has compared", "0.10.0", false],
 ])("it declares the published provider's SDK: %s", (_, version, fits) => {
   expect(semver.satisfies(version, manifest.dependencies[talos]!)).toBe(fits);
 });
@@ -155,7 +155,7 @@ test("Pulumi's host gets what serves it from its folder, and a program the compo
   expect(run("both.js")).toEqual({ status: 0, said: "function function\n" });
 });
 
-test("its command runs without a single package beside it", () => {
+test("its command runs without a single package next to it", () => {
   fs.mkdirSync(at("alone"));
   fs.copyFileSync(installed("bin/cli.js"), at("alone/cli.js"));
   expect(run("alone/cli.js", "doctor", "--help")).toMatchObject({

@@ -102,7 +102,7 @@ describe("what a change causes", () => {
     return findingsOf(stack).length === 0 ? stack : undefined;
   };
   const tried = named.flatMap(([name, field]) => {
-    if (/^(?:machineDefaults|pools)\b/.test(name)) return []; // the same is said and tried of one machine
+    if (/^(?:machineDefaults|pools)\b/.test(name)) return []; // the same holds for one machine
     const holdsOthers = fields.some(({ path }) => path.join(".").startsWith(`${name}.`)); // whose own words say it
     const stack = holdsOthers && field.causes === undefined ? undefined : edited(field);
     return stack && JSON.stringify(stack) !== JSON.stringify(base)

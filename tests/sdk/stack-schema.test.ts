@@ -58,7 +58,7 @@ test.each(mistakes)("$name: is wrong by it where its shape is wrong", (mistake) 
   });
 });
 
-test("what Pulumi itself may keep in a stack file is let be", () => {
+test("what Pulumi itself may keep in a stack file is accepted", () => {
   const { config } = fileOf(read(path.join(fixtures, "valid/frank.yaml"))) as { config: object };
   const { "talos-gpu:talosVersion": talosVersion, ...others } = config as Record<string, unknown>;
   const file = {

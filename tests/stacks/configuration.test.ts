@@ -39,7 +39,7 @@ test.each([
     /^kubeconfig: .*KUBECONFIG.*ENOENT.*correct KUBECONFIG/,
   ],
   [
-    "several files of which none is there",
+    "several missing files",
     { KUBECONFIG: `/nowhere/a${path.delimiter}/nowhere/b` },
     /^kubeconfig: .*none of \/nowhere\/a, \/nowhere\/b.*correct KUBECONFIG/,
   ],

@@ -131,7 +131,7 @@ test("missing credentials hide no other mistake, and the error has no trace that
   }
 });
 
-test("credentials that are of no use are told with all else, and never shown", async () => {
+test("useless credentials are reported with all else, and never shown", async () => {
   const wrong = {
     "talos-gpu:talosconfig": "hidden: [",
     "talos-gpu:kubeconfig": "/home/hidden/.kube/config",

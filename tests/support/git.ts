@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** Git in a folder, as somebody; gives what it prints. */
+/** Git in a folder, with an author; gives what it prints. */
 export const gitIn =
   (cwd: string) =>
   (...args: string[]): string =>

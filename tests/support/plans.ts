@@ -15,7 +15,7 @@ export const fits = (selector: Record<string, string>, labels: Record<string, st
 /**
  * Machines of a plan that a node selector fits, by what the plan labels them with.
  *
- * @param others labels that somebody else gives them, such as the operator. Default: none.
+ * @param others labels from others, such as the operator. Default: none.
  */
 export const selected = (
   selector: Record<string, string>,

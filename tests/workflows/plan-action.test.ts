@@ -99,7 +99,7 @@ describe("the steps of the action plan, on a fork's pull request", () => {
   const sectionOf = (body: string, name: string): string =>
     body.split("\n## ").find((section) => section.startsWith(`Plan of ${name}\n`))!;
 
-  describe("comment on each changed stack, by the code that lies beside the action", () => {
+  describe("comment on each changed stack, by the code that lies next to the action", () => {
     let body: string;
     beforeAll(() => {
       answers({ [comments]: [[]] });
@@ -111,7 +111,7 @@ describe("the steps of the action plan, on a fork's pull request", () => {
       body = bodyOf(post);
     });
 
-    test("with the marker first, and nobody called", () => {
+    test("with the marker first, and no account mentioned", () => {
       expect(body).toMatch(
         /^<!-- talos-gpu plan -->\nComputed from the files of the pull request, by code that is not/,
       );
@@ -150,7 +150,7 @@ describe("the steps of the action plan, on a fork's pull request", () => {
       expect(git("status", "--porcelain", "--", "stacks", "actions")).toBe(""));
   });
 
-  test("bring that comment up to date, and nobody else's", () => {
+  test("bring that comment up to date, and no other", () => {
     const marked = "<!-- talos-gpu plan -->\nold";
     answers({
       [comments]: [

@@ -76,7 +76,7 @@ test.each<[string, string, string[], string[], string]>([
   },
 );
 
-test("whatever is wrong with a tag is said at once, and nothing is written", () => {
+test("whatever is wrong with a tag is reported at once, and nothing is written", () => {
   released("0.2.0", ["0.2.0"], ["v0.10.0"], false);
   const { status, said, output } = check("v0.3.0");
   expect([status, output]).toEqual([1, ""]);

@@ -29,7 +29,7 @@ describe("the steps of up.yml", () => {
     const { status, output, said } = runStep(stepOf(workflow, "stacks", "stacks.js"), where);
     expect([status, said]).toEqual([0, ""]);
     expect(JSON.parse(output.replace("stacks=", ""))).toEqual([
-      { stack: "frank", reboots: true, environment: "frank-reboots" }, // nobody knows of an update of it
+      { stack: "frank", reboots: true, environment: "frank-reboots" }, // no update of it is known
       { stack: "rtx3090", reboots: true, environment: "rtx3090-reboots" },
       { stack: "velaryon", reboots: false, environment: "velaryon" },
     ]);
@@ -79,7 +79,7 @@ describe("the steps of up.yml", () => {
       ["::warning title=environment velaryon-reboots::It takes every protected branch, so"],
     ],
     [
-      "one takes a pattern beside main",
+      "one takes a pattern as well as main",
       {
         "environments/velaryon-preview": {
           deployment_branch_policy: { protected_branches: false, custom_branch_policies: true },

@@ -19,7 +19,7 @@ import {
 const files = fs.readdirSync(folder);
 const stepsOf = (file: string) => Object.values(read(file).jobs).flatMap((job) => job.steps ?? []);
 
-/** An action by the hash of a commit, which nobody can move to other code; or one of this repository. */
+/** An action by the hash of a commit, which cannot move to other code; or one of this repository. */
 const pinned = /^(?:[\w.-]+\/[\w./-]+@[0-9a-f]{40}|\.\/actions\/[\w-]+)$/;
 
 /** A line of a file that names such a hash says in a comment which release it is; Dependabot renews both. */
@@ -44,7 +44,7 @@ describe.each(files)("%s", (file) => {
     expect(workflow.permissions).toEqual(expect.objectContaining({ contents: "read" }));
   });
 
-  // An expression in a script is text that somebody else may have written, put into a shell. What an action of somebody else's does is
+  // An expression in a script may put a stranger's text into a shell. What an action of another owner's does is
   // decided by its commit.
   test("puts no expression into a script, and names each action's commit", () => {
     expectSafe(steps);
@@ -144,7 +144,7 @@ test("every action of the folder is looked at", () => {
 });
 
 describe("others' code", () => {
-  /** Those that have a token while they look at somebody else's change. */
+  /** Those that have a token while they read another author's change. */
   const privileged = files.filter((file) =>
     ["pull_request_target", "workflow_run"].some((event) => event in read(file).on),
   );

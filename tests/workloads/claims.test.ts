@@ -28,7 +28,7 @@ test.each([
   expect(selectorsOf(claim)).toEqual(expressions);
 });
 
-test("a stack with dra: each pod claims from a template beside it, tests and all, and waits for the gate", async () => {
+test("a stack with dra: each pod claims from a template next to it, tests and all, and waits for the gate", async () => {
   const outputs: Record<string, unknown> = {};
   const run = await build(arguments_("dra"), {}, ({ runtimeClassName, gpuResourceName }) => {
     runtimeClassName.apply((value) => (outputs["runtimeClassName"] = value));

@@ -141,7 +141,7 @@ describe("in a stack", () => {
     expect(allowedNamespaces({ workloads: {} }, "ollama", { allowFrom })).toEqual(["open-webui"]);
   });
 
-  test("a note tells of each server that everyone can use, with what ends that", () => {
+  test("a note names each server that everyone can use, with what ends that", () => {
     const vllm = { model, namespace: "ai" };
     expect(notes({ ollama: { active: false }, vllm, litellm: {} })).toEqual([
       "workloads.litellm: every pod of the cluster can use its models; it asks for no key; give it a key (masterKeySecret), or name the namespaces that may under workloads.litellm.allowFrom",
@@ -154,7 +154,7 @@ describe("in a stack", () => {
     ]);
   });
 
-  test("none tells of what is closed, or has a key", () => {
+  test("none names what is closed, or has a key", () => {
     const keyed = { model, namespace: "ai", apiKeySecret: { name: "k", key: "k" } };
     expect(
       notes({

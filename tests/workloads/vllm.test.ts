@@ -69,7 +69,7 @@ describe("over two machines", () => {
     fabric: { leastBandwidth: 9, settings: { NCCL_SOCKET_IFNAME: "eth0" } },
   };
 
-  test("it is a group that is made anew as a whole, each pod on a machine of its own with a volume of its own", async () => {
+  test("it is a group that is made again as a whole, each pod on a machine of its own with a volume of its own", async () => {
     const run = await vllm({
       ...twins,
       storage: "600Gi",

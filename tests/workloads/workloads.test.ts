@@ -63,7 +63,7 @@ describe("Ollama", () => {
     expect(find(run, "kubernetes:core/v1:PersistentVolumeClaim").name).toBe("chat-models");
   });
 
-  test("the pull tolerates what the server does: a cluster may have no other node; without taints nothing is said", async () => {
+  test("the pull tolerates what the server does: a cluster may have no other node; without taints the field is left out", async () => {
     const tolerations = [{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }];
     const podOf = (run: Run): any => find(run, job).inputs.spec.template.spec;
     expect(podOf(await ollama({ models: ["mistral"], tolerations })).tolerations).toEqual(

@@ -1,8 +1,8 @@
 import type * as k8s from "@kubernetes/client-node";
 
 /**
- * What of a cluster's record still counts. Kubernetes keeps events for an hour and failed pods for longer, so that much of
- * what can be read is of a failure that is over.
+ * What of a cluster's record still counts. Kubernetes keeps events for an hour and failed pods for longer. So many events and pods are
+ * from a failure that is over.
  */
 
 /** Milliseconds for which the events count of what is in none of the lists. */
@@ -30,8 +30,8 @@ export interface Objects {
 
 /**
  * Events, but for those of objects that are well by now, and of what is gone: unless what made it is there and is not well
- * (its pods and ReplicaSets have names that begin with its own). Pods that are there tell of today, so where there are some,
- * those that are gone do not count. What nobody lists, like a machine, counts for a while.
+ * (its pods and ReplicaSets have names that begin with its own). Living pods show the present, so if there are any, deleted ones do not
+ * count. What no list has, like a machine, counts for a while.
  */
 export function livingEvents(
   events: k8s.CoreV1Event[],

@@ -68,7 +68,7 @@ export async function observeCluster(
   const listed = await Promise.all(
     Object.entries(paths).map(async ([kind, path]) => [
       kind,
-      // Nobody needs the content of a Secret to know that it is there.
+      // The content of a Secret is not needed to know that it is there.
       await api
         .list(kind, path, kind === "releases" ? { accept: metadataAlone } : {})
         .catch((error: KubernetesError) => {

@@ -11,7 +11,7 @@ type Operand =
   | { is: "variable"; name: string; fields: string[] }
   | { is: "call"; name: string }
   | { is: "pipeline"; pipeline: Pipeline; fields: string[] };
-/** Commands, of which each is handed the result of the one before as its last argument. */
+/** Commands. Each gets the result of the previous one as its last argument. */
 type Pipeline = Operand[][];
 interface Action {
   /** `if`, `with`, `range`, or undefined for what is written out or kept in variables. */

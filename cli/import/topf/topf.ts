@@ -58,7 +58,7 @@ export interface Reading {
 }
 
 /**
- * Reads a topf.yaml with its patches, of which it renders the templates.
+ * Reads a topf.yaml with its patches, whose templates it renders.
  *
  * @throws Error where it names no machine.
  */
@@ -166,7 +166,7 @@ export function readTopf(
     notRead("nodesProvider", path.resolve(folder, asText(root["nodesProvider"])), ofProgram);
   if (nodes.length === 0)
     throw new Error(
-      `FILE: names no nodes, which a program gives (nodesProvider); no program is run here, so no machine can be told; ${rendering}, and import its files`,
+      `FILE: names no nodes, which a program gives (nodesProvider); no program is run here, so its machines are unknown; ${rendering}, and import its files`,
     );
   const versions = [...new Set(nodes.map(({ version = "" }) => version.replace(/^v/, "")))];
   const [version] = versions;
@@ -194,13 +194,13 @@ const unknownId = "0".repeat(64);
 /** The schematic without anything (postfinance/topf, internal/topf/node.go, DefaultSchematic). */
 const plainId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
 
-/** The name of an image of somebody's own is all that there is of it; a Factory's has the schematic. */
+/** Only the name of a user's own image is known; a Factory's has the schematic. */
 const imageName = (image: string | undefined, whole: string | undefined): string | undefined =>
   image === undefined || /\/[0-9a-f]{64}$/.test(image) ? image : whole;
 
 const severalReleases = (versions: string[]): Note => ({
   field: "talosVersion",
-  problem: `is said several times (${versions.map((one) => (one === "" ? "none" : `v${one}`)).join(", ")})`,
+  problem: `has several values (${versions.map((one) => (one === "" ? "none" : `v${one}`)).join(", ")})`,
   why: "the machines of a stack run one release",
   remedy: "name the one that they are to run (--talos), or make a stack for each",
 });

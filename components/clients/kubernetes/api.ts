@@ -89,7 +89,7 @@ export class KubernetesApi {
   ) {
     const [cluster, user] = [config.getCurrentCluster(), config.getCurrentUser()];
     this.server = cluster?.server?.replace(/\/$/, "") ?? "";
-    // The client of Kubernetes refuses plain HTTP (`kubectl proxy`) unless it is told that nothing is to be verified there.
+    // The client of Kubernetes refuses plain HTTP (`kubectl proxy`) unless verification is turned off for it.
     if (this.server.startsWith("http:")) Object.assign(cluster!, { skipTLSVerify: true });
     this.plugin = (user?.exec ?? undefined) as ExecConfig | undefined;
     if (this.plugin?.provideClusterInfo === true && cluster) this.pluginsCluster = cluster;

@@ -126,7 +126,7 @@ const lasting: Record<string, string> = {
 /** Node's names for a certificate that the kubeconfig's authority did not sign. */
 const foreign = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_SIGNATURE_FAILURE/;
 
-/** No answer. What a later try may get past is listed; all else is a fault of the kubeconfig, and is told at once. */
+/** No answer. What a later try may get past is listed; all else is a fault of the kubeconfig and is reported at once. */
 export function connectionProblem(
   what: string,
   server: string,

@@ -37,7 +37,7 @@ const ofOthers = /(?:^|\/)(?:rocm|amd)\//i;
 
 /**
  * What gives out NVIDIA's cards, by what it runs and by the labels of NVIDIA's charts. What an object of the cluster owns is left out: the
- * operator's own DaemonSets, as the operator is told itself.
+ * operator's own DaemonSets, as the operator's own arguments name them.
  */
 export function gpuOffers(workloads: readonly Workload[]): GpuOffer[] {
   const found = new Map<string, GpuOffer>();

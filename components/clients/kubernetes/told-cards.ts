@@ -10,7 +10,7 @@ export interface ToldCard {
 }
 
 /**
- * Cards of a node with their memory: by the labels of GPU Feature Discovery, which tell of one kind of card (k8s-device-plugin,
+ * Cards of a node with their memory: by the labels of GPU Feature Discovery, which describe one kind of card (k8s-device-plugin,
  * internal/lm/resource.go: `gpu.product`, `gpu.memory` in MiB), and by the devices that the DRA driver publishes (dra-driver-nvidia-gpu
  * v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go). Slices of a card are none.
  */

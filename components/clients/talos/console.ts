@@ -26,14 +26,14 @@ export function bootErrorsOf(lines: readonly string[]): string[] {
   return [...new Set(telling), ...kubeletErrors(lines)];
 }
 
-/** Begins what is said of a kubelet that never comes up. */
+/** Begins the message about a kubelet that never starts. */
 export const kubeletFails = "the kubelet fails at every start";
 
 /** Failures after which a kubelet that was never well is not taken to be on its way up any more. */
 const KUBELET_FAILURES = 5;
 
 /**
- * Why the kubelet fails at every start. Talos starts it again for ever, and waits 70 minutes for it before it reboots (talos v1.13.0,
+ * Why the kubelet fails at every start. Talos starts it again forever, and waits 70 minutes for it before it reboots (talos v1.13.0,
  * constants.BootTimeout). Seen on Talos v1.13.0 where containerd's default runtime is one that the image does not have. One that was well in
  * this boot is not what the boot waits for, and has started pods.
  */
@@ -84,7 +84,7 @@ export function waitingImageOf(lines: readonly string[]): string | undefined {
 }
 
 /**
- * Why an image could not be pulled, in the words of the last line that tells of it; undefined where none does. That a pull was canceled is
+ * Why an image could not be pulled, in the words of the last line about it; undefined where none does. That a pull was canceled is
  * no reason: its caller was ended, which is what a registry comes to that takes the connection and never answers (seen on Talos v1.13.0).
  */
 export function pullErrorOf(lines: readonly string[], image: string): string | undefined {

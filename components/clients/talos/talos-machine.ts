@@ -227,7 +227,7 @@ export class TalosMachine implements Machine {
     return (await this.log(service, 20)).split("\n").filter((line) => line.trim() !== "");
   }
 
-  /** Whether it runs an upgrade that Talos has not confirmed yet: a boot that fails then goes back to the image of before. */
+  /** Whether it runs an upgrade that Talos has not confirmed yet: a boot that fails then rolls back to the previous image. */
   async isUnconfirmed(): Promise<boolean> {
     // The installer names there what to go back to; Talos reads it at boot, and drops it once the machine runs and is ready (talos
     // v1.13.0, pkg/machinery/meta/constants.go, and controllers/runtime/drop_upgrade_fallback.go).

@@ -75,7 +75,7 @@ export class Talosctl {
       if (!this.children.has(child)) return;
       cutAfter = after;
       processes.end(child);
-      // Whatever it started may still hold its output open; nobody waits for that.
+      // Whatever it started may still hold its output open; nothing waits for that.
       child.stdout!.destroy();
       child.stderr!.destroy();
     };
@@ -128,7 +128,7 @@ export class Talosctl {
   }
 }
 
-/** What is left of a limit is no whole number of seconds; nobody reads the rest. */
+/** What is left of a limit is no whole number of seconds; nothing reads the rest. */
 const inSeconds = (milliseconds: number): number =>
   milliseconds < 1_000 ? milliseconds : Math.round(milliseconds / 1_000) * 1_000;
 
@@ -153,8 +153,8 @@ function quote(text: string): string {
 }
 
 /**
- * Reads gRPC's code out of what talosctl says. Certificates come first: a failed handshake is reported as `Unavailable`
- * too, but it does not heal by waiting, save a clock that is not set yet after a boot.
+ * Reads gRPC's code out of what talosctl says. Certificates come first: a failed handshake is reported as `Unavailable` too, but waiting
+ * does not help. The exception is a clock that is not set yet after a boot.
  */
 const PROBLEMS: [RegExp, CallErrorKind][] = [
   [/not yet valid/i, "unreachable"],
@@ -169,6 +169,6 @@ const PROBLEMS: [RegExp, CallErrorKind][] = [
   [/no such file or directory|code = NotFound/i, "missing"],
 ];
 
-/** What kind of failure a message of talosctl tells of. */
+/** The kind of failure in a message of talosctl. */
 export const classify = (text: string): CallErrorKind =>
   PROBLEMS.find(([pattern]) => pattern.test(text))?.[1] ?? "refused";

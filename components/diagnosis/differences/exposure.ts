@@ -11,10 +11,10 @@ import type {
 } from "../observations";
 import { difference, type Difference, lastWords, wordsOfPod } from "./difference";
 
-/** Where what exposes the GPUs differs from the plan: RuntimeClass, namespace, release, its operands, and ours beside them. */
+/** Where what exposes the GPUs differs from the plan: RuntimeClass, namespace, release, its operands, and our own objects. */
 export function exposureDifferences(plan: Plan, seen: Observations): Difference[] {
   const { release: installed, namespace } = plan.kubernetes;
-  const namespaces = [...new Set([installed.namespace, namespace])]; // of the release, and of what the stack has beside it
+  const namespaces = [...new Set([installed.namespace, namespace])]; // of the release, and of the stack's other objects
   const remedy = ownersRemedy(plan, seen);
   const ofOwner = (found: Difference[]): Difference[] =>
     remedy === undefined ? found : found.map((one) => ({ ...one, remedy: one.remedy ?? remedy }));
@@ -43,7 +43,7 @@ function runtimeClass({ kubernetes }: Plan, { runtimeClasses }: Observations): D
       : has !== handler && `has the handler ${has}, the plan says ${handler}`;
   const told = difference(`RuntimeClass ${name}`, problem);
   if (!kubernetes.external) return told;
-  const owner = kubernetes.by ?? "whoever installs what gives out the cards";
+  const owner = kubernetes.by ?? "the owner of the GPU provider";
   const remedy = `the stack makes none here: have ${owner} make it, with \`handler: ${handler}\``;
   return told.map((one) => ({ ...one, remedy }));
 }
@@ -59,7 +59,7 @@ function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Di
   );
 }
 
-/** Helm's own record; somebody else's release need not be Helm's. A Helm that was killed leaves `pending-…`, and the next upgrade is refused then. */
+/** Helm's own record; an external release need not be Helm's. A Helm that was killed leaves `pending-…`, and the next upgrade is refused then. */
 function release({ kubernetes }: Plan, { releases }: Observations): Difference[] {
   if (releases === undefined || kubernetes.external) return [];
   const { name, namespace } = kubernetes.release;
@@ -146,7 +146,7 @@ function lackOf(
   const all: (ObservedDaemonSet | ObservedDeployment)[] | undefined =
     kind === "DaemonSet" ? seen.daemonSets : seen.deployments;
   if (all === undefined) return [];
-  // A chart may have one DaemonSet per kind of node, e.g. beside MPS.
+  // A chart may have one DaemonSet per kind of node, e.g. with MPS.
   const found = all.filter(
     (candidate) => candidate.namespace === namespace && matches(candidate.name),
   );
@@ -269,7 +269,7 @@ function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Differe
   });
 }
 
-/** An update that ends at the gate leaves the Job of the update before, which passed, beside its own. */
+/** An update that ends at the gate leaves its own Job and the passed Job of the previous update. */
 function newest(jobs: ObservedJob[]): ObservedJob[] {
   const last = jobs.reduce((latest, { created = "" }) => (created > latest ? created : latest), "");
   return jobs.filter(({ created = "" }) => created === last);

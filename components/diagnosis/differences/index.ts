@@ -13,7 +13,7 @@ export { type Difference, inOneLine } from "./difference";
 
 /**
  * Where what is seen differs from the plan, from the machine up; without a plan, from any cluster that offers GPUs. Pure.
- * Whatever nobody looked at is not judged, so empty says no more than what was looked at.
+ * What was not looked at is not judged, so an empty list covers only what was looked at.
  */
 export function differences(seen: Observations, plan?: Plan): Difference[] {
   if (plan === undefined) return withoutPlan(seen);
@@ -28,7 +28,7 @@ const noGpuNode =
 const nothingOffers =
   "none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs";
 
-/** What every cluster with GPUs must show, where no plan is known: a GPU node, GPUs on it, and what offers them at work. */
+/** What every cluster with GPUs must show, where no plan is known: a GPU node, GPUs on it, and a working GPU provider. */
 function withoutPlan(seen: Observations): Difference[] {
   if (seen.nodes === undefined) return [];
   const nodes = seen.nodes.filter(showsGpu);

@@ -33,7 +33,7 @@ const image: ProblemOf[] = [release, schematic, extensions];
 const configuration: ProblemOf[] = [
   (_, { staged }) =>
     staged &&
-    "has another configuration staged for its next boot: somebody else's, or that of an update that did not end",
+    "has another configuration staged for its next boot: another tool's, or that of an update that did not end",
   cards,
   modules,
   driver,
@@ -63,7 +63,7 @@ function schematic(recipe: MachineRecipe, machine: ObservedMachine) {
     );
   if (recipe.configuration === "omni" || runs === undefined || imageId === schematicId)
     return undefined;
-  return `runs the image of schematic ${short(runs)}, the plan says ${short(schematicId)}: somebody upgraded or reinstalled it, or the stack has not upgraded it yet`;
+  return `runs the image of schematic ${short(runs)}, the plan says ${short(schematicId)}: it was upgraded or reinstalled by hand, or the stack has not upgraded it yet`;
 }
 
 /** Names in an image of the planned schematic need not be compared: the schematic is their list. */
@@ -98,7 +98,7 @@ function modules({ kernelModules }: MachineRecipe, { modules: loaded }: Observed
   );
 }
 
-/** Of a release that is newer than the tables the driver is assumed, so that only its branch can be told. */
+/** For a release newer than the tables the driver is assumed, so only its branch is known. */
 function driver(
   { driverVersion: planned, talosVersion }: MachineRecipe,
   { driverVersion: loaded }: ObservedMachine,

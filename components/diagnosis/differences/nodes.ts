@@ -65,7 +65,7 @@ function offers(
       `offers ${has ?? "none"} of ${resource}, the plan says ${least ? "at least " : ""}${count}`,
     ];
   });
-  // The kubelet keeps the name of a resource that nobody registers any more, with the count 0.
+  // The kubelet keeps the name of a resource that no plugin registers any more, with the count 0.
   const more = Object.entries(offered)
     .filter(
       ([resource, count]) =>
@@ -89,7 +89,7 @@ const labels = ({ nodeLabels }: MachineRecipe, node: ObservedNode): string[] =>
       return `${now} ${key}=${value}`;
     });
 
-/** Labels of which the GPU Operator wants one to know a GPU node (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
+/** Labels by which the GPU Operator knows a GPU node; it needs one of them (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
 const ofDiscovery = ["", "0302_", "0300_"].map(
   (kind) => `feature.node.kubernetes.io/pci-${kind}10de.present`,
 );
@@ -102,11 +102,11 @@ function discovery(
   const unneeded = gpuCount === 0 || !gpuProviderOf(kubernetes.mode).findsNodes;
   if (unneeded || ofDiscovery.some((label) => has[label] === "true")) return [];
   return [
-    `lacks the label ${ofDiscovery[0]}=true: Node Feature Discovery tells of no card, so the operator puts nothing there`,
+    `lacks the label ${ofDiscovery[0]}=true: Node Feature Discovery reports no card, so the operator deploys nothing there`,
   ];
 }
 
-/** Kubernetes' own taints of a node that is cordoned or not ready; both are told already. */
+/** Kubernetes' own taints of a node that is cordoned or not ready; both have findings already. */
 const ofKubernetes = /^node\.kubernetes\.io\//;
 
 /** Taints that are missing, and those that keep GPU pods away, because nothing of the plan tolerates them. */

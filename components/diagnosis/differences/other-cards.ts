@@ -5,7 +5,7 @@ import type { ObservedMachine, ObservedNode } from "../observations";
 
 /**
  * Cards of a machine that the stack does not name: kernel modules, driver and checks followed from those that it does. By what NVIDIA's
- * programs tell of the node, else by the PCI IDs of the machine, of which one may be several cards'. A card that the stack only describes is
+ * programs report about the node, else by the machine's PCI IDs. Several cards may share one ID. A card that the stack only describes is
  * known by no name.
  */
 export function otherCards(

@@ -43,7 +43,7 @@ function inVain(
     );
     if (most >= count) continue;
     if (most > 0)
-      return `is Pending for good: it asks for ${count} of ${resource}, and no node offers more than ${most}; lower its limit`;
+      return `stays Pending: it asks for ${count} of ${resource}, and no node offers more than ${most}; lower its limit`;
     const others = [
       ...new Set(
         offered
@@ -52,7 +52,7 @@ function inVain(
       ),
     ];
     if (others.length === 0) return `is Pending: it asks for ${resource}, which no node offers`;
-    return `is Pending for good: it asks for ${resource}, which no node offers; ${didYouMean(resource, others)}the nodes offer ${others.join(", ")}`;
+    return `stays Pending: it asks for ${resource}, which no node offers; ${didYouMean(resource, others)}the nodes offer ${others.join(", ")}`;
   }
   return undefined;
 }

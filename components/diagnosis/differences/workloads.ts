@@ -27,7 +27,7 @@ function servers({ spec }: Plan, seen: Observations): Difference[] {
   });
 }
 
-/** The pods of a LeaderWorkerSet, which bear its name. */
+/** The pods of a LeaderWorkerSet, which have its name. */
 function ofGroup(
   namespace: string,
   group: NonNullable<PlannedServer["group"]>,

@@ -11,7 +11,7 @@ export const xids = {
     86, 88, 89, 94, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 126, 127, 128, 129, 130, 131, 132,
     133, 134, 135, 139,
   ],
-  /** RESET_GPU, and 48, of which a reset is the end. */
+  /** RESET_GPU, and 48, which a reset ends. */
   reset: [46, 48, 62, 64, 95, 109, 110, 119, 120, 136, 140, 143, 155, 156, 158],
   /** RESTART_BM. */
   reboot: [79],

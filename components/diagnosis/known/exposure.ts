@@ -27,7 +27,7 @@ export const exposureFixes = {
   },
   validationMarkers: {
     usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
-    // The operator's pods wait for marker files that nobody writes.
+    // The operator's pods wait for marker files that no program writes.
     sign: waitsForMarkers,
   },
   operatorValidatorLabel: {
@@ -121,7 +121,7 @@ function validatorAmiss(seen: Observations, system: System): string[] {
   return system.era === undefined ? [] : validatorKeptAway(seen, system);
 }
 
-/** From Talos 1.13 on nobody else writes the files: a label of the days of 1.12 has the operands wait for good. */
+/** From Talos 1.13 on no other program writes the files: a label from 1.12 makes the operands wait forever. */
 function validatorKeptAway(seen: Observations, { namespace }: System): string[] {
   const labelled = (seen.nodes ?? [])
     .filter(({ labels }) => labels[validatorLabel] === "false")
@@ -135,7 +135,7 @@ function validatorKeptAway(seen: Observations, { namespace }: System): string[] 
     : [`Node/${labelled.join(", ")}: labelled ${validatorLabel}=false`, ...waiting];
 }
 
-/** A validator that never ends, beside files that are kept: without those it is their lack that is to be told. */
+/** A validator that never ends, with files that are kept: without those, their lack is the finding. */
 function validatorRuns(seen: Observations, system: System): string[] {
   if (!markerKeeper(seen)) return [];
   // Where the label is in force, a validator is one that is just being taken away.

@@ -26,7 +26,7 @@ const signs: Record<FixId, FixSigns> = {
 
 const fixOf = (id: FixId): Fix => ({ id, ...words.fixes[id], ...signs[id] });
 
-/** The fixes, each with what happens without it, in the order in which they are told. */
+/** The fixes, each with what happens without it, in the order of the report. */
 export const fixes: Fix[] = fixIds.map(fixOf);
 
 /** The same from the machine up. */

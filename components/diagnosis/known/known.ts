@@ -4,18 +4,18 @@ import type { Observations } from "../observations";
 import type { System } from "../system";
 import said from "./known.json";
 
-/** What is said of the fixes and the known causes: known.json. */
+/** The texts about the fixes and the known causes: known.json. */
 export const words: {
   fixes: Record<FixId, FixWords>;
   causes: Record<CauseId, Omit<Cause, "texts" | "signs">>;
 } = said;
 
-/** Name of a fix. In known.json they stand in the order in which they are told. */
+/** Name of a fix. known.json has them in the order of the report. */
 export type FixId = keyof typeof said.fixes;
 /** Names of the fixes. */
 export const fixIds = Object.keys(said.fixes) as FixId[];
 
-/** Name of a known cause that no fix of a stack prevents: somebody, or another program, has to bring it about. */
+/** Name of a known cause that no fix of a stack prevents: a person or another program has to bring it about. */
 export type CauseId = keyof typeof said.causes;
 /** Names of these causes. */
 export const causeIds = Object.keys(said.causes) as CauseId[];
@@ -36,11 +36,11 @@ interface FixWords extends Known {
   does: string;
   /** Name of the check that refuses a stack without it at preview; absent where only the running system shows it. */
   check?: string;
-  /** What to do where a stack of this package has the fix and the failure is seen all the same; absent where somebody must have undone it. */
+  /** What to do where a stack of this package has the fix and the failure is seen all the same; absent if it must have been undone by hand. */
   inForce?: string;
 }
 
-/** How it is told whether a fix is needed, and that it lacks. */
+/** How to see whether a fix is needed, and that it is missing. */
 export interface FixSigns {
   /** Whether a stack's plan needs it. */
   usedBy(plan: Plan): boolean;
@@ -60,13 +60,13 @@ export interface Fix extends FixWords, FixSigns {
 /** Signs of some of the fixes, by name. */
 export type Signs = Partial<Record<FixId, FixSigns>>;
 
-/** What known.json says of a known cause, and how it is told. */
+/** What known.json says about a known cause, and how it is recognised. */
 export interface Cause extends Known {
   remedy: string;
   errors: string[];
   /** What is printed, in every release's form. */
   texts: RegExp;
-  /** What else tells of it, one line each. */
+  /** Further evidence of it, one line each. */
   signs?: (seen: Observations) => string[];
 }
 

@@ -10,7 +10,7 @@ import { hasGpu, type Signs } from "./known";
 export const schedulingFixes = {
   nodeSelector: {
     usedBy: hasGpu,
-    // What nobody places on a node waits for nothing else; and without markers' keeper and plugin the rest waits for them.
+    // A pod without a node waits for nothing else; and without markers' keeper and plugin the rest waits for them.
     sign: selectorFitsNoNode,
     causes: ["validationMarkers", "operatorValidatorLabel", "gpuPresentLabel"],
   },
@@ -21,7 +21,7 @@ export const schedulingFixes = {
   },
   tolerations: {
     usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
-    // This and the next are about the taints that a stack sets; without its plan nobody knows which of a node's taints those are.
+    // This and the next are about the taints that a stack sets; without its plan the stack's own taints are unknown.
     sign: taintNotTolerated,
   },
   taintThroughApi: {
@@ -103,7 +103,7 @@ function pluginWantsNoPods(seen: Observations, system: System): string[] {
 }
 
 /**
- * Only taints that the stack itself sets: those of somebody else are not what this fix is about. Older schedulers name the
+ * Only taints that the stack itself sets: this fix is not about taints of others. Older schedulers name the
  * taint, that of Kubernetes 1.36 does not (plugins/tainttoleration): then it must be all that the node has.
  */
 function taintNotTolerated(seen: Observations, { plan }: System): Evidence[] {

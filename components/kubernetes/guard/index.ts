@@ -23,16 +23,15 @@ export const stackMark = (): { annotation: string; ours: string } => ({
 
 const stackName = (): string => `${pulumi.getProject()}/${pulumi.getStack()}`;
 
-/** Type of a Helm release, whose record is Helm's and bears no mark. */
+/** Type of a Helm release, whose record is Helm's and has no mark. */
 const RELEASE = "kubernetes:helm.sh/v3:Release";
 
 /**
  * Options for everything that a stack makes in its cluster. Each object is marked with its owner, and before one is created
- * (of a Helm release: before each of its operations) the cluster is looked at: what a killed update of this very stack left is
- * taken away, so that the next update ends well, and what is somebody else's ends the update, already at preview where that is
- * sure. By Pulumi's resource hooks, so that it costs no resource and an update that creates nothing looks at nothing.
+ * (of a Helm release: before each of its operations) the cluster is looked at: it deletes what a killed update of this very stack left,
+ * so that the next update succeeds. An object of another owner ends the update, already at preview where that is sure. By Pulumi's resource hooks, so that it costs no resource and an update that creates nothing looks at nothing.
  *
- * @param takeOver Name of a Helm release of somebody else's that the stack takes over. Default: none.
+ * @param takeOver Name of an external Helm release that the stack takes over. Default: none.
  * @param kubeconfig Of the cluster; empty where Pulumi finds it by itself: then objects are marked, and nothing is looked at.
  */
 export function guarded(
@@ -41,7 +40,7 @@ export function guarded(
   takeOver?: string,
 ): pulumi.ResourceTransformation {
   const stack = stackName();
-  /** Owner of each release, which bears no mark itself, by the name of its resource. */
+  /** Owner of each release, which has no mark itself, by the name of its resource. */
   const owners = new Map<string, pulumi.Input<string>>();
   const hook = hooksAreThere("registerResourceHook")
     ? [guardHook(name, kubeconfig, owners, takeOver)]
@@ -75,8 +74,8 @@ export function guarded(
 }
 
 /**
- * Whether a replacement has the name of what it replaces, so that the old one must go first, also where a person asks for it
- * (`--replace`). Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by itself. A claim stays
+ * Whether a replacement has the name of what it replaces. Then the old one must go first, also on request (`--replace`).
+ * Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by itself. A claim stays
  * until its replacement is there, which the hook refuses in every update: of two steps, only the creation has a hook that can.
  */
 const keepsItsName = (

@@ -12,8 +12,8 @@ const annotationsOf = (found: LiveObject | undefined): Record<string, string> =>
   found?.object?.metadata?.annotations ?? {};
 
 /**
- * Why a stack may not install LeaderWorkerSet, of which a cluster has one: the webhooks bear fixed names. A chart up to 0.7.0 had the
- * definition of the kind among its templates, where Helm deletes it in an upgrade to a later one, and with it every set of the cluster
+ * Why a stack may not install LeaderWorkerSet; a cluster has only one: the webhooks have fixed names. Charts up to 0.7.0 had the
+ * definition of the kind among their templates. In an upgrade to a later one Helm deletes it, and with it every set of the cluster
  * (lws#880).
  */
 export async function foreignSets(

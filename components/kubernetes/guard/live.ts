@@ -10,7 +10,7 @@ export interface LiveObject extends ObjectKey {
   owner: string | undefined;
   /** What would be lost with it, in words: what a namespace holds, a claim's volume. Empty: nothing. */
   holds: string[];
-  /** The object itself, as far as somebody asks for more. */
+  /** The object itself, for callers that need more. */
   object?: {
     handler?: string;
     status?: { conditions?: { type: string; status: string }[] };
@@ -57,7 +57,7 @@ export interface ClusterObjects {
 
 /**
  * Who makes an object: a resource of a stack, and the provider's id, which Pulumi draws once and keeps in the stack's
- * state. So a stack of the same name with another state is somebody else.
+ * state. So a stack of the same name with another state is another owner.
  */
 export const ownerText = (stack: string, resource: string, provider: string): string =>
   `${stack}/${resource} ${provider}`;

@@ -38,7 +38,7 @@ const NAMES_ALONE =
 
 /**
  * What a namespace holds, each as `Kind name`: every object that its deletion would delete, but what Kubernetes itself puts into every
- * namespace. A kind that cannot be listed is told as well, so that a namespace counts as empty only where all of it was seen.
+ * namespace. A kind that cannot be listed is reported as well, so that a namespace counts as empty only if all of it was seen.
  */
 export async function contentOf(namespace: string, api: KubernetesApi): Promise<string[]> {
   const { kinds, unseen } = await containedKinds(api);
@@ -66,8 +66,8 @@ export async function contentOf(namespace: string, api: KubernetesApi): Promise<
 
 /**
  * The kinds whose objects the deletion of a namespace deletes: those that are namespaced and have the verb `delete` (kubernetes,
- * pkg/controller/namespace/deletion/namespaced_resources_deleter.go). Each group is asked in each of its versions, since a kind may be in
- * one of them alone. A group whose server is down is told in `unseen`; the deletion itself would not end either.
+ * pkg/controller/namespace/deletion/namespaced_resources_deleter.go). Each group is asked in each of its versions, since a kind may be
+ * in only one of them. `unseen` names a group whose server is down; the deletion itself would not end either.
  */
 async function containedKinds(
   api: KubernetesApi,

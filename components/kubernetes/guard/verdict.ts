@@ -8,7 +8,7 @@ export type Verdict<T> = { take: T[]; say?: string } | { refuse: string };
 
 const nothing = { take: [] };
 
-/** Kinds that keep what nobody can restore. */
+/** Kinds that keep irreplaceable data. */
 type Keeper = "Namespace" | "PersistentVolumeClaim";
 
 /** Whether an object's end is the end of data. */
@@ -46,8 +46,8 @@ const pendingCreate =
  * What an object stands in the way for, that Pulumi is about to create.
  *
  * Pulumi's Kubernetes provider refuses to create what is there (pulumi-kubernetes, provider/pkg/await/await.go, Creation),
- * and with `upsertExistingObjects` takes over anybody's. An object that bears the mark of the very resource that is being
- * created is one that Pulumi lost: it was killed after the object was there and before that was written down.
+ * and with `upsertExistingObjects` takes over anybody's. An object with the mark of the very resource that is being created is one that
+ * Pulumi lost: it was killed after the object was there and before that was written down.
  *
  * @param live What is there under the name.
  * @param owner Who creates it; undefined while that is not known yet, in a first preview.
@@ -94,14 +94,14 @@ export function verdictOnObject(
   return {
     refuse:
       `${title}: is in the cluster already, and is not this stack's; it would be taken over, and deleted with the stack; ` +
-      `choose another name or namespace, delete it if nobody needs it, or take it into the stack's state: ${pendingCreate}`,
+      `choose another name or namespace, delete it if it is not needed, or take it into the stack's state: ${pendingCreate}`,
   };
 }
 
 /**
  * What the same resource has under another name or in another namespace, which Pulumi deletes once the new one is there.
  *
- * @param owned Objects that bear the mark of the resource that is being created.
+ * @param owned Objects with the mark of the resource that is being created.
  */
 export function verdictOnMove(owned: readonly LiveObject[], to: ObjectKey): Verdict<LiveObject> {
   const isData = (held: string): boolean => /^(volume|PersistentVolumeClaim) /.test(held);
@@ -130,8 +130,8 @@ export interface ReleaseStep extends Omit<ObjectKey, "apiVersion" | "kind"> {
 /**
  * What Helm's records of a release stand in the way for. Helm refuses to install under a name that has a record, and to
  * upgrade while the last record is of an operation that goes on (helm, pkg/action/install.go, availableName, and
- * upgrade.go, errPending); one that was killed leaves such a record for ever. Without it Helm goes on from the revision
- * before, and an installation takes over the objects that bear the release's name (pkg/action/validate.go).
+ * upgrade.go, errPending); one that was killed leaves such a record forever. Without it Helm goes on from the revision
+ * before, and an installation takes over the objects with the release's name (pkg/action/validate.go).
  */
 export function verdictOnRelease(
   records: readonly ReleaseRecord[],
@@ -168,7 +168,7 @@ export function verdictOnRelease(
     return { take: [], say };
   }
   const remedy = isChart
-    ? `say it as external where it stays somebody else's, or take it over: takeOver: ${step.name}`
+    ? `declare it as external if its owner keeps it, or take it over: takeOver: ${step.name}`
     : "uninstall it, or give this stack's release another namespace";
   return {
     refuse:

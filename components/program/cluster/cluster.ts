@@ -236,7 +236,7 @@ export class KubernetesCluster {
     return { offers: gpuOffers(all), withoutPlugin };
   }
 
-  /** Claims whose volume there is, and that bear the annotation, which names the `owner`. None where their list is forbidden. */
+  /** Claims that have a volume and the annotation, which names the `owner`. None where their list is forbidden. */
   async boundClaims(annotation: string) {
     const asking = { instead: { 403: undefined } };
     const claims = await this.api.list<V1PersistentVolumeClaim>(
@@ -333,12 +333,12 @@ export class KubernetesCluster {
     return this.api.read(keyOf(object));
   }
 
-  /** Says by server-side apply what the object shall be; makes it where it is not there. Undefined where the API does not have its kind. */
+  /** Sets the object's wanted state by server-side apply; makes it where it is not there. Undefined where the API does not have its kind. */
   async apply(object: WantedObject, manager: string): Promise<KubernetesObject | undefined> {
     const { kind, metadata } = object;
     const path = await this.api.pathOf(keyOf(object));
     if (path === undefined) return undefined;
-    // Forced: somebody else's hand on our fields is what this is to undo.
+    // Forced: this undoes changes of our fields by others.
     const asking = { method: "PATCH", type: "application/apply-patch+yaml", body: object } as const;
     const way = `${path}?fieldManager=${manager}&force=true`;
     return this.api.ask<KubernetesObject>(`${kind} ${metadata.name}`, way, asking);

@@ -18,8 +18,8 @@ export const isCordonedByUs = (node: NodeState | undefined): boolean =>
   node !== undefined && node.unschedulable && node.annotations[CORDONED_BY] !== undefined;
 
 /**
- * Command by which somebody gives an update up. `kubectl uncordon` alone leaves the mark (it patches `spec.unschedulable` alone:
- * kubectl, pkg/drain/cordon.go), and a later cordon of somebody else would be taken for this program's.
+ * Command that gives an update up. `kubectl uncordon` alone leaves the mark (it patches `spec.unschedulable` alone:
+ * kubectl, pkg/drain/cordon.go), and a later cordon by another user would be taken for this program's.
  */
 export const uncordonCommand = (node: string): string =>
   `kubectl uncordon ${node} && kubectl annotate node ${node} ${CORDONED_BY}-`;

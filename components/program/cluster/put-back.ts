@@ -5,10 +5,10 @@ import type { PutBackTask } from "../task";
 import { keyOf, type Cluster } from "./cluster";
 
 /**
- * Puts back what of a stack's objects is gone, or says something else than the stack. What is as it shall be is not touched, and
- * what others added to an object (status, defaults, fields of their own) stays.
+ * Puts back what of a stack's objects is gone, or says something else than the stack. An object in its wanted state is not touched, and
+ * what others added to it (status, defaults, fields of their own) stays.
  *
- * @throws Failure with each object whose kind the cluster no longer has; all others are as they shall be by then.
+ * @throws Failure with each object whose kind the cluster no longer has; all others are in their wanted state by then.
  * @returns objects that were gone, and those that said something else, each as `Kind namespace/name`.
  */
 export async function putBack(

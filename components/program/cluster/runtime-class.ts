@@ -9,10 +9,10 @@ import type { Cluster } from "./cluster";
  * Waits until a RuntimeClass is no longer the GPU Operator's. It goes by garbage collection, a while after the operator's
  * release, and a class of the same name cannot be made before. Changes nothing.
  *
- * One that is to be somebody else's (`theirs`) is only looked at: it may come later, and of the name `nvidia` it has the handler `nvidia`,
+ * One that should be external (`theirs`) is only looked at: it may come later, and of the name `nvidia` it has the handler `nvidia`,
  * which NVIDIA's toolkit on Talos registers (siderolabs/extensions, 10-nvidia-container-runtime.part).
  *
- * @throws Failure where the class is somebody else's, and at the limit: an operator of somebody else's is there.
+ * @throws Failure if the class is external, and at the limit: an external operator is there.
  */
 export async function awaitFree(
   task: FreeTask,
@@ -73,7 +73,7 @@ export async function awaitFree(
   else if (name === "nvidia" && found.handler !== "nvidia") throw wrongHandler(found.handler);
   else
     report(
-      `RuntimeClass ${name}, with the handler ${found.handler}, is somebody else's, and stays as it is`,
+      `RuntimeClass ${name}, with the handler ${found.handler}, is external, and stays as it is`,
     );
   return { runtimeClass: name };
 }

@@ -10,7 +10,7 @@ import { MANAGER } from "../../clients/kubernetes/manager";
 const stackManagers = [MANAGER, "pulumi-kubernetes"];
 
 /**
- * Whether a claim's class was given by a stack. What the cluster filled in belongs to nobody, or to Kubernetes' controller: the fields
+ * Whether a claim's class was given by a stack. What the cluster filled in has no owner, or belongs to Kubernetes' controller: the fields
  * of a create are noted before admission sets the default class (kubernetes,
  * staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
  */
@@ -70,7 +70,7 @@ export function podState({ metadata = {}, spec, status }: V1Pod) {
     mirror: metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined,
     /** Whether it ran to its end. */
     finished: status?.phase === "Succeeded" || status?.phase === "Failed",
-    /** Whether it was told to go. */
+    /** Whether its deletion was requested. */
     terminating: metadata.deletionTimestamp !== undefined,
     /** Whether it keeps something in an emptyDir, which goes with it. */
     localStorage: (spec?.volumes ?? []).some(

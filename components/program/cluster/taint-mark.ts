@@ -9,8 +9,7 @@ export interface NodeTaints {
 
 /**
  * Annotation of a node that names the taints which this program has put there, as kubectl writes them, joined by commas. It is written
- * together with the taints: who tells them from somebody else's by the answer of the last run alone does not know those of a run whose
- * answer was lost.
+ * together with the taints: the last run's answer alone does not name those of a run whose answer was lost.
  */
 export const TAINTED_BY = "talos-gpu/taints";
 

@@ -22,7 +22,7 @@ const LEFT =
 
 const taintsPart = { ending: "-upgrade", why: LEFT };
 
-/** A node, and the taints that it shall have of the stack. */
+/** A node, and the stack's taints that it should have. */
 export type TaintTask = Pick<UpgradeTask, "machine" | "taints">;
 
 /**
@@ -70,7 +70,7 @@ export async function taint(
 }
 
 /**
- * Takes the stack's taints off the node of a machine that leaves the stack, unless somebody gave them another value since.
+ * Takes the stack's taints off the node of a machine that leaves the stack, unless they have another value since.
  *
  * @throws Failure where it has some of its own, and Kubernetes does not answer.
  */
@@ -88,8 +88,8 @@ export async function untaint(
 }
 
 /**
- * Where the stack has no taint that is known, only an answer of `taint` that was lost can have left one, of which the node's annotation
- * knows: that is looked for once, and not waited for.
+ * If the stack has no known taint, only a lost reply of `taint` can have left one; the node's annotation records it:
+ * that is looked for once, and not waited for.
  */
 async function once(
   change: () => Promise<NodeTaintState[] | undefined>,
@@ -105,7 +105,7 @@ async function once(
 }
 
 /**
- * Reads, changes and writes; again when somebody else was faster.
+ * Reads, changes and writes; again if another change was faster.
  *
  * @param why what it means where that fails.
  * @returns the stack's own; undefined where the cluster has no such node, and so nothing to take away either.
@@ -133,7 +133,7 @@ async function bring(
       return ours;
     }
   }
-  const problem = `somebody else changed the node during each of ${ATTEMPTS} attempts`;
+  const problem = `the node changed during each of ${ATTEMPTS} attempts`;
   throw stopped(
     task,
     problem,

@@ -153,7 +153,7 @@ export async function awaitTests(
       isDeviceClass(resource) ? cluster.claimed(machine, resource) : {},
     ]);
     const { pods: named } = offersOf(resource);
-    // Of a release outside nobody says here where it is: its program tells it from other makers' plugins.
+    // The place of an external release is unknown here: its program tells it from other makers' plugins.
     const plugin = pods.filter(
       ({ metadata, spec }) =>
         named.test(metadata?.name ?? "") &&

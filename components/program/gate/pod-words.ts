@@ -37,7 +37,7 @@ export function sightOf(pods: readonly V1Pod[]): string {
     .filter(isOnlooker);
   const sight = onlookers.map(({ state }) => state?.terminated?.message?.trim()).find(Boolean);
   if (sight === undefined) return "";
-  return `; a container beside it ${sight}: under NVIDIA's runtime every image that says NVIDIA_VISIBLE_DEVICES=all, as CUDA's do, gets all cards`;
+  return `; a container next to it ${sight}: under NVIDIA's runtime every image that says NVIDIA_VISIBLE_DEVICES=all, as CUDA's do, gets all cards`;
 }
 
 const isOnlooker = ({ name, state }: V1ContainerStatus): boolean =>

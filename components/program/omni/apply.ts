@@ -9,7 +9,7 @@ import type { Report } from "../progress";
 import type { OmniTask } from "../task";
 
 /**
- * Gives Omni what it shall know of one machine. Looks first (`checkForOmni`), and refuses before anything is changed. Only
+ * Gives Omni what it should know of one machine. Looks first (`checkForOmni`), and refuses before anything is changed. Only
  * what differs is written, so a second run changes nothing; resources of others are never touched.
  *
  * @returns IDs that were written, and those of ours that are not wanted any more.
@@ -49,7 +49,7 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
   };
 }
 
-/** Omni prints fields of a spec that nobody wrote, such as `compresseddata: []` of a patch (siderolabs/omni, client/api/omni/specs/config_patch.go). */
+/** Omni prints fields of a spec that its author left out, such as `compresseddata: []` of a patch (siderolabs/omni, client/api/omni/specs/config_patch.go). */
 function saysAll(
   { spec, labels }: OmniContent,
   { spec: wanted, metadata }: OmniTask["resources"][number],

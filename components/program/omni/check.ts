@@ -75,8 +75,8 @@ async function strangers(
 }
 
 /**
- * Refuses a cluster that a template describes. A sync deletes each patch and extensions list that bears the cluster's label and
- * that the template lacks (siderolabs/omni, client/pkg/template/template.go: actualResources, getOperationForNoMoreExpectedResource).
+ * Refuses a cluster that a template describes. A sync deletes each patch and extensions list that has the cluster's label and that the
+ * template lacks (siderolabs/omni, client/pkg/template/template.go: actualResources, getOperationForNoMoreExpectedResource).
  * Without that label Omni takes no extensions (internal/backend/runtime/omni/validations/extensions_configuration.go), so nothing
  * of ours would survive.
  */
@@ -114,7 +114,7 @@ async function rivals(
   const writing = rivalPatches(theirs, machine, own).map(({ id, scope }) => ({
     field,
     problem: `the patch ${id} in Omni, for ${scope}, writes ${customizationPath} as well`,
-    why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes, and a newer Talos takes only the first one, silently",
+    why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes; a newer Talos silently takes only the first one",
     remedy: `say what it sets under machines.<name>.containerd of each machine, delete it first (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
   }));
   const overriding = overridingPatches(theirs, machine, own, part.content).map(
@@ -151,8 +151,8 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding
 }
 
 /**
- * Refuses to take extensions away. A list of the one machine takes the place of the cluster's and the machine set's, and of
- * what the medium brought that it was booted from; everything else of the image Omni keeps (siderolabs/omni,
+ * Refuses to take extensions away. A list for one machine replaces those of the cluster and the machine set, and that of its boot
+ * medium; everything else of the image Omni keeps (siderolabs/omni,
  * machine_extensions.go and schematic_configuration.go). A machine that has our list already has lost nothing that was not
  * taken out of the stack on purpose.
  */

@@ -16,8 +16,8 @@ import { criProblem } from "../seen/sandbox";
 /**
  * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration. A machine that is
  * in no cluster yet has to be added by the manager of the cluster: the program asks for that, and Omni then installs image and
- * configuration together, with one reboot. One that is a member already is upgraded first and configured then, and the
- * latter reboots once more where a file changed (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/
+ * configuration together, with one reboot. A member is upgraded first and then configured; the latter reboots it once more if a file
+ * changed (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/
  * machineconfig/status.go), so the limit is that of two reboots. Changes nothing; may be run again at any time.
  *
  * @param bench.machine the machine, through Omni's proxy: read only, which is all that is needed here.
@@ -39,7 +39,7 @@ export async function waitForOmni(
   let asked = false;
   const guard = new BootGuard(machine, {
     name: task.machine,
-    remedy: `see which patches of the machine say so (\`omnictl get configpatches\`; the file ${customizationPath} in one of them alone), and correct or delete one: Omni applies the rest in the pause`,
+    remedy: `see which patches of the machine say so (\`omnictl get configpatches\`; the file ${customizationPath} in only one of them), and correct or delete one: Omni applies the rest in the pause`,
     report: (line) => report(`omni: ${line}`),
     modulesMayCome: true,
   });

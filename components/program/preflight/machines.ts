@@ -16,11 +16,11 @@ import { anotherNode, oldName } from "../seen/same-cluster";
 const ANSWER = 15_000;
 
 /**
- * What machines would lose with their next image, whether each can read its next configuration, and is the node of its name. Of those that the stack wants as before,
- * at the same address, nothing is asked, and what one runs that the stack brought itself may go: taken out of the stack, it was
+ * What machines would lose with their next image, whether each can read its next configuration, and is the node of its name. Machines
+ * that are unchanged in the stack, at the same address, are not asked. What the stack itself brought to one may go: taken out of the stack, it was
  * taken out on purpose.
  *
- * @param around.nodes nodes of the cluster; none where nobody can tell.
+ * @param around.nodes nodes of the cluster; none if that is unknown.
  */
 export async function askMachines(
   machines: readonly AskedMachine[],
@@ -110,7 +110,7 @@ async function checkContainerd(
   }));
 }
 
-/** What an adopted configuration says of multipathd, with which the next release's service would wait for ever. */
+/** What an adopted configuration says of multipathd, with which the next release's service would wait forever. */
 async function checkMultipath(
   { machine, configuration, talosVersion, image }: AskedMachine,
   ask: Machine,
@@ -123,7 +123,7 @@ async function checkMultipath(
     : [{ field: `machines.${machine}: the machine's configuration`, ...fault }];
 }
 
-/** Machines of which the stack wants something else than before, or that it looks for at another address. */
+/** Machines whose fields or address changed in the stack. */
 const changedMachines = (
   machines: readonly AskedMachine[],
   before: PreflightResult["machines"],
@@ -135,8 +135,8 @@ const changedMachines = (
 
 /**
  * Warns of nodes that an update which failed has left cordoned. Pulumi keeps the inputs of a program's last run that ended well
- * (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a plain error). So where the stack
- * says again what it said before that update, Pulumi finds nothing to do for the machine, and the upgrade program does not run. The
+ * (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a plain error). So if the stack
+ * returns to its state before that update, Pulumi finds nothing to do for the machine. Then the upgrade program does not run. The
  * preflight itself ended well in the failed update, so it runs again.
  */
 export async function warnOfCordons(

@@ -5,7 +5,7 @@ import type { PreflightAnswer, PreflightTask, Remembered } from "./task";
 
 type AllMachines = Pick<PreflightTask, "machines" | "omni">;
 
-/** Schematics that are remembered of a machine: of more updates than this one, nobody knows what it runs. */
+/** Schematics that are remembered of a machine: if several updates are undone, what it runs is unknown. */
 const REMEMBERED = 10;
 
 /**
@@ -48,8 +48,8 @@ function written(
 
 /**
  * What an update would give a machine and then take away from it. Pulumi deletes last (pulumi, pkg/resource/deploy/step_generator.go:
- * deletes are scheduled after all other steps), so our part of a machine that leaves the stack is removed after the machine of another
- * name at the same place has got its own.
+ * deletes are scheduled after all other steps), so our part of a leaving machine is removed late: after another machine at the same
+ * place has got its own.
  *
  * @param before what the last update remembers, by node name.
  */

@@ -8,8 +8,8 @@ import type { PreflightTask } from "./task";
 
 /**
  * What gives out the cards in the cluster already, and is not the stack's: with the stack's own release two would give out the same cards.
- * The stack's release is told by its name and namespace, so that one that it takes over is its own. What is in a namespace of the stack's, or
- * what Pulumi has installed, may be this stack's of the update before, in the place of which it installs another.
+ * Name and namespace identify the stack's release, so one that it takes over counts as its own. A release in a namespace of the stack,
+ * or one that Pulumi installed, may come from this stack's previous update. This update replaces it.
  */
 export async function foreignOffers(
   { installs, mark }: PreflightTask,

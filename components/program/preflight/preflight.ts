@@ -38,7 +38,7 @@ export type AskedCluster = Pick<
 export interface Surroundings {
   web: Web;
   places: Places;
-  /** Undefined without a kubeconfig: the stack makes its cluster, or nobody asks Kubernetes. */
+  /** Undefined without a kubeconfig: the stack makes its cluster, or Kubernetes is not asked. */
   cluster: AskedCluster | undefined;
   machineAt: (address: string) => Machine;
   /** Content of the talosconfig, for its context's name; undefined where it is not known. */
@@ -51,12 +51,11 @@ export interface Surroundings {
 }
 
 /**
- * Asks for all that comes after the first reboot, before it: chart and repository, installer images, the Kubernetes API, whether
- * the credentials are of one cluster, whose the namespaces are, whether each machine is the node of its name, and what it would
- * lose. Changes nothing.
+ * Asks for all that comes after the first reboot, before it: chart and repository, installer images, the Kubernetes API; whether the
+ * credentials are for one cluster; who owns the namespaces; whether each machine is the node of its name, and what it would lose. Changes nothing.
  *
  * @param previous answer of the last run: what has not changed since is not asked about again.
- * @throws Failure with everything that is known to be missing; what cannot be told from here is let pass, and said.
+ * @throws Failure with everything that is known to be missing; what cannot be checked is reported and skipped.
  */
 export async function preflight(
   task: PreflightTask,
@@ -258,7 +257,7 @@ async function warnOfOperatorsClass(
     );
 }
 
-/** Namespaces that bear the mark of another stack. One without a mark may be this stack's of former days: the preview knows it by the state. */
+/** Namespaces with the mark of another stack. One without a mark may be from an earlier version of this stack: the preview knows it by the state. */
 async function foreignNamespaces(
   task: PreflightTask,
   cluster: AskedCluster,

@@ -7,7 +7,7 @@ import type { Report } from "../progress";
 import type { PreflightTask } from "./task";
 import { type Places, silence, type Web, wordsOf } from "./web";
 
-/** What is wrong with the chart's repository, as far as it can be told from here. */
+/** What is wrong with the chart's repository, as far as this computer can see. */
 export async function askForChart(
   { chart }: PreflightTask,
   web: Web,
@@ -26,7 +26,7 @@ export async function askForChart(
     {
       field,
       problem,
-      why: "machines would reboot first, and what offers their GPUs could not be installed then",
+      why: "machines would reboot first, and their GPU provider could not be installed then",
       remedy: `${remedy}; where charts come from a mirror, set TALOS_GPU_CHARTS to its address, or to none, which asks no server`,
     },
   ];

@@ -100,7 +100,7 @@ export const preflightResult = z
     machines: z.record(z.string(), keptMachine),
     /** Schematics that the stack brought machines so far, the newest first; each history once. */
     histories: z.array(z.array(z.string())).default([]),
-    /** Hash of the talosconfig and of the kubeconfig's cluster that were seen to be of one cluster. Absent where that could not be told. */
+    /** Hash of the talosconfig and of the kubeconfig's cluster that were seen to be of one cluster. Absent if unknown. */
     together: z.string().optional(),
   })
   .transform(({ machines, histories, together }) => ({

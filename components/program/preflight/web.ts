@@ -17,7 +17,7 @@ export function wordsOf(answer: Answer): string {
   return "silent" in answer ? answer.silent : answer.unknown;
 }
 
-/** Why there is no answer; undefined where there is one, or nobody knows. 404 is what a repository that moved away answers. */
+/** Why there is no answer; undefined if there is one, or that is unknown. 404 is what a repository that moved away answers. */
 export function silence(answer: Answer): string | undefined {
   if ("silent" in answer) return answer.silent;
   return "status" in answer && (answer.status === 404 || answer.status === 410)
@@ -106,7 +106,7 @@ async function once(
   }
 }
 
-/** Whether Go's programs, Helm among them, would ask through a proxy, which `fetch` does not. */
+/** Whether Go's programs, Helm among them, would ask through a proxy, while `fetch` ignores it. */
 export function goesThroughProxy(url: string, environment: NodeJS.ProcessEnv): boolean {
   const { protocol, hostname } = new URL(url);
   const variable = (name: string): string | undefined =>

@@ -4,7 +4,7 @@ import { Failure } from "../../clients/failure";
 import { kubeletFails } from "../../clients/talos/console";
 import type { Machine } from "../../clients/talos/talos-machine";
 
-/** What a guard of a machine's boots is told. */
+/** What a guard of a machine's boots needs. */
 export interface BootGuardOptions {
   /** Machine in the stack. */
   name: string;
@@ -17,10 +17,10 @@ export interface BootGuardOptions {
 }
 
 /**
- * Sees to it that nobody waits for a machine that boots again and again: Talos pauses where its configuration does not let
+ * Ends the wait for a machine that boots again and again: Talos pauses where its configuration does not let
  * it go on, and then begins again (talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go,
- * pauseOnFailure). The first pause is told and waited for, since who corrects the configuration in it gets a machine that
- * boots; unless the wait ends before the pause does. A boot that waits for a driver which no module brings is told at once: nothing
+ * pauseOnFailure). The first pause is reported and awaited: a user who corrects the configuration during it gets a machine that boots;
+ * unless the wait ends before the pause does. A boot that waits for a driver that no module brings is reported at once: nothing
  * corrects that by itself.
  */
 export class BootGuard {
@@ -111,13 +111,13 @@ export class BootGuard {
     const takesBack =
       !problem.includes(kubeletFails) && (await this.machine.isUnconfirmed().catch(() => false));
     const then = takesBack
-      ? "that reboot also goes back to the image of before, since Talos has not confirmed the upgrade: then run again, which upgrades with one more reboot"
+      ? "that reboot also rolls back to the previous image, since Talos has not confirmed the upgrade: then run again, which upgrades with one more reboot"
       : "then run again";
     return `${this.options.remedy}; ${then}`;
   }
 }
 
-/** Milliseconds of the pause that Talos announces, or that it waits for the kubelet; 0 when neither is told. */
+/** Milliseconds of the pause that Talos announces, or that it waits for the kubelet; 0 if neither is known. */
 function pauseOf(problem: string): number {
   const minutes = /(?:rebooting in|Talos waits) (\d+) minutes/.exec(problem)?.[1];
   return Number(minutes ?? 0) * 60_000;

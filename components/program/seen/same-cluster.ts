@@ -14,9 +14,8 @@ export interface MachineSide {
 }
 
 /**
- * Whether talosconfig and kubeconfig are of one cluster. Each of these shows that they are: a node of the cluster has a
- * machine's boot id, the kubeconfig knows the API by the authority of the machine's configuration, or a node has a machine's
- * name and address. Only where both authorities are known, are not the same, and nothing else speaks for it, is it
+ * Whether talosconfig and kubeconfig are of one cluster. Each of these shows that they are: a node of the cluster has a machine's boot
+ * id; or kubeconfig and machine configuration have the same certificate authority; or a node has a machine's name and address. Only where both authorities are known, are not the same, and nothing else speaks for it, is it
  * another one: a kubeconfig may lead through a proxy with a certificate of its own, and a machine may be about to join.
  *
  * @param kubernetes what the kubeconfig leads to.
@@ -39,13 +38,13 @@ export function ofOneCluster(
   return authorities.some((ours) => ours.some((one) => theirs.includes(one))) ? "yes" : "no";
 }
 
-/** A machine, as far as it tells which node it shall be. */
+/** The fields of a machine that identify its node. */
 type NamedMachine = Pick<UpgradeTask, "machine" | "address" | "configuration">;
 
 /**
  * Refuses a machine that is a node of another name, or behind the address of another machine: its own node would be cordoned and
- * drained, and the other one would reboot with its pods. The boot id tells it. One that is of no node tells nothing, since a
- * machine may be about to join, or its kubelet may not have said yet that it booted. A node that the update renames is let pass.
+ * drained, and the other one would reboot with its pods. The boot id tells it. A boot id of no node proves nothing: a machine may be
+ * about to join, or its kubelet may not have reported the boot yet. A node that the update renames is accepted.
  */
 export function anotherNode(
   asked: NamedMachine,

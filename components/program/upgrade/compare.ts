@@ -25,8 +25,8 @@ export interface Observed {
 }
 
 /**
- * Asks a machine what it runs. Of an image of the user's own no schematic tells: the machine runs it where the configuration in force names
- * it, which is staged with the upgrade and in force from its reboot on, unless this run knows better. Modules, driver and services are looked
+ * Asks a machine what it runs. Of an image of the user's own no schematic tells: the machine runs it if its active configuration names
+ * it. That configuration is staged with the upgrade and active from its reboot on, unless this run knows better. Modules, driver and services are looked
  * at besides.
  */
 export function observe(run: Run): Promise<Observed> {
@@ -60,8 +60,8 @@ export function runsImage({ talosVersion, schematicId }: Observed, task: Upgrade
 }
 
 /**
- * Image that is installed and waits for the machine's next boot, where Talos says so. Nobody may install over it: an installation keeps the
- * image of the next boot and removes the other one, which is then the one that runs (seen on Talos v1.13.0 with systemd-boot; talos
+ * Image that is installed and waits for the machine's next boot, where Talos says so. No installation may overwrite it: an installation
+ * keeps the image of the next boot and removes the other one. The other one is then the running one (seen on Talos v1.13.0 with systemd-boot; talos
  * v1.13.0, bootloader/sdboot/sdboot.go, Upgrade, and bootloader/grub/boot_label.go, flip). If neither boots, there is no way back.
  */
 export const waitingImage = async (
@@ -78,7 +78,7 @@ export function isSameImage(a: string | undefined, b: string): boolean {
   return a !== undefined && last(a) === last(b);
 }
 
-/** What a machine was found to be: what it runs, how it comes to what it shall run, and the image that waits for its next boot. */
+/** What a machine was found to be: what it runs, how it gets to what it should run, and the image that waits for its next boot. */
 export interface Compared {
   before: Observed;
   effect: UpdateEffect;
@@ -90,7 +90,7 @@ export interface Compared {
 }
 
 /**
- * What the machine runs and what waits for its boot, how it comes to what it shall run, and whether its boot is paused still.
+ * What the machine runs and what waits for its boot, how it gets to what it should run, and whether its boot is still paused.
  *
  * @param paused why its boot is paused, if it is.
  */

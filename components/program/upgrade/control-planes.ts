@@ -6,8 +6,8 @@ import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
 
 /**
- * Whether a control plane may go: every etcd member votes and is healthy, there are not exactly two, and every other
- * control plane is up, also one that is not in the stack. LifecycleService.Upgrade and Reboot do not check any of it,
+ * Whether a control plane may go: every etcd member votes and is healthy; there are not exactly two; and every other control plane is
+ * up, even one outside the stack. LifecycleService.Upgrade and Reboot do not check any of it,
  * MachineService.Upgrade checks etcd (talos v1.13.9 internal/app/lifecycle/lifecycle.go, internal/pkg/etcd).
  *
  * @param paused whether its boot is paused. Talos then most often has not come to etcd, and a member that is down costs no
@@ -110,9 +110,8 @@ async function healthOf(
 }
 
 /**
- * Members that are neither this machine nor another control plane of the stack. A machine may give etcd another address than
- * the stack has for it (`cluster.etcd.advertisedSubnets`), so where an address is not the stack's, the machines are asked which
- * member is theirs.
+ * Members that are neither this machine nor another control plane of the stack. A machine may give etcd another address than the stack
+ * has for it (`cluster.etcd.advertisedSubnets`). If an address is not in the stack, the machines are asked which member is theirs.
  */
 async function strangersAmong(
   members: EtcdMember[],
@@ -131,7 +130,7 @@ async function strangersAmong(
 
 /**
  * A member that is not in the stack counts for the quorum as well. Asked with the stack's credentials; where these are refused,
- * or nothing says where it is, its health is unknown, which is told and stops nothing.
+ * or nothing says where it is, its health is unknown; that is reported and stops nothing.
  */
 async function checkStranger(
   member: EtcdMember,
@@ -161,7 +160,7 @@ async function checkStranger(
         problem: `control plane ${address} does not answer (${lastLine(errors[0])})`,
         why: "two control planes down at a time may lose etcd's quorum",
         remedy:
-          "bring it up and run again; if it is gone for good, take it out with `talosctl etcd remove-member`",
+          "bring it up and run again; if it will not return, take it out with `talosctl etcd remove-member`",
       }),
     ];
   }

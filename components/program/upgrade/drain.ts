@@ -37,10 +37,10 @@ type Evicting = Pick<Run, "clock" | "poll" | "report"> & {
 };
 
 /**
- * Cordons the node unless somebody else has, and evicts its pods. Pods of DaemonSets and mirrors of static pods stay, as
+ * Cordons the node unless it is cordoned already, and evicts its pods. Pods of DaemonSets and mirrors of static pods stay, as
  * with kubectl's and Talos' own drain; bare pods and pods with emptyDir go, as with Talos' (talos v1.13.0
  * cmd/talosctl/pkg/talos/nodedrain). A node that Kubernetes does not know has nothing to drain, and the only node of a cluster has
- * nowhere to drain to. Where the node is not ready, nobody says that a pod has ended: one that was told to go counts as gone.
+ * nowhere to drain to. While the node is not ready, no kubelet reports that a pod has ended: one whose deletion was requested counts as gone.
  *
  * @returns one line on what was done.
  * @throws Failure when pods are left at the limit; it names them and the node that stays cordoned.
@@ -55,7 +55,7 @@ export async function evictPods({
 }: Evicting): Promise<string> {
   const { machine: node, schematicId: brings } = task;
   const limit = limits.drain;
-  /** Whether somebody else cordoned it; undefined before it was looked at. */
+  /** Whether another tool or user cordoned it; undefined before it was looked at. */
   let foreign: boolean | undefined;
   const refusals = new Map<string, string>();
   /** Pods whose eviction was taken on. */
@@ -96,7 +96,7 @@ export async function evictPods({
       if (clock.now() >= end) break;
       if (!reported.has(pod.uid)) for (const cost of costOf(pod)) report(`drain: ${cost}`);
       reported.add(pod.uid);
-      // What goes already is not told again: in a namespace that is being deleted the API refuses that for ever.
+      // What goes already is not told again: in a namespace that is being deleted the API always refuses that.
       const { refused } = pod.terminating ? {} : await cluster.evict(pod);
       if (refused === undefined) refusals.delete(pod.uid);
       else refusals.set(pod.uid, refused);
@@ -168,7 +168,7 @@ export async function uncordon(run: Run): Promise<void> {
       if (state.unschedulable && CORDONED_BY_TALOS in state.annotations)
         return { not: "Talos still cordons it" };
       const is = state.unschedulable
-        ? "stays cordoned, since somebody else cordoned it"
+        ? "stays cordoned, since this stack did not cordon it"
         : "is not cordoned";
       return { done: `node ${node} ${is}` };
     }
@@ -206,7 +206,7 @@ export async function earlierRun({ task, cluster }: Run) {
   }
 }
 
-/** Reads a node. Somebody has uncordoned one that takes pods and bears our mark: the mark goes, so that their next cordon is theirs. */
+/** Reads a node. If a node with our mark takes pods, it was uncordoned by hand: the mark goes, so that their next cordon is theirs. */
 async function lookAt(name: string, cluster: NodeCluster): Promise<NodeState | undefined> {
   const node = await cluster.node(name);
   if (node !== undefined && !node.unschedulable && node.annotations[CORDONED_BY] !== undefined)

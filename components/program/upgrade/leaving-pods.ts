@@ -1,6 +1,6 @@
 import type { PodState } from "../cluster/cluster";
 
-/** What goes with a pod that is evicted, beside its processes; nothing for one that its controller makes again elsewhere. */
+/** What goes with an evicted pod, in addition to its processes; nothing for one that its controller makes again elsewhere. */
 export function costOf(pod: PodState): string[] {
   const name = `${pod.namespace}/${pod.name}`;
   return [
@@ -49,7 +49,7 @@ export const unanswered = (last: string): { reason: string; decides: string } =>
 /** Who decides on a refusal, by the API's words (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go, and the admission plugin NamespaceLifecycle). */
 function whoDecides(namespace: string, refused: string): string {
   if (/more than one PodDisruptionBudget/.test(refused))
-    return `the owner of the disruption budgets in the namespace ${namespace} decides: Kubernetes evicts no pod that several disruption budgets select, so the owner must change them until only one selects it (\`kubectl -n ${namespace} get pdb\`)`;
+    return `the owner of the disruption budgets in the namespace ${namespace} decides: Kubernetes evicts no pod that several disruption budgets select; its owner must change them until only one selects it (\`kubectl -n ${namespace} get pdb\`)`;
   if (/namespace \S+ is being terminated/.test(refused))
     return `the one who deletes the namespace ${namespace} decides: its pods go with it; \`kubectl get namespace ${namespace} -o yaml\` says what it waits for`;
   const budget = /disruption budget (\S+)/.exec(refused)?.[1];

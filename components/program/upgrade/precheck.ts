@@ -20,7 +20,7 @@ function checkWaiting(
       field: `machines.${machine}`,
       problem: `another image than the wanted one is installed on it and waits for its boot: ${waiting}`,
       why: "a reboot would bring that one, and another installation would remove the image that runs, the only one of which is known that it boots",
-      remedy: `\`talosctl -n ${address} rollback\` goes back to the image that runs, \`talosctl -n ${address} reboot\` on to the other one, either by a reboot without a drain; then run again`,
+      remedy: `\`talosctl -n ${address} rollback\` goes back to the running image; \`talosctl -n ${address} reboot\` goes on to the other one; both reboot without a drain; then run again`,
     },
   ];
 }

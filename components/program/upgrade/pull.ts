@@ -4,7 +4,7 @@ import type { Ending, InstallerPlace, UpgradeApi } from "../../clients/machine";
 import { pullErrorOf } from "../../clients/talos/console";
 import { patiently, type Run, upTo } from "./run";
 
-/** Calls that a pull has time for: one that hangs, on a connection that died in silence, must leave time for another. */
+/** Calls that a pull has time for: one that hangs on a dead connection must leave time for another. */
 const PULLS = 2;
 
 /** What Talos tries again for 20 minutes, and what does not pass by itself (seen on Talos v1.13.0). */
@@ -15,8 +15,8 @@ const LOOKS = 30_000;
 
 /**
  * Pulls before anything is disturbed: a registry that is down must not be found out on a drained node. Talos itself tries again for 20
- * minutes and says why in its console alone (talos v1.13.0, internal/pkg/containers/image/image.go): that is told as soon as it is there, and
- * such a call is not begun again.
+ * minutes and says why in its console alone (talos v1.13.0, internal/pkg/containers/image/image.go): an error is reported as soon as it
+ * is there, and such a call is not repeated.
  */
 export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, limits } = run;
@@ -25,9 +25,9 @@ export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
 }
 
 /**
- * The work of that phase. Where the machine's power is cut, files of an installer that was pulled just before are empty, and Talos neither
- * pulls them again nor looks at them: its installer says that it completed, and has put an empty boot loader in the place of the good one, so
- * that the machine boots no image any more. A container that was running keeps them, so they cannot be removed either (seen on
+ * The work of that phase. If the machine's power is cut, files of a just pulled installer are empty. Talos does not check them or pull
+ * them again: its installer reports success, but has replaced the good boot loader by an empty one. Then the machine boots no image any
+ * more. A container that was running keeps them, so they cannot be removed either (seen on
  * Talos v1.13.0). So what is there from before is left alone, and the installer pulled into memory.
  */
 export async function pullInstaller(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
@@ -91,7 +91,7 @@ async function pullInto(
               remedy: `free some room (\`talosctl -n ${task.address} usage /var\` says what takes it), or give the volume EPHEMERAL more, then run again`,
             });
           const silence =
-            "and Talos tells of no error: the registry does not answer it, or sends slowly";
+            "and Talos reports no error: the registry does not answer it, or sends slowly";
           return { not: why ?? `${lastLine(error)}, ${silence}` };
         }
       },

@@ -35,7 +35,7 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
   return paused;
 }
 
-/** A machine that leaves maintenance mode still shows the certificate that it made for itself there, which nobody knows. */
+/** A machine that leaves maintenance mode still shows the certificate that it made for itself there, which no credential covers. */
 function unlessInstalling({ installs }: Run["task"]): (error: unknown) => MachineStatus {
   return (error) => {
     if (installs && error instanceof CallError && /unknown authority/.test(error.message))
@@ -56,6 +56,6 @@ export async function join(run: Run): Promise<void> {
     field: `machines.${task.machine}`,
     problem: `its node did not join the cluster ${within}`,
     why: "the machine runs, but Kubernetes gives it no pods",
-    remedy: `check that clusterEndpoint reaches a control plane, that the machine's host name is its name here, and \`talosctl -n ${task.address} logs kubelet\`, then run again`,
+    remedy: `check that clusterEndpoint reaches a control plane and that the machine's host name is its name here; read \`talosctl -n ${task.address} logs kubelet\`; then run again`,
   }));
 }

@@ -28,8 +28,8 @@ import { patiently, type Run, upTo } from "./run";
 const STARTS = 3;
 
 /**
- * Ends a paused boot by a reboot into the corrected configuration that waits. Nothing is installed in the pause: Talos counts the boot as
- * failed, and takes back at its end an upgrade that it has not confirmed, also one that was installed just now (seen on Talos v1.13.0;
+ * Ends a paused boot by a reboot into the corrected configuration that waits. Nothing is installed in the pause: Talos counts the boot
+ * as failed. At its end it rolls back an unconfirmed upgrade, even a new one (seen on Talos v1.13.0;
  * talos v1.13.0, internal/app/machined/main.go, handle, and revert.go).
  */
 export async function leavePause(run: Run, before: Observed): Promise<void> {
@@ -56,7 +56,7 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
   const isOther = !task.ownImage && before.schematicId !== after.schematicId;
   if (isOther || before.talosVersion !== after.talosVersion)
     report(
-      `reboot: Talos took the upgrade back whose boot had failed, and runs ${after.talosVersion} of before`,
+      `reboot: Talos took the upgrade back whose boot had failed, and runs the previous ${after.talosVersion}`,
     );
 }
 
@@ -65,7 +65,7 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
  * up is begun again and again (talos v1.13.0, bootloader/sdboot/sdboot.go, setup, and grub/encode.go).
  */
 const onlyByConsole =
-  "Where an image's kernel does not come up, Talos cannot go back by itself: somebody at its console chooses the other entry of the boot menu";
+  "Where an image's kernel does not come up, Talos cannot go back by itself: an operator at its console chooses the other entry of the boot menu";
 
 /**
  * By what an image is installed. LifecycleService does not pass on `machine.install.extraKernelArgs`, and GRUB then starts the kernel without
@@ -94,7 +94,7 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   const isInstalled = isSameImage(waiting, task.installerImage);
   const isRun = runsImage(before, task);
   if (!isRun)
-    run.report(`precheck: the image that runs stays beside the new one. ${onlyByConsole}`);
+    run.report(`precheck: the running image stays in addition to the new one. ${onlyByConsole}`);
   let place: InstallerPlace = isRun || isInstalled ? "disk" : await pull(run, api);
   await drain(run);
   const doing = (): string => {
@@ -268,7 +268,7 @@ function imageFailure(
         (isInstalled
           ? ""
           : "; or it was not installed: its installer failed, or the machine lost its power or was reset")
-      : "somebody else changes the machine, or the installer image is not what its name says",
+      : "another tool changes the machine, or the installer image is not what its name says",
     remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, and run again when the cause is gone; its node stays cordoned until then if it was drained`,
   });
 }
@@ -278,6 +278,6 @@ const stillStaged = (task: UpgradeTask): Failure =>
   new Failure({
     field: `machines.${task.machine}`,
     problem: "after the reboot the staged configuration is not the active one",
-    why: "somebody else staged a configuration meanwhile, or Talos refused it at boot",
+    why: "another tool staged a configuration meanwhile, or Talos refused it at boot",
     remedy: `compare the two that \`talosctl -n ${task.address} get machineconfig -o yaml\` shows, then run again`,
   });

@@ -37,7 +37,7 @@ export interface Workbench {
   clientVersion: string;
   clock: Clock;
   report: Report;
-  /** Told before the machine or its node is changed: from then on the run is brought to its end. Default: nobody is told. */
+  /** Told before the machine or its node is changed: from then on the run is brought to its end. Default: nothing is called. */
   touches?: () => void;
   /** Gives the node its taints; asked before it takes pods again. Default: it has none to get. */
   taint?: () => Promise<unknown>;
@@ -50,7 +50,7 @@ export interface Run extends Workbench {
   limits: UpgradeLimits;
   /** Milliseconds between two looks. */
   poll: number;
-  /** Sees to it that nobody waits for a boot that cannot end. */
+  /** Ends the wait for a boot that cannot end. */
   guard: BootGuard;
   /** Whether an image of the user's own, which the configuration in force may name already, was not installed or may have been taken back. */
   lacksOwnImage?: boolean;
@@ -67,7 +67,7 @@ export function runOf(task: UpgradeTask, bench: Workbench): Run {
     poll: task.pollSeconds * 1_000,
     guard: new BootGuard(machine, {
       name: task.machine,
-      remedy: `correct what the machine's configuration says there (\`talosctl -n ${task.address} edit machineconfig\`, which ends the pause by a reboot) or the stack's part of it`,
+      remedy: `correct that part of the machine's configuration, or the stack's part of it (\`talosctl -n ${task.address} edit machineconfig\` ends the pause by a reboot)`,
       report,
     }),
     phases: new Phases(clock, report, (phase) => changesSomething(phase) && bench.touches?.()),

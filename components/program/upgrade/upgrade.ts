@@ -37,14 +37,14 @@ export async function upgrade(
   }
 }
 
-/** A reboot that somebody asked for brings nothing new: what differs from the stack is an update's to bring. */
+/** A requested reboot brings nothing new: what differs from the stack is an update's to bring. */
 function rebootAlone({ machine }: UpgradeTask, { differs }: Compared): UpdateEffect {
   if (!differs) return "reboot";
   throw new Failure({
     field: `machines.${machine}`,
     problem:
       "does not run what the stack says, or waits with another configuration for its next boot",
-    why: "a reboot alone would bring what nobody has previewed",
+    why: "a reboot alone would apply changes that no preview has shown",
     remedy: "run `pulumi up`, which reboots it",
   });
 }

@@ -8,7 +8,7 @@ import { criProblem } from "../seen/sandbox";
 import type { UpgradeTask } from "../task";
 import { patiently, type Run, upTo } from "./run";
 
-/** Whether the driver is loaded as it shall be, and pods can start. */
+/** Whether the driver is loaded as wanted, and pods can start. */
 export const isWell = (run: Run): Promise<boolean> =>
   patiently(run, async () => {
     const { machine, task } = run;

@@ -126,7 +126,7 @@ function unlike(model: string): FindingText | undefined {
   if (isTooOld(model))
     return {
       problem: `"${model}" is too old`,
-      why: "the last driver for Kepler is of branch 470, and every release of Talos that is known here brings a newer one, which does not find the card",
+      why: "the last driver for Kepler is of branch 470; every known Talos release brings a newer one, which does not find the card",
       remedy: "leave this machine's gpus out, or put a card of Maxwell or newer into it",
     };
   // A profile's name ends in its memory and its kind (NVIDIA vGPU user guide, virtual GPU types).
@@ -177,8 +177,8 @@ function unknown(field: string, model: string): FieldFinding {
 }
 
 /**
- * Where a bound is no known fact. GeForce boards have theirs from their makers: reports name 150 W as the least of one RTX 5060 Ti,
- * and no list of NVIDIA's has them, so 50 W on an RTX 5070 Ti is taken, and nvidia-smi's refusal is the power limit pod's own message.
+ * Where a bound is no known fact. GeForce boards have theirs from their makers: reports name 150 W as the minimum of one RTX 5060 Ti,
+ * and NVIDIA publishes no list. So 50 W on an RTX 5070 Ti is accepted, and the power limit pod reports nvidia-smi's refusal.
  * No board takes more than this many times its reference design's power, nor less than this part of it. */
 const most = 3;
 

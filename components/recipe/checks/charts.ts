@@ -117,7 +117,7 @@ export const chartChecks: Checks = {
   "all-cards": {
     rule: "Pods that need every GPU of a machine get them without a request: by a RuntimeClass with NVIDIA's handler, or by the NRI plugin of the operator's toolkit, in the namespaces that the toolkit lists",
     source:
-      "nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go (any other namespace it passes over in silence)",
+      "nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go (it silently ignores any other namespace)",
     ofFiles: true,
     find: ({ plan, spec, gpuMachines }) => {
       const { mode, runtimeClass, external, namespace } = plan.kubernetes;
@@ -182,11 +182,11 @@ export const chartChecks: Checks = {
 const twice = "both would hand out the same GPUs";
 
 /**
- * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin takes the driver below /run/nvidia/driver,
- * unless a file says otherwise that v24.6.0 no longer has (assets/state-device-plugin/0400_configmap.yaml), and hands out devices
- * below it, which Talos lacks; the plugin's first one with a value for the RuntimeClass, which Talos needs, is 0.11.0.
+ * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin takes the driver below /run/nvidia/driver by
+ * default; v24.6.0 dropped the file of that default (assets/state-device-plugin/0400_configmap.yaml). It hands out devices below that
+ * folder, which Talos lacks; the plugin's first one with a value for the RuntimeClass, which Talos needs, is 0.11.0.
  * Releases after these and before the tables' oldest are taken, with a note. The operators v24.6.0 to v24.9.2 start the plugin as
- * v25.3.4 does (the same entry point and mounts), and the plugins 0.12 to 0.14 have every value that a stack sets (values.yaml);
+ * v25.3.4 does (the same entry point and mounts); the plugins 0.12 to 0.14 have every value that a stack sets (values.yaml);
  * that NVIDIA's matrix of support ends before today's Kubernetes is no fault that anybody has seen. What such a plugin lacks is
  * refused where a stack asks for it (device-list-strategy).
  * Source: tags and values.yaml of NVIDIA/gpu-operator and NVIDIA/k8s-device-plugin.
@@ -231,7 +231,7 @@ const operators: Record<Era, { oldest: string; why: string }> = {
   },
 };
 
-/** By it the operator's toolkit is told of namespaces besides its own (nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/main.go). */
+/** It names further namespaces to the operator's toolkit (nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/main.go). */
 const namespacesOfAllCards = "NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES";
 
 /** Namespaces that every cluster has, and Talos does not exempt from Pod Security. */

@@ -71,7 +71,7 @@ function findingsAsOne(basis: PlanBasis, ahead: CheckContext["ahead"]): Finding[
         outside === undefined ||
         !isToBeFilled(field, outside.release.values),
     );
-  // Of a value that both ask about, the check of somebody's own values knows that the chart's value follows where one is left out.
+  // If both ask about a value, the check of the user's values knows that the chart's default applies where one is left out.
   const told = new Set(
     renamed.flatMap(({ check, field }) => (check === "external" ? [field] : [])),
   );

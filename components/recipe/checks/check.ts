@@ -10,7 +10,7 @@ import { gpuRequests } from "../stack/workloads";
 
 /** What a check may look at: the stack, and the plan as far as it could be made. */
 export interface CheckContext extends PlanBasis {
-  /** With `external` it is as if the stack installed that itself (`gpuOperator` or `devicePlugin`); as it was said, it is in the plan. */
+  /** With `external` it is as if the stack installed that itself (`gpuOperator` or `devicePlugin`); the plan has it as it was given. */
   spec: ClusterSpec;
   /** Machines with what was found out about them, in upgrade order. */
   machines: CheckedMachine[];
@@ -41,7 +41,7 @@ export type Found = Nested<FieldFinding>;
 /** Finds what breaks a rule, and says it next to the condition: what is wrong, why it matters, how to fix it. */
 export type Find = (context: CheckContext) => Found;
 
-/** One rule of the domain, and what a stack is told that breaks it: a finding. */
+/** One rule of the domain, and the messages to a stack that breaks it: a finding. */
 export interface Check {
   /** Default: it refuses the stack. */
   severity?: Severity;
@@ -119,7 +119,7 @@ export const allPatches = (context: CheckContext): ReachingPatch[] => [
   ),
 ];
 
-/** A rule about each patch of a user; what is wrong is told under the patch's own field. */
+/** A rule about each patch of a user; a finding names the patch's own field. */
 export const ofPatches =
   (find: (one: ReachingPatch, context: CheckContext) => Nested<FindingText>): Find =>
   (context) =>

@@ -34,7 +34,7 @@ export const claimChecks: Checks = {
         sharing?.mig !== undefined && {
           field: "sharing.mig",
           problem: "is set together with dra",
-          why: "the driver offers MIG devices that are there already (making them is alpha: DynamicMIG), and on Talos only the GPU Operator's MIG manager makes them, anew after each boot",
+          why: "the driver offers MIG devices that are there already (making them is alpha: DynamicMIG), and on Talos only the GPU Operator's MIG manager makes them, again after each boot",
           remedy: "take gpuOperator, or leave mig out",
         },
         (["timeSlicing", "mps"] as const).map(

@@ -185,7 +185,7 @@ function withoutDefaultRuntime(plan: Plan): string {
   return "leave it out, and give each GPU pod `runtimeClassName: nvidia`, or hand cards out by CDI: leave cdi.enabled and DEVICE_LIST_STRATEGY out of the operator's values";
 }
 
-/** Whether a pod gets its card without NVIDIA's runtime: the operator of Talos ≥ 1.13 hands out by CDI unless it is told otherwise. */
+/** Whether a pod gets its card without NVIDIA's runtime: on Talos ≥ 1.13 the operator hands out by CDI by default. */
 function byCdi({ kubernetes: { mode, release } }: Plan): boolean {
   const { values } = release;
   const said =

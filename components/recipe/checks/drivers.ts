@@ -273,7 +273,7 @@ const ofDrivers = <Bound>(
     };
   });
 
-/** What is said of the driver beside a list that says something else. */
+/** The message about a driver whose list says something else. */
 function against(machine: CheckedMachine, spec: ClusterSpec): Found {
   const { branch, flavour } = seenBy(spec, machine.spec).driver ?? {};
   const modules = machine.extensions

@@ -50,7 +50,7 @@ const unread = ({ plan }: CheckContext): Found =>
   (plan.spec.external?.read?.unread ?? []).map((what) => ({
     field: "external.files",
     problem: what,
-    why: "what offers the GPUs would not be known, and its values not judged",
+    why: "the GPU provider would be unknown, and its values unchecked",
     remedy: "name the files that install it, or write kind, version, namespace and values here",
   }));
 
@@ -83,7 +83,7 @@ function unsaid({ plan }: CheckContext): Found {
   };
 }
 
-/** What a stack says for a release of its own, which nobody outside reads. */
+/** Fields for a release of the stack's own, which an external release does not read. */
 function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
   const { sharing, monitoring } = plan.spec;
   const operator = kind === "gpuOperator";

@@ -24,7 +24,7 @@ export const imageChecks: Checks = {
   "extension-name": {
     rule: "Extensions are called as Talos calls them",
     source:
-      "siderolabs/extensions, Makefile; image-factory, internal/profile (unsuffixed names stand for `-lts`, in silence)",
+      "siderolabs/extensions, Makefile; image-factory, internal/profile (unsuffixed names silently mean `-lts`)",
     ofFiles: true,
     find: ofMachines((machine, { spec, release }) =>
       (machine.spec.extensions ?? []).flatMap((name, index) => {
@@ -296,7 +296,7 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
 
 const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 
-/** What a machine's image brings and what it shall lose, as lists of names. */
+/** What a machine's image brings and what it should lose, as lists of names. */
 const lists = ["extensions", "kernelArgs"] as const;
 
 /** What is wrong with an argument that is meant for one of NVIDIA's modules, or bars one that the machine loads. */
@@ -317,7 +317,7 @@ function ofModule(arg: string, where: string, machine?: CheckedMachine): Finding
     why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
     remedy: `write it to ${where}.moduleParameters: \`${found.module}: ['${found.parameter}']\``,
   };
-  // A blank makes several arguments of it, of which the kernel may read one.
+  // A blank splits it into several arguments, and the kernel may read one of them.
   return /\s/.test(arg) ? without : { ...without, severity: "warning" };
 }
 

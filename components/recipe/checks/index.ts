@@ -28,7 +28,7 @@ import { vllmChecks } from "./vllm";
 import { workloadChecks } from "./workloads";
 
 /**
- * Every check, in the order in which findings are told: first those that refuse a stack (machines and images, configuration, Kubernetes,
+ * Every check, in the order of the findings: first those that refuse a stack (machines and images, configuration, Kubernetes,
  * workloads), then those that warn or note.
  */
 export const checks: Checks = {

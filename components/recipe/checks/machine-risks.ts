@@ -11,7 +11,7 @@ import type { FindingText } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import { type Checks, ofGpuMachines } from "./check";
 
-/** What a machine's image, kernel or configuration may do to its cards, as far as it can be told without the machine. */
+/** What a machine's image, kernel or configuration may do to its cards, as far as that is known without the machine. */
 export const machineRisks: Checks = {
   "container-escape": {
     severity: "warning",

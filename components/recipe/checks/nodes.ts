@@ -113,7 +113,7 @@ function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boo
   );
 }
 
-/** What is wrong with a label that a machine or a patch of it says, for the check to put its field beside. */
+/** What is wrong with a label of a machine or of its patch; the check adds the field. */
 function labelFault(
   machine: CheckedMachine,
   key: string,
@@ -152,7 +152,7 @@ function labelFault(
   };
 }
 
-/** Names of the device plugin's configurations; none where they are in a ConfigMap of somebody else's. */
+/** Names of the device plugin's configurations; none if they are in an external ConfigMap. */
 function pluginConfigurations({ plan, spec }: CheckContext): string[] {
   const values = plan.kubernetes.release.values;
   const [section, texts] = spec.gpuOperator

@@ -46,7 +46,7 @@ const imageTag = textThat(
   "write letters, digits, `_`, `.` and `-`, e.g. `v0.19.3`",
 );
 
-/** Name of an image without its registry, which stands beside it; some have their tag, too. */
+/** Name of an image without its registry, which has its own field; some have their tag, too. */
 const imageName = textThat(
   (text) => imageReference(`a.io/${text}`) === undefined || imageReference(text) === undefined,
   "is no name of an image",

@@ -7,7 +7,7 @@ import { labelValue, qualifiedName, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import { type Checks, ofMachines, ofPatches, together } from "./check";
 
-/** What patches say, beside what the stack and others say. */
+/** What patches say, compared with the stack and others. */
 export const patchContentChecks: Checks = {
   "patch-secret": {
     rule: "No patch holds a secret",

@@ -34,7 +34,7 @@ export const mayMatch = (
     if (key === gpuPresent) return value === "true";
     if (Object.hasOwn(recipe.nodeLabels, key)) return recipe.nodeLabels[key] === value;
     if (key === controlPlaneRole) return spec.role === "controlplane" && value === "";
-    // The role labels are set by hand: an old one that nobody sets any more is the classic.
+    // The role labels are set by hand: an old, forgotten one is the classic.
     return setByOthers.test(key) && !key.startsWith("node-role.kubernetes.io/");
   });
 

@@ -15,7 +15,7 @@ export const plainHttpChecks: Checks = {
       isPlainHttp(spec.factoryUrl ?? "") && {
         field: "factoryUrl",
         problem: "is plain HTTP",
-        why: "whoever is on the way can have the machines boot another image",
+        why: "an attacker on the network path can have the machines boot another image",
         remedy: "use https, which the machines' registry configuration must trust",
       },
       charts.map(
@@ -23,7 +23,7 @@ export const plainHttpChecks: Checks = {
           isPlainHttp(spec[chart]?.repository ?? "") && {
             field: `${chart}.repository`,
             problem: "is plain HTTP",
-            why: "whoever is on the way can change what is installed as administrator of the cluster",
+            why: "an attacker on the network path can change what is installed as administrator of the cluster",
             remedy: "use https or oci",
           },
       ),

@@ -191,7 +191,7 @@ function driverRoot({ spec }: CheckContext): Found {
       why: "the plugin ends with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
       remedy: 'write "/", or write deviceListStrategy: envvar, which needs no driver root',
     };
-  if (!/^\/usr\/local(\/|$)/.test(root)) return []; // Nobody has seen what another root does.
+  if (!/^\/usr\/local(\/|$)/.test(root)) return []; // The effect of another root was never seen.
   return {
     field,
     problem: `is ${root} with ${cdi.join(", ")}`,

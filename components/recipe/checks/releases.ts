@@ -122,7 +122,7 @@ export const releaseChecks: Checks = {
         return {
           field,
           problem: `"${text}" is not a release of Talos`,
-          why: "the step to the wanted release cannot be told",
+          why: "the step to the wanted release is unknown",
           remedy: "write what `talosctl version` prints, or leave it out",
         };
       if (running.text !== text)

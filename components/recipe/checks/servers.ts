@@ -106,14 +106,14 @@ export const serverChecks: Checks = {
   },
 };
 
-/** What every pod of a cluster can do with a server that neither asks for a key nor has a NetworkPolicy, and what ends that. */
+/** What every pod of a cluster can do with a server without a key and without a NetworkPolicy, and what ends that. */
 const open: { [W in WorkloadKind]: { can: string; remedy: string } | undefined } = {
   // ollama/ollama, docs/faq.mdx: it has no authentication of its own; docs/api.md: /api/pull, /api/delete.
   ollama: {
     can: "use it, pull models and delete them",
     remedy: "name the namespaces that may under",
   },
-  // comfyanonymous/ComfyUI, server.py: POST /prompt runs a workflow, for whoever sends it.
+  // comfyanonymous/ComfyUI, server.py: POST /prompt runs a workflow, for every sender.
   comfyui: {
     can: "run workflows on it, and see its outputs",
     remedy: "name the namespaces that may under",

@@ -20,7 +20,7 @@ import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
 /** How cards are shared, and whether all requests fit. */
 export const sharingChecks: Checks = {
   sharing: {
-    rule: "Sharing has numbers that the device plugin takes, and is not by MPS: its control daemon is started with an environment of its pipe's folders alone, and so without PATH, and nvidia-cuda-mps-control then looks for its server in /bin and /usr/bin",
+    rule: "Sharing has numbers that the device plugin takes, and is not by MPS: its control daemon starts with only its pipe's folders in the environment, without PATH; nvidia-cuda-mps-control then looks for its server in /bin and /usr/bin",
     source:
       'k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", cmd/mps-control-daemon/mps/daemon.go (Start); device plugin 0.18.2 and 0.19.3 on an H100',
     ofFiles: true,
@@ -52,9 +52,9 @@ export const sharingChecks: Checks = {
     },
   },
   "sharing-config": {
-    rule: "Sharing is said once: by the stack, or by the device plugin's own configuration",
+    rule: "Sharing is set in one place: by the stack, or by the device plugin's own configuration",
     source:
-      "k8s-device-plugin v0.17.4 to v0.19.3, deployments/helm/nvidia-device-plugin/templates/validation.yml (config.name beside config.map); gpu-operator, templates/plugin_config.yaml",
+      "k8s-device-plugin v0.17.4 to v0.19.3, deployments/helm/nvidia-device-plugin/templates/validation.yml (config.name with config.map); gpu-operator, templates/plugin_config.yaml",
     ofFiles: true,
     find: ({ spec }) => {
       if (!spec.sharing?.timeSlicing) return [];
@@ -194,7 +194,7 @@ export const sharingChecks: Checks = {
         sharingOf(spec)?.refusesSeveral === true && {
           field: ".gpus",
           problem: `${gpus} slices of shared cards`,
-          why: "two slices are no more of a card than one: the kubelet refuses the pod with UnexpectedAdmissionError",
+          why: "two slices have no larger part of a card than one: the kubelet refuses the pod with UnexpectedAdmissionError",
           remedy: spec.sharing?.timeSlicing
             ? "request 1, or set sharing.timeSlicing.failRequestsGreaterThanOne: false"
             : "request 1, or leave failRequestsGreaterThanOne out of your configuration",

@@ -20,7 +20,7 @@ export const valueChecks: Checks = {
     find: (context) => [
       releaseFields.map((field) => misnamed(context, field)),
       wrongValues(context, wrongWords),
-      // Namespace and RuntimeClass of somebody else's release are not the stack's.
+      // Namespace and RuntimeClass of an external release are not the stack's.
       ownValuesOf(context.plan.spec) === undefined && wrongNames(context),
     ],
   },

@@ -25,7 +25,7 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
   const { spec } = context;
   const { args = [], gpus = 1, machines = 1, huggingFaceToken, apiKeySecret, namespace } = said;
   const proxy = spec.workloads?.litellm;
-  // The pod may land on any machine that offers enough, for certain: of one whose units are not known, nobody can tell.
+  // The pod may land on any machine that offers enough, for certain: for one whose units are unknown, so is the result.
   const request = gpuRequests(spec).find((one) => one.field === field)!;
   const old = machinesFor(request, context)
     .filter(({ recipe }) => (recipe.allocatable[resourceOf(request, context)] ?? 0) >= gpus)

@@ -8,7 +8,7 @@ import { anyText, isMapping, valueAt } from "../mapping";
 import { absolutePath } from "../rules";
 import type { CheckContext, Found } from "./check";
 
-/** A value of a chart with which something goes wrong, and what is said of it. Where `when` does not hold, it is right. */
+/** A value of a chart that causes a failure, with its message. Where `when` does not hold, it is right. */
 export type WrongValue = {
   /** Where it stands in the stack. */
   at: string;
@@ -113,7 +113,7 @@ const conditions = {
   "cards are split": ({ spec: { sharing } }) => sharing?.mig !== undefined,
   "cards are split into slices": ({ spec: { sharing } }) =>
     sharing?.mig !== undefined && splits(sharing.mig.profile),
-  "nobody labels every GPU machine by hand": ({ spec }) =>
+  "GPU machines are not all labelled by hand": ({ spec }) =>
     !labelledByHand(Object.values(spec.machines)),
 } satisfies Record<string, (context: CheckContext) => boolean>;
 

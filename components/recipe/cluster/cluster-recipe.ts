@@ -26,7 +26,7 @@ import { type Ground, mergeValues, repositoryOf } from "./values";
 /** Namespaces that Kubernetes makes itself. Talos exempts `kube-system` from Pod Security. */
 const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
 
-/** Where the stack has its own pods when what offers the GPUs is somebody else's. */
+/** The namespace of the stack's own pods if the GPU provider is external. */
 const ownNamespace = "talos-gpu";
 
 /** What lets hostPath volumes and privileged containers in; Talos enforces `baseline` otherwise. */
@@ -130,7 +130,7 @@ function tolerationsOf(spec: ClusterSpec, machines: MachineFacts[]): PodTolerati
   ]);
 }
 
-/** A stack that names neither is told so by a check; its plan takes an operator without a version. */
+/** A check refuses a stack that names neither; its plan takes an operator without a version. */
 function releaseOf(mode: GpuProviderName, ground: Ground): ReleaseRecipe {
   const { dra, devicePlugin, gpuOperator = { version: "v0.0.0" } } = ground.spec;
   if (mode === "dra" && dra) return draRelease(dra, ground);

@@ -18,8 +18,8 @@ export const exporterCounters = {
 };
 
 /**
- * Release of the DCGM exporter whose metrics a cluster has. The operator brings that of its values.yaml (v26.3.3: 4.8.2, v26.7.0: 4.8.3) unless it
- * is told another; the tag of an image is `<DCGM>-<exporter>`. One that does not tell counts as the stack's own.
+ * Release of the DCGM exporter whose metrics a cluster has. The operator brings that of its values.yaml (v26.3.3: 4.8.2, v26.7.0: 4.8.3)
+ * by default; the tag of an image is `<DCGM>-<exporter>`. One that does not tell counts as the stack's own.
  */
 export function exporterRelease({ mode, release, images }: KubernetesRecipe): string {
   const said = valueAt(release.values, "dcgmExporter", "version");

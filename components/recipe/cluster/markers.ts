@@ -15,7 +15,7 @@ const driverReady = [
   "",
 ].join("\n");
 
-/** Whether marker files must stand in for the operator's validator: on Talos ≤ 1.12 it looks for the driver where it is not, for ever (gpu-operator#1687). */
+/** Whether marker files must stand in for the operator's validator: on Talos ≤ 1.12 it looks forever for the driver in the wrong place (gpu-operator#1687). */
 export const needsMarkers = (era: Era, mode: GpuProviderName): boolean =>
   era === "legacy" && mode === "operator";
 

@@ -4,8 +4,8 @@ import type { ChartInput } from "./values";
 import { valueAt } from "../mapping";
 
 /**
- * Last MIG manager that splits cards on Talos. Those from v0.13 on ask systemd over D-Bus before anything else; on Talos the
- * socket is there and nobody answers, so they hang without a word and without nvidia.com/mig.config.state.
+ * Last MIG manager that splits cards on Talos. Those from v0.13 on ask systemd over D-Bus before anything else; on Talos the socket is
+ * there without a server, so they hang without a word and without nvidia.com/mig.config.state.
  * Source: NVIDIA/mig-parted#356 (Talos 1.13; works with this one), #382; pkg/mig/reconfigure/reconfigure.go, v0.13.0 to v0.15.0.
  */
 export const migManagerRelease = "v0.12.3-ubuntu20.04";
@@ -20,8 +20,8 @@ export function migManagerHangs(version: string): boolean {
 }
 
 /**
- * Starts the manager as the operator's own script does, and has it leave the host alone. If the driver is the host's, as on Talos,
- * that script has the manager copy itself into the host's /usr/local, which is read-only on Talos, and ask the host's systemd.
+ * Starts the manager as the operator's own script does, and has it leave the host alone. If the driver is the host's, as on Talos, that
+ * script makes the manager copy itself into the host's /usr/local and ask the host's systemd. On Talos /usr/local is read-only.
  * The operator gives these arguments to a shell.
  * Source: gpu-operator v24.6.0 to v26.7.0, assets/state-mig-manager/0420_configmap.yaml and 0600_daemonset.yaml; gpu-operator#2501.
  */
@@ -31,7 +31,7 @@ const leavesHostAlone =
 
 /**
  * The chart's values for the MIG manager. Operators from v26.3 on leave the configuration to the manager, which generates it
- * from v0.14 on; an older one has to be told the file, which the operator mounts under another name for its own fallback.
+ * from v0.14 on; an older one needs the name of the file, since the operator mounts its own fallback under another name.
  * Source: gpu-operator v26.3.1, controllers/object_controls.go, TransformMIGManager.
  */
 export function migManagerValues(

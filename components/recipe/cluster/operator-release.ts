@@ -67,7 +67,7 @@ const cdiValues: ChartInput = {
   validator: { driver: { env: [{ name: "DISABLE_DEV_CHAR_SYMLINK_CREATION", value: "true" }] } },
 };
 
-/** What the operator is told of each era. */
+/** The operator's values in each era. */
 const valuesOf: Record<Era, ChartInput> = {
   legacy: legacyValues,
   cdi: cdiValues,

@@ -3,7 +3,7 @@ import { shortHash } from "../short-hash";
 /** What is left of a label's 63 characters, behind which come a hash of the stack and Pulumi's own (components/kubernetes/pods.ts, ownedName). */
 const longest = 47;
 
-/** Names that can be told apart begin so. A Job's has no `.`, so that it can be a label of its pods. */
+/** Names that can be distinguished begin so. A Job's has no `.`, so that it can be a label of its pods. */
 const worded = (machine: string): string =>
   `gpu-smoke-test-${machine.replaceAll(".", "-")}`.slice(0, longest);
 

@@ -39,7 +39,7 @@ export interface Ground {
   config: string | undefined;
 }
 
-/** The release of what offers the GPUs: our values under the user's, unless it was somebody else's release before. */
+/** The release of the GPU provider: our values under the user's, unless the release was external before. */
 export function releaseOfGpuProvider(
   mode: GpuProviderName,
   said: GpuOperatorSpec,

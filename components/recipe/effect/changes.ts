@@ -90,7 +90,7 @@ const generated = [
   "machine.kubelet.disableManifestsDirectory",
 ];
 
-/** Whether nobody but us says a part of the configuration, so that it comes and goes with our patches. */
+/** Whether only we set a part of the configuration, so that it comes and goes with our patches. */
 export const isOurs = (part: string, { configuration }: MachineState): boolean =>
   configuration === "owned" &&
   !generated.some((other) => part === other || part.startsWith(`${other}.`));

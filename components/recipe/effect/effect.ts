@@ -22,7 +22,7 @@ export interface MachineEffect {
   reboots: Word;
   /** Why it does or does not; with `only if`, the condition. */
   because: string;
-  /** What changes for it, e.g. `talosVersion: v1.12.6 → v1.12.7`; empty where nothing is known of before. */
+  /** What changes for it, e.g. `talosVersion: v1.12.6 → v1.12.7`; empty if the previous state is unknown. */
   changes: string[];
   /** Whether it is drained, should it reboot: `for at most 5m`, `no`, `by Omni`, `by Talos itself`. Absent where it does not reboot. */
   drained?: string;
@@ -54,7 +54,7 @@ export const machineStates = (plan: Plan): Record<string, MachineState> =>
 /**
  * What an update from one plan to another does to every machine of either, by node name, in the order of the update.
  *
- * @param before undefined when nothing is known of before.
+ * @param before undefined if the previous state is unknown.
  */
 export function effectsOf(before: Plan | undefined, after: Plan): Record<string, MachineEffect> {
   const was = before === undefined ? {} : machineStates(before);
@@ -65,7 +65,7 @@ export function effectsOf(before: Plan | undefined, after: Plan): Record<string,
 }
 
 /**
- * What an update does to a machine of which the stack says nothing new, and which is looked at all the same: the update before
+ * What an update does to a machine that is unchanged in the stack and inspected all the same: the update before
  * failed, or what it is looked at with is another (credentials, the program).
  */
 export function effectOfLook(state: MachineState): MachineEffect {
@@ -128,7 +128,7 @@ const away = (
 /** What makes an upgrade of a reboot. */
 const ofImage = ["talosVersion", "schematicId", "installerImage"] as const;
 
-/** Who drains it. Talos up to 1.12 cordons and evicts by itself in an upgrade, whatever it is told (lab/docs/conformance.md). */
+/** Who drains it. Talos up to 1.12 cordons and evicts by itself in an upgrade, whatever its request says (lab/docs/conformance.md). */
 function drainOf(after: MachineState, before: MachineState | undefined): string {
   const { drainedBeforeReboot: said, rebootsIfChanged: wanted, runningVersion, installs } = after;
   const was = before?.rebootsIfChanged;
@@ -257,7 +257,7 @@ function conditionOf(
   if (before.configuration !== after.configuration)
     return "with another owner its configuration becomes another one";
   if (boot.length > 0) {
-    const who = after.configuration === "owned" ? "what Talos generates" : "somebody else";
+    const who = after.configuration === "owned" ? "what Talos generates" : "another owner";
     return `${who} does not say the same already: ${reasons(boot)}`;
   }
   if (perhaps.some(({ field }) => field === "reconcileToken"))

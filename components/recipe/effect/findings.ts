@@ -30,7 +30,7 @@ export function minorsBetween(from: string, to: string): number {
 
 /**
  * Why an update does not hand a machine's configuration over to another owner; undefined where it does. What the stack merged into
- * an adopted configuration, or gave to Omni, has to be out of it before somebody else holds the configuration.
+ * an adopted configuration, or gave to Omni, has to be out of it before another owner holds the configuration.
  *
  * @param was `owned`, `adopted` or `omni` as the last update planned it, also one that failed.
  */
@@ -79,7 +79,7 @@ export function kubernetesPathFinding(
   const [from, to] = [semver.parse(was.kubernetesVersion), semver.parse(is.kubernetesVersion)];
   if (from === null || to === null || was.role !== "controlplane" || is.role !== "controlplane")
     return undefined;
-  // Somebody upgraded Kubernetes without the stack, which catches up: what the last update left is no longer there.
+  // Kubernetes was upgraded without the stack, which catches up: what the last update left is no longer there.
   if (before.mayRebootIfChanged?.reconcileToken !== after.mayRebootIfChanged?.reconcileToken)
     return undefined;
   const minors = minorsBetween(from.version, to.version);

@@ -7,7 +7,7 @@ import { remembering } from "../memory";
 import { shortHash } from "../short-hash";
 import { containerdFile } from "./update-effect";
 
-/** Keys of the main document that one part of a configuration is told by: `machine.kernel.modules`. */
+/** Keys of the main document that identify a part of a configuration: `machine.kernel.modules`. */
 const depth = 3;
 
 /** What patches say of a configuration, part by part: `machine.files`, `machine.sysctls.vm.swappiness`, `KmsgLogConfig/remote`. */
@@ -25,7 +25,7 @@ function below(value: unknown, path: string[]): [part: string, value: unknown][]
   return path.length > 0 ? [[path.join("."), value]] : [];
 }
 
-/** containerd's part is told apart from the other files: Talos takes it in another way. */
+/** containerd's part is separate from the other files: Talos takes it in another way. */
 function partsOfFiles(items: unknown[]): [part: string, value: unknown][] {
   const isContainerds = (item: unknown): boolean => valueAt(item, "path") === customizationPath;
   const groups: [string, unknown[]][] = [

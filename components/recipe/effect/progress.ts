@@ -12,7 +12,7 @@ export interface Standing {
   cordoned?: boolean;
 }
 
-/** What Pulumi has told of a machine's resources in this update. */
+/** What Pulumi has reported about a machine's resources in this update. */
 class Told {
   /** Names of its resources that are being created or updated. */
   readonly running = new Set<string>();
@@ -89,7 +89,7 @@ export class UpdateProgress {
   }
 }
 
-/** In the order in which they are told. */
+/** In the order of the report. */
 const words: Progress[] = ["failed", "under way", "configured", "not started", "done", "skipped"];
 
 /** Names that a line has at most: a fleet's would fill the screen. */

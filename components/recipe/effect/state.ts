@@ -8,7 +8,7 @@ import { longestAway } from "./upgrade-phases";
 import { needsBoot, waitsForBoot, updateEffectOf } from "./update-effect";
 
 /**
- * What a machine shall be, sorted by what a change of it does to the machine. These are the inputs of the component
+ * The wanted state of a machine, sorted by what a change of it does to the machine. These are the inputs of the component
  * `GpuMachine`, so a preview shows a change under the words that say what comes of it. All of it follows from the stack:
  * an update that changes nothing shows nothing.
  */
@@ -62,7 +62,7 @@ export function machineState(machine: PlannedMachine): MachineState {
   const gpu = machine.kernelModules.length > 0;
   const driver = machine.driverBranch ?? machine.driverVersion;
   // Omni applies a configuration as Talos takes it before the upgrade program looks (siderolabs/omni, machineconfig/status.go: mode
-  // auto), and so is that of a machine applied which was installed from maintenance mode (`staged_if_needing_reboot`).
+  // auto). It applies that of a machine from maintenance mode in the same way (`staged_if_needing_reboot`).
   const appliesLive = omni || machine.installs;
   const waits = (part: string): boolean =>
     !appliesLive && waitsForBoot(part, machine.talosVersion, gpu);

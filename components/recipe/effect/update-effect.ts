@@ -51,7 +51,7 @@ export function needsBoot(part: string, talosVersion: string): boolean {
  * reboots for it.
  *
  * A changed parameter of a loaded module is taken on without an effect (talos, kernel_module_spec.go), whence a machine with NVIDIA's modules
- * boots for its modules. With a release of which the rest may be refused, it boots for any change.
+ * boots for its modules. With a release that may refuse the rest, it boots for any change.
  *
  * @param gpu whether it is a machine with NVIDIA's modules.
  */

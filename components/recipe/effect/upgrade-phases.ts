@@ -5,7 +5,7 @@ export type UpgradeLimits = Record<"pull" | "drain" | "reboot" | "verify", numbe
 interface PhaseOfUpgrade {
   /** Milliseconds that it takes at most. */
   most: (limits: UpgradeLimits) => number;
-  /** It changes something. From then on a run is brought to its end, also where nobody waits for it. */
+  /** It changes something. From then on a run continues to its end, even if nothing waits for it. */
   changes?: true;
   /** No pod can run on the machine meanwhile. */
   away?: true;

@@ -2,7 +2,7 @@ import { isCollection, isNode, visit } from "yaml";
 import { anyText, isMapping, valueAt } from "../mapping";
 import { plainDocuments, valueOfDocument } from "../rules/yaml";
 
-/** A file of somebody's: its name, as messages tell it, and its text. */
+/** A file of a user's: its name, as messages tell it, and its text. */
 export interface OutsideFile {
   name: string;
   text: string;
@@ -32,10 +32,10 @@ export interface Values {
   places: Record<string, Place>;
 }
 
-/** Values of which there are none. */
+/** Values, if there are any. */
 export const none: Values = { values: {}, places: {} };
 
-/** The documents of a file that are mappings; what is no YAML is told in `flaws`. */
+/** The documents of a file that are mappings; `flaws` names what is no YAML. */
 export function documentsOf({ name: file, text }: OutsideFile, flaws: DocumentFinding[]): Doc[] {
   const { documents, lineCounter } = plainDocuments(text);
   const lineAt = (offset: number): number => lineCounter.linePos(offset).line;

@@ -57,7 +57,7 @@ export function externalOf({
   };
 }
 
-/** A release whose values are somebody's alone, with nothing of the stack's under them. */
+/** A release that has only external values, without the stack's under them. */
 export interface OwnValues {
   kind: ExternalKind;
   /** Field of the stack that has them. */
@@ -112,7 +112,7 @@ export function asRelease(spec: ClusterSpec): ClusterSpec {
   return { ...rest, [outside.kind]: { version, namespace, values } };
 }
 
-/** What files say, as `external.read` takes it; what is in doubt is said in `unread`. */
+/** What files say, as `external.read` takes it; `unread` names what is in doubt. */
 export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind): ExternalReadSpec {
   const wanted = kind && gpuProviderOfField(kind).chart;
   const { releases, flaws } = readOutside(files, wanted);

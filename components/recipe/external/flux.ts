@@ -122,7 +122,7 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   ];
 }
 
-/** The file of which kustomize makes a key of a ConfigMap (kustomize, api/types/kvpairsources.go: `values.yaml=./helm/values.yaml`). */
+/** The file that kustomize turns into a key of a ConfigMap (kustomize, api/types/kvpairsources.go: `values.yaml=./helm/values.yaml`). */
 function generatedFrom(
   doc: Doc,
   name: string,

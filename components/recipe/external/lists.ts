@@ -7,7 +7,7 @@ import { parameterOf, release, valuesOf, type OutsideRelease, type Said } from "
 /** What an item of a list says of a release. */
 type Item = Pick<Said, "name" | "namespace"> & { parts: Values[] };
 
-/** The lists in which a file has releases, with who reads it, the field of an item that names the chart, and what the item says. */
+/** The lists in which a file has releases: who reads it, which field of an item names the chart, and what the item says. */
 const lists: Record<
   string,
   {
@@ -16,7 +16,7 @@ const lists: Record<
     read: (one: Record<string, unknown>, at: string[], from: From) => Item;
   }
 > = {
-  // Its values go over those of the files, unless `valuesMerge` says otherwise, which nobody was seen to do.
+  // Its values go over those of the files, unless `valuesMerge` says otherwise, which no seen file does.
   helmCharts: {
     by: "kustomize",
     chart: "name",

@@ -10,8 +10,9 @@ export interface SaidNamespace {
 }
 
 /**
- * The namespace that an object of Flux' has in the cluster. `targetNamespace` of the Flux Kustomization that applies its file goes over
- * `namespace` of the kustomizations that take the file in, of which the outermost goes over the others, and this over the object's own.
+ * The namespace that an object of Flux' has in the cluster. `targetNamespace` of the Flux Kustomization that applies its file overrides
+ * `namespace` of the kustomizations that include the file. The outermost of these overrides the others, and they override the object's
+ * own.
  * Source: fluxcd/kustomize-controller, api/v1/kustomization_types.go (TargetNamespace); kubernetes-sigs/kustomize, namespace transformer.
  */
 export function namespaceOf(doc: Doc, docs: readonly Doc[]): SaidNamespace | undefined {

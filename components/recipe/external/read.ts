@@ -19,8 +19,8 @@ import { asText, listAt, listOf, valueAt } from "../mapping";
 import { parameterOf, release, valuesOf, type OutsideRelease } from "./release";
 
 /**
- * Reads what installs NVIDIA's charts from the files of Flux (HelmRelease with HelmRepository, OCIRepository or HelmChart), of Argo CD
- * (Application, ApplicationSet), of kustomize (`helmCharts`), of helmfile, of a chart that depends on them, and from files of values. Documents
+ * Reads what installs NVIDIA's charts. Files may be of Flux (HelmRelease with HelmRepository, OCIRepository or HelmChart), Argo CD
+ * (Application, ApplicationSet), kustomize (`helmCharts`) or helmfile; a chart that depends on them; or files of values. Documents
  * of other kinds are passed over. What a file names is that of its own folder, else the one that there is: several clusters may be among the
  * files. Pure; never throws.
  *

@@ -33,12 +33,12 @@ export interface OutsideRelease {
 /** Folder of the file in which a document stands. */
 export const folderOf = ({ place }: Doc): string => posix.dirname(place.file);
 
-/** What a document names, of all that it may mean: that of its folder, else the only one. Undefined where nobody can tell. */
+/** What a document names, of all that it may mean: that of its folder, else the only one. Undefined if that is unknown. */
 export const namedBy = (doc: Doc, candidates: readonly Doc[]): Doc | undefined =>
   candidates.find((one) => folderOf(one) === folderOf(doc)) ??
   (candidates.length === 1 ? candidates[0] : undefined);
 
-/** Values at a path of a file that a document names; of one that was not given it is told. */
+/** Values at a path of a file that a document names; a release that was not given is reported. */
 export function valuesOf(
   file: string,
   by: Doc,
@@ -84,11 +84,11 @@ export type Said = { [Key in keyof OutsideRelease]?: OutsideRelease[Key] | undef
   "chart" | "by" | "place" | "missing"
 >;
 
-/** A name that nobody has yet to fill in. */
+/** A name without a gap to fill in. */
 const unlessFilledIn = (name: string | undefined): string | undefined =>
   name === undefined || isFilledIn(name) ? undefined : name;
 
-/** A release with the values of its parts, of which each goes over those before it. */
+/** A release with the values of its parts; each part overrides those before it. */
 export function release(said: Said, parts: Values[], versionPlace?: Place): OutsideRelease {
   const known = defined({
     ...said,

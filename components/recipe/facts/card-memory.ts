@@ -15,7 +15,7 @@ export function memorySizes({ memoryMiB, memoriesMiB, rebuiltMiB }: Memory): num
   return rebuiltMiB === undefined ? sold : [...sold, rebuiltMiB];
 }
 
-/** The size of a card's that somebody means, e.g. 16380 by 16 GiB; undefined when the card has none like it. */
+/** The size of a card that a user means, e.g. 16380 by 16 GiB; undefined when the card has none like it. */
 export function meantSize(card: Memory, saidMiB: number): number | undefined {
   const distance = (size: number): number => Math.abs(size - saidMiB) / size;
   const [nearest] = memorySizes(card).toSorted((a, b) => distance(a) - distance(b));
@@ -41,7 +41,7 @@ export const sizesInWords = (sizes: readonly number[]): string =>
 
 const sized = new Map<string, Card>();
 
-/** The card with one memory, the same object each time: cards are told apart by it. */
+/** The card with one memory, the same object each time: it distinguishes cards. */
 export function withMemory(card: Card, memoryMiB: number): Card {
   if (card.memoryMiB === memoryMiB) return card;
   const key = JSON.stringify([card.model, card.pciDevice, memoryMiB]);

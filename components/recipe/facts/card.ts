@@ -80,10 +80,10 @@ export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean =>
   /^(NVIDIA )?G[HB]\d/.test(model);
 
 /**
- * What the kernel of a machine with these cards is told: from Talos 1.13 on it has branch target identification on arm64, with which NVIDIA's
+ * Kernel arguments of a machine with these cards: from Talos 1.13 on it has branch target identification on arm64, with which NVIDIA's
  * modules crash. Source: talos#13019 (GB10); siderolabs/docs v1.14, nvidia-gpu-proprietary (Grace Blackwell). Grace Hopper has the same
- * processor as that; nobody has told of one. Of other arm64 machines with a card in a slot nothing is known either: a note tells of the
- * argument where the stack shows that a machine is one.
+ * processor as that; no report of one is known. Of other arm64 machines with a card in a slot nothing is known either: a note names the
+ * argument if the stack shows that a machine is one.
  */
 export const kernelArgsFor = (cards: readonly Card[]): string[] =>
   cards.some(isOfArm64) ? ["arm64.nobti"] : [];
@@ -110,10 +110,9 @@ export const migOf = (card: Card): MigGeometry | undefined =>
   card.mig === undefined ? undefined : migGeometries[card.mig];
 
 /**
- * Range of power limits in watts, as far as it is known: a side that differs by board stays a guess (a quarter of the
- * reference design's power, one and a half of it), good for an emulation and for a note, never for a refusal. Undefined for
- * cards of which the tables know no power, and for those without a limit of their own. A side that is not known was neither seen nor is it in
- * a data sheet.
+ * Range of power limits in watts, as far as it is known: a side that differs by board stays a guess: a quarter of the reference design's
+ * power, or one and a half of it. It serves an emulation or a note, never a refusal. Undefined for cards
+ * without a power in the tables, and for those without a limit of their own. An unknown side was not seen and is in no data sheet.
  */
 export function powerRangeOf(card: Card) {
   if (!card.power) return undefined;

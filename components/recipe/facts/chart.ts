@@ -29,11 +29,11 @@ export interface ChartValueFinding {
 }
 
 /**
- * Judges values by the releases of `judgesOf`. Between two of them, what one takes may be right, so only what both refuse is told. Beyond
- * the first or the last, a value that this one does not have may be right as well, unless it is one of its own with a slip, or of a
- * kind that no release has.
+ * Judges values by the releases of `judgesOf`. A value that one of the two accepts may be right, so only what both refuse is a finding. Beyond
+ * the first or the last, a value that this one lacks may be right as well. It is wrong if it is a misspelling, or of a kind that no
+ * release has.
  *
- * @returns what is wrong, `open` paths that nobody here can judge, and the release that judges; without one when the version is no version.
+ * @returns what is wrong, `open` paths that no table can judge, and the release that judges; without one when the version is no version.
  */
 export function judgeValues(
   name: ChartName,

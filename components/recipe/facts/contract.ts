@@ -4,11 +4,11 @@ import type { MachineSpec } from "../spec/index";
 
 /** What a stack says of an owned machine that decides for which release its configuration is generated. */
 export interface ContractBasis extends Pick<MachineSpec, "versionContract" | "runningVersion"> {
-  /** Release that the machine shall run. */
+  /** Release that the machine should run. */
   talosVersion: string;
 }
 
-/** A contract as it is said, `v1.12` or `v1.12.6`, as a whole release; undefined where it is none. */
+/** A contract as given, `v1.12` or `v1.12.6`, as a whole release; undefined where it is none. */
 export function readContract(text: string): string | undefined {
   const parts = /^v?(\d+)\.(\d+)(?:\.(\d+))?$/.exec(text);
   return parts === null ? undefined : `v${parts[1]}.${parts[2]}.${parts[3] ?? 0}`;
@@ -17,7 +17,7 @@ export function readContract(text: string): string | undefined {
 /**
  * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. It should stay what it was when the
  * cluster was created, whatever Talos runs since (siderolabs/terraform-provider-talos#401; siderolabs/talos#13885). A stack says it by
- * `versionContract`. Without that it is the older of what runs and what shall run, since the machine gets its configuration before its
+ * `versionContract`. Without that it is the older of the running and the wanted release, since the machine gets its configuration before its
  * upgrade; a preview then stops where it would become another one.
  */
 export function contractOf({

@@ -27,7 +27,7 @@ export const smokeTestImage = (cuda: string): string => newestImage(tables.sampl
 /** Oldest driver for an image of a CUDA release; undefined when the tables lack its major. */
 export const cudaFloor = (cuda: string): string | undefined => floors[majorOf(cuda)];
 
-/** CUDA of an image and the driver that it asks for, where the machine's driver is older; undefined where it is not, or nobody can tell. */
+/** CUDA of an image and the driver that it asks for, where the machine's driver is older; undefined if it is not, or that is unknown. */
 export function newerCuda(
   image: string,
   { driverVersion }: Pick<MachineFacts, "driverVersion">,

@@ -50,7 +50,7 @@ function addAliases(): void {
   }
 }
 
-/** What the list of PCI IDs tells of a card: its architecture by its chip, and its memory where the name has it. Power limits are not known then. */
+/** What the list of PCI IDs says about a card: its architecture by its chip, and its memory where the name has it. Power limits are not known then. */
 function cardOfChip(name: string, chip: string): Card | undefined {
   const architecture = architectureOfChip(chip);
   const computeCapability = capabilityOf((start) => chip.startsWith(start));
@@ -113,8 +113,8 @@ const additions: [addition: RegExp, replacement: string][] = [
 
 /**
  * The card of a model name, in any spelling that a driver prints, with or without vendor and family; undefined when the
- * tables lack it. A size of memory at the end says nothing of the architecture, so it may be there or not, save where cards
- * with MIG come in several. A PCI ID as `lspci -nn` prints it (`10de:1b06`), alone or in its line, stands for its card.
+ * tables lack it. A size of memory at the end says nothing about the architecture, so it is optional. The exception is a card with MIG
+ * that comes in several sizes. A PCI ID as `lspci -nn` prints it (`10de:1b06`), alone or in its line, stands for its card.
  */
 export function findCard(model: string): Card | undefined {
   const device = deviceIn(model);
@@ -170,7 +170,7 @@ function lookUp(name: string): Card | undefined {
 
 function withoutMemory(name: string): Card | undefined {
   const match = /^(.+?)(\d{1,8})(?:gb?|gib)(gddr\w+|hbm\w+)?(laptopgpu|edition)?$/.exec(name);
-  // Of `rtx30604gb` it cannot be told where the number of the model ends, so each place is tried.
+  // In `rtx30604gb` the end of the model's number is not marked, so each place is tried.
   for (let digits = 1; match?.[2] && digits <= match[2].length; digits++) {
     const base = `${match[1]}${match[2].slice(0, -digits)}${match[4] ?? ""}`;
     const card = lookUp(base);

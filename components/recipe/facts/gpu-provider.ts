@@ -89,7 +89,7 @@ export const gpuProviderNameOf = (spec: {
 export const isDeviceClass = (asked: string): boolean => !asked.includes("/");
 
 /**
- * LeaderWorkerSet's chart, and the definition of its kind. Its webhooks and their Service bear fixed names, and its program takes the
+ * LeaderWorkerSet's chart, and the definition of its kind. Its webhooks and their Service have fixed names, and its program takes the
  * namespace for its own. Source: kubernetes-sigs/lws v0.9.0, charts/lws; README (oci://registry.k8s.io/lws/charts/lws).
  */
 export const leaderWorkerSet = {

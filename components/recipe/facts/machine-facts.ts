@@ -94,7 +94,7 @@ export function hasSwitches(uses: CardUse[]): boolean {
 }
 
 /**
- * Whether it is known that no NVSwitch is in the machine: they come on boards of SXM modules, beside Grace, and in DGX systems.
+ * Whether it is known that no NVSwitch is in the machine: they come on boards of SXM modules, with Grace, and in DGX systems.
  * Source: NVIDIA Fabric Manager user guide, supported systems.
  */
 export const hasNoSwitch = (uses: CardUse[]): boolean =>
@@ -104,7 +104,7 @@ export const hasNoSwitch = (uses: CardUse[]): boolean =>
   );
 
 /**
- * Names of data-center cards of which there are SXM modules, save those that say PCIe themselves. NVSwitch came with SXM3 (DGX-2): boards of
+ * Names of data-center cards that exist as SXM modules, except those that say PCIe themselves. NVSwitch came with SXM3 (DGX-2): boards of
  * P100 and of V100 SXM2 have none.
  */
 const maybeSwitched =
@@ -115,8 +115,8 @@ const onBoards =
   /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 HBM3e$|H800$|B[12]00$|B300 SXM)/;
 
 /**
- * `production`, unless only `lts` brings a driver that knows all cards: Maxwell to Volta on Talos ≥ 1.13 (580 is their last
- * branch, production is 595), or a card newer than the production driver of Talos 1.12 (570; its lts is 580).
+ * `production`, unless only `lts` brings a driver that knows all cards. That is so for Maxwell to Volta on Talos ≥ 1.13 (580 is their
+ * last branch, production is 595). It is so for a card newer than the production driver of Talos 1.12 (570; its lts is 580).
  */
 function defaultBranch(cards: Card[], release: Release | undefined): DriverBranch {
   if (!release) return "production";

@@ -9,7 +9,7 @@ export const configuresMultipath = (value: unknown): boolean =>
   valueAt(value, "kind") === "ExtensionServiceConfig" &&
   valueAt(value, "name") === multipath.service;
 
-/** Whether multipathd of a release waits for ever with such a document. */
+/** Whether multipathd of a release waits forever with such a document. */
 export const refusesMultipath = (talosVersion: string): boolean =>
   (parseTalosVersion(talosVersion)?.minor ?? 0) >= multipath.since;
 
@@ -29,7 +29,7 @@ export function multipathFinding(
     return undefined;
   return {
     problem: `has an ExtensionServiceConfig for ${multipath.service}, and the machine gets Talos ${talosVersion} with the extension multipath-tools`,
-    why: `from Talos 1.${multipath.since} on the service waits for ever with it, and the boot does not end`,
+    why: `from Talos 1.${multipath.since} on the service waits forever with it, and the boot does not end`,
     remedy:
       "take that document out, and write the file by an EtcFileConfig with the name multipath.conf, which Talos has from 1.14 on",
   };

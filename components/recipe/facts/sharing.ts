@@ -48,7 +48,7 @@ export const workloadResource = (
     ? migResource(migProfile)
     : otherwise;
 
-/** Units of the GPU resource that a node shall offer, by resource name; empty without a GPU. Of those of `atLeastOf` it may offer more. */
+/** Units of the GPU resource that a node should offer, by resource name; empty without a GPU. Of those of `atLeastOf` it may offer more. */
 export function allocatableOf(
   machine: MachineFacts,
   sharing: SharingSpec | undefined,
@@ -60,7 +60,7 @@ export function allocatableOf(
   return { [resourceNameOf(sharing, [])]: machine.gpuCount * replicas };
 }
 
-/** Resources of which a node may offer more than `allocatableOf` counts: how many instances or replicas its cards have is not known. */
+/** Resources that a node may offer in greater number than `allocatableOf` counts: how many instances or replicas its cards have is not known. */
 export function atLeastOf({ uses }: MachineFacts, sharing: Sharing | undefined): string[] {
   const { mig, unread } = sharing ?? {};
   if (unread && uses.length > 0 && mig === undefined) return [resourceNameOf(sharing, [])];
@@ -160,8 +160,8 @@ export const migConfigName = (profile: string): string =>
 export const sharingConfigName = (config: string): string => `gpu-sharing-${shortHash(config, 8)}`;
 
 /**
- * The device plugin's configuration for sharing; undefined without. A request for more than one replica is refused by the
- * kubelet, as it would not get more of the card, unless the stack says otherwise. Source: k8s-device-plugin, README, "Shared Access to GPUs".
+ * The device plugin's configuration for sharing; undefined without. The kubelet refuses a request for more than one replica, since it
+ * would not get more of the card. The stack may allow it. Source: k8s-device-plugin, README, "Shared Access to GPUs".
  */
 export function sharingConfig(sharing: SharingSpec | undefined): string | undefined {
   if (!sharing?.timeSlicing) return undefined;

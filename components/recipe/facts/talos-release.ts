@@ -18,7 +18,7 @@ export interface Capabilities {
    * Operator's has none, since Talos' configuration of containerd is read-only, and gives all cards to a pod by its NRI plugin.
    */
   toolkit: "extension" | "operator";
-  /** Who makes the CDI specification of all cards: the extension's service ext-nvidia-cdi-gen, the operator's toolkit, or nobody, as no tool finds the driver's files. */
+  /** Who makes the CDI specification of all cards: the extension's service ext-nvidia-cdi-gen, the operator's toolkit, or none, since no tool finds the driver's files. */
   cdi: "nobody" | "extension" | "operator";
   libraries: string;
   /** Whether kernel modules, sysctls and the kubelet have documents of their own in a machine's configuration. */

@@ -11,8 +11,8 @@ const splits = {
  * Splits a model over the GPUs of one or more machines: tensor parallelism takes what pipeline and data parallelism in the arguments
  * leave, and pipeline parallelism leads from machine to machine.
  *
- * @returns the two sizes, flags of those that the arguments do not set (of pipeline parallelism over machines alone), and the GPUs that the
- *   server uses, all together.
+ * @returns the two sizes; flags for those that the arguments do not set (only pipeline parallelism over machines); and the number of all
+ *   GPUs of the server.
  */
 export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpec>) {
   const [said, saidPipeline, data = 1] = [splits.tensor, splits.pipeline, splits.data].map((flag) =>

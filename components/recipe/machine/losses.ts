@@ -30,7 +30,7 @@ type Loose<T> = { [field in keyof T]: T[field] | undefined };
 /** What the machine's next image is. */
 export interface NextImage extends Omit<SchematicContent, "overlay"> {
   overlay?: Loose<OverlaySpec>;
-  /** Installer image; undefined where somebody else names it, and sees to platform, Secure Boot, arguments and overlay. */
+  /** Installer image; undefined if the user names it, and with it platform, Secure Boot, arguments and overlay. */
   installer?: string;
   /** Whether the stack sees to NVIDIA's modules and toolkit of the machine. */
   gpu: boolean;
@@ -127,7 +127,7 @@ export function losses(
 }
 
 /**
- * Another driver than a machine runs, which nobody has asked for. The stack chooses branch and flavour by the card where it names none;
+ * A driver other than the running one, without a request for it. The stack chooses branch and flavour by the card where it names none;
  * the machine's owner may have chosen others, e.g. for a program that needs the CUDA of one branch.
  */
 function otherDriver(field: string, running: RunningImage, next: NextImage): Nested<FieldFinding> {
@@ -140,8 +140,8 @@ function otherDriver(field: string, running: RunningImage, next: NextImage): Nes
     `{${changed.map((part) => `${part}: ${driver[part]}`).join(", ")}}`;
   return {
     field: `${field}.driver`,
-    problem: `the machine runs NVIDIA's driver of branch ${runs.branch} with ${runs.flavour} modules, and its next image has branch ${comes.branch} with ${comes.flavour} modules, as the stack leaves ${changed.join(" and ")} to the card`,
-    why: "a program may need the driver that runs today, and nobody asked for another",
+    problem: `the machine runs NVIDIA's driver of branch ${runs.branch} with ${runs.flavour} modules; its next image has branch ${comes.branch} with ${comes.flavour} modules; the stack leaves ${changed.join(" and ")} to the card`,
+    why: "a program may need the driver that runs today, and the stack did not ask for another",
     remedy: `set ${field}.driver to ${asYaml(runs)} to keep it, or to ${asYaml(comes)} to change it on purpose`,
   };
 }
@@ -222,10 +222,10 @@ const keepArgs = (field: string, { bootArgs }: RunningImage): string =>
     : "put them under machine.install.extraKernelArgs in the machine's configuration, from which GRUB takes them (talosctl patch machineconfig; it does not reboot)";
 
 /**
- * Kernel arguments that the stack adds to a machine's image, and that its boot loader would not take from there. GRUB, by which
- * machines without UEFI and those from before Talos 1.10 boot, takes the arguments of the configuration that is in force while the
- * image is installed, unless that says `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go, cmd/installer/pkg/install,
- * Install). What the image has already without effect is no news, and let pass.
+ * Kernel arguments that the stack adds to a machine's image, and that its boot loader would not take from there. GRUB boots machines
+ * without UEFI and those from before Talos 1.10. It takes the arguments of the configuration that is active during the installation,
+ * unless that says `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go, cmd/installer/pkg/install,
+ * Install). What the image already has without effect is no news and is skipped.
  *
  * @param machine node name.
  */

@@ -75,13 +75,13 @@ export function machineRecipe(
     ...defined({ containerdPart: containerdPart(machine.containerd, era).toml }),
   };
   // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
-  // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, beside which the field is an error; whether it did is
+  // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, which makes the field an error; whether it did is
   // not known here (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
   const kubeletDocument = byOmni && capabilitiesOf(talosVersion).documents;
   const hostname =
     configuration === "owned"
       ? hostnamePatch(name, contractOf({ ...machine, talosVersion }), patches)
-      : undefined; // somebody else named the others
+      : undefined; // the user named the others
   const isGuess = context.release?.assumed || own !== undefined;
   return {
     name,
@@ -161,8 +161,8 @@ const sysctlsOf = (spec: ClusterSpec): Record<string, string> =>
 export const gpuPresent = "nvidia.com/gpu.present";
 
 /**
- * A user's labels without the one that the operator sets itself once a card is found: it takes away every `gpu.deploy` label of a node
- * that bears it before, and then owns what it writes in their place, also after the stack is gone.
+ * A user's labels without the one that the operator sets itself once a card is found: it takes away every earlier `gpu.deploy` label of
+ * a node, and then owns what it writes in their place, also after the stack is gone.
  */
 function withoutOperators(
   labels: Record<string, string> = {},
@@ -182,9 +182,8 @@ function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, 
   const { markers, mode, spec } = context;
   return {
     ...(gpuProviderOf(mode).findsNodes ? {} : { [gpuPresent]: "true" }),
-    // Whether the operator's validator runs; the operator keeps a label that is there (controllers/state_manager.go). It must not beside
-    // our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a node that somebody labelled in the days
-    // of 1.12.
+    // Whether the operator's validator runs; the operator keeps a label that is there (controllers/state_manager.go). It must not run
+    // with our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a node that was labelled by hand on 1.12.
     ...(mode === "operator"
       ? { "nvidia.com/gpu.deploy.operator-validator": String(!markers) }
       : {}),

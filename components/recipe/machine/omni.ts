@@ -29,7 +29,7 @@ export const omniLabel = {
  */
 export const templateAnnotation = "omni.sidero.dev/managed-by-cluster-templates";
 
-/** What Omni shall know of one machine. */
+/** What Omni should know of one machine. */
 type OmniMachine = Record<"cluster" | "uuid", string> & Record<"patches" | "extensions", string[]>;
 
 /**
@@ -38,15 +38,15 @@ type OmniMachine = Record<"cluster" | "uuid", string> & Record<"patches" | "exte
  *
  * Omni merges a machine's patches in the order of their IDs as text (siderolabs/omni, internal/backend/runtime/omni/controllers/
  * omni/internal/configpatch; cosi-project/runtime, pkg/state/impl/inmem/collection.go, List). So the user's, 5010 and on, come
- * after the 500 of Omni's own editor, and the recipe's own, 510, after them. It keeps its ID whatever comes before it: were it to
- * move, Omni would hold its containerd part twice or not at all between two writes, and with it twice Talos does not boot.
+ * after the 500 of Omni's own editor, and the recipe's own, 510, after them. It keeps its ID whatever comes before it: if it moved, Omni
+ * would hold its containerd part twice or not at all between two writes. With two parts Talos does not boot.
  *
  * The extensions take the place of the cluster's and the machine set's list, they are not added to it (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).
  *
  * @param cluster its name in Omni, as `uuid` is the machine's.
  * @param patches strategic-merge patches (YAML text), in order; the last is the recipe's own.
- * @param extensions sorted. Empty: nothing is said, and what the cluster has stays.
+ * @param extensions sorted. Empty: the field is left out, and the cluster's list stays.
  */
 export function omniResources({ cluster, uuid, patches, extensions }: OmniMachine): OmniResource[] {
   const labels = { [omniLabel.cluster]: cluster, [omniLabel.clusterMachine]: uuid };

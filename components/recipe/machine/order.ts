@@ -57,7 +57,7 @@ export function upgradeWindows(
 }
 
 /**
- * Machines in two stages. What offers the GPUs comes after the first one, and the second one starts once the smoke tests of the
+ * Machines in two stages. The GPU provider comes after the first one, and the second one starts once the smoke tests of the
  * machines that go ahead have passed. Without such machines all are in the first stage.
  *
  * @param ordered in upgrade order.

@@ -25,7 +25,7 @@ export interface PatchFinding {
 /** The schema that judges. */
 export interface Schema {
   minor: number;
-  /** Whether it is the release's own. Where it is only the nearest one, keys and kinds that it lacks are let be. */
+  /** Whether it is the release's own. If it is only the nearest one, keys and kinds that it lacks are accepted. */
   isKnown: boolean;
 }
 
@@ -176,7 +176,7 @@ function ofStructure(
   ];
 }
 
-/** Without what is deleted, items of lists but for their names; what is wrong with a `$patch` is told. */
+/** Without what is deleted, items of lists but for their names; it reports what is wrong with a `$patch`. */
 function withoutDeleted(value: unknown, path: Path, told: PatchFinding[], isItem = false): unknown {
   if (Array.isArray(value))
     return value.map((item, index) => withoutDeleted(item, [...path, index], told, true));
@@ -265,6 +265,6 @@ const homes = {
   NetworkConfig: "machine.network",
 };
 
-/** Where a field stands that was written elsewhere; undefined where nobody knows. */
+/** Where a field stands that was written elsewhere; undefined if unknown. */
 const homeOf = (key: string, minor: number): string | undefined =>
   Object.entries(homes).find(([structure]) => keysOf(`v1alpha1.${structure}`, minor).has(key))?.[1];

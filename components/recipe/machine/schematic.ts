@@ -10,7 +10,7 @@ import type { ClusterSpec, CustomizationSpec, MachineSpec, OverlaySpec } from ".
 
 /** What a machine's image is made of. */
 export interface SchematicContent {
-  /** Official extensions, in the order in which they shall stand: the order is part of the ID. */
+  /** Official extensions, in the wanted order: the order is part of the ID. */
   extensions: string[];
   kernelArgs: string[];
   overlay?: OverlaySpec;
@@ -60,7 +60,7 @@ const isEmpty = (key: string, value: unknown): boolean =>
   (key === "bootloader" && value === "none");
 
 /**
- * The Image Factory's canonical form of a schematic as somebody wrote it, and its ID: fields in the order of the Factory's struct,
+ * The Image Factory's canonical form of a schematic as its author wrote it, and its ID: fields in the order of the Factory's struct,
  * indented by four, empty ones left out, a newline at the end.
  */
 export const canonicalSchematic = remembering((schematic: Record<string, unknown>): Schematic => {

@@ -37,12 +37,12 @@ export interface UserPatch {
   flaw?: { kind: "yaml" | "json6902" | "shape"; detail: string };
 }
 
-/** Reads a user's patch. Never fails: what cannot be read is told by `flaw`. */
+/** Reads a user's patch. Never fails: `flaw` says what cannot be read. */
 export const readPatch = (text: string, field: string): UserPatch => ({ ...read(text), field });
 
 /**
- * Taints that a node may have by the stack's own words: those of the field, which this package sets and takes back, and those
- * that its patches have Talos or the kubelet set, which stay their author's. What runs on the GPU machines tolerates both.
+ * Taints that a node may have by the stack's own words: those of the field, which this package sets and takes back; and those that
+ * patches make Talos or the kubelet set, which belong to their author. What runs on the GPU machines tolerates both.
  */
 export function taintsWithPatches(
   { patches = [] }: Pick<ClusterSpec, "patches">,

@@ -92,7 +92,7 @@ export class Applier {
     return false;
   }
 
-  /** An item is one thing where it is new, ours, or never merged; else what is said of it is merged into it. */
+  /** An item is one thing where it is new, ours, or never merged; else its new fields are merged into it. */
   private item(part: Part, path: Step[], value: Record<string, unknown>): void {
     const node = nodeAt(part.document, path);
     const ours = this.before.get(identityOf({ what: "value", document: part.name, path, value }));
@@ -119,7 +119,7 @@ export class Applier {
     this.additions.push({ ...addition, ...("old" in before ? { old: before.old } : {}) });
   }
 
-  /** Whether what stands there must not be replaced; that it conflicts is told. */
+  /** Whether what stands there must not be replaced; the conflict is reported. */
   private mustStay(
     part: Part,
     path: Step[],
@@ -140,7 +140,7 @@ export class Applier {
       this.conflict(
         path,
         ours
-          ? "is the file that an earlier run added, but somebody changed it since"
+          ? "is the file that an earlier run added, but it has changed since"
           : "is there already with other content, and is not ours",
       );
     return true;
@@ -156,7 +156,7 @@ export class Applier {
       problem: `in the machine's own configuration it ${problem}`,
       why: "Talos takes one item per file path and one shape per field",
       remedy:
-        "a second one has no effect or keeps the machine from booting, and overwriting it would lose somebody's work; take it out of the machine's configuration, or out of the stack (for containerd settings: say them in `containerd.extra`)",
+        "a second one has no effect or keeps the machine from booting, and overwriting it would lose other work; take it out of the machine's configuration, or out of the stack (for containerd settings: say them in `containerd.extra`)",
     };
     this.conflicts.push({ check: "adopted-conflict", field: describePath(path), ...fault });
   }

@@ -12,7 +12,7 @@ export interface Part {
   changed: boolean;
 }
 
-/** A configuration taken apart; documents that nobody changes keep every byte. */
+/** A configuration taken apart; unchanged documents keep every byte. */
 export interface Configuration {
   parts: Part[];
   /** Why it cannot be read. */

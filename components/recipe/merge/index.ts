@@ -1,6 +1,6 @@
 /**
- * Merging patches into a machine configuration that somebody else made, by key and with memory, so that merging again
- * changes nothing and taking it back takes away just what was added. Works on the text: lines in which nothing changes keep
+ * Merges patches into an external machine configuration, by key and with memory. Merging again changes nothing, and taking it back
+ * removes just what was added. Works on the text: lines in which nothing changes keep
  * every byte.
  */
 
@@ -69,7 +69,7 @@ export function mergeConfiguration(
     return applier;
   };
   const count = parts.length;
-  // What is no longer ours goes first: afterwards it could not be told from what the patches now bring to the same place.
+  // What is no longer ours goes first: afterwards it would be indistinguishable from what the patches bring to the same place.
   const kept = new Set(appliedTo(readConfiguration(live)).additions.map(identityOf));
   undo(
     configuration,
@@ -87,7 +87,7 @@ export function mergeConfiguration(
 }
 
 /**
- * Takes what a merge added out of a live configuration; what somebody changed since stays. The very text when there is nothing to take.
+ * Takes what a merge added out of a live configuration; what has changed since stays. The very text when there is nothing to take.
  *
  * @param modules whether what was added of kernel modules goes as well. Default: it does.
  */
@@ -105,7 +105,7 @@ export function unmergeConfiguration(live: string, added: Added, modules = true)
 }
 
 /**
- * Takes additions out of a configuration, the last one first. What somebody changed since is theirs and stays; mappings and
+ * Takes additions out of a configuration, the last one first. What has changed since belongs to others and stays; mappings and
  * lists that were made for additions go when nothing is left in them.
  */
 function undo({ parts }: Configuration, additions: Addition[]): void {

@@ -37,6 +37,6 @@ export const keyOfList = (document: string, path: Step[]): string | undefined =>
 export const isWhole = (document: string, path: Step[]): boolean =>
   (path[0] === "machine" && path[1] === "files") || isReplacedItem(document, path);
 
-/** Lists of which a later item takes the place of the earlier one with its key (talos v1.13.9, security/image_verification.go, Merge). */
+/** Lists in which a later item replaces the earlier one with its key (talos v1.13.9, security/image_verification.go, Merge). */
 export const isReplacedItem = (document: string, path: Step[]): boolean =>
   kindOf(document) === "ImageVerificationConfig" && fieldOf(path) === "rules";

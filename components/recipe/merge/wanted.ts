@@ -53,7 +53,7 @@ export function intoOwnDocuments(wanted: Wanted, has: (document: string) => bool
 }
 
 /**
- * What is wanted of a kernel module that has a document: beside it the item in the list would count for nothing, in silence (siderolabs/docs
+ * What is wanted of a kernel module that has a document: with it the item in the list would silently have no effect (siderolabs/docs
  * v1.14, upgrading Talos).
  */
 function modulesIntoDocuments(wanted: Wanted, has: (document: string) => boolean): void {

@@ -5,7 +5,7 @@ import { isIPv4, isIPv6 } from "node:net";
 const longestHost = 253;
 
 /**
- * Whether a text is a host name. Underscores are let be, as Go's resolver does (net/dnsclient.go, isDomainName). A name whose
+ * Whether a text is a host name. Underscores are accepted, as Go's resolver does (net/dnsclient.go, isDomainName). A name whose
  * last part is a number is none: resolvers take it for a misspelt IPv4 address (RFC 1123, 2.1; url.spec.whatwg.org, "ends in a number").
  */
 function isHostName(text: string): boolean {
@@ -14,7 +14,7 @@ function isHostName(text: string): boolean {
   const labels = name.split(".");
   if (!labels.every((label) => /^[A-Za-z0-9_](?:[-A-Za-z0-9_]{0,61}[A-Za-z0-9_])?$/.test(label)))
     return false;
-  // `10.0.0.x` is an address that somebody has yet to fill in.
+  // `10.0.0.x` is an address that the user has yet to fill in.
   if (labels.length === 4 && labels.slice(0, 3).every((label) => /^\d{1,3}$/.test(label)))
     return false;
   return !/^(?:\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "");
@@ -53,7 +53,7 @@ export function addressRange(
   if (others.length > 1 || !(family === 4 ? isIPv4(to) : isIPv6(to) && !to.includes("%")))
     return {
       flaw: "is not a range of addresses",
-      why: "which machines the pool has cannot be told",
+      why: "the pool's machines are unknown",
     };
   const begin = numberOf(from);
   const count = numberOf(to) - begin + 1n;
@@ -90,7 +90,7 @@ function specialAddress(text: string): string | undefined {
     : special[range];
 }
 
-/** Ranges of which no address is a machine's, as ipaddr.js names them. */
+/** Ranges without addresses of machines, as ipaddr.js names them. */
 const special: Readonly<Record<string, string>> = {
   unspecified: "an unspecified address",
   loopback: "a loopback address",

@@ -134,7 +134,7 @@ export const wait = ruleFrom(
     return value > longestWait ? "is longer than a week" : undefined;
   },
   {
-    why: "the wait would end at once, or hold the stack's update for ever",
+    why: "the wait would end at once, or hold the stack's update forever",
     remedy: "write hours, minutes and seconds, e.g. `10m`, `90s` or `1h30m`, from `1s` to `168h`",
   },
   /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/,

@@ -282,8 +282,8 @@ function blockEnd(text: string, name: number, from: number): number {
 const settings = /^(?:NVIDIA|DCGM|CUDA)_[A-Z0-9_]{1,100}$/;
 
 /**
- * The same data without its secrets: those that are named for one, those that have the form of one, and every value of a
- * pod's environment, for nobody but the pod's owner knows what is one.
+ * The same data without its secrets: those with the name or the form of one; and every value of a pod's environment, since only the
+ * pod's owner knows which is one.
  */
 export function withoutSecrets(data: unknown, name = ""): unknown {
   if (typeof data === "string")

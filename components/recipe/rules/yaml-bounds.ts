@@ -11,7 +11,7 @@ export interface Bounds {
 }
 
 /**
- * What a file of somebody's may have: a machine's configuration has some hundreds of entries, and what judges them compares some with
+ * What a user's file may have: a machine's configuration has some hundreds of entries, and what judges them compares some with
  * each other. An entry takes five tokens or six.
  */
 export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens: 60_000 };

@@ -64,8 +64,8 @@ export function boundedYaml(text: string): unknown {
 }
 
 /**
- * Documents of a text as Talos reads them. What is wrong with one stands in its `errors`; asking for its value never fails. Whoever asks
- * for the same text gets the same ones: to change them, take `ownDocuments`.
+ * Documents of a text as Talos reads them. What is wrong with one stands in its `errors`; asking for its value never fails. The same
+ * text gives the same ones: to change them, take `ownDocuments`.
  */
 export const talosDocuments = rememberingTexts((text): readonly Document[] => ownDocuments(text));
 
@@ -92,8 +92,8 @@ function read(all: Documents, bounds: Bounds): Documents {
 }
 
 /**
- * Notes the value of a document; or adds an error where a key stands twice in a mapping, or where an alias names no anchor, stands in
- * its own anchor, or multiplies what is there beyond measure.
+ * Notes the value of a document; or adds an error: for a duplicate key in a mapping; or for an alias that names no anchor, is in its own
+ * anchor, or multiplies the content.
  *
  * @param left what of the bounds it may take.
  * @returns what is left for those after it.

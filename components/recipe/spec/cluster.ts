@@ -16,7 +16,7 @@ import type { WorkloadsSpec } from "./workloads/workloads";
 /** What a stack says of its cluster, and a machine that stands alone of the cluster that it is in. */
 export interface AroundMachinesSpec {
   /**
-   * Talos release that the machines shall run, of the minors 1.8 to 1.15.
+   * Talos release that the machines should run, of the minors 1.8 to 1.15.
    * @example `v1.12.6`
    * @causes one reboot of each machine that runs another release
    */
@@ -75,7 +75,7 @@ export interface AroundMachinesSpec {
    */
   dra?: DraSpec;
   /**
-   * Something else installs what offers the GPUs, such as Flux or Argo CD. Exactly one of this, `gpuOperator`,
+   * Another tool, such as Flux or Argo CD, installs the GPU provider. Exactly one of this, `gpuOperator`,
    * `devicePlugin` and `dra`.
    * @default none
    * @example `{ files: [../flux/gpu-operator/helmrelease.yaml] }`
@@ -100,8 +100,8 @@ export interface AroundMachinesSpec {
    */
   timeouts?: TimeoutsSpec;
   /**
-   * Change this text, and the next update looks at every machine, its node, the release and every object of the stack. It
-   * restores what somebody changed by hand, and leaves the rest alone. Any text will do, for example today's date. While
+   * Change this text, and the next update looks at every machine, its node, the release and every object of the stack. It restores what
+   * was changed by hand, and leaves the rest alone. Any text will do, for example today's date. While
    * the text stays the same, an update trusts the state of the update before.
    * @default none
    * @example `2026-11-22`
@@ -149,7 +149,7 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
   monitoring?: MonitoringSpec;
   /**
    * Install LeaderWorkerSet, which a workload over several machines needs (`workloads.vllm.machines`).
-   * @default none: where a workload needs it, somebody else has installed it
+   * @default none: where a workload needs it, it is installed outside the stack
    * @example `{ version: 0.9.0 }`
    */
   leaderWorkerSet?: LeaderWorkerSetSpec;

@@ -8,7 +8,7 @@ export const ExternalKind = {
 export type ExternalKind = (typeof ExternalKind)[keyof typeof ExternalKind];
 
 /**
- * What offers the GPUs where Flux, Argo CD, helmfile or somebody else installs it. The stack makes and touches nothing of it: no
+ * The GPU provider that Flux, Argo CD, helmfile or another tool installs. The stack makes and touches nothing of it: no
  * Helm release, no RuntimeClass, no namespace. It judges the values, and waits for what they offer. Exclusive with
  * `gpuOperator`, `devicePlugin` and `dra`. What a field says goes before what the files say.
  */
@@ -21,8 +21,8 @@ export interface ExternalSpec {
    */
   kind?: ExternalKind;
   /**
-   * Files that install it, as the tool has them: a HelmRelease of Flux with its OCIRepository or HelmRepository, an Application of Argo
-   * CD, ConfigMaps and files of values that these name, or a file of values alone. Their paths are relative to the stack file, and
+   * Files that install it, as the tool has them: a HelmRelease of Flux with its OCIRepository or HelmRepository; an Application of Argo
+   * CD; ConfigMaps and files of values that these name; or only a file of values. Their paths are relative to the stack file, and
    * lead to regular files of at most 1 MiB in the same repository. The program of the stacks, the command and `GpuCluster.withFacts` read
    * them.
    * @default none

@@ -1,4 +1,4 @@
-/** An overlay of the Image Factory: what a board needs beside Talos itself, such as its boot loader. */
+/** An overlay of the Image Factory: what a board needs in addition to Talos, such as its boot loader. */
 export interface OverlaySpec {
   /**
    * Image of the overlay.

@@ -8,7 +8,7 @@ export const MachineRole = { controlplane: "controlplane", worker: "worker" } as
 export type MachineRole = (typeof MachineRole)[keyof typeof MachineRole];
 
 /**
- * Who holds a machine's configuration: `owned` (this stack, all of it), `adopted` (somebody else; we merge by key and
+ * Who holds a machine's configuration: `owned` (this stack, all of it), `adopted` (another tool; we merge by key and
  * remember what we added), `omni` (Omni; we give it patches and extensions of the one machine, and it makes the image,
  * upgrades and reboots).
  */
@@ -57,7 +57,7 @@ export interface MachineDefaultsSpec {
    */
   role?: MachineRole;
   /**
-   * Who holds its configuration: `owned` (this stack, all of it), `adopted` (somebody else; the stack merges its part in) or
+   * Who holds its configuration: `owned` (this stack, all of it), `adopted` (another tool; the stack merges its part in) or
    * `omni`.
    * @default what the pool or `machineDefaults` says; one of the three must
    * @example `adopted`
@@ -140,7 +140,7 @@ export interface MachineDefaultsSpec {
   customization?: CustomizationSpec;
   /**
    * Installer image of your own in the place of the Image Factory's, by tag or digest: your imager or your Factory made it, with NVIDIA's
-   * extensions in it. What else is in it is not known, so the other fields of the image are refused beside it. The update sees
+   * extensions in it. Its other contents are unknown, so the other fields of the image are refused with it. The update sees
    * Talos' release, NVIDIA's modules, the branch of the driver and NVIDIA's services up; name another image with another release.
    * @default the Image Factory's, of what the stack says
    * @example `registry.example.com/talos/installer:v1.13.6-nvidia-2`
@@ -183,8 +183,8 @@ export interface MachineDefaultsSpec {
    */
   powerLimit?: number;
   /**
-   * Whether the machine, a worker, may be off when an update comes: its card is lent, or its power is somebody else's. As long as its node is
-   * not ready and its Talos API does not answer, updates leave it as the last one left it, and say so. Its first update needs it there. The
+   * Whether the machine, a worker, may be off when an update comes: its card is lent, or another system controls its power. While its
+   * node is not ready and its Talos API does not answer, updates do not touch it, and say so. Its first update needs it there. The
    * program of the stacks asks for it, and so does `GpuCluster.withFacts`.
    * @default `false`
    * @example `true`
@@ -217,7 +217,7 @@ export interface MachineDefaultsSpec {
   containerd?: ContainerdSpec;
 }
 
-/** One Talos machine as a stack says it: beside what the stack says of all of them. Its key in `machines` is its node name. */
+/** One Talos machine as a stack says it: in addition to the stack's fields for all of them. Its key in `machines` is its node name. */
 export interface MachineEntrySpec extends MachineDefaultsSpec {
   /**
    * Address of the machine's Talos API: IP or host name.
@@ -241,7 +241,7 @@ export interface MachineSpec extends MachineEntrySpec {
    */
   role: MachineRole;
   /**
-   * Who holds its configuration: `owned` (this stack, all of it), `adopted` (somebody else; the stack merges its part in) or
+   * Who holds its configuration: `owned` (this stack, all of it), `adopted` (another tool; the stack merges its part in) or
    * `omni`.
    * @example `adopted`
    * @causes another configuration, which a GPU machine takes with one reboot; an update refuses to change `adopted` or `omni`: remove the

@@ -1,22 +1,22 @@
 /**
- * Images that this package itself runs on GPU nodes. Name others to use a mirror. Nobody has verified that the default tags are
- * served: this package asks no registry.
+ * Images that this package itself runs on GPU nodes. Name others to use a mirror. The registry was not asked for the default tags:
+ * this package asks no registry.
  */
 export interface ImagesSpec {
   /**
-   * Image of the DaemonSet that writes the operator's readiness files. It needs sh, cmp and cp. Nobody has verified that the registry has the default tag.
+   * Image of the DaemonSet that writes the operator's readiness files. It needs sh, cmp and cp. The registry was not asked for the default tag.
    * @default `busybox:1.37`
    * @example `registry.example.org/busybox:1.37`
    */
   validationMarkers?: string;
   /**
-   * Image of the DaemonSet that sets power limits. It needs bash, awk and glibc. Nobody has verified that the registry has the default tag.
+   * Image of the DaemonSet that sets power limits. It needs bash, awk and glibc. The registry was not asked for the default tag.
    * @default `ubuntu:24.04`
    * @example `registry.example.org/ubuntu:24.04`
    */
   powerLimit?: string;
   /**
-   * Of the DCGM exporter beside the device plugin. That the default's tag is served is not verified.
+   * Of the DCGM exporter with the device plugin. That the default's tag is served is not verified.
    * @default `nvcr.io/nvidia/k8s/dcgm-exporter` as GPU Operator v26.3.3 has it
    * @example `registry.example.org/dcgm-exporter:4.5.3-4.8.2-distroless`
    */

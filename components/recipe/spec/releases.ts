@@ -7,9 +7,9 @@ export interface ReleaseSpec {
    */
   values?: Record<string, any>;
   /**
-   * Name of a Helm release of this chart that somebody else installed in the namespace. The stack takes it over, and Helm upgrades it to
+   * Name of an external Helm release of this chart in the namespace. The stack takes it over, and Helm upgrades it to
    * this version with these values alone: nothing of the stack's is merged under them, so with what is installed no pod changes.
-   * Its namespace stays somebody else's. Keep the field afterwards. Stop what installed it before (docs/use.md#take-a-release-over).
+   * Its namespace stays external. Keep the field afterwards. Stop what installed it before (docs/use.md#take-a-release-over).
    * @default none: the stack installs its own
    * @example `nvdp`
    */
@@ -69,9 +69,9 @@ export interface DevicePluginSpec extends ReleaseSpec {
    */
   repository?: string;
   /**
-   * Whether the stack makes the RuntimeClass `nvidia`. With false there is one of somebody else's, whose handler is `nvidia`: the stack
+   * Whether the stack makes the RuntimeClass `nvidia`. With false there is an external one, whose handler is `nvidia`: the stack
    * leaves it as it is.
-   * @default true, unless the program of the stacks (`GpuCluster.withFacts`) finds one of somebody else's in the cluster
+   * @default true, unless the program of the stacks (`GpuCluster.withFacts`) finds an external one in the cluster
    * @example `false`
    */
   makeRuntimeClass?: boolean;

@@ -4,7 +4,7 @@ export interface UpgradeSpec {
    * Workers to upgrade before all others, one at a time in this order, after the control planes. Each must have a GPU. The GPU
    * Operator or device plugin is installed after them. The other workers start once the smoke tests of these workers have passed. A
    * test that gets no free GPU within `timeouts.gate` counts as failed.
-   * @default none: what offers the GPUs comes after all machines
+   * @default none: the GPU provider comes after all machines
    * @example `[gpu-1]`
    */
   first?: string[];

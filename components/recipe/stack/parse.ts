@@ -40,7 +40,7 @@ export function readSpec(raw: unknown): ReadStack {
   const { spec, findings, pruned } = readAs(specSchema, raw) as ReadData<StackSpec>;
   if (spec === undefined) return { findings, pruned, poolOf: new Map() };
   const { spec: expanded, findings: more, filled, poolOf } = expandStack(spec);
-  const isNew = ({ field }: Finding): boolean => !pruned.includes(field); // of what was left out, all is said
+  const isNew = ({ field }: Finding): boolean => !pruned.includes(field); // everything that was left out is reported
   return {
     spec: expanded,
     findings: [...findings, ...more.filter(isNew)],
@@ -56,7 +56,7 @@ export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z
   const pruned = plain.left.map(fieldOf);
   const first = schema.safeParse(plain.value);
   if (first.success) return { spec: first.data, findings: plain.findings, pruned };
-  // Of what was left out above, all is said.
+  // Everything that was left out above is reported.
   const isNew = ({ field }: Finding): boolean =>
     !pruned.some((path) => field === path || path === "stack" || path.startsWith(`${field}.`));
   const issues = first.error.issues
@@ -79,7 +79,7 @@ export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z
   return { findings, pruned };
 }
 
-/** What takes the place of a required field, so that the rest of what it belongs to can be checked. Nothing is said about the field itself. */
+/** What takes the place of a required field, so that the rest of what it belongs to can be checked. The field itself gets no finding. */
 function placeholderFor([first, second, third]: Path): string | undefined {
   if (first === "machines") return third === "address" ? String(second) : undefined;
   return gpuProviderFields.some((field) => field === first) && second === "version"

@@ -107,7 +107,7 @@ function unreadable(
       problem: `is ${__pulumiOutput === true ? "an Output" : kind}, not plain data`,
       why: "the checks must see it before anything is made, and at preview its value may not be known",
       remedy:
-        "pass plain data, e.g. from the stack's configuration; only what is said to be an input takes an Output",
+        "pass plain data, e.g. from the stack's configuration; only fields that are inputs take an Output",
     };
   }
   if (above.has(value))

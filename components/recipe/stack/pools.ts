@@ -12,8 +12,8 @@ const most = 5_000;
  * Makes the machines of pools, and gives every machine what the stack says of all. Pure. Machines of their own keep their place
  * before those of pools; nothing hangs on it.
  *
- * @returns with what could not be made, the fields that were filled in so that the rest of a machine can be checked, and the pool of each
- *   machine that comes from one, by node name.
+ * @returns the failures; the fields that were filled in so that the rest of a machine can be checked; and the pool of each machine that
+ *   comes from one, by node name.
  */
 export function expandStack({
   machines = {},
@@ -79,7 +79,7 @@ export function expandStack({
       }
     }
   }
-  if (made.length === 0 && findings.length > 0) filled.push("machines"); // why there is none is said
+  if (made.length === 0 && findings.length > 0) filled.push("machines"); // the reason is reported
   const spec: ClusterSpec = { ...cluster, machines: Object.fromEntries(made) };
   return { spec, findings, filled, poolOf };
 }
@@ -100,7 +100,7 @@ function tellMissing(field: string, said: MachineDefaultsSpec, findings: Finding
   return missing;
 }
 
-/** A machine; where nobody says its role or owner, with some that let the checks look at the rest. */
+/** A machine; without a role or owner, with defaults that let the checks look at the rest. */
 function complete(said: MachineDefaultsSpec, address: string, uuid?: string): MachineSpec {
   const { role = "worker", configuration = "adopted" } = said;
   return { ...said, address, role, configuration, ...(uuid === undefined ? {} : { uuid }) };
@@ -139,7 +139,7 @@ const nameOf = (names: string, number: number): string =>
   names.replace(run, (place) => String(number).padStart(place.length, "0"));
 
 /**
- * Findings in which what is wrong with several machines alike is told once, in the place of the first: of what `machineDefaults`
+ * Findings that merge the same mistake of several machines into one, in the place of the first: of what `machineDefaults`
  * says under its name, and of the machines of a pool under the pool's.
  *
  * @param written the stack as it was written, as far as its shape is right.
@@ -175,7 +175,7 @@ export function toldOnce(
                 .replace(/[\w-]+/g, nameless),
             ),
           ]);
-    // Beside a pool, `machines` cannot name one of its machines: what they have is said of the pool.
+    // With a pool, `machines` cannot name one of its machines: the findings name the pool.
     const where = ofAll
       ? "machineDefaults"
       : pool === undefined || below === "address"

@@ -169,7 +169,7 @@ const releaseFacts = z.strictObject({
   silent: text.optional(),
 });
 
-/** What is said around machines, of a stack and of a machine that stands alone. */
+/** The fields around machines, for a stack and for a machine without one. */
 const aroundMachines = {
   talosVersion: text,
   kubernetesVersion: text.optional(),
@@ -201,7 +201,7 @@ const { talosVersion, ...others } = aroundMachines;
 
 /** Shape of a stack. What a value means is for the checks; this is about names, types and notations only. */
 export const specSchema = z.strictObject({
-  talosVersion, // what is wrong is told in this order
+  talosVersion, // findings come in this order
   machines: z.record(z.string(), machine).optional(),
   machineDefaults: machineDefaults.optional(),
   pools: z.record(z.string(), pool).optional(),
@@ -233,7 +233,7 @@ export const specSchema = z.strictObject({
 
 /** Paths at which two shapes do not know the same fields, however deep; never where they do. */
 type Differing<A, B> = 0 extends 1 & A
-  ? never // `any`: somebody else's values
+  ? never // `any`: external values
   : A extends readonly (infer X)[]
     ? B extends readonly (infer Y)[]
       ? Differing<X, Y>

@@ -40,8 +40,8 @@ func main() {
 	os.Exit(components[arguments[0]]())
 }
 
-// exitWithParent ends a child once its standard input closes. The kernel closes the pipe when the parent goes, in whichever way it
-// goes, so a killed lab leaves nothing running, on Linux and macOS alike. A lab's cluster is thrown away with it: nothing is saved.
+// exitWithParent ends a child once its standard input closes. The kernel closes the pipe when the parent ends in any way. So a killed
+// lab leaves nothing running, on Linux and macOS alike. A lab's cluster is thrown away with it: nothing is saved.
 func exitWithParent() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)

@@ -23,7 +23,7 @@ import type { CasesReport } from "./table";
 const stoodInFor = [{ model: "H100 80GB HBM3", count: 2 }];
 
 /**
- * Brings up a lab with a real node for this computer's cards, or for the stand-in of a driver, tries each case, and takes everything
+ * Brings up a lab with a real node for this computer's cards, or for the stand-in of a driver. Tries each case, and takes everything
  * down again.
  */
 export async function runCases(options: LabOptions, session: Session): Promise<CasesReport> {

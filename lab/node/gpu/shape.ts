@@ -1,6 +1,6 @@
 import type { GpuSpec } from "../../../components/recipe";
 
-/** What a case needs of the stack, beside what all have. */
+/** What a case needs of the stack, in addition to what all have. */
 export interface Shape {
   /** Time slices of each card. Default: whole cards. */
   slices?: number;
@@ -25,7 +25,7 @@ const [talosVersion, withoutToolkitVersion] = ["v1.14.6", "v1.15.0-beta.0"];
 const pluginVersion = "0.19.3";
 const draVersion = "0.5.0";
 const operatorVersion = "v26.7.0";
-/** Where a device plugin without toolkit finds NVIDIA's hook once somebody has put it there. */
+/** Where a device plugin without toolkit finds NVIDIA's hook once a user has put it there. */
 export const ownHook = "/var/lib/nvidia/nvidia-cdi-hook";
 
 /** Configuration of a stack of that shape: one machine with the cards, its owner's own, and NVIDIA's device plugin or DRA driver. */
@@ -51,7 +51,7 @@ export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, 
   };
 }
 
-/** What offers the cards. */
+/** The GPU provider. */
 function offering({ envvar, claims, withoutToolkit }: Shape): Record<string, unknown> {
   if (claims) return { dra: { version: draVersion } };
   if (withoutToolkit === "gpuOperator")

@@ -17,7 +17,7 @@ export interface TalosProviderOptions extends Partial<Tools> {
   talosctl: string;
 }
 
-/** Where the real provider asks when nothing else is said. */
+/** Where the real provider asks by default. */
 const publicFactory = "https://factory.talos.dev";
 
 const configurationFunction = "talos:machine/getConfiguration:getConfiguration";

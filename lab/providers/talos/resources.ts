@@ -224,7 +224,7 @@ const configurationApply: Resource = {
  */
 const reboots = /with a reboot|is running in maintenance mode and does not have a config yet/i;
 
-/** `staged_if_needing_reboot` asks the machine what applying would do. Whoever does not answer gets `auto`, with a warning. */
+/** `staged_if_needing_reboot` asks the machine what applying would do. A stack without an answer gets `auto`, with a warning. */
 async function resolveMode(
   tools: Tools,
   call: ResourceCall,
@@ -314,8 +314,8 @@ function kubeconfigOutputs(kubeconfigRaw: string): Properties & { id: string } {
 }
 
 /**
- * talos_image_factory_schematic_resource.go. The ID of an update goes nowhere: the engine keeps the one of the creation, and
- * nothing asks for a replacement, so that `id` goes stale as it does with the real provider (pulumi#3729). The real one drops
+ * talos_image_factory_schematic_resource.go. The ID of an update goes nowhere: the engine keeps the one of the creation, and nothing
+ * asks for a replacement. So `id` goes stale as with the real provider (pulumi#3729). The real one drops
  * unknown fields before it asks the Factory; here the Factory sees and refuses them.
  */
 const schematic: Resource = {

@@ -62,7 +62,7 @@ withHelm("the emulated chart of the GPU Operator", () => {
   });
 });
 
-/** Blanks of a shell's text do not count, nor does a field without a value: the API server drops it. */
+/** Blanks of a shell's text and fields without a value do not count: the API server drops it. */
 function comparable(object: Manifest): unknown {
   return JSON.parse(
     JSON.stringify(object, (_key, value: unknown) =>

@@ -35,7 +35,7 @@ const isWhole = (): void =>
       run("stack", "import", "--file", "state.json");
     });
 
-    test("a state that was cut off is said so, and its copy beside it is the one before", () => {
+    test("a state that was cut off is reported, and the copy next to it is the previous one", () => {
       fs.truncateSync(state);
       expect(() => run("stack", "export")).toThrow(
         /failed to load checkpoint: .*unexpected end of JSON input/,

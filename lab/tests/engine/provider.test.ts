@@ -84,7 +84,7 @@ describe("creations of the Kubernetes provider since its release 4.29.0, which t
     expect(taken.diagnostics.join("\n")).toMatch(/namespaces "default" already exists/);
   });
 
-  test("a creation writes by the provider's own manager, an update hands all to the annotation's; the class of a claim is told as given all the while", async () => {
+  test("a creation writes by the provider's own manager, an update hands all to the annotation's; the class of a claim is reported as given throughout", async () => {
     const claims = (labels: Record<string, string>) => (opts: pulumi.CustomResourceOptions) => {
       const isDefault = { "storageclass.kubernetes.io/is-default-class": "true" };
       const dependsOn = new k8s.storage.v1.StorageClass(

@@ -22,7 +22,7 @@ test("knows what v1.3 has besides", () => {
   // Its own tests: siderolabs/image-factory, pkg/schematic/schematic_test.go.
   const { id } = readSchematic("customization: {diskImage: {sectorSize: 4096}, bootloader: none}");
   expect(id).toBe("92833e9ddd9bb9e11b2464fa5525429f01866306d52ebd882ee08d7918f6d1ea");
-  expect(() => readSchematic("owner: somebody")).toThrow("owner");
+  expect(() => readSchematic("owner: root")).toThrow("owner");
 });
 
 // What of Talos' releases has which extensions, and an old name stands for the lts branch.

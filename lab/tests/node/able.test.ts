@@ -5,7 +5,7 @@ test.each([
   ["root of a sandbox without CAP_SYS_RESOURCE", "CapEff:\t000001fffeffffff\n", true],
   ["root of an unprivileged container", "CapEff:\t00000000a80425fb\n", false],
   ["somebody", "CapEff:\t0000000000000000\n", false],
-  ["nobody knows whom", "", false],
+  ["an unknown address", "", false],
 ])("namespaces and mounts, as %s: %#", (_who, status, may) => {
   expect(mayAdminister(status)).toBe(may);
 });

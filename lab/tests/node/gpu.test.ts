@@ -76,7 +76,7 @@ test("a card's cases need a real node, and --gpu means all of them", () => {
   expect(() => parseOptions(["--gpu"])).toThrow(/^--gpu: cases of a card need a real node/);
 });
 
-test("a run is a table of Markdown: what did not hold stands out, and what was not tried is said", () => {
+test("a run is a table of Markdown: failures stand out, and untried steps are named", () => {
   const rows = [
     { id: "a", title: "first", held: true, seen: "1 of nvidia.com/gpu", seconds: 12.4 },
     { id: "b", title: "second", held: false, seen: "a | b\nc", seconds: 1 },

@@ -1,7 +1,7 @@
 import { describeReal } from "../../../tests/e2e/support/real-node";
 import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
-// NVIDIA's DRA driver on a real node, and an emulated one beside it, under one stack, whose smoke tests claim a card on each.
+// NVIDIA's DRA driver on a real node, and an emulated one next to it, under one stack, whose smoke tests claim a card on each.
 
 const pods = "/api/v1/namespaces/default/pods";
 const claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";

@@ -3,7 +3,7 @@ import { ask } from "../../../tests/e2e/support/doctor";
 import { describeReal } from "../../../tests/e2e/support/real-node";
 import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
-// A real kubelet, containerd and device plugin on this computer, and an emulated node beside them, under one stack.
+// A real kubelet, containerd and device plugin on this computer, and an emulated node next to them, under one stack.
 
 describeReal("a real node", () => {
   let stand: Stand;

@@ -11,7 +11,7 @@ export type Found = any;
 /** Name of the machine whose node is real (stacks/Pulumi.node.yaml). */
 export const machine = "gpu-1";
 
-/** Name of the machine beside it, whose node is emulated. */
+/** Name of the machine next to it, whose node is emulated. */
 export const emulated = "gpu-2";
 
 /** A lab with a real node, up and kept. */

@@ -62,7 +62,7 @@ async function byHand(
   const apply = (file: "class.yaml" | "test.yaml"): Promise<void> =>
     kubernetes.apply(parse(texts[file]), { fieldManager: "kubectl", force: false });
 
-  // To drain, talosctl asks its endpoint for a kubeconfig, which a worker has not; to wait, it wants a connection that lasts.
+  // To drain, talosctl asks its endpoint for a kubeconfig, which a worker lacks; to wait, it wants a connection that lasts.
   await call("talosctl", `upgrade --image ${installerImage} --drain=false --wait=false`);
   await shows("get extensions", "nvidia-container-toolkit");
   await call("talosctl", "patch mc --patch @modules.yaml");
@@ -124,7 +124,7 @@ function watch({ kubernetes }: Lab, name: string) {
 
 async function main([way = "", ...more]: string[]): Promise<void> {
   const session = new Session();
-  // The stack on a release that is built here. Its machine is a worker: so its cluster tells of it while it reboots.
+  // The stack on a release that is built here. Its machine is a worker: so its cluster reports it while it reboots.
   const stack = session.dir("Pulumi.by-hand.yaml");
   const text = fs
     .readFileSync(`${stacksDir}/Pulumi.aarhus-h100.yaml`, "utf8")

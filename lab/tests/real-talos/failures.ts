@@ -83,7 +83,7 @@ const ephemeral = (size: string): object => ({
   provisioning: { minSize: size, maxSize: size },
 });
 
-/** Makes that volume anew, since it never shrinks. */
+/** Makes that volume again, since it never shrinks. */
 async function wipe(stand: Stand): Promise<void> {
   await boots(stand, () =>
     stand.talosctl(
@@ -133,7 +133,7 @@ const all: readonly Row[] = [
     untouched: true,
   },
   {
-    name: "somebody else staged a configuration without our part",
+    name: "another tool staged a configuration without our part",
     from: "adopted",
     given: async (stand) => {
       await stand.apply(await stand.active());
@@ -168,7 +168,7 @@ const all: readonly Row[] = [
     name: "two items for one containerd part, in the first boot of an upgrade",
     from: "adopted",
     given: (stand) => stand.apply(twoItems),
-    says: [paused, /edit machineconfig/, /goes back to the image of before/],
+    says: [paused, /edit machineconfig/, /rolls back to the previous image/],
     within: 700,
     then: async (stand, before) => {
       await boots(stand, () => stand.apply(before.configuration, "auto"));
@@ -215,7 +215,7 @@ const all: readonly Row[] = [
     },
   },
   {
-    name: "somebody else staged a sysctl",
+    name: "another tool staged a sysctl",
     from: "upgraded",
     given: (stand) => stand.apply({ machine: { sysctls: { "vm.swappiness": "7" } } }),
     code: 0,

@@ -116,7 +116,7 @@ export const words = ({ said }: Pick<Ended, "said">): string[] =>
     .map((line) => line.replace(/\b(\d+(\.\d+)? ?(ms|s|m|h))+\b/g, "N s").trim())
     .filter((line) => line !== "");
 
-/** What a lab told of a stack's life: what Pulumi did, what the program said, and what stayed. Lines of one moment overtake each other. */
+/** A lab's report on a stack's life: what Pulumi did, what the program said, and what stayed. Lines of one moment overtake each other. */
 export const life = (lines: readonly string[]): string[] => {
   const told = lines
     .filter((line) => line.startsWith("    "))
@@ -124,7 +124,7 @@ export const life = (lines: readonly string[]): string[] => {
   return [...new Set(words({ said: told.join("\n") }))];
 };
 
-/** Lines that one side has and the other has not. */
+/** Lines that only one side has. */
 export function unlike(real: readonly string[], emulated: readonly string[]): string[] {
   const only = (a: readonly string[], b: readonly string[], side: string): string[] =>
     a.filter((line) => !b.includes(line)).map((line) => `${side}: ${line}`);
@@ -137,7 +137,7 @@ export const differences: readonly [RegExp, string][] = [
     /: extension modules\.dep: modules\.dep /,
     "its version is the kernel's, which is Debian's in the lab",
   ],
-  [/: real: metakeys 9$/, "the state of the disk's encryption (META 0x09), which nobody reads"],
+  [/: real: metakeys 9$/, "the state of the disk's encryption (META 0x09), which nothing reads"],
 ];
 
 /** What may differ in what a lab told, and why. */

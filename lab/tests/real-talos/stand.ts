@@ -33,7 +33,7 @@ export const API = capabilitiesOf(RELEASE).upgradeApi;
 /** Name of the machine's node. */
 export const NODE = "talos-lab";
 
-/** Why tests have no real Talos here: none of what asks for them is said, or it cannot be. Empty: they have. */
+/** Why tests have no real Talos here: no line asks for them, or none can. Empty: they have. */
 export const whyNotReal = (by: readonly string[]): string[] =>
   by.includes(asked)
     ? whyNoMachine()
@@ -53,7 +53,7 @@ export interface Ended {
 export interface Stand {
   machine: RealMachine;
   imageFactory: ImageFactory;
-  /** The schematic without extensions, the one with NVIDIA's, the one without the toolkit, one whose kernel does not come up, and one whose installer has no image. */
+  /** Schematics: without extensions, with NVIDIA's, without the toolkit; one whose kernel does not come up, and one whose installer has no image. */
   schematics: Record<"plain" | "gpu" | "modules" | "broken" | "empty", string>;
   /** Folder of the lab. */
   dir: string;
@@ -257,7 +257,7 @@ export async function openStand(): Promise<Stand> {
       installerImage: installerOf(schematicId),
       image: {
         extensions: schematicId === schematics.gpu ? gpuSchematic.match(/siderolabs\/\S+/g) : [],
-        // What every image of the lab has (lab/talos/index.ts) and Talos' own has not: a stack would list them.
+        // What every image of the lab has (lab/talos/index.ts) and Talos' own lacks: a stack would list them.
         kernelArgs: [
           "talos.dashboard.disabled=1",
           "oops=panic",

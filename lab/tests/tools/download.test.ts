@@ -239,7 +239,7 @@ describe("a tool that its project publishes", () => {
     expect(its.sandbox.cached()).toEqual([]);
   });
 
-  test("of no release for this platform is built, and nobody is asked", async () => {
+  test("without a release for this platform is built, and no server is asked", async () => {
     its.publish();
     its.tool = { ...its.tool, release: { ...its.tool.release!, platforms: ["plan9/mips"] } };
     await its.builds();

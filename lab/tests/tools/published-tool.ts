@@ -82,7 +82,7 @@ export class PublishedTool {
     expect(this.sandbox.cached()).toEqual([path.basename(path.dirname(binary))]);
   }
 
-  /** What people are told. */
+  /** The message to people. */
   said(): string[] {
     const lines: string[] = [];
     for (const event of this.sandbox.events)

@@ -21,7 +21,7 @@ interface BuildOptions {
 }
 
 /**
- * Builds a tool with `go build` and puts it at `binary` in one step, so that nobody sees half of it.
+ * Builds a tool with `go build` and puts it at `binary` in one step, so that no reader sees half of it.
  *
  * @returns the seconds it took.
  * @throws with the end of the output when Go fails, or with the signal's reason on abort.
@@ -121,7 +121,7 @@ async function goBuild(
   if (ended === "") return seconds();
   throw new Error(
     `${tool.name}: \`go build\` ${ended}, and the lab cannot run without ${tool.name}; mend what its output names ` +
-      `(often no way to the Go proxy or its checksum database, see \`go env GOPROXY\`, or a full disk) and run again, finished packages are kept. ` +
+      `(often a full disk, or no way to the Go proxy or its checksum database, see \`go env GOPROXY\`) and run again; finished packages are kept. ` +
       `Its end:\n${lines.slice(-TAIL_LINES).join("\n")}`,
   );
 }

@@ -112,7 +112,7 @@ async function getPrograms(
   for (const name of programs) await fs.chmod(path.join(folder, name), 0o755);
 }
 
-/** Takes files out of an archive, and puts them beside it. */
+/** Takes files out of an archive, and puts them next to it. */
 async function unpack(
   archive: string,
   members: readonly string[],

@@ -8,7 +8,7 @@ import { goEnvironment } from "./go";
 /** Milliseconds that the download of a module may take. */
 const DOWNLOAD_LIMIT = 300_000;
 
-/** Makes a folder the Go module that a tool is built in; beside it may be the tool's own sources. */
+/** Makes a folder the Go module that a tool is built in; next to it may be the tool's own sources. */
 export async function writeModule(
   folder: string,
   { require, replace = [], sums = [] }: Modules,

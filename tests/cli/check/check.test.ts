@@ -34,7 +34,7 @@ test("a talconfig is judged with its patches, on its own release, each of them o
   ]);
 });
 
-test("what says no release is judged for the one of the machines beside it, and by what offers the cards there", async () => {
+test("a file without a release is judged for that of its neighbours, with their GPU provider", async () => {
   const part =
     'machine:\n  type: worker\n  install: { image: "factory.talos.dev/installer/x:v1.13.6" }\n  kernel: { modules: [{ name: nvidia }] }\n  files:\n' +
     "    - op: create\n      path: /etc/cri/conf.d/20-customization.part\n      content: |\n" +
@@ -62,7 +62,7 @@ test("what says no release is judged for the one of the machines beside it, and 
   expect(beside.checks).toContain("chart-values");
 });
 
-test("what hangs on the card is told where the card is", async () => {
+test("a finding that depends on the card is at the card's line", async () => {
   const modules = "siderolabs/nvidia-open-gpu-kernel-modules-production";
   const toolkit = "siderolabs/nvidia-container-toolkit-production";
   const folder = written({
@@ -137,7 +137,7 @@ test("findings as a pull request shows them", async () => {
   });
 });
 
-test("what cannot be looked at is told", async () => {
+test("what cannot be read is reported", async () => {
   const long = (word: string): string =>
     `machine: { sysctl: { a: "${`${word} `.repeat(200_000)}" } }\n`;
   const folder = written({
@@ -162,7 +162,7 @@ test("what cannot be looked at is told", async () => {
   expect(remark).toMatch(/a\.yaml: is not looked at: no YAML/);
   expect(remark).not.toContain("b.yaml");
   await expect(run(folder, "--talos=v1.3.1")).rejects.toThrow(
-    /^--talos: v1\.3\.1 is not known here/,
+    /^--talos: v1\.3\.1 is not in the tables/,
   );
   await expect(run(folder, "--format=xml")).rejects.toThrow(/^--format: /);
 });
@@ -196,7 +196,7 @@ test("values that files name elsewhere are read there, or told to be missing, an
 });
 
 test.each(["/dev/zero", "/dev/null"])(
-  "%s is no file to read, and is said so at once",
+  "%s is no file to read, and is reported at once",
   async (file) => {
     const { status, remark } = await run(file);
     expect([status, remark]).toEqual([
@@ -297,7 +297,7 @@ describe("containerd's part, written more than once for a machine", () => {
     }));
   };
 
-  test("is told with both places, and each of the parts is judged", async () => {
+  test("is reported with both places, and each part is judged", async () => {
     expect(await findingsOf("v1.13.6")).toEqual([
       {
         at: "all.yaml:4 machine-file-once",
@@ -319,7 +319,7 @@ describe("containerd's part, written more than once for a machine", () => {
     });
   });
 
-  test("is told of one patch, too", async () => {
+  test("is reported for a single patch, too", async () => {
     const item = unpacked.split("\n").slice(2).join("\n");
     const { result } = await run(written({ "gpu.yaml": unpacked + item }), "--talos=v1.13.6");
     expect(result).toMatch(

@@ -60,7 +60,7 @@ test("each of many findings of one file has its own line", async () => {
     expect(line).toBe(4 + Number(/unheard-of-(\d+)/.exec(problem)![1]));
 });
 
-test("a key that stands twice is told with its place", () => {
+test("a duplicate key is reported with its place", () => {
   const messages = (text: string): string[] =>
     talosDocuments(text).flatMap(({ errors }) => errors.map(({ message }) => message));
   expect(messages("machine:\n  env: {}\n  env: {}\n")).toEqual([
@@ -105,14 +105,14 @@ test.each(Object.entries(notLookedAt))(
   },
 );
 
-test("findings beyond a thousand are counted, not told", async () => {
+test("findings beyond a thousand are counted, not listed", async () => {
   const args = many(3_000, (index) => `    - nvidia.NVreg_x${index}=1\n`);
   const { status, result, remark } = await runVerb("check", check, [
     written("args.yaml", `customization:\n  extraKernelArgs:\n${args}`),
   ]);
   expect(status).toBe(1);
   expect(result.trimEnd().split("\n")).toHaveLength(1_000);
-  expect(remark).toContain("The first 1000 findings are told, and 2000 more are not");
+  expect(remark).toContain("The first 1000 findings are reported, and 2000 more are not");
 });
 
 test("more than 2,000 machines, images, pods and releases at once are refused by their number", async () => {
@@ -135,7 +135,7 @@ test("more than 2,000 machines, images, pods and releases at once are refused by
   });
 });
 
-test("what comes after a thousand findings is not judged, and its number is told", async () => {
+test("what comes after a thousand findings is not judged, and its number is reported", async () => {
   const schematic =
     "---\ncustomization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-x]}}\n";
   const { status, result, remark } = await runVerb("check", check, [
@@ -144,7 +144,7 @@ test("what comes after a thousand findings is not judged, and its number is told
   expect(status).toBe(1);
   expect(result.trimEnd().split("\n")).toHaveLength(1_000);
   expect(remark).toContain(
-    "The first 1000 findings are told; 10 machines, images, pods and releases after them are not judged",
+    "The first 1000 findings are reported; 10 machines, images, pods and releases after them are not judged",
   );
 });
 

@@ -35,7 +35,7 @@ describe.each(Object.entries(patches))("what SOPS adds to a patch, %s", (_, text
   );
 });
 
-test("a field of that name that SOPS did not write is told", async () => {
+test("a field of that name that SOPS did not write is reported", async () => {
   const patch = path.join(folder, "other.yaml");
   fs.writeFileSync(patch, "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\nsops: {}\n");
   expect((await runVerb("check", check, [patch, "--talos=v1.14.0"])).result).toMatch(
@@ -43,7 +43,7 @@ test("a field of that name that SOPS did not write is told", async () => {
   );
 });
 
-test("a value that SOPS encrypted under a key with dots is no fault, and one beside it is told in its line", async () => {
+test("a value that SOPS encrypted under a key with dots is no fault, and one next to it is reported with its line", async () => {
   const patch = path.join(folder, "registries.yaml");
   const secret = "ENC[AES256_GCM,data:a,iv:b,tag:c,type:str]";
   fs.writeFileSync(

@@ -218,7 +218,7 @@ test("a patch of a repository without talhelper is judged for the release that t
   expect(lines).toEqual([expect.stringMatching(/machine\.sysctl .*\(v1\.12\.6\)$/)]);
 });
 
-test("kernel arguments that have no effect are told where they stand", async () => {
+test("kernel arguments without effect are reported at their place", async () => {
   const text = `talosVersion: v1.9.6\nnodes:\n  - hostname: gpu\n    ipAddress: 192.0.2.1\n    schematic:\n      customization:\n        extraKernelArgs: [pci=realloc]\n`;
   const { result } = await runVerb("check", check, [
     repository({ "talconfig.yaml": text }),

@@ -95,7 +95,7 @@ const operator = {
 } as const;
 const discoveries: Discovery[] = [
   {
-    name: "a machine is said as it is: image, card, labels and taints of somebody's own",
+    name: "a machine is written as it is: image, card, and the owner's labels and taints",
     seen: { releases: [operator] },
     stack: {
       talosVersion: "v1.12.6",
@@ -535,7 +535,7 @@ test("labels' managers are read off the object's fields", () => {
   expect(labelManagers(managed)).toEqual({ rack: managers, "example.org/use": managers });
 });
 
-test("containerd's options are told by what they make", () => {
+test("containerd's options are recognised by their result", () => {
   const containerd = {
     nvidiaDefaultRuntime: true,
     baseRuntimeSpec: true,
@@ -593,7 +593,7 @@ describe("containerd's options where Talos merges them without a file (Talos 1.1
     expect(seen.comments).not.toContain("containerd");
   });
 
-  test("are told with a comment where the part says more", () => {
+  test("have a comment if the part says more", () => {
     const seen = seenWith({ customization: `${part}\n[debug]\nlevel = "info"\n` });
     expect(seen.containerd).toEqual(containerd);
     expect(seen.comments).toContain("say all that it sets under containerd");
@@ -632,7 +632,7 @@ test("the file says what is left in comments, and reads back as the stack", () =
 test.each([
   ["arm64", { "kubernetes.io/arch": "arm64" }, true],
   ["amd64", { "kubernetes.io/arch": "amd64" }, false],
-])("a card in a slot of an %s machine: told of arm64.nobti: %j", (_, labels, isTold) => {
+])("a card in a slot of an %s machine: a note on arm64.nobti: %j", (_, labels, isTold) => {
   const { comments } = discovered({ machines: [{ labels }] });
   expect((comments["machines.gpu-1"] ?? []).join().includes("arm64.nobti")).toBe(isTold);
 });

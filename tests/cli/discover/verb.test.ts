@@ -6,7 +6,7 @@ import { apiServer, cliStand, hangingProgram, listen, offering, runCommand } fro
 
 const { folder, cli, leadTo } = cliStand();
 
-test("writes the stack's file, never over one that is there unless it is told to", async () => {
+test("writes the stack's file, never over one that is there without --force", async () => {
   const args = ["discover", ...(await leadTo(apiServer(offering))), "--name", "home"];
   const file = path.join(folder, "Pulumi.home.yaml");
   const first = await runCommand(cli, args);
@@ -76,11 +76,11 @@ test.each([
     );
   });
   const { stderr } = await runCommand(cli, ["discover", ...(await leadTo(server)), "--out", "-"]);
-  const line = "could not look: what the DRA driver tells of cards could not be looked at";
+  const line = "could not look: the DRA driver's list of cards could not be read";
   expect(stderr.includes(line)).toBe(isUnseen);
 });
 
-test("a machine that the cluster does not have, and a name that no stack may have, are told", async () => {
+test("a machine that the cluster lacks, and a name that no stack may have, are reported", async () => {
   const args = ["discover", ...(await leadTo(apiServer(offering))), "--out", "-"];
   expect((await runCommand(cli, [...args, "--machine", "gpu-9"])).stderr).toContain(
     "has no machine gpu-9; take gpu-1",

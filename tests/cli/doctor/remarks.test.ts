@@ -40,7 +40,7 @@ test("a machine that could not be tested, since others use its cards", () => {
   ]);
 });
 
-test("an error that a program made on a card is told, and one of the card is none of its", () => {
+test("an error of a program on a card is reported as such, and one of the card is not the program's", () => {
   const errors = [
     "NVRM: Xid (PCI:0000:0b:00): 31, pid=11, name=ollama",
     "NVRM: Xid (PCI:0000:0b:00): 79, GPU has fallen",

@@ -124,7 +124,7 @@ async function look(
   const run = jest.spyOn(Talosctl.prototype, "run").mockImplementation((args) => {
     const asked = args.join(" ");
     const [, answer] = Object.entries(printed).find(([begin]) => asked.startsWith(begin)) ?? [];
-    if (answer === undefined) throw new Error(`talosctl ${asked}: nobody asked that before`);
+    if (answer === undefined) throw new Error(`talosctl ${asked}: it was not asked before`);
     return calls.meet(
       `talosctl ${asked}`,
       () => Promise.resolve(answer),
@@ -142,7 +142,7 @@ async function look(
   }
 }
 
-/** What is said to be wrong, in one list. */
+/** All findings, in one list. */
 const wrong = ({ differences, findings }: DoctorReport): string[] =>
   [...differences, ...findings].map((one) =>
     JSON.stringify({ ...one, evidence: [], lastWords: [] }),

@@ -42,7 +42,7 @@ describe("what gives out the cards", () => {
     "{ nvidiaDriverRoot: /usr/local, gpuResourcesEnabledOverride: true }",
   );
 
-  test("is said where no file installs it: the stack would, and the choice is left to the user", async () => {
+  test("is reported if no file installs it: the stack would, and the choice is left to the user", async () => {
     const { config, text, remarks, status } = await imported({});
     expect(config).toHaveProperty(["talos-gpu:gpuOperator"]);
     const said =

@@ -132,7 +132,7 @@ describe("a machine's configuration", () => {
     written(`customization: {}\n---\n${stringify(schematic)}`, "schematic.yaml"),
   ];
 
-  test("as talosctl prints it, with the stored one beside the running one", async () => {
+  test("as talosctl prints it, with the stored one next to the running one", async () => {
     const resource = (id: string) =>
       stringify({
         node: "192.0.2.7",
@@ -159,7 +159,7 @@ describe("a machine's configuration", () => {
     expect(JSON.stringify(config)).not.toContain("secret");
   });
 
-  test("that names no host, no address and an old installer is told", async () => {
+  test("that names no host, no address and an old installer is reported", async () => {
     const { remarks, config } = await run(
       written(stringify({ machine }), "node0.yaml"),
       "--gpu=node0=RTX 3060",
@@ -262,7 +262,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
     values: { runtimeClassName: "nvidia", tolerations: [{ key: "gpu", operator: "Exists" }] },
   });
   expect(elsewhere.remarks.filter((line) => line.startsWith("external"))).toEqual([]);
-  // What only has no effect is told, and leaves nothing out.
+  // What only has no effect is reported, and nothing is left out.
   fs.writeFileSync(
     path.join(app, "helmrelease.yaml"),
     helmRelease.replace(/ }\n$/, ", gfd: { enabld: true } }\n"),
@@ -277,10 +277,10 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
   );
 
   fs.writeFileSync(path.join(app, "second.yaml"), helmRelease);
-  const several = await run(...argv); // whose cluster's it is cannot be told
+  const several = await run(...argv); // its cluster is unknown
   expect(several.config["talos-gpu:external"]).toEqual({ kind: "devicePlugin" });
   expect(several.remarks[0]).toMatch(
-    /^external: .*second\.yaml install NVIDIA's charts, and nobody can tell/,
+    /^external: .*second\.yaml install NVIDIA's charts, and the files do not say/,
   );
 });
 

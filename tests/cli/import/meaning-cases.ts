@@ -152,7 +152,7 @@ export const meaningCases: MeaningCase[] = [
     checks: [],
     notes: [/^machines\.gpu\.containerd /],
   },
-  // Nothing is lost in silence.
+  // Nothing is lost silently.
   {
     name: "taints that the kubelet registers with are the node's",
     nodes: [
@@ -282,12 +282,12 @@ export const meaningCases: MeaningCase[] = [
     machine: { overlay: rockchipOverlay },
   },
   {
-    name: "another overlay is told",
+    name: "another overlay is reported",
     nodes: [{ schematic: { overlay: { name: "rpi" }, customization: {} } }],
     notes: [/overlay/],
   },
   {
-    name: "a schematic's META is told",
+    name: "a schematic's META is reported",
     nodes: [{ schematic: { customization: { meta: [] } } }],
     notes: [/customization\.meta/],
   },
@@ -309,12 +309,12 @@ export const meaningCases: MeaningCase[] = [
     notes: [],
   },
   {
-    name: "another registry is told",
+    name: "another registry is reported",
     nodes: [{ talosImageURL: `registry.local/metal-installer/${unknownSchematic}` }],
     notes: [/what is in schematic 2222/, /its installer comes from registry\.local/],
   },
   {
-    name: "an installation's own extensions are told",
+    name: "an installation's own extensions are reported",
     nodes: [{ patches: ["machine: { install: { extensions: [{ image: a }] } }"] }],
     notes: [/install\.extensions/],
   },
@@ -335,7 +335,7 @@ export const meaningCases: MeaningCase[] = [
     stack: { factoryUrl: null },
   },
   {
-    name: "a template of the installer's URL is told",
+    name: "a template of the installer's URL is reported",
     more: { imageFactory: { installerURLTmpl: "{{.ID}}" } },
     notes: [/installerURLTmpl/],
   },
@@ -404,7 +404,7 @@ export const meaningCases: MeaningCase[] = [
     machine: { labels: { a: "all", b: "node" }, taints: { gpu: ":NoSchedule" } },
   },
   {
-    name: "labels and taints that talhelper fills in are told",
+    name: "labels and taints that talhelper fills in are reported",
     nodes: [{ nodeLabels: { a: "{{ .X }}", b: "c" }, nodeTaints: { t: "${T}:NoSchedule" } }],
     machine: { labels: { b: "c", a: null }, taints: null },
     notes: [

@@ -102,7 +102,7 @@ describe("of a patch only NVIDIA's part goes over", () => {
       { ...nothing, speaksOfNvidia: true, labels: { "a.b/c": "d" } },
     ],
     [
-      "of operations on an item of a list nothing, and it is told",
+      "operations on an item of a list are skipped and reported",
       '[{"op": "replace", "path": "/machine/kernel/modules/0/name", "value": "nvidia"}]',
       { ...nothing, notes: [{ problem: "is a list of operations (JSON 6902)" }] },
     ],

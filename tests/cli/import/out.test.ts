@@ -13,7 +13,7 @@ function repository(): { folder: string; out: string } {
   return { folder, out: path.join(folder, "Pulumi.mine.yaml") };
 }
 
-test("a folder's talconfig.yaml is imported; what was written is told, with the next command", async () => {
+test("a folder's talconfig.yaml is imported; it reports what it wrote, with the next command", async () => {
   const { folder, out } = repository();
   const { status, remarks } = await run(folder, "--gpu", "gpu=RTX 3060", "--out", out);
   expect([status, fs.existsSync(out)]).toEqual([0, true]);
@@ -22,7 +22,7 @@ test("a folder's talconfig.yaml is imported; what was written is told, with the 
   );
 });
 
-test("a folder without one is told", async () => {
+test("a folder without one is reported", async () => {
   const { folder } = repository();
   fs.rmSync(path.join(folder, "talconfig.yaml"));
   await expect(run(folder)).rejects.toThrow(/is a folder without a talconfig\.yaml/);
@@ -39,7 +39,7 @@ test("a stack that is there is overwritten by --force alone", async () => {
   expect(fs.readFileSync(out, "utf8")).toContain("RTX 3060");
 });
 
-test("a card that is not known is told before a file that is there", async () => {
+test("an unknown card is reported before a file that is there", async () => {
   const { folder, out } = repository();
   fs.writeFileSync(out, "mine\n");
   const remarks: string[] = [];

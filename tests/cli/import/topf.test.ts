@@ -94,7 +94,7 @@ describe("import of a topf.yaml", () => {
     expect(status).toBe(0);
   });
 
-  test("has a host's name for an address that SOPS has or that nobody says, and asks for it", async () => {
+  test("has a host's name for an address that SOPS encrypts or that is missing, and asks for it", async () => {
     const { config, remark } = await imported({
       "topf.yaml": topf({ ip: "ENC[AES256_GCM,data:a]" }),
       ...plain,
@@ -149,7 +149,7 @@ describe("import of a topf.yaml", () => {
     [
       "two releases",
       { "topf.yaml": topf({ talosVersion: "v1.12.6" }) },
-      /^talosVersion: is said several times \(v1\.13\.6, v1\.12\.6\)/m,
+      /^talosVersion: has several values \(v1\.13\.6, v1\.12\.6\)/m,
     ],
   ])("tells %s, and reads the rest", async (_, files, said) => {
     const { config, remarks, status } = await imported({ "topf.yaml": topf(), ...plain, ...files });

@@ -27,7 +27,7 @@ function imported(talosVersion: string, patches: string[]) {
 
 describe("of several writers of containerd's part", () => {
   test.each(["v1.12.6", "v1.14.1"])(
-    "the first of NVIDIA's goes over, and it is said: Talos %s",
+    "the first of NVIDIA's is taken over, and a note says so: Talos %s",
     (release) => {
       const { extra, notes } = imported(release, [cdi, runtime]);
       expect(extra).toContain("cdi_spec_dirs");

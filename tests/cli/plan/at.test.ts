@@ -135,7 +135,7 @@ test("a stack file that is a symbolic link is refused", async () => {
   );
 });
 
-test("a stack that the commit does not have is said", async () => {
+test("a stack that the commit lacks is reported", async () => {
   pullRequest(() => write("flux/values.yaml", values({})));
   const gone = path.join(folder, "stacks/Pulumi.gone.yaml");
   await expect(runVerb("plan", verb, ["--stack", gone, "--at", "head"])).rejects.toThrow(

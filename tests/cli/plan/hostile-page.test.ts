@@ -83,7 +83,7 @@ test.each([
   ).toEqual([]);
 });
 
-test("nor of what is said of one that is refused", () => {
+test("or of the message about a refused one", () => {
   const page = refusalOf([
     { check: "x", field: hostile, problem: hostile, why: hostile, remedy: hostile },
   ]);

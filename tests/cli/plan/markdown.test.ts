@@ -26,7 +26,7 @@ test("names in HTML and in a graph are text", () => {
   expect(asLabel('a"]\n  x["b')).toBe("a#34;#93;#10;  x#91;#34;b");
 });
 
-test("prose calls nobody, and links to nothing", () => {
+test("prose mentions no account, and links to nothing", () => {
   expect(asProse("@me, see a/b#12 and GH-3")).toBe("@\u200bme, see a/b#\u200b12 and GH-\u200b3");
   expect(asProse("www.example.com mailto:a@b.example")).toBe(
     "www\u200b.example.com mailto\u200b:a@\u200bb.example",

@@ -103,7 +103,7 @@ test("a graph of many machines draws their number", () => {
   expect(page.match(/15 machines<br\/>may reboot/g)).toHaveLength(2);
 });
 
-test("with upgrade.first: what offers the GPUs and their tests come between those machines and the others", () => {
+test("with upgrade.first: the GPU provider and its tests come between those machines and the others", () => {
   const gpus = [{ model: "H100 NVL" }];
   const machines = Object.fromEntries(
     ["a", "b", "c", "d"].map((name, index) => [
@@ -202,7 +202,7 @@ describe("the verb", () => {
     });
   });
 
-  test("a commit that is not there is said", async () => {
+  test("a missing commit is reported", async () => {
     await expect(run("--base", "nowhere")).rejects.toThrow(/--base: git knows no commit nowhere/);
     await expect(run("--base=--help")).rejects.toThrow(/--base: git knows no commit/);
   });

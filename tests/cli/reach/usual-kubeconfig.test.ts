@@ -78,7 +78,7 @@ test("an entry that is not whole leaves the others", () => {
 test.each([
   ["that is not there", "/nowhere", /--kubeconfig: cannot be read \(ENOENT/],
   ["that is empty", blank, /--kubeconfig: cannot be read \(it names no cluster/],
-])("a file alone %s is told", (_, file, message) => {
+])("a file alone %s is reported", (_, file, message) => {
   expect(() => read(file)).toThrow(message);
 });
 
@@ -89,13 +89,13 @@ describe("tokenFile", () => {
       ?.token;
 
   test.each([
-    ["beside the kubeconfig", { tokenFile: "token" }, "t0ken"],
+    ["next to the kubeconfig", { tokenFile: "token" }, "t0ken"],
     ["by its whole path", { tokenFile: path.join(folder, "token") }, "t0ken"],
     ["goes before a token", { tokenFile: "token", token: "old" }, "t0ken"],
     ["that cannot be read leaves the token", { tokenFile: "gone", token: "old" }, "old"],
   ])("%s", (_, user, token) => expect(tokenOf(user)).toBe(token));
 
-  test("that cannot be read is told", () => {
+  test("that cannot be read is reported", () => {
     expect(() => tokenOf({ tokenFile: "gone" })).toThrow(/the token of user me: ENOENT.*gone/);
   });
 

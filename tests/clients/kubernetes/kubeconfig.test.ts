@@ -88,7 +88,7 @@ test.each<[string, string[], RegExp]>([
   ["a folder", [folder], /is a folder$/],
   ["a text that is no YAML", [written("secret", "a: [hunter2")], /secret is not YAML$/],
   ["a list", [written("list", "[hunter2]")], /list names no cluster, so it is no kubeconfig$/],
-])("%s is told, and nothing of it is quoted", (_, files, message) => {
+])("%s is reported, and nothing of it is quoted", (_, files, message) => {
   expect(() => kubeconfigOfFiles(files)).toThrow(message);
 });
 
@@ -102,7 +102,7 @@ describe("a text", () => {
     expect(user).toMatchObject({ tokenFile, token: "t0ken" });
   });
 
-  test("a token's file that cannot be read is told where no token is known", () => {
+  test("a token's file that cannot be read is reported where no token is known", () => {
     expect(() => read({ tokenFile: "/nowhere/token" })).toThrow(
       /^the token of user me: ENOENT.*\/nowhere\/token/,
     );

@@ -73,19 +73,19 @@ describe("the image that is installed and waits for its boot", () => {
     ["is none while it is being installed", [begins(one)], undefined],
     ["is none where the installer failed", [begins(one), ends(1)], undefined],
     [
-      "is what was installed, whoever heard of it",
+      "is what was installed, with or without a listener",
       [begins(one), "error streaming output: context canceled", ends(0)],
       one,
     ],
     ["is the last one", [begins(one), ends(0), begins(two), ends(0)], two],
     ["stays while another one is not there yet", [begins(one), ends(0), begins(two)], one],
-    ["is told by Talos 1.14 in fields", fields(two), two],
+    ["comes in fields from Talos 1.14", fields(two), two],
   ])("%s", (_, lines, image) =>
     expect(waitingImageOf(consoleLines(lines.map(at).join("\n")))).toBe(image),
   );
 });
 
-test("why an image could not be pulled is the last line of it that tells of an error", () => {
+test("why an image could not be pulled is its last line with an error", () => {
   const image = "10.0.2.2:5000/metal-installer/1:v1.13.0";
   const refused = `retrying error: failed to pull image "${image}": dial tcp 10.0.2.2:5000: connect: connection refused`;
   // What Talos v1.13.0 says of a pull whose caller has gone: nothing of why.

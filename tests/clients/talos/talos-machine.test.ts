@@ -192,7 +192,7 @@ test.each<[string, object[], string, string, string[]]>([
   ],
   ["GRUB on a disk without META", [boot], afterKexec, "", ["intel_iommu=on"]],
   [
-    "GRUB takes the image's where it is told so",
+    "GRUB takes the image's if it is configured so",
     [...systemDisk, boot],
     fromPowerOn,
     "\n    grubUseUKICmdline: true",

@@ -91,7 +91,7 @@ export const fixCases: CauseCase[] = [
     causes: [],
   },
   {
-    name: "pods that wait on Talos 1.13, where nobody waits for markers",
+    name: "pods that wait on Talos 1.13, where no pod waits for markers",
     seen: {
       pods: [
         {
@@ -152,7 +152,7 @@ export const fixCases: CauseCase[] = [
     causes: ["privilegedNamespace"],
   },
   {
-    name: "pods that are refused in somebody else's namespace",
+    name: "pods that are refused in an external namespace",
     seen: {
       events: [{ namespace: "media", object: "ReplicaSet/x", message: refusedByPodSecurity }],
     },

@@ -198,7 +198,7 @@ export const operatorCases: CauseCase[] = [
     causes: ["nodeSelector"],
   },
   {
-    name: "such a pod without a GPU, which is somebody else's",
+    name: "such a pod without a GPU, which is another user's",
     seen: {
       ...healthy,
       pods: [
@@ -444,7 +444,7 @@ export const operatorCases: CauseCase[] = [
     causes: [],
   },
   {
-    name: "a MIG manager that nobody asks for anything",
+    name: "a MIG manager without a request",
     seen: { ...healthy, pods: [...healthy.pods, migManagerPod] },
     stacks: ["rtx5070ti", withoutStack],
     causes: [],

@@ -24,7 +24,7 @@ const untoleratedEvents: ObservedEvent[] = [
 /** Nodes with taints that pods do not tolerate, and nodes without their taint. */
 export const taintCases: CauseCase[] = [
   {
-    name: "a pod that does not tolerate the taint, in the scheduler's words of old",
+    name: "a pod that does not tolerate the taint, in the scheduler's former words",
     seen: untoleratedInOldWords,
     stacks: ["velaryon"],
     causes: ["tolerations"],
@@ -36,7 +36,7 @@ export const taintCases: CauseCase[] = [
     causes: ["tolerations"],
   },
   {
-    name: "a pod that does not tolerate somebody else's taint",
+    name: "a pod that does not tolerate another owner's taint",
     seen: {
       nodes: [
         {

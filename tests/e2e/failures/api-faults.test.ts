@@ -14,7 +14,7 @@ beforeAll(async () => {
 test.each<[string, ApiFault, string, string[]]>([
   ["refuses connections for a while", "refuse", "570.211.01", ["drain", "gate"]],
   ["resets an answer in the middle", "reset", "580.126.20", ["preflight", "drain", "gate"]],
-  ["lets an answer wait for ever", "stall", "570.211.01", ["preflight", "drain", "gate"]],
+  ["lets an answer wait forever", "stall", "570.211.01", ["preflight", "drain", "gate"]],
 ])("an API server that %s changes nothing of the update", (_, kind, driver, steps) => {
   const { result, diagnostics, struck, felt, reboots, drivers, cordoned } = ran.updates[kind];
   expect([result, result === "succeeded" ? "" : diagnostics.join("\n")]).toEqual(["succeeded", ""]);

@@ -49,8 +49,8 @@ test("a boot that does not go on is named at once; once the configuration is cor
   expect(first!.lines.at(-1)).toMatch(
     /machines\.paused-boot: its boot does not go on: .*writeUserFiles failed/,
   );
-  // The broken configuration makes the machine begin again after each pause (talos v1.12.6, v1alpha1_sequencer_tasks.go), so
-  // how often until it is corrected is a matter of time. Then two reboots are needed: out of the pause, ours or the
+  // The broken configuration makes the machine begin again after each pause (talos v1.12.6, v1alpha1_sequencer_tasks.go). The number of
+  // pauses until the correction is a matter of time. Then two reboots are needed: out of the pause, ours or the
   // machine's own where that comes first, and the upgrade's.
   expect(outcomes["paused-boot"]!.machine.reboots - last!.rebootsBefore!).toBeLessThanOrEqual(2);
 });

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 /**
- * The commands that every SIGKILL needs. What Pulumi writes beside the state is half written only where the kill comes at that very
+ * The commands that every SIGKILL needs. What Pulumi writes next to the state is half written only where the kill comes at that very
  * moment; lab/tests/engine makes it so.
  */
 const always = (commands: string[]): string[] =>

@@ -37,7 +37,7 @@ const notByTheStackAlone = "privilegedNamespace";
 
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(cases)(
-  "%s without %s fails, ends, is told by its own diagnosis alone, and comes up once the fix is there",
+  "%s without %s fails, ends, has only its own diagnosis, and comes up once the fix is there",
   async (_, fix, stack) => {
     const args = ["--stack", stack, "--without", fix];
     const { machines } =

@@ -47,7 +47,7 @@ test.each(stacks.filter((name) => name !== elsewhere))(
 );
 
 test(
-  "the preview of a stack whose cluster is down shows it all the same, and says once that nobody answers",
+  "the preview of a stack whose cluster is down shows it all the same, and says once that no server answers",
   async () => {
     const { result, diagnostics, creates } = await stand.stack(
       path.join(__dirname, "../stacks/Pulumi.rtx5070ti-1.13.yaml"),
@@ -66,7 +66,7 @@ test(
 );
 
 test(
-  "the example beside resources of one's own shows both",
+  "the example with the user's own resources shows both",
   async () => {
     const { result, diagnostics, creates } = await stand.project({
       folder: "examples/compose",
@@ -125,7 +125,7 @@ test(
       result: "failed",
       creates: ["pulumi:pulumi:Stack talos-gpu-aarhus-h100-mixed"],
     });
-    // CPU of the CLI, its host, the program and the policy pack: 4 s, of which two cores share most. cmd/run alone took 17 s once.
+    // CPU of the CLI, its host, the program and the policy pack: 4 s; two cores share most of it. cmd/run alone took 17 s once.
     expect(cpuSeconds).toBeLessThan(6);
     expect(cpuSeconds).toBeGreaterThan(1);
   },

@@ -101,7 +101,7 @@ async function up(lab: Running, proxy: ApiProxy, kind: ApiFault): Promise<Faulty
     const step = Object.keys(steps).find(
       (name) => !struck.includes(name) && steps[name]!.test(line),
     );
-    // Of a port that nobody listens at, Pulumi's provider learns as well, which at that step may be reading the schema.
+    // Pulumi's provider also meets the closed port, and at that step it may be reading the schema.
     if (step === undefined || (kind === "refuse" && step === "preflight")) return;
     struck.push(step);
     void proxy.fault(kind);

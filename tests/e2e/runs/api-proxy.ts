@@ -2,7 +2,7 @@ import * as net from "node:net";
 
 /** What goes wrong between a client and its API server. */
 export type ApiFault =
-  /** Nothing listens, and whoever is connected is cut off. */
+  /** Nothing listens, and connected clients are cut off. */
   | "refuse"
   /** The next answer is reset in the middle. */
   | "reset"
@@ -17,7 +17,7 @@ export interface ApiProxy {
   port: number;
   /** Has the next thing go wrong. Resolves once it did, and the way is open again. */
   fault(kind: ApiFault): Promise<void>;
-  /** How often each thing went wrong for somebody. */
+  /** How often each thing went wrong for a client. */
   readonly felt: Readonly<Record<ApiFault, number>>;
   close(): Promise<void>;
 }
@@ -27,8 +27,8 @@ const http2 = Buffer.from("\x02h2");
 
 /**
  * Forwards connections to a port of this computer, byte for byte: TLS goes through. An answer is lost for clients of Node alone, such as
- * the machine program. Pulumi's Kubernetes provider, a program in Go, reads the API's schema once, as it is configured, and makes no
- * object in the whole update where that failed ("configured Kubernetes cluster is unreachable: unable to load schema information", seen
+ * the machine program. Pulumi's Kubernetes provider, a program in Go, reads the API's schema once, as it is configured. If that failed,
+ * it makes no object in the whole update ("configured Kubernetes cluster is unreachable: unable to load schema information", seen
  * with v4.34): nothing of this package can mend that, but the next update goes on.
  */
 export async function startApiProxy(target: number): Promise<ApiProxy> {

@@ -10,7 +10,7 @@ import type { Session } from "../../../lab/session/session";
 import { furtherOptions } from "../support/further-options";
 import { asProgram, openLab } from "./program";
 
-/** What somebody else's release came to, when the stack is brought up with it, takes it over, hands it back and goes. */
+/** What became of an external release when the stack is brought up with it, takes it over, hands it back and goes. */
 export interface OutsideRun {
   steps: {
     step: string;

@@ -69,7 +69,7 @@ const passing =
     return [ran];
   };
 
-/** A configuration with which Talos does not boot, by somebody else; and the stack's, which then waits for a boot. */
+/** A configuration by another tool with which Talos does not boot; and the stack's, which then waits for a boot. */
 const pausedBoot: Case = async (stand, name) => {
   const machine = stand.machine(name);
   const { active, persistent } = await machine.configurations();

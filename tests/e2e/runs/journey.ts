@@ -41,7 +41,7 @@ export interface Journey {
   files: Record<string, string>;
 }
 
-/** A checkout with git's history, a lab's cluster beside it, and commands as somebody types them. */
+/** A checkout with git's history, a lab's cluster next to it, and commands as a user types them. */
 async function run(session: Session, planned: string): Promise<Journey> {
   const plan = JSON.parse(planned) as JourneyPlan;
   const options = parseOptions(["--stack", plan.stack, "--pulumi", "host"]);
@@ -62,7 +62,7 @@ async function run(session: Session, planned: string): Promise<Journey> {
     PULUMI_BACKEND_URL: `file://${session.dir()}`,
     PULUMI_CONFIG_PASSPHRASE: "of the lab",
     PULUMI_SKIP_UPDATE_CHECK: "true",
-    PULUMI_SKIP_CONFIRMATIONS: "true", // nobody is there to answer
+    PULUMI_SKIP_CONFIRMATIONS: "true", // no user is there to answer
     NO_COLOR: "1",
   };
   const shell = (command: string): Promise<Omit<Step, "reboots" | "seconds">> =>

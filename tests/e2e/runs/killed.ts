@@ -46,7 +46,7 @@ const helm =
 const jobsIn = ({ kubernetes }: Running, where: string): Promise<V1Job[]> =>
   kubernetes.all(`/apis/batch/v1/namespaces/${where}/jobs`);
 
-/** In the order of an update: each goes on where the one before was stopped, so that one update more tells of all of them. */
+/** In the order of an update: each goes on where the one before was stopped, so that one more update shows all of them. */
 const moments: [string, Moment][] = [
   ["configuration", { said: line(/: stage: /) }],
   ["reboot", { said: line(/: reboot: /) }],
@@ -146,7 +146,7 @@ async function round(
   }
   await kill("model", "up", pulling);
   await again("up");
-  // What a kill leaves in the state is a warning at every update, until it is told to go.
+  // What a kill leaves in the state is a warning at every update, until it is removed.
   await lab.engine.refresh();
   const { gpuOperator } = lab.config as { gpuOperator: object };
   await stand.edit({
@@ -189,7 +189,7 @@ async function run(session: Session, stack: string): Promise<KilledRun> {
   try {
     await round(stand, "SIGKILL", cases);
     // What the destroy took away is still in the configuration that runs. An update that has staged it again, and is stopped before
-    // Pulumi knows, could not tell it from somebody's (`adopt.ts`).
+    // Pulumi knows, could not distinguish it from others' (`adopt.ts`).
     await stand.reboot("gpu");
     // The image of the first round stays, and what else the configuration lacks is taken live: without another image no phase reboots.
     const { machines } = stand.lab.config as { machines: { gpu: object } };

@@ -2,7 +2,7 @@ import type { LabEngine } from "../../../lab/engine";
 import type { KubernetesObject } from "../../../lab/kubernetes/cluster";
 import type { Running } from "../../../lab/run/running";
 
-/** What of a stack somebody deletes: one of each. */
+/** What is deleted from a stack by hand: one of each. */
 type Kind = "RuntimeClass" | "Job" | "DaemonSet" | "label";
 
 /**

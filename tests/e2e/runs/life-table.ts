@@ -34,7 +34,7 @@ export interface Life {
   edits: LifeEdit[];
   /** Options of the lab, besides its stack. Default none. */
   options?: string[];
-  /** Whether somebody then deletes by hand, and `--refresh`, `reconcileToken` and `--replace` follow. */
+  /** Whether deletions by hand, and `--refresh`, `reconcileToken` and `--replace` follow. */
   byHand?: boolean;
 }
 

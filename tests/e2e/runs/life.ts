@@ -82,7 +82,7 @@ class Run {
     await this.unchanged(`${name}, after the refusal`);
   }
 
-  /** What somebody deletes comes back, and what is asked for is made again; no machine reboots for it. */
+  /** Deleted objects come back, and what is asked for is made again; no machine reboots for it. */
   async byHand(): Promise<void> {
     const { lab } = this.stand;
     const quietly = { onlyIf: true, quiet: true };

@@ -37,7 +37,7 @@ export interface Project {
   namespace?: string;
   stack: string;
   config?: Record<string, unknown>;
-  /** Whether nobody listens where its kubeconfig leads. Default false. */
+  /** Whether nothing listens where its kubeconfig leads. Default false. */
   clusterIsDown?: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface PreviewStand {
   close(): Promise<void>;
 }
 
-/** Nobody listens there: a preview that asked a machine would fail. */
+/** Nothing listens there: a preview that asked a machine would fail. */
 const nowhere = "127.0.0.1:1";
 
 /** Brings it up; whatever it starts ends with `close`. */
@@ -183,7 +183,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
     stack: (nameOrFile, more = {}) => {
       const stack = stackNameOf(nameOrFile);
       const said = readStackFile(nameOrFile);
-      fs.rmSync(path.join(checkout, "stacks", `Pulumi.${stack}.yaml`), { force: true }); // written anew, with credentials
+      fs.rmSync(path.join(checkout, "stacks", `Pulumi.${stack}.yaml`), { force: true }); // written again, with credentials
       const config = Object.fromEntries(
         Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value]),
       );

@@ -21,7 +21,7 @@ export function asProgram<Outcome>(
     process.once(signal, () => stop(`stopped by ${signal}`));
   // Pulumi's SDK writes of every uncaught error, and so of its own writing, without end.
   for (const stream of [process.stdout, process.stderr])
-    stream.on("error", () => stop("nobody reads what it says"));
+    stream.on("error", () => stop("its output has no reader"));
   const ended = async (): Promise<void> => {
     try {
       process.stdout.write(JSON.stringify(await run(session, ...process.argv.slice(2))));
@@ -32,7 +32,7 @@ export function asProgram<Outcome>(
   ended().then(
     () => setImmediate(() => process.exit()), // gRPC keeps sockets of the engine open for a while
     (error: unknown) =>
-      // Uncaught, its positions are told in the sources (lab/bundle/run.js); printed here they would be the bundle's.
+      // Uncaught, it shows positions in the sources (lab/bundle/run.js); printed here they would be the bundle's.
       setImmediate(() => {
         throw error;
       }),

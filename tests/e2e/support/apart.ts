@@ -33,7 +33,7 @@ export function startApart(
 /** What a program of `tests/e2e/runs` told. */
 export interface Told<Outcome> {
   outcome: Outcome;
-  /** Its standard error: what to show beside an outcome that is not as expected. */
+  /** Its standard error: what to show next to an outcome that is not as expected. */
   said: string;
 }
 

@@ -15,7 +15,7 @@ interface Expected {
   byHost?: Record<string, string>;
   /** All its machines are emulated, also where a real node can be. Default false. */
   emulated?: boolean;
-  /** Patterns of what the lab says, in this order, beside all else. */
+  /** Patterns of what the lab says, in this order, next to all else. */
   says?: string[];
 }
 
@@ -86,7 +86,9 @@ export const expected: Readonly<Record<string, Expected>> = {
       "machines.gpu.configuration",
       "machines.gpu.patches",
     ],
-    says: ["gpu: its smoke test passed; a container beside it sees nvidia0, and asked for no card"],
+    says: [
+      "gpu: its smoke test passed; a container next to it sees nvidia0, and asked for no card",
+    ],
   },
   // Its machine waits for Omni's owner, who adds it to the cluster when its patches and extensions are there.
   frank: {

@@ -13,7 +13,7 @@ export interface LabRun {
   child: ChildProcess;
   /** Lines of standard error so far. */
   lines: string[];
-  /** Folder of the lab, as its janitor was told. */
+  /** Folder of the lab, as its janitor knows it. */
   folder(): Promise<string>;
   /** Resolves with the first line that matches; rejects when the lab ends without one. */
   line(pattern: RegExp): Promise<string>;
@@ -123,7 +123,7 @@ export function left(folder: string): string[] {
 
 /**
  * Resolves when a lab has left no folder, process, mount, link and control group; rejects after the limit, naming what is left. A
- * link gets as long once more: the kernel takes a network apart when nobody waits for it, and took over 30 s on a busy computer.
+ * link gets as long once more: the kernel takes a network apart when nothing waits for it, and took over 30 s on a busy computer.
  */
 export async function nothingLeft(folder: string, limitSeconds = 300): Promise<void> {
   const all = (): string[] => [

@@ -24,7 +24,7 @@ function tables(): string {
 const tableIn = (folder: string, file: string): any =>
   JSON.parse(fs.readFileSync(path.join(folder, file), "utf8"));
 
-/** Registries as they answer, by the beginning of a URL: JSON, a status, or nobody. */
+/** Registries as they answer, by the beginning of a URL: JSON, a status, or no server. */
 function registries(answers: Record<string, object | number | Error>): jest.SpyInstance {
   return jest.spyOn(globalThis, "fetch").mockImplementation((input) => {
     const url = input as string;
@@ -71,7 +71,7 @@ test("newer releases that are served come into the tables, with their month, and
   expect({ ...images, workloads, released: imagesBefore.released }).toEqual(imagesBefore);
 });
 
-test("a release whose image no registry serves is told of, and not written", async () => {
+test("a release whose image no registry serves is reported, and not written", async () => {
   registries({ ...newer, "https://ghcr.io/v2/": 404 });
   const folder = tables();
   expect(await renewImages(folder)).toContainEqual(
@@ -132,7 +132,7 @@ test("a public registry is asked with the token that its challenge names", async
   ]);
 });
 
-test("charts and CUDA that are newer than the tables are named, for somebody to read", async () => {
+test("charts and CUDA newer than the tables are named, for a person to read", async () => {
   registries({
     "https://api.github.com/repos/NVIDIA/gpu-operator/": gitHub("v99.1.0"),
     "https://api.github.com/repos/NVIDIA/k8s-device-plugin/": gitHub("v0.1.0"),
@@ -149,11 +149,11 @@ test("charts and CUDA that are newer than the tables are named, for somebody to 
 
 test("one source that does not answer keeps the others from nothing", async () => {
   const renewed = await renewAll({
-    a: () => Promise.reject(new Error("nobody there")),
+    a: () => Promise.reject(new Error("no server there")),
     b: () => Promise.resolve(["b: 1 → 2"]),
   });
   expect(renewed).toEqual({
-    lines: ["a: left as they are: nobody there", "b: 1 → 2"],
+    lines: ["a: left as they are: no server there", "b: 1 → 2"],
     failed: 1,
     asked: 2,
   });

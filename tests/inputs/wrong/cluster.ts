@@ -1,6 +1,6 @@
 import type { WrongValues } from "../values";
 
-/** A text that nobody writes. */
+/** A text that no person writes. */
 const endless = "a".repeat(100_000);
 
 /** Wrong values of the cluster's fields. */

@@ -1,6 +1,6 @@
 import type { WrongValues } from "../values";
 
-/** A text that nobody writes. */
+/** A text that no person writes. */
 const endless = "a".repeat(100_000);
 const worker = (address: string) => ({ address, role: "worker", configuration: "adopted" });
 /** A machine with a card. */

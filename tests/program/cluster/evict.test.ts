@@ -48,7 +48,7 @@ const room = status(429, "Cannot evict pod as it would violate the pod's disrupt
   },
 });
 
-/** An API server with a node of two pods: `db`, whose evictions it answers as it is told, and `web`, which goes. */
+/** An API server with a node of two pods: `db`, whose evictions it answers as the test says, and `web`, which goes. */
 class FakeApi {
   readonly evictions: string[] = [];
   /** How `db` is answered; undefined lets it go. */
@@ -144,7 +144,7 @@ test.each([
     "the owner of the disruption budget default/db decides",
   ],
 ])(
-  "a pod %s keeps no other from going, and is told in its own words",
+  "a pod %s keeps no other from going, and is reported in its own words",
   async (_, answer, words, decides) => {
     api.answer = answer;
     const message = await failure(drained());
@@ -173,7 +173,7 @@ test("an API server that has just started, and serves no lists yet, is asked aga
   expect(await drained(new FakeClock(), cluster)).toBe("node n is drained");
 });
 
-test("volumes that are attached to the node are told, and those of other nodes are not", async () => {
+test("volumes that are attached to the node are reported, and those of other nodes are not", async () => {
   const attached = (nodeName: string, persistentVolumeName: string): object => ({
     metadata: { name: `csi-${persistentVolumeName}` },
     spec: { attacher: "csi.example", nodeName, source: { persistentVolumeName } },

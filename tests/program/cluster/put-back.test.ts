@@ -42,7 +42,7 @@ const live = (name: string, data: object): object => ({
 
 test("makes what is gone, mends what says something else, and touches nothing that is right", async () => {
   const cluster = new FakeObjects({
-    right: live("right", { a: "1", added: "by somebody" }),
+    right: live("right", { a: "1", added: "by a user" }),
     wrong: live("wrong", { a: "2" }),
     otherwise: live("otherwise", { spelled: true }),
   });

@@ -171,7 +171,7 @@ describe("the taints of a node", () => {
       { foreignWrites: 1000 },
       {
         taints: [gpu],
-        expect: { error: ["somebody else changed the node during each of 20 attempts"] },
+        expect: { error: ["the node changed during each of 20 attempts"] },
       },
     ));
 

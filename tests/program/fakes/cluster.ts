@@ -17,7 +17,7 @@ export const nodeState = (more: Partial<NodeState> = {}): NodeState => ({
 export class FakeCluster implements NodeCluster {
   state: NodeState | undefined = nodeState();
   podList: PodState[] = [];
-  /** Volumes attached to it; undefined where nobody may see them. */
+  /** Volumes attached to it; undefined if they cannot be read. */
   volumes: string[] | undefined = [];
   /** Why an eviction is refused, by pod name. */
   readonly budgets: Record<string, string> = {};

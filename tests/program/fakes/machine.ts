@@ -35,8 +35,8 @@ const NVIDIA: Record<string, string> = {
 };
 
 /**
- * A machine in memory. Emulates what the phases depend on: an upgrade takes an image on, then the machine goes down and
- * comes back with a new boot id and whatever was staged, with the old image after a rollback. What Talos takes back, keeps on its disk
+ * A machine in memory. Emulates what the phases depend on: an upgrade takes an image on; then the machine goes down and comes back with
+ * a new boot id and what was staged. After a rollback it has the old image. What Talos takes back, keeps on its disk
  * and says in its console is as seen on Talos v1.13.0.
  */
 export class FakeMachine implements Machine {
@@ -68,7 +68,7 @@ export class FakeMachine implements Machine {
   readyAfter = 0;
   /** Lines of its console. */
   lines: string[] = [];
-  /** Files of its, by path, beside those that show its driver. */
+  /** Files of its, by path, next to those that show its driver. */
   files: Record<string, string> = {};
   /** Images on its disk. */
   disk: string[] = [];
@@ -231,7 +231,7 @@ export class FakeMachine implements Machine {
     return this.network[address] ?? nothing;
   }
 
-  /** Keeps the image of the next boot, and none beside it and the new one. */
+  /** Keeps the image of the next boot, and none next to it and the new one. */
   install(reference: string): void {
     this.fallback = this.next ?? `${this.schematicId}:${this.talosVersion}`;
     this.next = reference.split("/").at(-1)!;

@@ -5,7 +5,7 @@ import { failure } from "../setup";
 
 const GPU = "nvidia.com/gpu";
 const CLASS = "gpu.nvidia.com";
-/** What kube-scheduler v1.36 says of a pod that finds no unit and evicts nobody. */
+/** What kube-scheduler v1.36 says of a pod that finds no unit and evicts none. */
 const INSUFFICIENT =
   `0/1 nodes are available: 1 Insufficient ${GPU}. ` +
   "preemption: not eligible due to preemptionPolicy=Never.";
@@ -173,7 +173,7 @@ const busy = [plugin, ...trainers.map((name) => pod(name, 1))];
 const users =
   "in use by default/train-1 (1), default/train-2 (1), default/train-3 (1), default/train-4 (1)";
 
-// A pod that starts before the kubelet counts anew ends with UnexpectedAdmissionError.
+// A pod that starts before the kubelet counts again ends with UnexpectedAdmissionError.
 test("the gate stays shut until the kubelet reports what the node offers", () =>
   play({
     job: "complete",
@@ -225,7 +225,7 @@ test("if a container sees cards that it did not ask for, the line says what that
     expect: {
       passed: true,
       logs: [
-        "gpu-1: its smoke test passed; a container beside it sees nvidia0, and asked for no card: under NVIDIA's " +
+        "gpu-1: its smoke test passed; a container next to it sees nvidia0, and asked for no card: under NVIDIA's " +
           "runtime every image that says NVIDIA_VISIBLE_DEVICES=all, as CUDA's do, gets all cards",
       ],
     },

@@ -38,7 +38,7 @@ interface OmniRun {
   foreign?: Foreign[];
   /** What else differs in Omni from now on. */
   omni?: Partial<FakeOmni>;
-  /** Omni cannot list its resources, for so many seconds or for ever. */
+  /** Omni cannot list its resources, for so many seconds or forever. */
   failing?: { seconds?: number; problem: CallErrorKind; message: string };
   expect:
     | {

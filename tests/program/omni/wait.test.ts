@@ -71,7 +71,7 @@ describe("omni-wait", () => {
       };
     };
 
-    test("is told, and ends the wait when the next boot does not either", async () => {
+    test("is reported, and ends the wait if the next boot fails too", async () => {
       const { parts, told } = looping();
       parts.clock.after(300, () => parts.machine.boots++);
       const message = await failure(waitForOmni(wanted({ driverVersion: "570.211.01" }), parts));
@@ -81,7 +81,7 @@ describe("omni-wait", () => {
       expect(parts.clock.now()).toBeLessThan(310_000);
     });
 
-    test("does not end the wait when somebody corrects the patch in the pause", async () => {
+    test("does not end the wait if the patch is corrected during the pause", async () => {
       const { parts, told } = looping();
       const files = { "/proc/modules": "overlay 1 0 - Live 0x0\n" };
       parts.omni.state!.ready = false;

@@ -103,7 +103,7 @@ describe("something else that gives out the cards ends the update before the fir
   });
 });
 
-describe("nothing is said of", () => {
+describe("it reports nothing about", () => {
   test.each<[string, Installs | undefined, Workload]>([
     [
       "the stack's own release",
@@ -162,7 +162,7 @@ describe("nothing is said of", () => {
     expect(await foundBy(installs, [workload])).toEqual([]),
   );
 
-  test("what is in a namespace of the stack's; in another stack's it is told", async () => {
+  test("what is in a namespace of the stack's; in another stack's it is reported", async () => {
     const workloads = [daemonSet("former", "nvidia-device-plugin", pluginImage)];
     const of = async (owner: string) =>
       (await ask({ installs: operator, workloads, owners: { former: owner } })).outcome;
@@ -180,7 +180,7 @@ describe("nothing is said of", () => {
   });
 });
 
-test("a question that gets no answer at once is asked again; one that gets none is said, and ends nothing", async () => {
+test("a question that gets no answer at once is asked again; one that gets none is reported, and ends nothing", async () => {
   const workloads = [daemonSet("kube-system", "nvidia-device-plugin-daemonset", pluginImage)];
   expect((await ask({ installs: plugin, workloads, silentOffers: ["503"] })).outcome).toHaveLength(
     1,

@@ -617,7 +617,7 @@ test("a mirror has a folder for each repository's address", async () => {
   expect(asked).toContain(`${mirror}/charts.example/nvidia/index.yaml`);
 });
 
-test("what it waits for is said at once, and again when it changes", async () => {
+test("what it waits for is reported at once, and again when it changes", async () => {
   const { lines, outcome } = await ask({
     silentAtFirst: ["ECONNREFUSED", "ECONNREFUSED", "no route to host"],
   });

@@ -14,7 +14,7 @@ import { FakeClock, FakeMachine, schematics } from "../fakes";
 
 /** Where the chart comes from. */
 export const repository = "https://charts.example/nvidia";
-/** The chart's archive, beside the index. */
+/** The chart's archive, next to the index. */
 export const archive = "gpu-operator-v25.10.1.tgz";
 const installer = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`;
 /** The repository's index. */
@@ -82,12 +82,12 @@ export interface Stand {
   owners: Record<string, string>;
   volumes: PreflightTask["volumes"];
   claims: BoundClaim[];
-  /** Pods that name a RuntimeClass, of which no machine has a handler any more. */
+  /** Pods that name a RuntimeClass whose handler no machine has any more. */
   classed: string[];
   version: string;
   drain: boolean;
   wanted: string;
-  /** Machines beside the one, or in its place, by the fields that differ from its own. */
+  /** Machines next to the one, or in its place, by the fields that differ from its own. */
   machines: Partial<PreflightTask["machines"][number]>[];
   omni: PreflightTask["omni"];
   /** What Kubernetes says of a node. */

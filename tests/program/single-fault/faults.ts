@@ -71,7 +71,7 @@ export const faultKinds: readonly Fault[] = [
   },
 ];
 
-/** The calls of one run, of which one may fail. */
+/** The calls of one run; one may fail. */
 export class Calls {
   readonly made: string[] = [];
 

@@ -108,7 +108,7 @@ const elsewhere = {
   ready: true,
 };
 
-/** The preflight of a machine, and of those of Omni's, of which Omni says what differs. */
+/** The preflight of a machine, and of those of Omni, which reports what differs. */
 function preflighting(omni: (typeof omniTask)[], differs?: Partial<FakeOmni>): Play {
   return async (failing) => {
     const calls: Calls[] = [];
@@ -291,7 +291,7 @@ const runs: Record<string, Play> = {
     () => ({}),
     (cluster, clock) => awaitFree(free, cluster, clock, quiet),
   ),
-  "await-free of somebody else's class": inCluster(
+  "await-free of another owner's class": inCluster(
     () => ({ [classPath]: { metadata: meta("nvidia"), handler: "nvidia" } }),
     (cluster, clock) => awaitFree({ ...free, theirs: true }, cluster, clock, quiet),
   ),

@@ -40,7 +40,7 @@ describe("control planes that are not in the stack", () => {
         error: [
           "machines.gpu-1: control plane 10.0.0.3 (etcd member cp-3, not in the stack) does not answer " +
             "(connection refused); two control planes down at a time may lose etcd's quorum; bring it up " +
-            "and run again; if it is gone for good",
+            "and run again; if it will not return",
         ],
         changesNothing: true,
       },

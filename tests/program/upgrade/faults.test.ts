@@ -80,8 +80,8 @@ describe("a run that meets a fault", () => {
       machine: { hangingPulls: 99 },
       expect: {
         error: [
-          /could not pull \S+: waited 10m for installer .*Talos tells of no error: the registry does not answer it/,
-          /Talos tells of no error.*nothing drained/,
+          /could not pull \S+: waited 10m for installer .*Talos reports no error: the registry does not answer it/,
+          /Talos reports no error.*nothing drained/,
         ],
         minutes: { lessThan: 11 },
         kubernetesCalls: [],

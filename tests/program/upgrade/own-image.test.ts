@@ -3,7 +3,7 @@ import { ownSchematic } from "../../../components/recipe/machine/schematic";
 import { schematics } from "../fakes";
 import { failure, setup, STAGED } from "../setup";
 
-describe("an image of the user's own, of which no schematic tells", () => {
+describe("the user's own image, which no schematic describes", () => {
   const installerImage = `registry.example.com/own/${schematics.gpu}:v1.12.6`;
   const own = { installerImage, ownImage: true, schematicId: ownSchematic(installerImage).id };
   const naming = `${STAGED}  install: { image: "${installerImage}" }\n`;
@@ -34,7 +34,7 @@ describe("an image of the user's own, of which no schematic tells", () => {
     expect(await run()).toMatchObject({ rebooted: false });
   });
 
-  test("without a driver in it is told, and so is one that does not boot", async () => {
+  test("without a driver in it is reported, and so is one that does not boot", async () => {
     const without = `registry.example.com/own/${schematics.plain}:v1.12.6`;
     const { machine, run } = setup({ ...own, installerImage: without });
     machine.persistent = naming.replace(installerImage, without);

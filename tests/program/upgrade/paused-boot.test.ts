@@ -78,7 +78,7 @@ describe("the boot of a new image", () => {
         error: [
           /Talos rolled back: .*the boot of the new image failed \(its boot does not go on: writeUserFiles/,
         ],
-        errorLacks: ["somebody else"],
+        errorLacks: ["another tool"],
       },
     }));
 
@@ -244,7 +244,7 @@ describe("a paused boot that a run finds", () => {
       unconfirmedUpgradeTo: "v1.13.1",
       cluster: notReady,
       events: rebootEndsPause,
-      expect: { error: ["that reboot also goes back to the image of before"] },
+      expect: { error: ["that reboot also rolls back to the previous image"] },
     }));
 
   test("has a remedy that keeps the image if the kubelet fails", () =>
@@ -261,7 +261,7 @@ describe("a paused boot that a run finds", () => {
       events: rebootEndsPause,
       expect: {
         error: ["the kubelet fails at every start", "then run again"],
-        errorLacks: ["goes back to the image of before"],
+        errorLacks: ["rolls back to the previous image"],
       },
     }));
 

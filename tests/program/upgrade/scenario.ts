@@ -33,7 +33,7 @@ export type Event = ({ atSecond: number } | { afterCall: ChangingCall; seconds?:
   cluster?: Partial<FakeCluster>;
   /** Fields of the machine's node from then on. */
   node?: Partial<NodeState>;
-  /** Boots of the machine that nobody asked for. */
+  /** Boots of the machine that were not requested. */
   restarts?: number;
   /** Name of a pod that is deleted. */
   deletedPod?: string;

@@ -112,14 +112,14 @@ describe("workload isolation that came into a configuration without a boot", () 
     expect(said).not.toContain("nothing to do");
   });
 
-  test("is ended by a reboot that somebody asks for", async () => {
+  test("is ended by a requested reboot", async () => {
     const { machine, run } = at(isolated, isolated, { reboots: true }, withDriver);
     machine.cri = waitingForSandbox;
     await run();
     expect(machine.calls).toEqual(["reboot"]);
   });
 
-  test("is told by adopt, which has nothing to stage", async () => {
+  test("is reported by adopt, which has nothing to stage", async () => {
     const { machine, bench, lines } = at(isolated, isolated, {}, withDriver);
     machine.cri = waitingForSandbox;
     const task = { machine: "gpu-1", address: "10.0.0.1", patches: [withDriver] };
@@ -156,7 +156,7 @@ test.each([
     "containerd's part in machine.files both say a",
   ],
 ])(
-  "a %s that somebody added since is told, also where nothing is to be done",
+  "a %s that was added since is reported, also if nothing is to be done",
   async (_, configuration, words) => {
     const { lines, machine, run } = at(configuration, configuration);
     await run();

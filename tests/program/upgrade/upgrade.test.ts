@@ -68,7 +68,7 @@ test("an image that is installed and waits for its boot is booted by the next ru
   expect(machine.disk).toContain(`${schematics.plain}:v1.13.0`);
 });
 
-test("pulls that a registry fails are not begun again, and what the machine's console says of them is told at once", async () => {
+test("pulls that a registry fails are not begun again, and what the machine's console says of them is reported at once", async () => {
   const { bench, clock, machine, lines, run } = setup();
   let toldAt = Infinity;
   bench.report = (line) => {
@@ -87,7 +87,7 @@ test("pulls that a registry fails are not begun again, and what the machine's co
   expect(toldAt).toBeLessThan(60_000);
 });
 
-test("a full disk ends a pull as soon as the console tells of it, since no further try finds more room", async () => {
+test("a full disk ends a pull as soon as the console reports it, since no further try finds more room", async () => {
   const { clock, machine, run } = setup();
   const begin = clock.now();
   machine.hangingPulls = 99;
@@ -100,7 +100,7 @@ test("a full disk ends a pull as soon as the console tells of it, since no furth
   expect([machine.hangingPulls, clock.now() - begin < 120_000]).toEqual([98, true]);
 });
 
-test("a machine that loses its power while it installs is asked again, and nobody speaks of a rollback", async () => {
+test("a machine that loses its power while it installs is asked again, without a word about a rollback", async () => {
   const { machine, lines, run } = setup();
   const upgrade = machine.upgrade.bind(machine);
   machine.upgrade = () => {

@@ -91,7 +91,7 @@ export const remarkedStacks: RemarkedStack[] = [
     ],
   },
   {
-    name: "such a release, of which the Image Factory says nothing",
+    name: "such a release, unknown to the Image Factory",
     base: "rtx5070ti",
     change: {
       talosVersion: "v1.12.40",
@@ -414,7 +414,7 @@ export const remarkedStacks: RemarkedStack[] = [
     ],
   },
   {
-    name: "cards of one name with different memory, of which one size is unknown",
+    name: "cards of one name with different memory, one size unknown",
     base: "one-card",
     change: {
       machines: {
@@ -651,7 +651,7 @@ export const remarkedStacks: RemarkedStack[] = [
 
   // External releases
   {
-    name: "an external release of which only the kind is known",
+    name: "an external release of a known kind only",
     base: "rtx5070ti",
     change: { ...withoutRelease, external: { kind: "gpuOperator" } },
     says: [
@@ -872,12 +872,12 @@ export const remarkedStacks: RemarkedStack[] = [
       [
         "plain-http",
         "factoryUrl",
-        "is plain HTTP; whoever is on the way can have the machines boot another image; use https, which",
+        "is plain HTTP; an attacker on the network path can have the machines boot another image; use https, which",
       ],
       [
         "plain-http",
         "gpuOperator.repository",
-        "whoever is on the way can change what is installed as administrator of the cluster; use https or oci",
+        "an attacker on the network path can change what is installed as administrator of the cluster; use https or oci",
       ],
     ],
   },

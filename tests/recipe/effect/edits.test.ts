@@ -255,7 +255,7 @@ const updates: Updates[] = [
     before: { reconcileToken: "two" },
   },
   {
-    name: "a reconcileToken beside a change that reboots anyway",
+    name: "a reconcileToken next to a change that reboots anyway",
     stack: "rtx5070ti",
     after: { reconcileToken: "one", talosVersion: "v1.12.7" },
     reboots: "yes",
@@ -279,7 +279,7 @@ const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machine
   return machineState(plannedMachines(plan)[0]!);
 };
 
-test("a machine of which the stack says nothing new, and which the program looks at, reboots on a condition", () => {
+test("a machine that is unchanged in the stack, and that the program inspects, reboots on a condition", () => {
   expect(describeEffect(effectOfLook(stateOf("rtx5070ti", "v1.12.6")))).toBe(
     "reboots: only if it is not what the stack says already (the update before failed, or it is looked at with another " +
       "credential or program); it is then drained for at most 5m, and takes no pods for at most 45m",

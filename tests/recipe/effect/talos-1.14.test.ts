@@ -28,7 +28,7 @@ test("a configuration's parts tell containerd's file from the others", () => {
   expect(changedParts(before, `# a comment\n${before}`)).toEqual([]);
 });
 
-// [part, refused by a running Talos 1.13 without a card, waits for a boot on 1.13 with a card, on 1.14 without, on 1.14 with one]
+// The part; a running Talos 1.13 without a card refuses it; it waits for a boot on 1.13 with a card; on 1.14 without; on 1.14 with one.
 test.each<[string, boolean, boolean, boolean, boolean]>([
   ["machine.sysctls.vm.swappiness", false, true, false, false],
   ["machine.files.containerd", true, true, false, false],

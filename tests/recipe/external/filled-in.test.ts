@@ -5,7 +5,7 @@ const { gpuOperator: _operator, ...withoutOperator } = validStack("rtx5070ti");
 
 const needed = { driver: { enabled: false }, toolkit: { enabled: false }, cdi: { enabled: false } };
 
-/** What is said of a release of the operator with these values, on Talos 1.13. */
+/** The findings on a release of the operator with these values, on Talos 1.13. */
 function judged(values: Record<string, unknown>) {
   const read: ExternalReadSpec = { kind: "gpuOperator", by: "Flux", version: "v26.3.3", values };
   const { findings, remarks } = judge({ ...withoutOperator, external: { read } });

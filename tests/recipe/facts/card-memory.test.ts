@@ -98,7 +98,7 @@ test.each([
   expect(finding!.problem + finding!.remedy).toContain(sizes);
 });
 
-test("two cards of a name with different memory are told apart", () => {
+test("two cards of a name with different memory are distinguished", () => {
   const stack = claiming(
     [
       { model: "RTX 4060 Ti", memory: "8Gi" },

@@ -42,7 +42,7 @@ test("the release that repairs is one whose toolkit has none of them", () => {
   expect(escapesOf(row!.toolkit!)).toEqual([]);
 });
 
-test("the doctor tells of a machine that runs such a toolkit, without a stack, too", () => {
+test("the doctor reports a machine that runs such a toolkit, also without a stack", () => {
   const machine = { name: "gpu-1", talosVersion: "v1.9.3" };
   const told = (more: object): string[] =>
     remarks({ machines: [{ ...machine, ...more }] }, undefined).filter((text) =>

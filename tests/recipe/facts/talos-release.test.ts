@@ -71,7 +71,7 @@ test("a newer patch release brings what the Image Factory says", () => {
   expect(release).not.toHaveProperty("assumed");
   expect(release).toMatchObject({ extensions: ["siderolabs/new-one"] });
   expect(release?.beyondTables).toMatchObject({ inferred: false, answered: true });
-  // What was said of another release, or of one that the tables know, counts for nothing.
+  // Facts about another release, or about one that the tables know, do not count.
   expect(findRelease("v1.13.91", facts)).toMatchObject({ assumed: true });
   expect(findRelease("v1.13.9", { ...facts, talosVersion: "v1.13.9" })?.drivers.lts).toBe(
     "580.178.04",
@@ -120,7 +120,7 @@ test("Talos 1.15 brings drivers of three branches, and no toolkit", () => {
   expect(told?.beyondTables).toMatchObject({ inferred: false, answered: true });
 });
 
-test("a newer patch release of which nobody says anything takes the newest row of its minor, and says so", () => {
+test("an unknown newer patch release takes the newest row of its minor, and says so", () => {
   const release = findRelease("v1.12.99");
   expect(release).toMatchObject({ assumed: true, drivers: { lts: "580.126.20" } });
   expect(release?.beyondTables).toEqual({ inferred: false, answered: false, like: "v1.12.12" });

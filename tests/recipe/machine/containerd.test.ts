@@ -50,7 +50,7 @@ test("version never gets in", () => {
   ).not.toContain("version");
 });
 
-test("what disagrees is told, what cannot be read too", () => {
+test("disagreements are reported, and so is what cannot be read", () => {
   const extra = `[plugins."${runtime}".containerd]\ndefault_runtime_name = "runc"\n`;
   expect(containerdPart({ nvidiaDefaultRuntime: true, extra }, "legacy").clashes).toEqual([
     `plugins.${runtime}.containerd.default_runtime_name`,

@@ -68,7 +68,7 @@ describe("the preview of a new talosVersion", () => {
   };
   const before = owned("v1.12.6");
 
-  test("stops where it would bring another contract that nobody asked for, and says what to write", () => {
+  test("stops if it would bring another, unrequested contract, and says what to write", () => {
     const refused = refusedBetween(before, owned("v1.13.9"));
     expect(refused).toMatch(
       /^machines\.gpu\.versionContract: is not said, .* v1\.12 to v1\.13; .*; write `versionContract: v1\.12`/,
@@ -82,12 +82,12 @@ describe("the preview of a new talosVersion", () => {
     ["of the same minor", owned("v1.12.7")],
   ])("goes on %s", (_, after) => expect(refusedBetween(before, after)).toBeUndefined());
 
-  test("a contract that is said keeps the configuration: nothing of it is in the changes", () => {
+  test("a given contract keeps the configuration: nothing of it is in the changes", () => {
     const said = machineStates(planCluster(owned("v1.12.6", { versionContract: "v1.12" })))["gpu"]!;
     expect(said).toEqual(machineStates(planCluster(before))["gpu"]);
   });
 
-  test("names the contract that the running release reads, where the one that is said is newer", () => {
+  test("names the contract that the running release reads, if the given one is newer", () => {
     const [was, is] = [
       owned("v1.11.5", { versionContract: "v1.11" }),
       owned("v1.12.6", { versionContract: "v1.12" }),

@@ -82,7 +82,7 @@ test("a board of eight B100 gets the fabric manager", () => {
   expect(machines[0]!.extensions).toContain("siderolabs/nvidia-fabricmanager-production");
 });
 
-test("an arm64 machine with a card of its own is told of arm64.nobti", () => {
+test("an arm64 machine with a card of its own gets a note on arm64.nobti", () => {
   const notesOf = (talosVersion: string, machine: Partial<MachineSpec>): string =>
     remarksOn(withStorage(talosVersion, machine))
       .filter((note) => note.includes("arm64.nobti"))

@@ -170,7 +170,7 @@ describe("a driver that follows from the card, as the stack names none,", () => 
     expect(lost(open, next({ unnamedDriver: ["flavour"] }))).toEqual({});
   });
 
-  test("is no loss where the same runs, where none runs, or where nobody can tell", () => {
+  test("is no loss if the same runs, if none runs, or if that is unknown", () => {
     expect(lost(runs(...gpu), both)).toEqual({});
     expect(lost(runs(), both)).toEqual({});
     expect(lost({ extensions: {}, configuredArgs: [] }, both)).toEqual({});

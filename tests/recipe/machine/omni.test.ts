@@ -30,7 +30,7 @@ test("a machine's extensions and patches, labelled for it alone and in order", (
   ]);
 });
 
-test("without extensions nothing is said of them, so that the cluster's stay", () => {
+test("without extensions it reports nothing about them, so that the cluster's stay", () => {
   expect(omniResources({ ...machine, patches: [], extensions: [] })).toEqual([]);
 });
 
@@ -64,7 +64,7 @@ describe("patches that write the containerd part of the machine as well", () => 
     expect(found(patch(labels as Record<string, string>))).toBe(scope),
   );
 
-  test("another file is no rival, and neither is our own patch", () => {
+  test("another file and our own patch are no rivals", () => {
     expect(
       found(patch({ cluster: "frank" }, part.replace("20-customization.part", "other"))),
     ).toBeUndefined();

@@ -32,7 +32,7 @@ test("control planes one at a time, then workers in a window", () => {
   });
 });
 
-test("without control planes the first workers wait for nobody", () => {
+test("without control planes the first workers wait for no machine", () => {
   expect(upgradeWindows(cluster(0, 3))).toEqual({ w0: [], w1: ["w0"], w2: ["w1"] });
 });
 
@@ -50,7 +50,7 @@ function depths(after: Record<string, string[]>): Map<string, number> {
   return depth;
 }
 
-test("N workers in a window of p take ceil(N/p) steps, never more than p of them at a time, and no control plane beside", () => {
+test("N workers in a window of p take ceil(N/p) steps, never more than p of them at a time, and no control plane with them", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 5 }),

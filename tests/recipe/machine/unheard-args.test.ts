@@ -35,6 +35,6 @@ test.each<[string, RunningImage, string[]]>([
   ],
   ["those that the configuration gives", byGrub({ bootArgs: ["pci=realloc"] }), ["pci=realloc"]],
   ["those that the image has already, without effect", byGrub({ schematic }), ["pci=realloc"]],
-])("%s are let pass", (_, running, kernelArgs) => {
+])("%s are accepted", (_, running, kernelArgs) => {
   expect(unheardArgs("gpu-1", running, { kernelArgs })).toEqual([]);
 });

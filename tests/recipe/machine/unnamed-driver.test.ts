@@ -10,7 +10,7 @@ const machine: MachineSpec = {
 };
 
 test.each<[string, Partial<ClusterSpec>, Partial<MachineSpec>, string[]]>([
-  ["by all, where nobody names one", {}, {}, ["branch", "flavour"]],
+  ["by all, if none is named", {}, {}, ["branch", "flavour"]],
   ["but for what the stack names for all machines", { driver: { branch: "lts" } }, {}, ["flavour"]],
   ["but for what the machine's own says", {}, { driver: { flavour: "open" } }, ["branch"]],
   [

@@ -25,7 +25,7 @@ test.each<[string, string[]]>([
   ["a file with blank lines", [file("one\n\n\ntwo\n")]],
   ["all that the stack of a GPU machine says", ours],
 ])(
-  "what talosctl 1.14 writes keeps every byte beside %s, and is the same after taking it back",
+  "what talosctl 1.14 writes keeps every byte with %s, and is the same after taking it back",
   (_, patches) => {
     const { configuration, added, conflicts } = mergeConfiguration(written, patches);
     expect(conflicts).toEqual([]);

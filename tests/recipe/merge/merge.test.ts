@@ -107,13 +107,13 @@ describe("over time", () => {
     expect(said(unmergeConfiguration(second.configuration, second.added))).toEqual(said(talos));
   });
 
-  test("what somebody changed since is theirs when it is taken back", () => {
+  test("what has changed since belongs to others when it is taken back", () => {
     const first = mergeConfiguration(talos, [image("a:1")]);
     const theirs = first.configuration.replace("image: a:1", "image: b:1");
     expect(unmergeConfiguration(theirs, first.added)).toBe(theirs);
   });
 
-  test("an item that somebody put after ours moves nothing", () => {
+  test("an item that another tool put after ours moves nothing", () => {
     const first = mergeConfiguration(talos, ours);
     const theirs = first.configuration.replace(
       /( +)- name: nvidia_modeset\n/,
@@ -127,7 +127,7 @@ describe("over time", () => {
   });
 });
 
-test("our file that somebody changed since is a conflict", () => {
+test("our file that has changed since is a conflict", () => {
   const file = (content: string): string =>
     stringify({ machine: { files: [{ op: "create", path: customizationPath, content }] } });
   const first = mergeConfiguration("machine: {}\n", [file("a = 1\n")]);
@@ -136,7 +136,7 @@ test("our file that somebody changed since is a conflict", () => {
     [file("a = 1\n")],
     first.added,
   );
-  expect(second.conflicts[0]?.problem).toContain("somebody changed it since");
+  expect(second.conflicts[0]?.problem).toContain("it has changed since");
 });
 
 test("a document of a kernel module stays where the modules do", () => {

@@ -249,7 +249,7 @@ const merges: Merge[] = [
       { kind: "UnattendedInstallConfig", installer: { image: "new" } },
     ],
   },
-  // Beside which the list counts for nothing, in silence (siderolabs/docs v1.14, upgrading Talos).
+  // With it the list silently has no effect (siderolabs/docs v1.14, upgrading Talos).
   {
     name: "a module that has a document gets its parameters there",
     live: [
@@ -283,7 +283,7 @@ const merges: Merge[] = [
     patch: [{ machine: { sysctls: { "net.core.bpf_jit_harden": "1" } } }],
   },
   {
-    name: "a module with parameters of somebody's stays as it is",
+    name: "a module with an owner's parameters stays as it is",
     live:
       "machine:\n  kernel:\n    modules:\n      - name: nvidia\n        parameters: " +
       "[NVreg_EnableGpuFirmware=1]\n",
@@ -310,7 +310,7 @@ const merges: Merge[] = [
     ],
   },
   {
-    name: "a comment beside a value that is replaced stays, and comes back with the old value",
+    name: "a comment next to a value that is replaced stays, and comes back with the old value",
     live: "machine:\n    install:\n        image: old:1 # for the installer\n    registries: {}\n",
     patch:
       "machine:\n  install: { image: new:1 }\n  registries: { mirrors: { a: { endpoints: [b] } } }\n",

@@ -8,7 +8,7 @@ export function said(text: string): unknown[] {
     .filter((value) => value !== null && value !== undefined);
 }
 
-/** A configuration as people have it: comments, other documents, somebody else's files and modules. */
+/** A configuration as people have it: comments, other documents, files and modules of others. */
 export const talos = `# made by talhelper
 version: v1alpha1 # Indicates the schema used to decode the contents.
 debug: false

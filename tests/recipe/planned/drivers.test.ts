@@ -336,7 +336,7 @@ test("our patch follows the cluster's and the machine's", () =>
     },
   ));
 
-// Whoever declares it: it is loaded on a machine with a card.
+// Its owner may be another: it is loaded on a machine with a card.
 test("a module that a patch declares with parameters is not declared again, but verified", () =>
   expectPlan(
     {

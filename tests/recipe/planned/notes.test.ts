@@ -99,7 +99,7 @@ test("a power limit that other people use gets no note", () =>
     { notes: [/no longer supports/] },
   ));
 
-test("a power limit that nobody was seen with", () =>
+test("a power limit that was never seen", () =>
   expectPlan(
     {
       base: "rtx5070ti",

@@ -80,7 +80,7 @@ test("pools have together as many machines as Kubernetes is made for, however ma
   ]);
 });
 
-test("a range goes over the end of a byte; single addresses and host names may stand beside it; first moves the numbers", () => {
+test("a range goes over the end of a byte; single addresses and host names may stand next to it; first moves the numbers", () => {
   const addresses = ["10.1.0.254-10.1.1.1", "gpu-x.example.org", "fd00::1"];
   const { spec } = parseSpec(withPools({ gpu: { names: "n##.lab", addresses, first: 9 } }));
   expect(Object.entries(spec!.machines).map(([name, { address }]) => [name, address])).toEqual([
@@ -141,7 +141,7 @@ describe("a pool ahead of the others", () => {
 });
 
 describe("what is wrong with a pool", () => {
-  test("is said once of all its machines, with the pool's name", () => {
+  test("is reported once for all its machines, with the pool's name", () => {
     const findings = findingsOf(
       withPools({ gpu: { ...pool, extensions: ["siderolabs/iscsi-tool"] } }),
     );
@@ -161,7 +161,7 @@ describe("what is wrong with a pool", () => {
     ]);
   });
 
-  test("what the defaults say is told once of machines whose names have dots", () => {
+  test("findings on the defaults come once for machines whose names have dots", () => {
     const machineDefaults = {
       role: "worker",
       configuration: "omni",
@@ -224,7 +224,7 @@ describe("what is wrong with a pool", () => {
     expect(fieldsOf(withPools(pools))).toEqual(fields);
   });
 
-  test("a role that nobody says", () => {
+  test("a missing role", () => {
     const { role: _role, ...machineDefaults } = fleet.machineDefaults!;
     expect(fieldsOf(withPools({ gpu: pool }, { machineDefaults }))).toEqual(["pools.gpu.role"]);
   });

@@ -1,6 +1,6 @@
 // jest's environment for Node, which forgets at its end what a test file's copy of Pulumi's SDK holds on to. Each copy has an
-// AsyncLocalStorage (runtime/state.js) that follows every promise of the process from then on, so that each test file would
-// make all later ones of its worker slower.
+// AsyncLocalStorage (runtime/state.js) that follows every promise of the process from then on. So each test file would make all later
+// ones of its worker slower.
 const { AsyncLocalStorage } = require("node:async_hooks");
 const { TestEnvironment } = require("jest-environment-node");
 

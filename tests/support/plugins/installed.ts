@@ -36,7 +36,7 @@ export function installed(name: string): string | undefined {
     .find((file) => fs.existsSync(file));
 }
 
-/** A provider plugin that somebody else wrote, asked as the engine asks it. */
+/** An external provider plugin, asked as the engine asks it. */
 export class InstalledProvider {
   private constructor(
     private readonly child: ChildProcess,
@@ -48,7 +48,7 @@ export class InstalledProvider {
     file: string,
     config: Record<string, string> = {},
   ): Promise<InstalledProvider> {
-    // Its argument is the engine, to which it would log: nobody listens there.
+    // Its argument is the engine, to which it would log: nothing listens there.
     const child = spawn(file, ["127.0.0.1:1"], { stdio: ["ignore", "pipe", "ignore"] });
     const port = await new Promise<string>((resolve, reject) => {
       readline.createInterface({ input: child.stdout }).once("line", resolve);

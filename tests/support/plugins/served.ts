@@ -5,7 +5,7 @@ import { serveProvider } from "../../../lab/providers/serve";
 /**
  * Serves a provider as a plugin's program does, which says on its first line where it listens (pulumi/pulumi v3.259.0,
  * sdk/go/common/resource/plugin/plugin.go, newPlugin). Its process id goes into the file PLUGIN_PIDS, and the folder that it was
- * started in beside it.
+ * started in next to it.
  */
 export function serveAsPlugin(name: string, provider: LabProvider): void {
   const pids = process.env["PLUGIN_PIDS"];

@@ -24,7 +24,7 @@ export interface Card {
   computeCapability: string;
   /** Memory of one GPU; undefined where the tables do not say it, or know several sizes. */
   memoryMiB?: number;
-  /** Sizes that cards of this name exist with, the usual one first, as long as nobody said which one it is. */
+  /** Sizes that cards of this name exist with, the usual one first, if the stack does not say which one it is. */
   memoriesMiB?: number[];
   /** A size that NVIDIA never sold, with which rebuilt cards are about. */
   rebuiltMiB?: number;
@@ -45,7 +45,7 @@ export interface Card {
 
 type Line = Pick<Card, "architecture" | "computeCapability" | "family" | "pciDevice">;
 
-/** Every card of which more is known than its architecture. Adding one is a line. */
+/** Every card with more known than its architecture. Adding one is a line. */
 export const cards: Card[] = (data.lines as (Line & { cards: Omit<Card, keyof Line>[] })[]).flatMap(
   ({ cards, ...line }) => cards.map((card) => ({ ...line, ...card })),
 );

@@ -14,7 +14,7 @@ export const customizationPath = "/etc/cri/conf.d/20-customization.part";
 /** Name of containerd's CRI runtime plugin in its configuration of version 3 (Talos ≥ 1.8). */
 export const runtimePlugin = "io.containerd.cri.v1.runtime";
 
-/** Where containerd looks for CDI specifications when nobody says otherwise. Source: containerd 2, internal/cri/config. */
+/** Where containerd looks for CDI specifications by default. Source: containerd 2, internal/cri/config. */
 const containerdCdiDirs = ["/etc/cdi", "/var/run/cdi"];
 
 /** Talos' base OCI specification, which it gives to `runc` only. Source: talos, hack/cri-plugin.part. */

@@ -10,7 +10,7 @@ import { asText, flat, isMapping, valueAt } from "../../mapping";
 import { remedyFor, shapeFindings, type ShapeFinding, written } from "../../shape";
 
 /**
- * What a containerd refuses or ignores in a part. Tables of plugins that are not known are let be; so are unknown keys of a release
+ * What a containerd refuses or ignores in a part. Tables of unknown plugins stay unchanged; so are unknown keys of a release
  * that the tables do not have, unless they are near to a known one: it may be newer than what is known of it.
  */
 export function containerdFindings(
@@ -93,7 +93,7 @@ function meaningFindings(table: TomlTable): FindingText[] {
     (valueAt(registry, "mirrors") !== undefined ||
       (folder !== undefined && folder !== hostsDir)) && {
       problem: "sets registry mirrors or their folder",
-      why: "Talos sets config_path, beside which containerd refuses mirrors, and another folder loses Talos' own",
+      why: "Talos sets config_path, with which containerd refuses mirrors, and another folder loses Talos' own",
       remedy: "write machine.registries.mirrors in a patch",
     },
     near !== undefined &&

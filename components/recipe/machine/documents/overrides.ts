@@ -14,7 +14,7 @@ export interface Override {
 }
 
 /**
- * What a document says otherwise than the field of `machine` beside it: the document wins (talos v1.14.1, config/container/container.go;
+ * What a document says otherwise than the field of `machine`: the document wins (talos v1.14.1, config/container/container.go;
  * seen on Talos v1.14.1). Of udev's rules the whole field counts for nothing.
  *
  * @param documents by name: `config` for the document with machine and cluster, else `kind` or `kind/name`.
@@ -66,15 +66,13 @@ export function containerdOverrides(
 ): Override[] {
   const all = customizationsOf(documents, part).sort((a, b) => (a.name < b.name ? -1 : 1));
   return all.flatMap((later, index) =>
-    all
-      .slice(0, index)
-      .flatMap((earlier) =>
-        clashes(earlier.table, later.table, "").map((key) => ({
-          key,
-          wins: later.words,
-          loses: earlier.words,
-        })),
-      ),
+    all.slice(0, index).flatMap((earlier) =>
+      clashes(earlier.table, later.table, "").map((key) => ({
+        key,
+        wins: later.words,
+        loses: earlier.words,
+      })),
+    ),
   );
 }
 

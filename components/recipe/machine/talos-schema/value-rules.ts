@@ -8,7 +8,7 @@ import { isWrongExpression, isAddress, isPrefix, isSize, bytesOf } from "./value
 /**
  * What Talos asks of values beyond their type: its validation of a configuration, and what fails later, at boot.
  * Source: siderolabs/talos v1.13.9, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go and the `Validate` methods of the
- * documents beside it, those of volumes in types/block; pkg/machinery/labels for labels, annotations and taints.
+ * documents next to it, those of volumes in types/block; pkg/machinery/labels for labels, annotations and taints.
  */
 
 /** What is wrong with a value, and what to write. */
@@ -188,7 +188,7 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
     ({ name, urls }) =>
       (name === "none" || name === "flannel") &&
       listOf(urls).length > 0 && [
-        `has urls beside name: ${name}`,
+        `has urls together with name: ${name}`,
         "leave urls out, or write name: custom",
       ],
   ),

@@ -38,7 +38,7 @@ export function misfit(value: unknown, type: TypeText): string | undefined {
 
 const durationPattern = /^[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+|0)$/;
 
-/** Talos' newer documents take the words of an enumeration in any case (enumer), v1alpha1 as they stand; both are let be. */
+/** Talos' newer documents take the words of an enumeration in any case (enumer), v1alpha1 as they stand; both are accepted. */
 function isOneOf(text: string, type: TypeText): boolean {
   const words = wordsOf(type);
   return (
@@ -107,7 +107,7 @@ export function bytesOf(value: unknown): number | undefined {
   );
 }
 
-/** Whether a text is no expression in CEL, as far as it can be told without a parser: quotes and brackets open, or an operator. */
+/** Whether a text is no expression in CEL, as far as that is visible without a parser: quotes and brackets open, or an operator. */
 export function isWrongExpression(text: string): boolean {
   const bare = text.replace(
     /"(?:\\[^]|[^"\\])*("?)|'(?:\\[^]|[^'\\])*('?)/g,

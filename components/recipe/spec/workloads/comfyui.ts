@@ -3,7 +3,7 @@ import type { GpuRequestSpec, GpuServerSpec } from "./gpu-server";
 /** ComfyUI: a server that makes images. */
 export interface ComfyUiSpec extends GpuRequestSpec, GpuServerSpec {
   /**
-   * Container image. Nobody has verified that the registry has the default tag.
+   * Container image. The registry was not asked for the default tag.
    * @default `yanwk/comfyui-boot` for the driver's CUDA
    * @example `yanwk/comfyui-boot:cu128-slim`
    */

@@ -27,7 +27,7 @@ export interface ClaimSpec {
    */
   cel?: string[];
   /**
-   * Name of a ResourceClaim of your own, in the workload's namespace. No other field of `claim` stands beside it. Pods that name the
+   * Name of a ResourceClaim of your own, in the workload's namespace. It excludes all other fields of `claim`. Pods that name the
    * same one share its cards.
    * @default a claim is made for each pod
    * @example `shared-card`
@@ -79,7 +79,7 @@ export interface GpuServerSpec {
    */
   active?: boolean;
   /**
-   * Namespaces whose pods may reach it; those of its own namespace always may, and so may LiteLLM of the stack. `[]`: nobody else. It
+   * Namespaces whose pods may reach it; those of its own namespace always may, and so may LiteLLM of the stack. `[]`: no others. It
    * makes a NetworkPolicy, which has an effect only where the cluster's network plugin enforces such policies.
    * @default none: every pod of the cluster may reach it
    * @example `[open-webui]`

@@ -7,7 +7,7 @@ export interface LiteLlmSpec {
    */
   active?: boolean;
   /**
-   * Container image. Nobody has verified that the registry has the default tag.
+   * Container image. The registry was not asked for the default tag.
    * @default `ghcr.io/berriai/litellm` of a release pinned by this package
    * @example `ghcr.io/berriai/litellm:v1.110.2`
    */
@@ -19,7 +19,7 @@ export interface LiteLlmSpec {
    */
   masterKeySecret?: string;
   /**
-   * Namespaces whose pods may reach it; those of its own namespace always may. `[]`: nobody else. It makes a NetworkPolicy, which has an
+   * Namespaces whose pods may reach it; those of its own namespace always may. `[]`: no others. It makes a NetworkPolicy, which has an
    * effect only where the cluster's network plugin enforces such policies.
    * @default none: every pod of the cluster may reach it
    * @example `[open-webui]`

@@ -9,7 +9,7 @@ export interface OllamaSpec extends GpuRequestSpec, GpuServerSpec {
    */
   models?: string[];
   /**
-   * Container image. Nobody has verified that the registry has the default tag.
+   * Container image. The registry was not asked for the default tag.
    * @default `ollama/ollama` of a release pinned by this package
    * @example `ollama/ollama:0.32.15`
    */

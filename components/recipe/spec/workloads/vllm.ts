@@ -81,7 +81,7 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
    */
   sharedMemory?: string;
   /**
-   * Container image. Nobody has verified that the registry has the default tag.
+   * Container image. The registry was not asked for the default tag.
    * @default `vllm/vllm-openai` of a release that the driver's CUDA runs
    * @example `vllm/vllm-openai:v0.11.0`
    */

@@ -11,8 +11,8 @@ export interface WorkloadsSpec extends NamedServerSpec {
    */
   litellm?: LiteLlmSpec;
   /**
-   * Further servers by name, so that a stack has several of a kind. The name is that of the Deployment, of the Service, of the pods'
-   * endpoint among the outputs, and of the namespace unless the server says another.
+   * Further servers by name, so that a stack has several of a kind. The Deployment, the Service and the endpoint among the outputs have
+   * this name. So does the namespace, unless the server names another.
    * @default none
    * @example `{ small: { ollama: { nodeSelector: { card: small } } }, big: { vllm: { model: Qwen/Qwen3-32B, gpus: 2 } } }`
    */

@@ -26,7 +26,7 @@ export type WorkloadKind = keyof typeof workloadDescriptors;
 
 const kinds = Object.keys(workloadDescriptors) as WorkloadKind[];
 
-/** A kind of server with GPUs, of which a stack may have several, by name. */
+/** A kind of server with GPUs. A stack may have several, by name. */
 type NamedKind = keyof NamedServerSpec;
 
 /** Their shapes. One of NamedServerSpec that is missing here does not compile. */
@@ -52,7 +52,7 @@ const serverName = rules.ruleOf(
   (name) => /^[a-z](?:[-a-z0-9]{0,49}[a-z0-9])?$/.test(name) && !(kinds as string[]).includes(name),
   {
     problem: "is not a name for a further server",
-    why: "it names the Deployment and the Service, and the names of the kinds are those of the servers beside `named`",
+    why: "it names the Deployment and the Service, and the names of the kinds are those of the servers not in `named`",
     remedy:
       "begin with a letter, and go on with small letters, digits and `-`, e.g. `ollama-small`",
   },

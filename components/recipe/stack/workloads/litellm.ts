@@ -32,10 +32,10 @@ export const litellm = describeWorkload("litellm", {
         }),
     ),
   }),
-  // In a stack its models are those of the servers; alone it is told them.
+  // In a stack its models are those of the servers; on its own it gets them as fields.
   asStack: underItsName("litellm", { ollama: { models: ["any"] } }),
   gpuRequests: () => ({}), // it routes requests, and computes nothing
-  // A namespace with somebody's Secret in it is not ours to make.
+  // A namespace with the user's Secret in it is not ours to make.
   namespaceMade: ({ namespace = "litellm", masterKeySecret }) =>
     masterKeySecret === undefined ? namespace : undefined,
   server: { name: "litellm", port: 4000 },

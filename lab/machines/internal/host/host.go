@@ -143,8 +143,8 @@ func (s Snapshot) Toolkit() string {
 	return ""
 }
 
-// EachBoot starts something for every boot of a machine whose kubelet runs, and stops it when that boot or ctx ends. Meanwhile it is told of
-// every change of the machine.
+// EachBoot starts something for every boot of a machine whose kubelet runs, and stops it when that boot or ctx ends. Meanwhile it
+// receives every change of the machine.
 func EachBoot(ctx context.Context, machine Machine, start func(Snapshot) (changed, stop func(), err error)) error {
 	var changed, stop func()
 	var boot string

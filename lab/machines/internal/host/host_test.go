@@ -32,7 +32,7 @@ func TestErasAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-// scripted is a machine of which one snapshot after the other is seen.
+// scripted is a machine that shows one snapshot after the other.
 type scripted struct {
 	Machine
 	snapshots []Snapshot

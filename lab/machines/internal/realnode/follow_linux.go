@@ -72,7 +72,7 @@ func start(ctx context.Context, config Config, machine host.Machine, snapshot ho
 
 const (
 	// statusEvery is the kubelet's own period, which Talos leaves as it is (kubernetes v1.36 pkg/kubelet/apis/config/v1beta1/defaults.go,
-	// NodeStatusUpdateFrequency). A changed allocatable is told no sooner.
+	// NodeStatusUpdateFrequency). A changed allocatable is reported no sooner.
 	statusEvery = 10 * time.Second
 	// restartAfter is how long Talos waits before it starts containerd or the kubelet again, which it does whenever they end (talos
 	// internal/app/machined/pkg/system/runner/restart, DefaultOptions; services/cri.go and kubelet.go, restart.Forever).
@@ -109,7 +109,7 @@ func ipv4(address string) string {
 }
 
 // leave says that the node is not ready, as Talos' kubelet does when its machine goes down: Talos stands in for systemd's logind, which a kubelet asks
-// (talos v1.13.0 internal/pkg/logind; kubernetes pkg/kubelet/nodeshutdown). Here the node is just ended, so somebody else must say it.
+// (talos v1.13.0 internal/pkg/logind; kubernetes pkg/kubelet/nodeshutdown). Here the node just ends, so another program must report it.
 func leave(config Config, machine host.Machine) {
 	identity, err := config.Authority.Node(machine.Name())
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package realnode runs one machine's Kubernetes half for real: kubelet, containerd, runc, CNI plugins, NVIDIA's runtime and whatever the cluster's
-// pods bring, in namespaces of its own, with the files where Talos 1.13 and its extensions have them, whatever the machine's release, and the toolkit of its image or the nearest. It needs root.
+// Package realnode runs one machine's Kubernetes half for real: kubelet, containerd, runc, CNI plugins, NVIDIA's runtime and what the
+// cluster's pods bring, in namespaces of its own. Files are where Talos 1.13 and its extensions have them, for every release. The toolkit
+// is that of its image or the nearest. It needs root.
 // Everything lives in the namespaces of one process and in one folder, so nothing is left when that process ends.
 package realnode
 

@@ -69,7 +69,7 @@ const byExpression = podCase(
 
 const isolation = podCase(
   "claims-isolation",
-  "with claims, what asks for nothing sees nothing: other pods, and a container beside one that has a card",
+  "with claims, what asks for nothing sees nothing: other pods, and a second container of a pod with a card",
   { claims: true },
   async ({ stand, pods }) => {
     const { smokeTestImage, images } = stand.plan.kubernetes;

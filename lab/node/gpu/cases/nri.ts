@@ -76,7 +76,7 @@ const smoke = podCase(
 
 const isolation = podCase(
   "nri-isolation",
-  "by NRI plugin, what requests nothing sees nothing: a pod, and a container beside one that has a card",
+  "by NRI plugin, what requests nothing sees nothing: a pod, and a second container of a pod with a card",
   byOperator,
   async ({ stand, pods }) => {
     const test = { image: stand.plan.kubernetes.smokeTestImage, script: look };

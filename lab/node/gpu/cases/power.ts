@@ -34,7 +34,7 @@ export const sameLimit = (id: string, title: string, shape: Shape = {}): Case =>
     const before = limits(stand);
     const watts = before[0]!;
     if (before.some((limit) => limit !== watts) || !Number.isInteger(watts))
-      return untried(`the cards' limits are ${before.join(", ")} W: no one whole number`);
+      return untried(`the cards' limits are ${before.join(", ")} W: not one whole number`);
     if (
       stand.cards?.().some(({ settings }) => settings["persistence_mode"] !== "Enabled") &&
       !stand.mayChangeTheCard

@@ -62,7 +62,7 @@ const more = podCase(
 
 const fewer = podCase(
   "slices-fewer",
-  `time slicing ${many} → ${few} while every slice is used: nobody is evicted`,
+  `time slicing ${many} → ${few} while every slice is used: no pod is evicted`,
   { slices: many },
   async ({ stand, pods, say }) => {
     await stand.until(published, async () => (await stand.units()) === many * stand.count);

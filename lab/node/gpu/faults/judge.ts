@@ -75,8 +75,8 @@ export function told({ status, differences, findings, unseen }: DoctorReport): s
 }
 
 /**
- * Looks until what the doctor says is wanted: at the machines too where Kubernetes alone says so already, soon in any case, as
- * only they tell of some faults, and every so often.
+ * Looks until what the doctor says is wanted: at the machines too where Kubernetes alone says so already, soon in any case, as only they
+ * report some faults, and every so often.
  */
 async function look(
   scene: Stand,

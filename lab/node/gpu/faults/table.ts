@@ -18,7 +18,7 @@ import {
 } from "./break";
 import type { Stand } from "../stand";
 
-/** What somebody does to a healthy cluster, or what breaks in it, and what the doctor must say of it. */
+/** What a user does to a healthy cluster, or what breaks in it, and what the doctor must say about it. */
 export interface Fault {
   /** Name for `--cases`, after `fault-`. */
   id: string;
@@ -28,7 +28,7 @@ export interface Fault {
   unlike: readonly RegExp[];
   /** Known causes that it names, by the fix. */
   known?: readonly string[];
-  /** Whether it was put right by somebody else meanwhile, where that can be: prints something then, run on the node. */
+  /** Whether another program repaired it meanwhile, where that can be: prints something then, run on the node. */
   backIf?: { prints: string; why: string };
   /** Known causes that it may name besides, depending on the cluster. */
   also?: readonly string[];

@@ -1,4 +1,4 @@
-// registry is an OCI registry on loopback. It says `{"port": N}` when it listens, takes one image a line of its standard input, as
+// registry is an OCI registry on loopback. It says `{"port": N}` when it listens. It reads one image a line from its standard input, as
 // JSON, answers each with a line, and ends with its input. What it has stays in its folder for the next one. Under /silent/ it takes
 // connections and never answers.
 package main
@@ -63,7 +63,7 @@ func run() error {
 				http.Error(w, "not kept", http.StatusForbidden)
 				return
 			}
-			// A download that goes on after a break asks for `bytes=N-`, which this registry calls wrong for ever; of one that knows
+			// A download that goes on after a break asks for `bytes=N-`, which this registry always calls wrong; of one that knows
 			// no ranges containerd takes the whole, and skips what it has.
 			r.Header.Del("Range")
 			handler.ServeHTTP(w, r)

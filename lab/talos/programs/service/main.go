@@ -1,5 +1,5 @@
-// service is what some images of a lab hold, by the name that it is called by: NVIDIA's programs on the machine, of which
-// nvidia-persistenced-wrapper runs until it is told to end and nvidia-ctk writes the CDI specification, and those of a control plane.
+// service is what some images of a lab hold, by the name that it is called by: NVIDIA's programs on the machine
+// (nvidia-persistenced-wrapper runs until a signal ends it, nvidia-ctk writes the CDI specification), and those of a control plane.
 package main
 
 import (

@@ -12,7 +12,7 @@ export const types = {
   command: "command:local:Command",
 };
 
-/** A machine that is asked for something, with a client certificate that nobody checks. */
+/** A machine that is asked for something, with an unchecked client certificate. */
 export const target: Properties = {
   node: "10.0.0.1",
   clientConfiguration: { caCertificate: "Y2E=", clientCertificate: "Y3J0", clientKey: "a2V5" },
@@ -27,7 +27,7 @@ type Refused = [...Case, argument: string];
 
 // terraform-provider-talos v0.11.0, pkg/talos/<resource>.go, called by pulumi-terraform-bridge v3.129.0; pulumi-command v1.2.1,
 // provider/pkg/provider/local, with pulumi-go-provider v1.3.0. The lab's providers are asked in talos.test.ts and command.test.ts, and
-// the real ones, wherever they are installed, in installed.test.ts. In which words they refuse, nobody compares.
+// the real ones, wherever they are installed, in installed.test.ts. Their words of refusal are not compared.
 
 const nodeless = { ...target, node: undefined };
 
@@ -119,7 +119,7 @@ export const refused: Refused[] = [
 
 export const taken: Case[] = [
   [
-    "values of which some are unknown",
+    "values, some unknown",
     types.apply,
     { ...apply, applyMode: UNKNOWN, configPatches: ["a", null, 1], timeouts: { create: UNKNOWN } },
   ],

@@ -206,7 +206,7 @@ export const valuesMistakes: Mistakes = {
         {
           check: "operator-values",
           field: "gpuOperator.values.hostPaths.driverInstallDir",
-          says: ["neither has nor lets a pod make"],
+          says: ["lacks and that no pod can make"],
         },
       ],
     },

@@ -1,4 +1,4 @@
-/** A part of containerd's configuration that a machine gets beside Talos' own. */
+/** A part of containerd's configuration that a machine gets in addition to Talos' own. */
 interface ContainerdPart {
   /** Release of Talos. Default: v1.12.6. */
   talos?: string;

@@ -68,7 +68,7 @@ test.each<[string, string, string, string]>([
     "UnattendedInstallConfig",
     "machine.install.extraKernelArgs",
   ],
-])("%s beside %j", (main, document, named, field) => {
+])("%s with %j", (main, document, named, field) => {
   expect(found(`${main}\n---\napiVersion: v1alpha1\n${document}\n`)).toContainEqual({
     document: named,
     fields: expect.arrayContaining([field]),

@@ -23,7 +23,7 @@ test.each<[string, string, string[]]>([
   ],
   ["machine: {kernel: {modules: [{name: n}]}}", "kind: KernelModuleConfig\nname: n", []],
   ["machine: {sysctls: {a: '1'}}", "kind: Other\nparams: {a: '2'}", []],
-])("%s beside %j", (main, document, keys) => {
+])("%s with %j", (main, document, keys) => {
   expect(fieldOverrides(documents(main, document)).map(({ key }) => key)).toEqual(keys);
 });
 

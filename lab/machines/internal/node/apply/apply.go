@@ -1,4 +1,4 @@
-// Package apply is Talos' NodeApplyController: what Talos wants on a node, and how it brings it there beside what others set (talos v1.13.9
+// Package apply is Talos' NodeApplyController: what Talos wants on a node, and how it brings it there without touching what others set (talos v1.13.9
 // internal/app/machined/pkg/controllers/k8s/node_apply.go).
 package apply
 
@@ -32,7 +32,7 @@ type controller struct {
 	owned   map[string]bool // what it put on the node, which Talos keeps in annotations: it changes and removes nothing else
 }
 
-// A controller that failed is started again, first after half a second, then after 1.5 times as long each time, up to a minute
+// A failed controller is started again after half a second, then after 1.5 times as long each time, up to a minute
 // (cosi-project/runtime pkg/controller/runtime/internal/rruntime/run.go; cenkalti/backoff v4, defaults).
 const (
 	firstRestart = 500 * time.Millisecond
@@ -113,7 +113,7 @@ func (c *controller) report(err error) {
 	fmt.Fprintf(os.Stderr, "node %s: applying labels, annotations and taints: %v\n", c.machine.Name(), err)
 }
 
-// followNode wakes the controller when somebody changed the node.
+// followNode wakes the controller when the node changed.
 func (c *controller) followNode(ctx context.Context, client kubernetes.Interface) {
 	itself := informers.WithTweakListOptions(func(options *metav1.ListOptions) {
 		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", c.machine.Name()).String()
@@ -157,7 +157,7 @@ func (c *controller) once(ctx context.Context, client kubernetes.Interface) erro
 	return err
 }
 
-// take brings the node to what Talos wants of it, and tells what it left alone because somebody else set another value: it takes over what is
+// take brings the node to what Talos wants of it, and reports what it left alone because another client set another value: it takes over what is
 // absent or equal, changes only what Talos owns, and removes what it owns and no longer wants.
 func take(node *corev1.Node, wants map[string]string, owned map[string]bool) (foreign []string) {
 	now := said(node)

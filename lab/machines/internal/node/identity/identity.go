@@ -37,7 +37,7 @@ func Load(server, certFile, keyFile string) (*Authority, error) {
 	return &Authority{server: server, ca: ca}, nil
 }
 
-// SelfSigned is the certificate of a server on this computer that nobody knows.
+// SelfSigned is the certificate of an unknown server on this computer.
 func SelfSigned() (tls.Certificate, error) {
 	own, err := x509.NewSelfSignedCertificateAuthority(x509.ECDSA(true), x509.IPAddresses([]net.IP{net.IPv4(127, 0, 0, 1)}), x509.NotAfter(time.Now().AddDate(1, 0, 0)))
 	if err != nil {

@@ -195,7 +195,7 @@ func sharedMemory(pod *corev1.PodSpec, container *corev1.Container) int64 {
 	return 64 << 20
 }
 
-// unmade are folders that Talos neither has nor lets containerd make for a pod that mounts them: its root is read-only.
+// unmade are folders that Talos lacks and that containerd cannot make for a pod that mounts them: its root is read-only.
 var unmade = regexp.MustCompile(`^/(usr/local/nvidia|etc/containerd)(/|$)`)
 
 // readOnly is what containerd says of them (gpu-operator#2382).
@@ -209,8 +209,8 @@ func (p *pod) readOnly(container *corev1.Container) error {
 	return nil
 }
 
-// read is a file that a container has of a ConfigMap, or may have got from an init container that has it, with the kubelet's own
-// rights. A folder stands for its only file.
+// read returns a file of a container's ConfigMap, with the kubelet's own rights. The container may also have got it from an init
+// container. A folder stands for its only file.
 func (p *pod) read(ctx context.Context, container *corev1.Container, path string) ([]byte, error) {
 	mounts := slices.Clone(container.VolumeMounts)
 	for _, other := range p.Spec.InitContainers {

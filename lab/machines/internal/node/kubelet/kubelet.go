@@ -2,8 +2,8 @@
 // Node authorizer and NodeRestriction judge it as they would a real one. It registers the node, offers what device plugins
 // register, and takes what becomes of each container from a table of outcomes (package programs): no process runs.
 //
-// What really happens on a node, the real node shows (internal/realnode). Not here: volumes, environment from objects, probes
-// (a container is ready when its program says so), hooks but for the one that fails on the nvidia runtime, images, cgroups.
+// What really happens on a node, the real node shows (internal/realnode). Not here: volumes, environment from objects, images, cgroups;
+// probes (a container is ready when its program says so); hooks, except the one that fails on the nvidia runtime.
 package kubelet
 
 import (
@@ -130,7 +130,7 @@ func (s *session) until(doing string, try func() error) bool {
 }
 
 // shutdown ends the session as a machine that goes down does: it says that the node is not ready (kubernetes
-// pkg/kubelet/nodeshutdown), then containers end with the machine, and nobody reports them.
+// pkg/kubelet/nodeshutdown), then containers end with the machine, and no report names them.
 func (s *session) shutdown() {
 	if s.ctx.Err() == nil {
 		s.node.Leave(s.ctx)

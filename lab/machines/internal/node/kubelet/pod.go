@@ -27,7 +27,7 @@ type pod struct {
 
 	mutex   sync.Mutex
 	current *corev1.Pod // as the API server has it now
-	// status is what the kubelet says of the pod; its containers are told of in the order of the specification.
+	// status is what the kubelet says of the pod; it reports its containers in the order of the specification.
 	status            corev1.PodStatus
 	sandbox, initDone bool
 	finished          bool // no container will run any more
@@ -161,7 +161,7 @@ func (p *pod) live(ctx context.Context) {
 	all.Wait()
 }
 
-// retry does something until it works, or ctx ends; an event tells of each failure.
+// retry does something until it works, or ctx ends; an event reports each failure.
 func (p *pod) retry(ctx context.Context, reason, failed string, do func(context.Context) error) bool {
 	for wait := 2 * time.Second; ; wait = min(2*wait, time.Minute) {
 		err := do(ctx)
@@ -201,7 +201,7 @@ func (p *pod) makeSandbox(ctx context.Context) error {
 	return nil
 }
 
-// initialize runs the init containers one after the other. One with restartPolicy Always goes on beside the rest.
+// initialize runs the init containers one after the other. One with restartPolicy Always goes on during the rest.
 func (p *pod) initialize(ctx context.Context) bool {
 	for i := range p.Spec.InitContainers {
 		container := &p.Spec.InitContainers[i]
@@ -224,7 +224,7 @@ func (p *pod) initialize(ctx context.Context) bool {
 // finish states that no container runs any more, and how those ended that never ran.
 func (p *pod) finish(ctx context.Context) {
 	if p.session.ctx.Err() != nil {
-		return // the machine goes down: nobody is left to say anything
+		return // the machine goes down: no kubelet is left to report
 	}
 	deleted := p.deleted.Err() != nil
 	p.session.devices.Free(string(p.UID))

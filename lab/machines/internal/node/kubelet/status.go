@@ -65,7 +65,7 @@ func phaseOf(status corev1.PodStatus, initDone, finished bool) corev1.PodPhase {
 	return corev1.PodRunning
 }
 
-// conditions of the pod, beside those of others. Those that already have their value keep their time.
+// conditions of the pod, in addition to those of others. Those that already have their value keep their time.
 func conditions(pod *corev1.Pod, status corev1.PodStatus, sandbox, initDone bool) []corev1.PodCondition {
 	var unready []string
 	for _, container := range status.ContainerStatuses {
@@ -121,8 +121,8 @@ func (p *pod) publish(ctx context.Context) {
 		return
 	}
 	object := current.DeepCopy()
-	// Which claims were made for the pod is the controller manager's to say, or the scheduler's, and what the Node authorizer lets the kubelet read
-	// them by.
+	// The controller manager or the scheduler records which claims were made for the pod. By that record the Node authorizer lets the
+	// kubelet read them.
 	status.ResourceClaimStatuses, status.ExtendedResourceClaimStatus = current.Status.ResourceClaimStatuses, current.Status.ExtendedResourceClaimStatus
 	object.ResourceVersion, object.Status = "", status
 	// A pod that is being stopped must still say how it ended.

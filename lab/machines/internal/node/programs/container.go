@@ -1,6 +1,5 @@
 // Package programs is a table of outcomes: what a container of an image comes to on a node, and with which words. An emulated
-// node takes its containers' ends from here; in the containers of a real node the same programs run in the stead of those that
-// nobody serves.
+// node takes its containers' ends from here; in the containers of a real node the same programs replace those that no registry serves.
 package programs
 
 import (

@@ -42,7 +42,7 @@ type Offer struct {
 	} `json:"sharing"`
 	// Replicas of each card, 1 where it is not shared.
 	Replicas int  `json:"-"`
-	byCDI    bool // byCDI says that containers are told of their devices by CDI alone
+	byCDI    bool // byCDI says that containers get their devices only by CDI
 }
 
 // OfferOf reads the configuration of a container of the device plugin's image. Environment beats the file, as flags do
@@ -78,8 +78,8 @@ func OfferOf(c *Container) (Offer, error) {
 	return offer, err
 }
 
-// configuration is the file of --config-file or CONFIG_FILE. On an emulated node nobody copies it from where the config manager, a
-// container beside, has the ConfigMap (cmd/config-manager); the node label that may name another entry is not followed.
+// configuration is the file of --config-file or CONFIG_FILE. On an emulated node nothing copies it from the folder where the config
+// manager, a container next to it, has the ConfigMap (cmd/config-manager); the node label that may name another entry is not followed.
 func configuration(c *Container) ([]byte, error) {
 	file := c.Argument("--config-file")
 	if file == "" {

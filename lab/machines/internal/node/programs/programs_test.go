@@ -58,11 +58,11 @@ func TestOutcomes(t *testing.T) {
 		{name: "one after the other", image: "busybox:1.37", argv: sh("echo a; true && exit 3"), code: 3},
 		{name: "ends well", image: "busybox:1.37", argv: sh("nvidia-smi | grep x && sleep 5"), code: 0},
 		{name: "goes on", image: "busybox:1.37", argv: sh("while true; do date; sleep 60; done"), code: ExitTerminated},
-		{name: "nobody knows it", image: "example.org/serves:1", argv: []string{"serve"}, code: ExitTerminated, said: "not emulated"},
+		{name: "unknown image", image: "example.org/serves:1", argv: []string{"serve"}, code: ExitTerminated, said: "not emulated"},
 		{name: "the slice", image: cuda, argv: sh(`nvidia-smi -L | grep -F "MIG $PROFILE " || exit 1`), env: map[string]string{"PROFILE": "1g.12gb"}},
 		{name: "another slice", image: cuda, argv: sh(`nvidia-smi -L | grep -F "MIG $PROFILE " || exit 1`), env: map[string]string{"PROFILE": "2g.24gb"}, code: 1, said: "no MIG 2g.24gb"},
 		{name: "power", image: "debian:13", argv: sh(`nvidia-smi -pl "$WATTS"`), env: map[string]string{"WATTS": "280"}, code: ExitTerminated, said: "-> 280 W"},
-		{name: "a strategy nobody knows", image: "k8s-device-plugin:v0.17.4", env: map[string]string{"DEVICE_LIST_STRATEGY": "envvars"}, code: 1, said: "invalid --device-list-strategy option: invalid strategy: envvars"},
+		{name: "an unknown strategy", image: "k8s-device-plugin:v0.17.4", env: map[string]string{"DEVICE_LIST_STRATEGY": "envvars"}, code: 1, said: "invalid --device-list-strategy option: invalid strategy: envvars"},
 		{name: "a plugin without NVML", image: "k8s-device-plugin:v0.17.4", bare: true, code: 1, said: "could not load NVML library"},
 		{name: "a server without its card", image: "vllm/vllm-openai:v0.11.0", bare: true, code: 1, said: "Failed to infer device type"},
 	} {

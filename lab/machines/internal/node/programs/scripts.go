@@ -45,7 +45,7 @@ func (c *Container) after(ctx context.Context, wait time.Duration, code int) int
 // Marker is a marker file's path.
 func (c *Container) Marker(name string) string { return filepath.Join(c.Root, Validations, name) }
 
-// WriteMarker lets nobody see a file that is written in half.
+// WriteMarker never shows a file that is written in half.
 func (c *Container) WriteMarker(name string, content []byte) error {
 	file := c.Marker(name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -68,7 +68,7 @@ func (c *Container) waitFor(ctx context.Context, marker string) bool {
 	}
 }
 
-// keepMarkers writes the marker files while the driver is loaded, again when somebody takes one away.
+// keepMarkers writes the marker files while the driver is loaded, again when one is deleted.
 func keepMarkers(ctx context.Context, c *Container, _ Rule) int {
 	for {
 		if !slices.Contains(c.Machine.Snapshot().Modules, "nvidia") {

@@ -83,8 +83,8 @@ func (r Rule) CommandOf(container *corev1.Container) []string {
 	return append(append([]string{}, r.Entrypoint...), container.Args...)
 }
 
-// Run runs the container's argv: a program of its image, or a script, of which the emulated commands run, one after the other.
-// What nobody knows counts as a server that is up.
+// Run runs the container's argv: a program of its image, or a script, whose emulated commands run one after the other.
+// An unknown program counts as a server that is up.
 func (r Rule) Run(ctx context.Context, c *Container) int {
 	if len(c.Argv) == 0 {
 		return c.Rests(ctx)

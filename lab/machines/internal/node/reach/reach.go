@@ -23,7 +23,7 @@ type Table struct {
 	places map[string]string
 }
 
-// Put says at which address of this computer a machine's own is to be had, port for port unless it says one; "" while nobody answers there.
+// Put says at which address of this computer a machine's own is to be had, port for port unless it says one; "" while no server answers there.
 func (t *Table) Put(address, place string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -66,7 +66,7 @@ func (t *Table) connect(w http.ResponseWriter, request *http.Request) {
 	}
 	place := t.placeOf(address)
 	if place == "" {
-		http.Error(w, address+": nobody answers there", http.StatusBadGateway)
+		http.Error(w, address+": no server answers there", http.StatusBadGateway)
 		return
 	}
 	if _, _, err := net.SplitHostPort(place); err != nil {

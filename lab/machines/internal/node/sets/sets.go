@@ -76,7 +76,7 @@ func (c Controller) manage(ctx context.Context, container *programs.Container) i
 	return cmp.Or(max(command.ProcessState.ExitCode(), 0), 1)
 }
 
-// configure writes the chart's configuration, with the ports of this computer and without an election: nobody competes.
+// configure writes the chart's configuration, with the ports of this computer and without an election: it has no rival.
 func (c Controller) configure(dir string, port int, container *programs.Container) error {
 	text, err := container.Read(configuration)
 	if err != nil {

@@ -48,7 +48,7 @@ func collector(ctx context.Context, c *programs.Container) int {
 	return c.Serves(ctx, port, programs.Well)
 }
 
-// worker tells of a machine's cards, by the names that charts ask for (NVIDIA's have NFD label by vendor alone, NFD itself by class and vendor).
+// worker reports a machine's cards, by the names that charts ask for (NVIDIA's have NFD label by vendor alone, NFD itself by class and vendor).
 func (o *Operator) worker(ctx context.Context, c *programs.Container) int {
 	go collector(ctx, c) // it has the same probe
 	for range c.Machine.Watch(ctx) {
@@ -65,7 +65,7 @@ func (o *Operator) worker(ctx context.Context, c *programs.Container) int {
 	return programs.ExitTerminated
 }
 
-// tell says what was found on the container's node. The object has the pod that says it for an owner, and the pod's owner beside it: it goes with the
+// tell says what was found on the container's node. The object has two owners, the pod that says it and the pod's owner: it goes with the
 // DaemonSet, and outlasts a pod that another one follows (nfd-worker.go, setOwnerReference).
 func (o *Operator) tell(ctx context.Context, c *programs.Container, name string, found map[string]string) error {
 	owners := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: c.Pod.Name, UID: c.Pod.UID}}
@@ -91,7 +91,7 @@ func (o *Operator) tell(ctx context.Context, c *programs.Container, name string,
 	return err
 }
 
-// master puts on the nodes what is said of them, or with -prune takes everything of its own off them, as the chart's hook does after the release is gone
+// master puts on the nodes the reported labels, or with -prune removes all its labels, as the chart's hook does after the release is gone
 // (deployment/helm/node-feature-discovery/templates/post-delete-job.yaml).
 func (o *Operator) master(ctx context.Context, c *programs.Container) int {
 	client, err := o.as(c.Pod.Namespace, c.Pod.Spec.ServiceAccountName)
@@ -146,7 +146,7 @@ func (o *Operator) said(ctx context.Context) (map[string]map[string]string, erro
 // masterName is by which the API server knows the master's labels: those that it does not say again go.
 const masterName = "nfd-master"
 
-// label sets the labels of every node of which something is said, or was said before.
+// label sets the labels of every node that has or had a report.
 func label(ctx context.Context, client kubernetes.Interface, said map[string]map[string]string) error {
 	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -178,7 +178,7 @@ func setLabels(ctx context.Context, client kubernetes.Interface, node *corev1.No
 }
 
 // discover is gpu-feature-discovery, of the device plugin's image: it needs NVML, and hands its labels to NFD. Of the many that the real one has
-// (k8s-device-plugin docs/gpu-feature-discovery), those that somebody here reads; a card that is split is told of by its resources alone.
+// (k8s-device-plugin docs/gpu-feature-discovery), those that have a reader here; a card that is split shows only in its resources.
 func (o *Operator) discover(ctx context.Context, c *programs.Container) int {
 	cards := gpu.Cards(c.Machine)
 	offer, err := programs.OfferOf(c)

@@ -46,8 +46,8 @@ func (o *Operator) splitCards(ctx context.Context, c *programs.Container) int {
 	}
 }
 
-// reconfigure on Talos. From v0.13 on the manager connects to the host's systemd first: Talos has a socket at that path, on which nobody answers, and the
-// handshake has no limit (mig-parted#356, pkg/mig/reconfigure/reconfigure.go). With WITH_SHUTDOWN_HOST_GPU_CLIENTS it copies itself below /usr/local of
+// reconfigure on Talos. From v0.13 on the manager connects to the host's systemd first: Talos has a socket without a server at that
+// path, and the handshake has no limit (mig-parted#356, pkg/mig/reconfigure/reconfigure.go). With WITH_SHUTDOWN_HOST_GPU_CLIENTS it copies itself below /usr/local of
 // the host before that, which Talos has read-only; until v0.12.3 (deployments/container/reconfigure-mig.sh) it goes on then, with a command that is not
 // there. The pods that hold the cards begin again afterwards.
 func (o *Operator) reconfigure(ctx context.Context, c *programs.Container, minor int, name string) error {
@@ -80,7 +80,7 @@ func (o *Operator) reconfigure(ctx context.Context, c *programs.Container, minor
 var clients = []string{"nvidia-device-plugin-daemonset", "gpu-feature-discovery", "nvidia-dcgm-exporter", "nvidia-operator-validator"}
 
 // devicesOf a card by the name of a configuration, as the operator's list and the generated one have it: all-balanced, and every profile with the most
-// devices of it (mig-parted deployments/systemd/config-default.yaml, pkg/mig/builder). The lab is told of its machines' cards alone.
+// devices of it (mig-parted deployments/systemd/config-default.yaml, pkg/mig/builder). The lab knows only its machines' cards.
 func devicesOf(card host.GPU, name string) (devices map[string]int, known bool) {
 	profile := strings.TrimPrefix(name, "all-")
 	switch {

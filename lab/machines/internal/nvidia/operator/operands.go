@@ -24,7 +24,7 @@ type operand struct {
 	component                   component // what the policy says of it
 }
 
-// file of a ConfigMap at a path of its containers. content makes the ConfigMap; "": somebody else has made it.
+// file of a ConfigMap at a path of its containers. content makes the ConfigMap; "": another client has made it.
 type file struct{ configMap, key, at, content string }
 
 // entrypoint waits for driver-ready, and takes its content into the environment (assets/state-device-plugin/0400_configmap.yaml).
@@ -116,7 +116,7 @@ func (p policy) ofCards(o *operand) {
 	}
 }
 
-// featureFiles is where GPU feature discovery leaves what Node Feature Discovery shall say of the node (assets/gpu-feature-discovery/0500_daemonset.yaml).
+// featureFiles is where GPU feature discovery leaves what Node Feature Discovery should say of the node (assets/gpu-feature-discovery/0500_daemonset.yaml).
 const featureFiles = "/etc/kubernetes/node-feature-discovery/features.d"
 
 // folders of the host that every operand has, and where.

@@ -19,7 +19,7 @@ import (
 )
 
 // operate is the gpu-operator binary (controllers/clusterpolicy_controller.go): it brings nodes and operands to what the cluster's one ClusterPolicy says.
-// The policy's status, which nobody here reads, it leaves alone.
+// It leaves the policy's status alone, since nothing here reads it.
 func (o *Operator) operate(ctx context.Context, c *programs.Container) int {
 	c.Logf("starting manager version=%s", programs.TagOf(c.Spec.Image))
 	go c.Serves(ctx, 8081, programs.Well) // --health-probe-bind-address
@@ -151,8 +151,8 @@ func (o *Operator) writeFiles(ctx context.Context, p policy, operand operand) er
 	return nil
 }
 
-// runtimeClass creates the operator's RuntimeClass, or takes over one of the same name (object_controls.go, RuntimeClass). With NRI it deletes it, whoever
-// made it (state_manager.go: the state pre-requisites is off then).
+// runtimeClass creates the operator's RuntimeClass, or takes over one of the same name (object_controls.go, RuntimeClass). With NRI it
+// deletes it, regardless of its maker (state_manager.go: the state pre-requisites is off then).
 func (o *Operator) runtimeClass(ctx context.Context, p policy) error {
 	classes, name := o.client.NodeV1().RuntimeClasses(), p.Operator.RuntimeClass
 	mark := map[string]string{"app.kubernetes.io/component": "gpu-operator"}

@@ -3,7 +3,7 @@
 // with its own.
 //
 // Facts are those of github.com/NVIDIA/gpu-operator v25.3.4 to v26.7.0 (controllers/state_manager.go, object_controls.go, assets/,
-// cmd/nvidia-validator). Its own driver, which the checks refuse on Talos, is not here, nor is what no stack has.
+// cmd/nvidia-validator). Its own driver, which the checks refuse on Talos, is not here, and what no stack has is not here either.
 package operator
 
 import (
@@ -32,7 +32,7 @@ type Operator struct {
 	config  *rest.Config
 }
 
-// New prepares the programs, by the configuration of somebody who may do everything.
+// New prepares the programs, by the configuration of an administrator.
 func New(config *rest.Config) (*Operator, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -57,10 +57,10 @@ func (s *Spec) Program(name string) (string, error) {
 // Built is a program or library that was built from C.
 func (s *Spec) Built(name string) string { return filepath.Join(s.Folder, "programs", name) }
 
-// APISocket is where the cluster's API answers beside the node.
+// APISocket is where the cluster's API answers next to the node.
 func (s *Spec) APISocket() string { return filepath.Join(s.Folder, "api.sock") }
 
-// FactsSocket is where the machine's facts are told beside the node.
+// FactsSocket serves the machine's facts next to the node.
 func (s *Spec) FactsSocket() string { return filepath.Join(s.Folder, "facts.sock") }
 
 // Where pods and the node look for the cluster's API and for its DNS.
@@ -75,7 +75,7 @@ const FactsAddress = APIAddress + ":8181"
 // Gateway is this computer's address on a node's cable, by the number of its network here.
 func Gateway(network int) string { return fmt.Sprintf("10.255.%d.1", network) }
 
-// Address is the node's on its cable: how this computer reaches it. Nodes of two labs may have the same machine's address beside it.
+// Address is the node's on its cable: how this computer reaches it. Nodes of two labs may also have the same machine's address.
 func Address(network int) string { return fmt.Sprintf("10.255.%d.2", network) }
 
 // Link is the cable's end on this computer.

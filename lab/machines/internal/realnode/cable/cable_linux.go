@@ -27,7 +27,7 @@ func Connect(pid int, owner string) (int, error) {
 			continue
 		}
 		if err := IP(fmt.Sprintf("link add %s type veth peer name eth0 netns %d", link, pid)); err != nil {
-			if files.Exists("/sys/class/net/" + link) { // somebody else's node was quicker
+			if files.Exists("/sys/class/net/" + link) { // another lab's node was quicker
 				continue
 			}
 			return 0, err
@@ -89,7 +89,7 @@ func Attach(spec *boot.Spec, number int) error {
 	return nil
 }
 
-// ServeAPI passes the cluster's API on: it listens on this computer's loopback, which the node has not.
+// ServeAPI passes the cluster's API on: it listens on this computer's loopback, which the node lacks.
 func ServeAPI(spec *boot.Spec) (func(), error) {
 	server, err := url.Parse(spec.Server)
 	if err != nil {
@@ -110,7 +110,7 @@ func DialTo(network, address string) func() (net.Conn, error) {
 	return func() (net.Conn, error) { return net.DialTimeout(network, address, 10*time.Second) }
 }
 
-// Forward connects whoever comes to whom dial reaches then.
+// Forward connects each client to what dial reaches then.
 func Forward(listener net.Listener, dial func() (net.Conn, error)) {
 	for {
 		client, err := listener.Accept()

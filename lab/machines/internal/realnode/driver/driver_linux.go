@@ -83,7 +83,7 @@ func standIn(spec *boot.Spec) error {
 	return files.Bind(self, "/usr/local/bin/nvidia-smi")
 }
 
-// programsOfDriver that a driver has beside its libraries.
+// programsOfDriver that a driver has in addition to its libraries.
 var programsOfDriver = []string{"nvidia-smi", "nvidia-debugdump"}
 
 // Where a driver's files may be on this computer: as distributions have them, and as containers get them.

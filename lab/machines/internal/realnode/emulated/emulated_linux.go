@@ -1,4 +1,4 @@
-// Package emulated has the programs that nobody serves, the GPU Operator's above all: they are emulated on the real node as on emulated ones, but in real
+// Package emulated has the programs that no registry serves, above all the GPU Operator's: they are emulated on the real node as on emulated ones, but in real
 // containers. This binary is in their image under the programs' names, with their real files, devices, ports and API.
 package emulated
 

@@ -37,7 +37,7 @@ func (f Facts) Visible() []gpu.Card {
 	return slices.DeleteFunc(slices.Clone(f.Cards), func(card gpu.Card) bool { return !files.Exists(fmt.Sprintf("/dev/nvidia%d", card.Index)) })
 }
 
-// Serve tells the facts on a socket beside the node; the node reaches it at boot.FactsAddress.
+// Serve tells the facts on a socket next to the node; the node reaches it at boot.FactsAddress.
 func Serve(spec *boot.Spec, authority *identity.Authority, machine host.Machine) (func(), error) {
 	kubeconfig, err := authority.AdminKubeconfig("lab")
 	if err != nil {

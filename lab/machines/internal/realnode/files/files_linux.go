@@ -44,7 +44,7 @@ func Exists(path string) bool {
 	return err == nil
 }
 
-// Copy copies a file, or a link as a link to the name beside it.
+// Copy copies a file, or a link as a link to the name next to it.
 func Copy(path, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

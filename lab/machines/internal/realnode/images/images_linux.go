@@ -31,7 +31,7 @@ type image struct {
 	more     map[string]string
 	links    []string // paths that lead to emulatedProgram
 	env      []string
-	// entrypoint stays where a pod gives arguments alone; command is what it runs, or the arguments, when nobody says otherwise.
+	// entrypoint stays where a pod gives arguments alone; command is what it runs by default, or the arguments.
 	entrypoint, command []string
 	user                string // user it runs as. Default: root.
 }
@@ -80,8 +80,8 @@ func discovery(minor string) image {
 		programs: []string{folder + "nfd-worker", folder + "nfd-master", folder + "nfd-gc"}, command: []string{"/usr/bin/nfd-worker"}, user: "65534:65534"}
 }
 
-// containerToolkit is the GPU Operator's: the installer that is the NRI plugin, and what it installs, by where the real image has it. Nobody builds
-// libnvidia-container, without which it does not begin, and which CDI does not use. The stand-in of a driver has no device numbers to make nodes by.
+// containerToolkit is the GPU Operator's: the installer that is the NRI plugin, and what it installs, by where the real image has it. libnvidia-container
+// is not built: it does not begin without it, and CDI does not use it. The stand-in of a driver has no device numbers to make nodes by.
 func containerToolkit(spec *boot.Spec) image {
 	const folder, artifacts = "nvidia-toolkit-v1.20/", "/artifacts/deb/usr/"
 	made := image{names: regexp.MustCompile(`(^|/)container-toolkit:`), key: "container-toolkit", shell: true, more: map[string]string{}, command: []string{"/usr/bin/nvidia-toolkit"},

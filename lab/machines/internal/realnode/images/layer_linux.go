@@ -103,7 +103,7 @@ func librariesOf(programs []string) (libraries []string, err error) {
 	return append(libraries, driverNeeds(libraries)...), nil
 }
 
-// driverNeeds are libraries that NVIDIA's are linked to, beside the C library of a program: without them NVML is "not found".
+// driverNeeds are libraries that NVIDIA's are linked to, in addition to the C library of a program: without them NVML is "not found".
 func driverNeeds(libraries []string) []string {
 	var found []string
 	for _, library := range libraries {

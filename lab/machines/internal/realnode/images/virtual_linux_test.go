@@ -34,7 +34,7 @@ func TestImagesOfAVirtualMachine(t *testing.T) {
 		}
 	}
 	if _, known := images.standsFor("example.org/unknown:1"); known {
-		t.Error("an image that nobody knows is there")
+		t.Error("an unknown image is there")
 	}
 	registry := newRegistry(t.TempDir(), nvidias(), images.standsFor)
 	for reference, program := range map[string]string{"nvidia/k8s-device-plugin": "nvidia-device-plugin", "nvidia/dra-driver-nvidia-gpu": "gpu-kubelet-plugin"} {

@@ -55,9 +55,9 @@ func configureContainerd(spec *boot.Spec, network int) error {
  "ipam":{"type":"host-local","ranges":[[{"subnet":"10.244.%d.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}}]}`, network))
 }
 
-// configureKubelet is Talos' configuration (talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go) but for what this computer is: it may have
-// control groups of version 1 and other kernel settings, its disk is nobody's, the lab's API server has no certificate for kubelets, and the node's
-// status may be looked at more often; the period of its reports, which would follow, stays as it is without that.
+// configureKubelet is Talos' configuration (talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go) but for what this computer is: it
+// may have control groups of version 1 and other kernel settings; its disk has no owner; the lab's API server has no certificate for
+// kubelets; the node's status may be read more often; the period of its reports, which would follow, stays as it is without that.
 func configureKubelet(spec *boot.Spec) error {
 	authority, err := identity.Load(spec.Server, spec.CACert, spec.CAKey)
 	if err != nil {

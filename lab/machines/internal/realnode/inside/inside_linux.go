@@ -61,7 +61,7 @@ func Main(arguments []string) (handled bool, code int) {
 func enter(path string) error {
 	network, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil {
-		return fmt.Errorf("nobody says that the node may start: %w", err)
+		return fmt.Errorf("no line says that the node may start: %w", err)
 	}
 	return groups.Enter(os.Args[0], initCommand, path, strings.TrimSpace(network))
 }

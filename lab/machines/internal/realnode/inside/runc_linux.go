@@ -13,7 +13,7 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// realRunc is runc itself, beside this binary under its name.
+// realRunc is runc itself, next to this binary under its name.
 const realRunc = "/usr/bin/runc.real"
 
 // Runc makes of a container's description what this computer can run, and goes on as runc.

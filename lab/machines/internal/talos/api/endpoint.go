@@ -1,5 +1,5 @@
-// Package api is the Talos API of all machines by one endpoint (machinery's protobufs), as far as talosctl needs it for what a stack, its program and the
-// doctor do. What is not here answers "unimplemented".
+// Package api is the Talos API of all machines at one endpoint (machinery's protobufs). It has what a stack, its program and the doctor
+// need of talosctl. What is not here answers "unimplemented".
 package api
 
 import (
@@ -30,7 +30,7 @@ import (
 
 // New makes the endpoint: mutual TLS with the cluster's Talos CA, which signs the server's certificate for 127.0.0.1 and
 // every machine's address, and has signed the clients'. Without a PKI it is the one of the first control plane that has got
-// a configuration; before, nobody is let in.
+// a configuration; before, no client is let in.
 func New(pki *spec.PKI, machines []*core.Machine) (*grpc.Server, error) {
 	var given *x509.PEMEncodedCertificateAndKey
 	if pki != nil {
@@ -177,8 +177,8 @@ func failed(node string, err error) *common.Empty {
 	}}
 }
 
-// unary answers a call that has one answer. Every answer of MachineService is a list of messages that have metadata, so those of several machines become
-// one list, of a type that knows no more of them.
+// unary answers a call that has one answer. Every answer of MachineService is a list of messages with metadata. So those of several
+// machines become one list, of a type that knows only that.
 func (e endpoint) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	targets, several := e.named(ctx)
 	call := func(ctx context.Context) (any, error) { return handle(ctx, request) }
@@ -205,7 +205,7 @@ func (e endpoint) unary(ctx context.Context, request any, info *grpc.UnaryServer
 	return all, nil
 }
 
-// stream answers a call whose answer is a stream; of several machines nobody asks for one.
+// stream answers a call whose answer is a stream; no client asks for one of several machines.
 func (e endpoint) stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	targets, several := e.named(stream.Context())
 	_, err := on(stream.Context(), targets[0], info.FullMethod, func(ctx context.Context) (any, error) {

@@ -24,8 +24,7 @@ var maintenanceMethods = []string{
 	"/machine.MachineService/ApplyConfiguration", "/machine.MachineService/Version", "/storage.StorageService/Disks",
 }
 
-// NewMaintenance makes the API server of a machine in maintenance mode: encrypted by a certificate that nobody knows, open
-// to all who reach it.
+// NewMaintenance makes the API server of a machine in maintenance mode: encrypted by an unknown certificate, open to all who reach it.
 func NewMaintenance(m *core.Machine) *grpc.Server {
 	server := grpc.NewServer(
 		grpc.Creds(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {

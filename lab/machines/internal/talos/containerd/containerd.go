@@ -69,8 +69,8 @@ const NvidiaPart = `[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.
     BinaryName = "/usr/local/bin/nvidia-container-runtime"
 `
 
-// Merge makes one configuration of the parts, by file name: in lexical order, tables merged, arrays concatenated, scalars
-// of later parts win, and a change of type is an error (talos v1.13.0 internal/pkg/toml/merge.go, with machinery's own
+// Merge makes one configuration of the parts, by file name: in lexical order; tables are merged, arrays are concatenated, scalars of
+// later parts win; a change of type is an error (talos v1.13.0 internal/pkg/toml/merge.go, with machinery's own
 // merge). The head names where each is from, as a release of that minor does.
 func Merge(parts map[string]string, minor int) (string, error) {
 	merged, out := map[string]any{}, &bytes.Buffer{}

@@ -32,7 +32,7 @@ const (
 	readyTime     = 20 * time.Second // from running to ready: some 40 s on Talos v1.13.0 under emulation
 )
 
-// kubeletFailures are told of a kubelet; on Talos they have no end.
+// kubeletFailures are a kubelet's lines; on Talos they have no end.
 const kubeletFailures = 10
 
 // bootTimeout is how long all services have to come up (talos v1.13.0 constants.BootTimeout).
@@ -52,7 +52,7 @@ func failurePause(version string) time.Duration {
 // bootSequence is Talos' boot sequence, of the phases that matter here (talos v1.13.0
 // internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer.go, Boot).
 func (m *Machine) bootSequence(ctx context.Context, first bool) error {
-	m.applyLive() // controllers run beside the sequence: modules, sysctls, node labels
+	m.applyLive() // controllers run in parallel to the sequence: modules, sysctls, node labels
 	if err := m.userSetup(ctx); err != nil {
 		return err
 	}
@@ -165,8 +165,8 @@ func (m *Machine) renderCRI(parts map[string]string) error {
 	return nvidia.WriteFile(m.root, containerd.ConfigPath, merged)
 }
 
-// startServices starts what a machine runs, and waits until all of it is up: an NVIDIA service that waits for a module
-// that nobody loads keeps the boot from ending, and after 70 minutes the machine reboots (talos#14373).
+// startServices starts what a machine runs, and waits until all of it is up: an NVIDIA service that waits for a module that nothing
+// loads keeps the boot from ending, and after 70 minutes the machine reboots (talos#14373).
 func (m *Machine) startServices(ctx context.Context, first bool) error {
 	if problem := look(m, func(s *state) error { return s.boot.cri.problem }); problem != nil {
 		m.Event("containerd: %v", problem)
@@ -192,7 +192,7 @@ func (m *Machine) startServices(ctx context.Context, first bool) error {
 	return err
 }
 
-// failKubelet has the kubelet end at every start: as often as somebody believes it.
+// failKubelet has the kubelet end at every start: as often as a user believes it.
 func (m *Machine) failKubelet(ctx context.Context) {
 	for range kubeletFailures {
 		if m.env.Clock.Sleep(ctx, kubeletTime) != nil {

@@ -148,7 +148,7 @@ func (l life) said(text string) bool {
 	return false
 }
 
-// A module that nobody declares: the persistence daemon waits for it, the boot never ends, and a machine that was upgraded goes back to what it ran before.
+// A module without a declaration: the persistence daemon waits for it, the boot never ends, and a machine that was upgraded goes back to what it ran before.
 func TestUndeclaredModulesUndoTheUpgrade(t *testing.T) {
 	l := start(t, "v1.12.6", plain, configuration())
 	l.until(t, "running", up)
@@ -280,7 +280,7 @@ func TestABusyMachineRefuses(t *testing.T) {
 	}
 }
 
-// Seen on Talos v1.13.0: an image that is not there is told at once, anything else only by the console, since Talos tries again.
+// Seen on Talos v1.13.0: a missing image is reported at once; anything else only on the console, since Talos tries again.
 func TestAPullThatFails(t *testing.T) {
 	l := start(t, "v1.13.0", plain, configuration())
 	l.until(t, "running", up)

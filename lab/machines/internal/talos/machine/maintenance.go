@@ -200,8 +200,8 @@ func (m *Machine) Apply(request *machine.ApplyConfigurationRequest) (*machine.Ap
 	return &machine.ApplyConfiguration{Mode: mode, ModeDetails: details, Warnings: warnings}, nil
 }
 
-// resolveMode says how a change takes effect. From Talos 1.14 on everything applies live, and there is no mode reboot. Nobody here tries a
-// configuration for a while (mode try).
+// resolveMode says how a change takes effect. From Talos 1.14 on everything applies live, and there is no mode reboot. No caller here
+// tries a configuration for a while (mode try).
 func resolveMode(asked machine.ApplyConfigurationRequest_Mode, needs error, live bool) (machine.ApplyConfigurationRequest_Mode, string, error) {
 	if live {
 		needs = nil

@@ -65,7 +65,7 @@ func (m *Machine) services(s *state, pods bool) []resources.Service {
 	return list
 }
 
-// extensionServices are those of NVIDIA's toolkit, which wait for the driver; nobody reads others'
+// extensionServices are those of NVIDIA's toolkit, which wait for the driver; no service reads those of others
 // (siderolabs/extensions nvidia-gpu/nvidia-container-toolkit/*/nvidia-persistenced.yaml and nvidia-cdi-gen.yaml).
 func extensionServices(s *state, extension host.Extension) []resources.Service {
 	if !strings.HasPrefix(extension.Name, "nvidia-container-toolkit-") {
@@ -103,7 +103,7 @@ type Etcd struct {
 	bootstrap context.CancelFunc
 }
 
-// NewEtcd makes an etcd that stands, or one that waits for a control plane to be told to bootstrap it.
+// NewEtcd makes an etcd that stands, or one that waits until a control plane is asked to bootstrap it.
 func NewEtcd(stands bool) *Etcd {
 	missing, bootstrap := context.WithCancel(context.Background())
 	if stands {

@@ -14,7 +14,7 @@ import (
 	"talos-gpu/lab/machines/internal/talos/factory"
 )
 
-// goDown takes the machine down; the answer is an actor, whose events nobody here follows.
+// goDown takes the machine down; the answer is an actor, whose events nothing here follows.
 func (m *Machine) goDown(why *shutdown) (actor string, err error) {
 	var end context.CancelFunc
 	m.update(func(s *state) {
@@ -65,7 +65,7 @@ func (m *Machine) Pull(ctx context.Context, reference string) error {
 	return err
 }
 
-// PullPatiently pulls as the API does: what the registry does not know is told at once. After any other error Talos tries again for 20
+// PullPatiently pulls as the API does: what the registry does not know is reported at once. After any other error Talos tries again for 20
 // minutes, and says why in its console alone (seen on Talos v1.12.6 and v1.13.0; talos v1.13.0 internal/app/images/images.go and
 // internal/pkg/containers/image/image.go).
 func (m *Machine) PullPatiently(ctx context.Context, reference string) error {

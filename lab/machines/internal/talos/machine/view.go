@@ -86,7 +86,7 @@ func (m *Machine) snapshot() host.Snapshot {
 	}
 }
 
-// OnDisk is the configuration that the next boot begins with, which nobody can read from Talos 1.11 on (seen on Talos v1.11.1 and v1.13.0: STATE
+// OnDisk is the configuration that the next boot begins with, which cannot be read from Talos 1.11 on (seen on Talos v1.11.1 and v1.13.0: STATE
 // is mounted where no path leads).
 func (m *Machine) OnDisk() ([]byte, error) {
 	if host.Minor(m.running().Version) >= 11 {

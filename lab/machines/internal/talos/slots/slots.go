@@ -1,4 +1,4 @@
-// Package slots is what a machine has on its disk to boot: an upgrade is installed beside what runs, and counts only once the machine
+// Package slots is what a machine has on its disk to boot: an upgrade is installed in addition to what runs, and counts only once the machine
 // has come up from it.
 package slots
 

@@ -32,8 +32,8 @@ type Node struct {
 	wake    chan struct{}
 }
 
-// New is the node of a machine: client has the node's own rights, port is that of the kubelet's own API, and offer says how much there is of the device
-// plugins' resources.
+// New is the node of a machine: client has the node's own rights; port is that of the kubelet's own API; offer gives the amounts of the
+// device plugins' resources.
 func New(machine host.Machine, client kubernetes.Interface, port int32, offer func() map[string]int) *Node {
 	return &Node{machine: machine, client: client, port: port, offer: offer, wake: make(chan struct{}, 1)}
 }
@@ -64,8 +64,8 @@ func (n *Node) Register(ctx context.Context) error {
 
 const notYet = "[container runtime status check may not have completed yet, CSINode is not yet initialized]"
 
-// RenewLease is the heartbeat, until ctx ends: a kubelet's own, renewed after a quarter of its 40 seconds (kubernetes pkg/kubelet/kubelet.go,
-// nodeLeaseRenewIntervalFraction), in this computer's time, like the controller manager's patience of 50 s.
+// RenewLease is the heartbeat, until ctx ends: a kubelet's own, renewed after a quarter of its 40 seconds (kubernetes
+// pkg/kubelet/kubelet.go, nodeLeaseRenewIntervalFraction). That is this computer's time, like the controller manager's patience of 50 s.
 func (n *Node) RenewLease(ctx context.Context) {
 	name := n.machine.Name()
 	lease.NewController(clock.RealClock{}, n.client, name, 40, nil, 10*time.Second, name, corev1.NamespaceNodeLease, nil).Run(ctx)
@@ -74,7 +74,7 @@ func (n *Node) RenewLease(ctx context.Context) {
 // startUp is how long a kubelet takes from registration to ready: its runtime and network checks.
 const startUp = 3 * time.Second
 
-// retry is how soon a status that the API server did not take is told again.
+// retry is how soon a status that the API server did not take is sent again.
 const retry = 10 * time.Second
 
 // Run writes the node's status whenever it changed, until ctx ends. A real kubelet does at its next sync, up to 10 s later.

@@ -68,10 +68,10 @@ func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
 	return Injection{GPUs: cards, Libraries: true}, nil
 }
 
-// Plugins is where the operator's toolkit of a machine says for which namespaces its NRI plugin gives all cards, one a line, as long as it runs.
+// Plugins is the file of a machine's toolkit with the namespaces whose pods its NRI plugin gives all cards. It has one a line, while the toolkit runs.
 const Plugins = "run/nvidia/toolkit/nri"
 
-// Manages says whether a container gets all cards by that plugin: any other namespace it passes over in silence (nvidia-container-toolkit v1.20.1
+// Manages says whether a container gets all cards by that plugin: it silently ignores any other namespace (nvidia-container-toolkit v1.20.1
 // cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go).
 func Manages(root string, pod *corev1.Pod, container string) bool {
 	if pod.Annotations["nvidia.cdi.k8s.io/container."+container] != "management.nvidia.com/gpu=all" {
@@ -110,8 +110,8 @@ func jitFailure(s host.Snapshot) string {
 	return ""
 }
 
-// legacyFailure is what nvidia-container-cli says. Talos sets net.core.bpf_jit_harden to 2 unless the configuration says otherwise (KSPP; talos v1.12
-// pkg/kernel/kspp/kspp.go), and only 2 blinds the programs of root, which then cannot be read back and extended (siderolabs/extensions#101,
+// legacyFailure is what nvidia-container-cli says. Talos sets net.core.bpf_jit_harden to 2 by default (KSPP; talos v1.12
+// pkg/kernel/kspp/kspp.go). Only 2 blinds the programs of root, which then cannot be read back and extended (siderolabs/extensions#101,
 // libnvidia-container#176).
 func legacyFailure(s host.Snapshot) string {
 	harden, set := s.Sysctls["net.core.bpf_jit_harden"]

@@ -1,0 +1,32 @@
+// `npm run check`: types, linter, formatter and prose. The linter takes as long as all others, so it has a core to itself.
+/* global console */
+const { spawn } = require("node:child_process");
+const path = require("node:path");
+
+const root = path.dirname(__dirname);
+const lanes = [["lint"], ["typecheck", "format:check", "prose"]];
+
+/** Runs a script of package.json, and shows its output as a whole once it has ended. */
+function run(script) {
+  const began = Date.now();
+  return new Promise((resolve) => {
+    let output = "";
+    const child = spawn("npm", ["run", "--silent", script], { cwd: root });
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (part) => (output += part));
+    child.on("error", (error) => (output += error.message));
+    child.on("close", (status) => {
+      const seconds = Math.round((Date.now() - began) / 1000);
+      console.log(`${output}${script}: ${status === 0 ? "passed" : "failed"} in ${seconds} s`);
+      resolve(status === 0);
+    });
+  });
+}
+
+async function runLane(scripts) {
+  let passed = true;
+  for (const script of scripts) passed = (await run(script)) && passed;
+  return passed;
+}
+
+void Promise.all(lanes.map(runLane)).then((passed) => process.exit(passed.every(Boolean) ? 0 : 1));

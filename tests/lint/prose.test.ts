@@ -1,0 +1,115 @@
+import { type ESLint, Linter } from "eslint";
+
+// Plain JavaScript, since ESLint's settings load it.
+type Flaw = { message: string };
+type Prose = { text: string };
+/* eslint-disable @typescript-eslint/no-require-imports */
+const { proseOfFile } = require("../../lint/files.js") as {
+  proseOfFile: (name: string, read: () => string) => Prose[];
+};
+const { flawsOf, longest, proseOfComment, proseOfPage, proseOfString } =
+  require("../../lint/prose.js") as {
+    flawsOf: (text: string, prose?: Prose) => Flaw[];
+    longest: number;
+  } & Record<"proseOfComment" | "proseOfPage" | "proseOfString", (text: string) => string>;
+const { phrases } = require("../../lint/words.js") as {
+  phrases: { name: string; better: string; bad: string[]; good: string[] }[];
+};
+const prose = require("../../lint/rule.js") as ESLint.Plugin;
+/* eslint-enable @typescript-eslint/no-require-imports */
+
+describe.each(phrases)("$name", ({ bad, good, better }) => {
+  test.each(bad)("is found in: %s", (sentence) => {
+    expect(flawsOf(sentence).map(({ message }) => message)).toEqual([
+      expect.stringContaining(`write ${better}`),
+    ]);
+  });
+
+  test.each(good)("is not found in: %s", (sentence) => {
+    expect(flawsOf(sentence)).toEqual([]);
+  });
+});
+
+const words = (count: number) => Array.from({ length: count }, () => "word").join(" ");
+
+test.each([
+  ["a sentence of the most words", words(longest)],
+  ["two sentences", `${words(longest)}. ${words(longest)}.`],
+  ["a colon and a semicolon between thoughts", `${words(20)}: ${words(20)}; ${words(20)}`],
+  ["items of a list", `- ${words(20)}\n- ${words(20)}`],
+  ["paragraphs", `${words(20)}\n\n${words(20)}`],
+  ["cells of a table", `| ${words(20)} | ${words(20)} |`],
+  ["a source in parentheses", `${words(20)} (talos v1.13.0, ${words(20)}) ${words(5)}.`],
+  ["an abbreviation, which ends no sentence", `${words(20)}, e.g. ${words(4)}.`],
+])("accepts %s", (_, text) => {
+  expect(flawsOf(text)).toEqual([]);
+});
+
+test.each([
+  ["one word more than the most", words(longest + 1), longest + 1],
+  ["a sentence over several lines", `${words(20)}\n${words(20)}`, 40],
+  ["an abbreviation, which ends no sentence", `${words(20)}, e.g. ${words(20)}`, 41],
+])("refuses %s", (_, text, count) => {
+  expect(flawsOf(text).map(({ message }) => message)).toEqual([
+    `a sentence of ${count} words: write one thought per sentence, in at most ${longest} words`,
+  ]);
+});
+
+test("code, links and marks are no prose, and places stay", () => {
+  for (const [proseOf, text] of [
+    [proseOfComment, "/** Writes `is told` {@link somebody} https://example.org/nobody. */"],
+    [proseOfComment, " * A phrase:\n *     somebody shall\n"],
+    [
+      proseOfPage,
+      "---\ntitle: somebody\n---\n```\nnobody shall\n```\n[a link](docs/beside/x.md)\n",
+    ],
+    [proseOfString, '"a `nobody` of ${somebody.name("shall")}"'],
+  ] as const) {
+    const masked = proseOf(text);
+    expect(flawsOf(masked)).toEqual([]);
+    expect(masked).toHaveLength(text.length);
+  }
+});
+
+test.each([
+  ["docs/use.md", "It is for ever."],
+  ["lab/main.go", "package main // It waits for ever.\n"],
+  ["lab/main.go", 'var text = "It waits for ever."\n'],
+  ["data.json", '{ "why": "It waits for ever." }'],
+  ["values.yaml", "why: It waits for ever.\n"],
+  ["values.yml", "# It waits\n# for ever.\n"],
+  ["run.sh", "# It waits for ever.\n"],
+])("%s: %s", (name, text) => {
+  expect(proseOfFile(name, () => text).flatMap((one) => flawsOf(one.text, one))).toEqual([
+    expect.objectContaining({ message: expect.stringMatching(/^"for ever": write forever/) }),
+  ]);
+});
+
+test.each([
+  ["package-lock.json", '{ "a": "for ever and ever" }'],
+  ["logo.png", "for ever"],
+  ["values.yaml", "beside: [a, b]\n"],
+])("%s is no prose of ours: %s", (name, text) => {
+  expect(proseOfFile(name, () => text).flatMap((one) => flawsOf(one.text, one))).toEqual([]);
+});
+
+describe("in TypeScript", () => {
+  const found = (code: string) =>
+    new Linter()
+      .verify(code, [{ plugins: { prose }, rules: { "prose/plain-words": "error" } }])
+      .map(({ line, column, message }) => `${line}:${column} ${message}`);
+
+  test.each([
+    ["a comment over two lines", "// What waits\n// for ever\n", "2:4"],
+    ["a docstring", "/**\n * It waits for ever.\n */\nfoo();\n", "2:13"],
+    ["a string", 'foo("waits for ever");\n', "1:12"],
+    ["a template", "foo(`${a} waits for ever`);\n", "1:17"],
+    ["strings that are joined", 'foo("waits for " +\n  "ever");\n', "1:12"],
+  ])("%s", (_, code, place) => {
+    expect(found(code)).toEqual([expect.stringMatching(new RegExp(`^${place} "for`))]);
+  });
+
+  test("names, keys and single words are not read", () => {
+    expect(found('foo(somebody.nobody, { shall: "nobody" });\n')).toEqual([]);
+  });
+});
