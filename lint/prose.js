@@ -118,7 +118,7 @@ function proseOfPage(text) {
       /^---\n[\s\S]*?\n---$/gm,
       /^[ \t]*(```|~~~)[\s\S]*?^[ \t]*\1/gm,
       /^(?: {4}|\t)(?![-*\d]).*$/gm,
-      /<[^>]+>/g,
+      /<code>[^<]*<\/code>|<[^>]+>/g,
     ].reduce((masked, pattern) => mask(masked, pattern), text),
   );
 }

@@ -53,7 +53,7 @@ func (m *Machine) services(s *state, pods bool) []resources.Service {
 			list = append(list, resources.Service{
 				ID:      id,
 				State:   "Preparing",
-				Message: "Running pre state: waiting to be told to bootstrap",
+				Message: "Running pre state: waiting to be told to bootstrap", // prose: Talos' words
 			})
 			continue
 		}
