@@ -3,8 +3,8 @@ import tseslint from "typescript-eslint";
 import prose from "./lint/rule.js";
 
 /**
- * Rules that a reviewer would otherwise have to remember. Two of them guard what Pulumi's schema analyzer gets wrong in
- * silence: every class property of a component becomes a public output, and an inline tag in a doc comment becomes
+ * Rules that a reviewer would otherwise have to remember. Two of them guard what Pulumi's schema analyzer silently gets
+ * wrong: every class property of a component becomes a public output, and an inline tag in a doc comment becomes
  * `[object Object]`.
  */
 export default tseslint.config(

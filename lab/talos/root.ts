@@ -148,6 +148,7 @@ const groups = {
 };
 const texts: Record<string, string> = {
   "etc/passwd":
+    // eslint-disable-next-line prose/plain-words -- a user's name
     "root:x:0:0:root:/root:/sbin/nologin\nnobody:x:65534:65534:nobody:/:/sbin/nologin\n",
   "etc/group": Object.entries(groups)
     .map(([name, id]) => `${name}:x:${id}:\n`)
