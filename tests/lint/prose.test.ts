@@ -61,7 +61,7 @@ test("code, links and marks are no prose, and places stay", () => {
     [proseOfComment, " * A phrase:\n *     somebody shall\n"],
     [
       proseOfPage,
-      "---\ntitle: somebody\n---\n```\nnobody shall\n```\n[a link](docs/beside/x.md)\n",
+      "---\ntitle: somebody\n---\n```\nnobody shall\n```\n[a link](charts/beside/x.yaml)\n",
     ],
     [proseOfString, '"a `nobody` of ${somebody.name("shall")}"'],
   ] as const) {

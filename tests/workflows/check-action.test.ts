@@ -59,7 +59,7 @@ test("is content with files that are sound, and hands arguments on", () => {
   expect([status, said]).toEqual([0, expect.stringContaining("Nothing is wrong in")]);
   expect(check({ paths: "talos", arguments: "--talos\nv9.9.9" })).toMatchObject({
     status: 2,
-    said: expect.stringContaining("v9.9.9 is not known") as unknown,
+    said: expect.stringContaining("v9.9.9 is not in the tables") as unknown,
   });
 });
 
