@@ -34,7 +34,10 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
   lab.tools = await provideTools({ signal, onEvent, only, fromSource, onInstalled });
   // The installed one has its host for Node next to it.
   if (lab.options.pulumi !== "lab") lab.tools.pulumi = programOnPath("pulumi") ?? lab.tools.pulumi;
-  if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
+  if (lab.options.machines === "real") {
+    lab.talos = await provideReal(lab, onEvent);
+    lab.tools.talosctl = lab.talos.talosctl ?? lab.tools.talosctl;
+  }
   if (lab.options.machines !== "emulated" && lab.options.card === undefined)
     lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
   const builders = Object.entries(made).flatMap(([builder, count]) =>

@@ -57,6 +57,7 @@ async function bringControlPlane(lab: Lab): Promise<string> {
         control: isMachine,
         card: lab.options.card,
         image: plainInstaller(lab.talos!.release),
+        inDocuments: lab.talos!.talosctl !== undefined,
       }),
     };
     lab.existing = spec.bootstrap

@@ -9,7 +9,7 @@ import { plainSchematic } from "./initial-image";
 
 /** What machines begin with, and the Factory of what they come to; undefined where that is the public one. */
 export type RealImages = Pick<TalosImages, "release" | "disk" | "programs"> &
-  Partial<Pick<TalosImages, "factory">>;
+  Partial<Pick<TalosImages, "factory" | "talosctl">>;
 
 /** For what images are made. */
 export interface RealStack {

@@ -30,8 +30,8 @@ export interface Debian {
  */
 const suite = "trixie";
 const kernelSuite = "trixie-backports";
-/** What Talos calls (its Dockerfile, `rootfs-base-amd64`), then what builds images and modules. */
 const packages = [
+  // What Talos calls (its Dockerfile, `rootfs-base-amd64`).
   "udev",
   "kmod",
   "mount",
@@ -39,26 +39,33 @@ const packages = [
   "xfsprogs",
   "dosfstools",
   "e2fsprogs",
+  "mtools",
   "lvm2",
+  "mdadm",
   "cryptsetup-bin",
   "nftables",
   "iptables",
-  "mtools",
+  // Boot loaders.
+  "systemd-boot-efi",
+  "grub-common",
+  "grub2-common",
+  "grub-pc-bin",
+  "grub-efi-amd64-bin",
+  // What builds images and modules.
   "base-files",
   "dash",
   "bash",
   "coreutils",
   "findutils",
   "libc-bin",
-  "cpio",
-  "zstd",
-  "xz-utils",
-  "squashfs-tools",
-  "systemd-boot-efi",
   "tar",
   "grep",
   "sed",
   "mawk",
+  "cpio",
+  "zstd",
+  "xz-utils",
+  "squashfs-tools",
   "gcc",
   "libc6-dev",
   "make",
@@ -146,6 +153,9 @@ async function unpack(root: string, signal: AbortSignal | undefined): Promise<vo
     "search extras built-in\n",
   );
   await fs.symlink("mawk", path.join(draft, "root/usr/bin/awk"));
+  // The imager formats GRUB's partition by the settings of Talos 1.13's kernel; Debian's newest are those of the one before.
+  const xfs = path.join(draft, "root/usr/share/xfsprogs/mkfs");
+  await fs.copyFile(path.join(xfs, "lts_6.12.conf"), path.join(xfs, "lts_6.18.conf"));
   await fs.rename(path.join(draft, "root"), root);
   await fs.rm(draft, { recursive: true, force: true });
 }

@@ -35,12 +35,14 @@ const kernelArgs =
  *
  * @param store folder of what that registry has, and of the key by which the Factory knows what it made.
  * @param work folder that it works in; made here.
+ * @param bootLoader of the disks that it makes. An installer takes the one that its machine boots by.
  */
 export async function startImageFactory(
   { debian, tools }: Pick<Parts, "debian" | "tools">,
   store: string,
   work: string,
   signal?: AbortSignal,
+  bootLoader: "systemd-boot" | "grub" = "systemd-boot",
 ): Promise<ImageFactory> {
   await fs.mkdir(path.join(work, "bin"), { recursive: true });
   await fs.copyFile(tools["image-factory"], path.join(work, "bin/image-factory"));
@@ -69,7 +71,11 @@ export async function startImageFactory(
   await fs.writeFile(path.join(work, "settings.json"), JSON.stringify(settings));
   const errors: string[] = [];
   const child = await debian.start(work, ["image-factory", "--config", "/work/settings.json"], {
-    env: { TMPDIR: "/work", TALOS_GPU_KERNEL_ARGS: kernelArgs },
+    env: {
+      TMPDIR: "/work",
+      TALOS_GPU_KERNEL_ARGS: kernelArgs,
+      TALOS_GPU_BOOT_LOADER: bootLoader,
+    },
     onLog: (line) =>
       void (
         /"level":"error"/.test(line) && errors.push((JSON.parse(line) as { error: string }).error)

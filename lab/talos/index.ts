@@ -46,10 +46,14 @@ export function nearestRelease(wanted: string): string {
 /** Images of a Talos release that this computer has built. */
 export interface TalosImages {
   release: string;
-  /** A disk on which that release is installed, without extensions: it boots by UEFI, into maintenance mode. */
+  /** A disk on which that version is installed, without extensions: it boots by UEFI and systemd-boot, into maintenance mode. */
   disk: string;
-  /** Folder of the lab's own programs next to it (`startMachine`). */
+  /** Such a disk by GRUB, which boots by BIOS and by UEFI. It is made when it is first asked for. */
+  grubDisk(signal?: AbortSignal): Promise<string>;
+  /** Folder of the lab's own programs (`startMachine`). */
   programs: string;
+  /** The version's own client, if the lab's talosctl does not know its documents. */
+  talosctl: string | undefined;
   /** Folder of the registry that has what these images were made of, and what its Factory has made. */
   registry: string;
   /** Starts the Image Factory that makes its images, and those of further releases. @param work folder that it works in; made here. */
@@ -87,6 +91,7 @@ export async function provideTalos(
   );
   const [kernel] = await fs.readdir(path.join(debian.root, "usr/lib/modules"));
   const parts: Parts = {
+    release,
     debian,
     tools,
     kernel: kernel!,
@@ -103,6 +108,21 @@ export async function provideTalos(
   const limits = signal === undefined ? {} : { signal };
   const disk = path.join(folder, "disk.qcow2");
   const registry = path.join(folder, "registry");
+  const makeDisk = async (serving: ImageFactory, file: string): Promise<void> => {
+    const raw = path.join(folder, "metal-amd64.raw");
+    const plain = await serving.register("customization: {}");
+    const answer = await fetch(
+      `${serving.url}/image/${plain}/${release}/${path.basename(raw)}`,
+      limits,
+    );
+    if (!answer.ok)
+      throw new Error(`the disk of Talos ${release} was not made: ${serving.errors.join("\n")}`);
+    await pipeline(answer.body!, createWriteStream(raw));
+    const unfinished = `${file}.unfinished`;
+    await run("qemu-img", ["convert", "-f", "raw", "-O", "qcow2", raw, unfinished], limits);
+    await fs.rm(raw);
+    await fs.rename(unfinished, file);
+  };
   const factory: TalosImages["factory"] = async (work, given, further = []) => {
     const all = [registry, ...further.map((images) => images.registry)];
     const store =
@@ -118,31 +138,16 @@ export async function provideTalos(
     await layOutInstaller(parts);
     await layOutKubelet(parts);
     const serving = await factory(path.join(folder, "factory"), signal);
-    const raw = path.join(folder, "metal-amd64.raw");
+    const made = `${disk}.made`;
     try {
       await fillRegistry(parts, release, serving.registry);
-      const plain = await serving.register("customization: {}");
-      const answer = await fetch(
-        `${serving.url}/image/${plain}/${release}/${path.basename(raw)}`,
-        limits,
-      );
-      if (!answer.ok)
-        throw new Error(`the disk of Talos ${release} was not made: ${serving.errors.join("\n")}`);
-      await pipeline(answer.body!, createWriteStream(raw));
+      await makeDisk(serving, made);
     } finally {
       await serving.stop();
     }
-    await run(
-      "qemu-img",
-      ["convert", "-f", "raw", "-O", "qcow2", raw, `${disk}.unfinished`],
-      limits,
-    );
-    for (const rest of [
-      raw,
-      ...["root", "initramfs", "initramfs.xz", "factory"].map((name) => path.join(folder, name)),
-    ])
-      await fs.rm(rest, { recursive: true });
-    await fs.rename(`${disk}.unfinished`, disk);
+    for (const rest of ["root", "initramfs", "initramfs.xz", "factory"])
+      await fs.rm(path.join(folder, rest), { recursive: true });
+    await fs.rename(made, disk);
     await forgetOldVersions(cache, release, 3); // half a gigabyte each
     const detail = `images of Talos ${release} in ${folder}`;
     options.onEvent?.({
@@ -153,7 +158,32 @@ export async function provideTalos(
     });
   };
   await withLock(`${folder}.lock`, build, limits);
-  return { release, disk, programs: tools["talos-programs"], registry, factory };
+  const grubDisk: TalosImages["grubDisk"] = async (given = signal) => {
+    const file = path.join(folder, "disk-grub.qcow2");
+    const make = async (): Promise<void> => {
+      if (await isThere(file)) return;
+      const work = path.join(folder, "factory-grub");
+      await fs.rm(work, { recursive: true, force: true });
+      const serving = await startImageFactory(parts, registry, work, given, "grub");
+      try {
+        await makeDisk(serving, file);
+      } finally {
+        await serving.stop();
+      }
+      await fs.rm(work, { recursive: true });
+    };
+    await withLock(`${file}.lock`, make, given === undefined ? {} : { signal: given });
+    return file;
+  };
+  return {
+    release,
+    disk,
+    grubDisk,
+    programs: tools["talos-programs"],
+    talosctl: tools.talosctl,
+    registry,
+    factory,
+  };
 }
 
 /** A short hash of what the images are made of: what they are made from, and the files that say how. */

@@ -141,6 +141,7 @@ const serialConsole = "io.systemd.stub.kernel-cmdline-extra=console=ttyS0";
  * @param options.authority folder with `ca.crt` and `ca.key` of the machines' API. A worker then gets its certificate.
  * @param options.network default: 10.0.2.0/24, with this computer at 10.0.2.2 and the signer at {@link trustdAddress}.
  * @param options.ports default: any.
+ * @param options.firmware what boots its disk. Default: `uefi`.
  * @param options.device a card of this computer's, as QEMU's option `-device` takes it. The image is a published one then.
  * @param options.cards as its board's asset tag says it, by which the stand-ins of NVIDIA's programs know of them.
  */
@@ -153,6 +154,7 @@ export async function startMachine(
     network?: MachineNetwork;
     ports?: Ports;
     cards?: string;
+    firmware?: "uefi" | "bios";
     device?: string;
     signal?: AbortSignal;
   } = {},
@@ -220,9 +222,13 @@ export async function startMachine(
     String(Math.min(2, os.availableParallelism())),
     "-m",
     String(options.memory ?? 2048),
-    ...drive("if=pflash,format=raw,unit=0,readonly=on", firmware[0]),
     // What the firmware writes, and what the machine flushes, is on this computer's disk: else a power cut would lose what a real one keeps.
-    ...drive("if=pflash,format=qcow2,cache=writethrough,unit=1", variables),
+    ...(options.firmware === "bios"
+      ? []
+      : [
+          ...drive("if=pflash,format=raw,unit=0,readonly=on", firmware[0]),
+          ...drive("if=pflash,format=qcow2,cache=writethrough,unit=1", variables),
+        ]),
     ...drive("if=virtio,format=qcow2,cache=writeback", disk),
     "-netdev",
     `user,id=net,${network.join(",")}`,

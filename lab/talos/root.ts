@@ -1,14 +1,17 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
+import * as semver from "semver";
 import { findRelease } from "../../components/recipe/facts/talos-release";
 import type { TalosPrograms } from "../tools";
 import type { Debian } from "./debian";
 
-// Talos' root filesystem and initramfs, laid out as its Dockerfile does (siderolabs/talos v1.11.1 to v1.13.0, stages
+// Talos' root filesystem and initramfs, laid out as its Dockerfile does (siderolabs/talos v1.11.1 to v1.14.1, stages
 // rootfs-base-amd64 and initramfs), with Debian's builds of the same programs.
 
 /** Where each part comes from. */
 export interface Parts {
+  /** Of Talos, e.g. `v1.14.1`. */
+  release: string;
   debian: Debian;
   tools: TalosPrograms;
   /** Talos' module, and that of its machinery, on this computer. */
@@ -36,13 +39,24 @@ const programs = [
   "e2fsck",
   "tune2fs",
   "lvm",
+  "mdadm",
   "cryptsetup",
   "dmsetup",
   "nft",
   "xtables-nft-multi",
 ];
-/** What the installer's image has (stage installer-base-image), but for GRUB: these machines boot by UEFI. */
-const installerPrograms = ["mkfs.xfs", "xfs_repair", "mkfs.vfat", "mkfs.ext4", "mcopy", "mmd"];
+/** What the installer's image has (stage installer-base-image). */
+const installerPrograms = [
+  "mkfs.xfs",
+  "xfs_repair",
+  "mkfs.vfat",
+  "mkfs.ext4",
+  "mcopy",
+  "mmd",
+  "grub-install",
+  "grub-mkimage",
+  "grub-probe",
+];
 
 const folders = [
   "dev",
@@ -90,6 +104,8 @@ const links: Record<string, string> = {
   "usr/lib64": "lib",
   "usr/bin/modprobe": "kmod",
   "usr/bin/systemd-udevd": "udevadm",
+  // Of Talos ≥ 1.14: machined runs itself by this name as PID 1 of the sandbox that isolates workloads.
+  "usr/bin/sandboxd": "init",
   "usr/bin/iptables": "xtables-nft-multi",
   "usr/bin/iptables-save": "xtables-nft-multi",
   "usr/bin/iptables-restore": "xtables-nft-multi",
@@ -104,8 +120,13 @@ const links: Record<string, string> = {
   "usr/local/share/ca-certificates": "/etc/ssl",
 };
 /** Files that Talos mounts its own over. */
-const empty = [
+const mountedOver = [
   "etc/extensions.yaml",
+  "etc/selinux/targeted/contexts/files/file_contexts",
+  "etc/ssl/certs/ca-certificates.crt",
+];
+/** Those of Talos < 1.14 besides, whose /etc is not yet an overlay that Talos composes. */
+const mountedOverBefore14 = [
   "etc/resolv.conf",
   "etc/hosts",
   "etc/machine-id",
@@ -113,8 +134,6 @@ const empty = [
   "etc/cri/conf.d/01-registries.part",
   "etc/cri/conf.d/20-customization.part",
   "etc/cri/conf.d/base-spec.json",
-  "etc/ssl/certs/ca-certificates.crt",
-  "etc/selinux/targeted/contexts/files/file_contexts",
   "etc/iscsi/initiatorname.iscsi",
   "etc/nvme/hostid",
   "etc/nvme/hostnqn",
@@ -153,23 +172,6 @@ const texts: Record<string, string> = {
   "etc/group": Object.entries(groups)
     .map(([name, id]) => `${name}:x:${id}:\n`)
     .join(""),
-  // Talos brings flannel's; these machines' pods need nothing of each other.
-  "etc/cni/net.d/10-lab.conflist": JSON.stringify({
-    cniVersion: "1.0.0",
-    name: "lab",
-    plugins: [
-      {
-        type: "bridge",
-        bridge: "cni0",
-        isGateway: true,
-        ipam: {
-          type: "host-local",
-          ranges: [[{ subnet: "10.244.0.0/24" }]],
-          routes: [{ dst: "0.0.0.0/0" }],
-        },
-      },
-    ],
-  }),
   "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 };
 /** What Talos' own kernel has built in, and Debian's has as modules (hack/modules-amd64.txt has none of them). */
@@ -200,7 +202,9 @@ export async function layOutRoot(parts: Parts): Promise<void> {
   const { debian, tools, sources, work } = parts;
   const root = path.join(work, "root");
   await skeleton(root, folders, links);
-  for (const file of empty) await fs.writeFile(path.join(root, file), "");
+  const before14 = semver.lt(parts.release, "1.14.0");
+  for (const file of [...mountedOver, ...(before14 ? mountedOverBefore14 : [])])
+    await fs.writeFile(path.join(root, file), "");
   for (const [file, text] of Object.entries(texts)) await fs.writeFile(path.join(root, file), text);
   for (const [from, to] of Object.entries(own))
     await put(path.join(sources.talos, from), path.join(root, to), 0o644);
@@ -227,13 +231,17 @@ export async function layOutRoot(parts: Parts): Promise<void> {
   for (const file of await fs.readdir(rules))
     if (/-(default|block|persistent-storage.*|serial|drivers|dm|dm-notify|lvm)\.rules$/.test(file))
       await put(path.join(rules, file), path.join(root, "usr/lib/udev/rules.d", file), 0o644);
+  // Talos ≥ 1.14 copies it to where udev writes, and does not start without it (v1alpha2/udev_writable_paths.go).
+  await debian.inside(work, ["systemd-hwdb", "update", "--usr"]);
+  const hardware = "usr/lib/udev/hwdb.bin";
+  await put(path.join(debian.root, hardware), path.join(root, hardware), 0o644);
   await xfsSettings(debian, root);
   for (const name of ["containerd", "containerd-shim-runc-v2"])
     await put(path.join(tools.containerd, name), path.join(root, "usr/bin", name));
   for (const name of await fs.readdir(tools.cni))
     await put(path.join(tools.cni, name), path.join(root, "opt/cni/bin", name));
   await put(path.join(tools.talos, "machined"), path.join(root, "usr/bin/init"));
-  for (const name of ["poweroff", "shutdown", "dashboard"])
+  for (const name of ["poweroff", "shutdown", "reboot", "dashboard"])
     await fs.link(path.join(root, "usr/bin/init"), path.join(root, "usr/bin", name));
   await modules(parts, root);
   await debian.inside(work, [
@@ -284,6 +292,8 @@ export async function layOutInstaller({ debian, tools, work }: Parts): Promise<v
   await copyPrograms(debian, work, root, installerPrograms, []);
   await xfsSettings(debian, root);
   await put(path.join(tools.talos, "installer"), path.join(root, "usr/bin/installer"));
+  const grub = "usr/lib/grub";
+  await fs.cp(path.join(debian.root, grub), path.join(root, grub), { recursive: true });
 }
 
 /** Programs of Debian, and every library that they or `more` load. */
@@ -318,15 +328,11 @@ async function copyPrograms(
   }
 }
 
-/** Talos formats for its own kernel's series (internal/pkg/partition, mkfs.xfs -c): 6.12, and 6.18 from Talos 1.13 on. Debian's newest settings are 6.12's. */
+/** Talos formats for its own kernel's series (internal/pkg/partition, mkfs.xfs -c): 6.12, and 6.18 from Talos 1.13 on. */
 async function xfsSettings(debian: Debian, root: string): Promise<void> {
   const folder = "usr/share/xfsprogs/mkfs";
-  for (const series of ["6.12", "6.18"])
-    await put(
-      path.join(debian.root, folder, "lts_6.12.conf"),
-      path.join(root, folder, `lts_${series}.conf`),
-      0o644,
-    );
+  for (const file of ["lts_6.12.conf", "lts_6.18.conf"])
+    await put(path.join(debian.root, folder, file), path.join(root, folder, file), 0o644);
 }
 
 async function modules({ debian, kernel, work }: Parts, root: string): Promise<void> {

@@ -62,6 +62,29 @@ export function siteOf({
   };
 }
 
+/** Documents of Talos' configuration. */
+function documents(contents: readonly object[]): object[] {
+  return contents.map((content) => ({ apiVersion: "v1alpha1", ...content }));
+}
+
+/**
+ * What an owner writes in documents so that a machine works from the registry `mirror` alone, without the outer world. Talos refuses the
+ * fields of old next to the documents that the client of Talos ≥ 1.14 generates.
+ */
+export const ownDocuments = (mirror: string, image?: string): object[] =>
+  documents([
+    {
+      kind: "UnattendedInstallConfig",
+      ...(image === undefined ? {} : { installer: { image } }),
+      provisioning: { diskSelector: { match: 'disk.dev_path == "/dev/vda"' } },
+    },
+    { kind: "RegistryMirrorConfig", name: "*", endpoints: [{ url: mirror }], skipFallback: true },
+    { kind: "TimeSyncConfig", enabled: false },
+    { kind: "ResolverConfig", hostDNS: { enabled: false, forwardKubeDNSToHost: false } },
+    { kind: "KubePrismConfig", $patch: "delete" },
+    { kind: "DiscoveryServiceConfig", name: "default", $patch: "delete" },
+  ]);
+
 /** The cluster's network on a machine, in the stead of kube-proxy and CoreDNS (lab/machines/internal/realnode/virtual). */
 const networkPod = (lab: string, { hostname, port }: URL): object => ({
   apiVersion: "v1",
@@ -69,12 +92,14 @@ const networkPod = (lab: string, { hostname, port }: URL): object => ({
   metadata: { name: "lab-network", namespace: "kube-system" },
   spec: {
     hostNetwork: true,
+    volumes: [{ name: "cni", hostPath: { path: "/etc/cni" } }],
     containers: [
       {
         name: "lab-network",
         image: "lab.talos-gpu.dev/lab-network:1",
         args: [lab, `${hostname}:${port || 443}`],
         securityContext: { privileged: true },
+        volumeMounts: [{ name: "cni", mountPath: "/etc/cni" }],
       },
     ],
   },
@@ -96,8 +121,23 @@ const slowControlPlane: object = {
   },
 };
 
+/** The same in documents. Talos ≥ 1.14 deploys what has one, and starts what is not disabled in it. */
+const slowControlPlaneDocuments: object[] = documents([
+  { kind: "KubeProxyConfig", enabled: false },
+  { kind: "KubeCoreDNSConfig", enabled: false },
+  { kind: "KubeFlannelCNIConfig", $patch: "delete" },
+  { kind: "KubeAPIServerConfig", extraArgs: { "request-timeout": "5m0s" } },
+  {
+    kind: "KubeControllerManagerConfig",
+    extraArgs: { "leader-elect": "false", "cert-dir": "/dev/shm" },
+  },
+  { kind: "KubeSchedulerConfig", extraArgs: { "leader-elect": "false", "cert-dir": "/dev/shm" } },
+]);
+
 /** What decides about the patches of a machine's owner. */
 interface Own {
+  /** Whether its configuration is in documents, as the client of Talos ≥ 1.14 generates it. Default: `machine` and `cluster`. */
+  inDocuments?: boolean;
   /** Whether the machine is a control plane. */
   control: boolean;
   /** What it is installed from. Default: what its stack says. */
@@ -107,7 +147,23 @@ interface Own {
 }
 
 /** Patches that an owner writes so that its machine works in this site. */
-export function ownPatches({ registry, endpoint }: Site, { control, image, card }: Own): object[] {
+export function ownPatches(
+  { registry, endpoint }: Site,
+  { control, image, card, inDocuments = false }: Own,
+): object[] {
+  if (inDocuments && card === undefined)
+    return [
+      { machine: { certSANs: ["127.0.0.1"] } },
+      ...ownDocuments(`http://${registry}:5000`, image),
+      ...documents([
+        {
+          kind: "KubeStaticPodConfig",
+          name: "lab-network",
+          pod: networkPod(`${registry}:5000`, new URL(endpoint)),
+        },
+      ]),
+      ...(control ? slowControlPlaneDocuments : []),
+    ];
   const machine = {
     certSANs: ["127.0.0.1"], // this computer's way to its API
     install: { disk: "/dev/vda", ...(image === undefined ? {} : { image }) },

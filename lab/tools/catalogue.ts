@@ -10,6 +10,8 @@ const said = parse(readFileSync(path.join(__dirname, "catalogue.yaml"), "utf8"),
   merge: true,
 }) as Record<"lab" | "languages" | "prometheus" | "node" | "talos", ToolDefinition[]> & {
   talosModules: Record<string, Modules>;
+  talosContainerd: Record<string, string>;
+  talosClients: Record<string, ToolDefinition>;
   sums: string[];
 };
 
@@ -45,10 +47,27 @@ export function talosCatalogue(release: string): readonly ToolDefinition[] {
       (fork) => line.replace(/(\/go\.mod)? h1:.*/, "") === fork.split(" => ")[1],
     ),
   );
-  return said.talos.map((tool) =>
-    within(tool.name === "talos" ? { ...tool, modules: { ...modules, sums } } : tool),
-  );
+  const own = { ...modules, sums };
+  const of = (tool: ToolDefinition): ToolDefinition => {
+    if (tool.name === "talos") return { ...tool, modules: own };
+    if (tool.name === "containerd") return containerdOf(tool, said.talosContainerd[release]);
+    return tool;
+  };
+  const client = said.talosClients[release];
+  return [
+    ...said.talos.map((tool) => within(of(tool))),
+    ...(client === undefined ? [] : [{ ...client, modules: own }]),
+  ];
 }
+
+const containerdOf = (tool: ToolDefinition, version: string | undefined): ToolDefinition =>
+  version === undefined
+    ? tool
+    : {
+        ...tool,
+        modules: { require: [`github.com/containerd/containerd/v2 v${version}`] },
+        stamps: [`github.com/containerd/containerd/v2/version.Version=${version}`],
+      };
 
 /**
  * The arguments of whatever compiles the lab's Go packages. Go keeps what it compiled by these arguments, so everything that shares

@@ -18,6 +18,7 @@ import {
 import { parseResources } from "../../../components/clients/talos/talosctl-output";
 import { capabilitiesOf } from "../../../components/recipe/facts/talos-release";
 import { startFront } from "../../talos/front";
+import { ownDocuments } from "../../talos/site";
 import { hostnamed } from "../../cluster/existing-cluster";
 import { openWorkspace } from "../../session/session";
 import { provideTools } from "../../tools";
@@ -26,6 +27,14 @@ const asked = process.env.TALOS_GPU_REAL_TALOS ?? "";
 
 /** The Talos release that is run: `TALOS_GPU_REAL_TALOS=v1.12.6` asks for one. */
 export const RELEASE = /^v\d/.test(asked) ? asked : "v1.13.0";
+
+/** What boots the machine: `TALOS_GPU_REAL_BOOT=grub-bios` and `grub-uefi` ask for GRUB, which machines installed before Talos 1.10 keep. */
+export const BOOT = bootOf(process.env.TALOS_GPU_REAL_BOOT ?? "systemd-boot");
+
+function bootOf(said: string): "systemd-boot" | "grub-bios" | "grub-uefi" {
+  if (said === "systemd-boot" || said === "grub-bios" || said === "grub-uefi") return said;
+  throw new Error(`TALOS_GPU_REAL_BOOT: ${said} is none of systemd-boot, grub-bios, grub-uefi`);
+}
 
 /** By what it is upgraded: the new API installs, and its client asks for the reboot; the old one does both. */
 export const API = capabilitiesOf(RELEASE).upgradeApi;
@@ -136,7 +145,7 @@ export async function openStand(): Promise<Stand> {
   const workspace = openWorkspace();
   const dir = (...names: string[]): string => path.join(workspace.dir, ...names);
   const images = await provideTalos(RELEASE);
-  const { talosctl: program } = await provideTools({ only: ["talosctl"] });
+  const program = images.talosctl ?? (await provideTools({ only: ["talosctl"] })).talosctl;
   const imageFactory = await images.factory(dir("factory"));
   const front = await startFront(RELEASE, imageFactory);
   /** Registers a schematic, and has its installer made: a machine need not wait for it. */
@@ -163,13 +172,23 @@ export async function openStand(): Promise<Stand> {
     fs.writeFileSync(dir(`authority/ca.${kind}`), Buffer.from(certs.os[kind]!, "base64"), {
       mode: 0o600,
     });
-  const machine = await startMachine(images, dir("machine"), { authority: dir("authority") });
+  const disk = BOOT === "systemd-boot" ? images.disk : await images.grubDisk();
+  const machine = await startMachine({ ...images, disk }, dir("machine"), {
+    authority: dir("authority"),
+    firmware: BOOT === "grub-bios" ? "bios" : "uefi",
+  });
   const installerOf = (id: string): string =>
     id === schematics.empty
       ? `ghcr.io/siderolabs/installer-base:${RELEASE}`
       : `factory.talos.dev/metal-installer/${id}:${RELEASE}`;
+  const image = installerOf(schematics.plain);
   const own = [
-    ownPatch(front.port, installerOf(schematics.plain)),
+    ...(images.talosctl === undefined
+      ? [ownPatch(front.port, image)]
+      : [
+          ...ownDocuments(`http://10.0.2.2:${front.port}`, image),
+          { apiVersion: "v1alpha1", kind: "KubeNodeConfig", skipNodeRegistration: true },
+        ]),
     parse(hostnamed(NODE, RELEASE)) as object,
   ];
   fs.writeFileSync(

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"talos-gpu/lab/machines/internal/files"
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/storage"
@@ -25,8 +26,16 @@ import (
 // Command is what the program is called in its pod.
 const Command = "lab-network"
 
+// configuration is that of the machine's pods' network. Talos brings flannel's; these pods need nothing of each other. It lies in no image,
+// since Talos ≥ 1.14 mounts its own file system over /etc/cni.
+const configuration = `{"cniVersion":"1.0.0","name":"lab","plugins":[{"type":"bridge","bridge":"cni0","isGateway":true,
+"ipam":{"type":"host-local","ranges":[[{"subnet":"10.244.0.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}}]}`
+
 // Serve runs with the arguments `LAB API`: `host:port` where the lab answers, and the cluster's API.
 func Serve(arguments []string) error {
+	if err := files.Write("/etc/cni/net.d/10-lab.conflist", configuration); err != nil {
+		return err
+	}
 	if err := cable.IP("addr replace " + boot.APIAddress + "/32 dev lo"); err != nil {
 		return err
 	}
