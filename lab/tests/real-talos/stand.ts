@@ -335,7 +335,10 @@ export async function openStand(): Promise<Stand> {
       address: machine.address,
       patches: [...patches, ...more],
     }),
-    installed: () => console().split(/upgrade (?:completed )?successful/).length - 1,
+    // From 1.14 on Talos logs `upgrade completed {…, "exit_code": 0}` (internal/app/lifecycle/lifecycle.go).
+    installed: () =>
+      console().split(/upgrade (?:completed )?successful|upgrade completed \{.*"exit_code": 0/)
+        .length - 1,
     unconfirmed: async () => / 0x06 /.test(await talosctl("get", "metakeys")),
     restore: async (name) => {
       begin = machine.console().length;
