@@ -13,13 +13,13 @@ import (
 	"strings"
 	"time"
 
-	"talos-gpu/lab/machines/internal/files"
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/storage"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/cable"
 	"talos-gpu/lab/machines/internal/realnode/facts"
+	"talos-gpu/lab/machines/internal/realnode/files"
 	"talos-gpu/lab/machines/internal/realnode/proxy"
 )
 
