@@ -164,4 +164,8 @@ export const differencesOfLabs: readonly [RegExp, string][] = [
     /: (\[Pod |Waiting for |Replicas |Resource (is|scheduled) |Skipping await logic)/,
     "what Pulumi sees of an object that it waits for hangs on when it looks",
   ],
+  [
+    /-gate: \S+: its smoke test(?: waits: | runs$|'s pod starts$)/,
+    "what the gate sees of its pod depends on when it looks",
+  ],
 ];
