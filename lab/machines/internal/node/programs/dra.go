@@ -59,7 +59,7 @@ func draDriver(ctx context.Context, c *Container) int {
 }
 
 // draDevice is a whole card as the driver publishes it (dra-driver-nvidia-gpu v0.5.0 cmd/gpu-kubelet-plugin/deviceinfo.go, partitions.go), but for
-// its PCIe root and NUMA node. tests/node/claims.test.ts compares the two.
+// its PCIe root and NUMA node. lab/tests/real-node/claims.test.ts compares the two.
 func draDevice(card gpu.Card, driver string) resourcev1.Device {
 	text := func(s string) resourcev1.DeviceAttribute { return resourcev1.DeviceAttribute{StringValue: &s} }
 	version := func(s string) resourcev1.DeviceAttribute {

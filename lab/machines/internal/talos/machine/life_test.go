@@ -25,7 +25,7 @@ import (
 	"talos-gpu/lab/machines/internal/talos/machine"
 )
 
-// These live a machine through boots and upgrades. What real Talos does was seen by tests/talos.
+// These live a machine through boots and upgrades. What real Talos does was seen by lab/tests/real-talos.
 
 // fast: a lab minute takes 10 ms, so that a boot that gives up after 70 minutes does so in less than a second.
 const fast = 6000

@@ -1,5 +1,5 @@
 // Package machine is one emulated Talos machine: its slots, its configuration, its boots, and what runs on it. It has what kills, fleets
-// and a stack without one of its fixes need. What real Talos does was seen by `tests/talos` (v1.13.0, lab/docs/conformance.md).
+// and a stack without one of its fixes need. What real Talos does was seen by `lab/tests/real-talos` (v1.13.0, lab/docs/conformance.md).
 package machine
 
 import (

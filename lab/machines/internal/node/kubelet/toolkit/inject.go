@@ -52,7 +52,7 @@ func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
 		return Injection{}, nil
 	case atLeast(s, 18):
 		form, failure = createTask+jitStep(s)+": failed to create the automatic CDI modifier: failed to generate CDI spec for mode \"auto\": failed to construct device spec generators: %s", jitFailure(s)
-		// Of a name that is neither index nor UUID (nvidia-container-toolkit v1.18.2 pkg/nvcdi/lib-nvml.go); tests/node compares it.
+		// Of a name that is neither index nor UUID (nvidia-container-toolkit v1.18.2 pkg/nvcdi/lib-nvml.go); lab/tests/real-node compares it.
 		unknown = func(error) string { return fmt.Sprintf("identifier is not a valid UUID or index: %q", visible) }
 	}
 	if visible == "none" { // the driver's utilities without a card
