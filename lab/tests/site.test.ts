@@ -72,6 +72,7 @@ test("of a release that is not built, the nearest runs", () => {
     "v1.13.2",
     "v1.13.10",
     "v1.14.1",
+    "v1.15.0",
   ].map(nearestRelease);
   expect(nearest).toEqual([
     "v1.11.5",
@@ -80,7 +81,8 @@ test("of a release that is not built, the nearest runs", () => {
     "v1.12.6",
     "v1.13.0",
     "v1.13.9",
-    "v1.13.0",
+    "v1.14.1",
+    "v1.14.1",
   ]);
 });
 
