@@ -50,15 +50,18 @@ async function bringControlPlane(lab: Lab): Promise<string> {
   };
   const machines = async (): Promise<void> => {
     fs.mkdirSync(session.dir("talos"), { recursive: true, mode: 0o700 }); // credentials pass through here
+    const inDocuments = lab.talos?.talosctl !== undefined;
     const given = site && {
       ...(isMachine ? {} : { pki: lab.controlPlane.pki }),
+      inDocuments,
       endpoint: site.endpoint,
-      patches: ownPatches(site, {
-        control: isMachine,
-        card: lab.options.card,
-        image: plainInstaller(lab.talos!.release),
-        inDocuments: lab.talos!.talosctl !== undefined,
-      }),
+      patches: (role: MachineSpec["role"]) =>
+        ownPatches(site, {
+          control: role === "controlplane",
+          card: lab.options.card,
+          image: plainInstaller(lab.talos!.release),
+          inDocuments,
+        }),
     };
     lab.existing = spec.bootstrap
       ? undefined

@@ -32,8 +32,10 @@ interface OnSite {
   pki?: string;
   /** The cluster's API, as machines reach it. */
   endpoint: string;
-  /** What the owner of each adopted machine wrote. */
-  patches: readonly object[];
+  /** What the owner of an adopted machine wrote. */
+  patches(role: MachineSpec["role"]): readonly object[];
+  /** Whether `talosctl` generates documents (Talos ≥ 1.14), next to which Talos refuses the fields of old. */
+  inDocuments: boolean;
 }
 
 /**
@@ -134,8 +136,8 @@ async function writePatches(
     ...(machine.configuration === "owned" ? [] : [foreignPatch]),
     ...(machine.configuration === "owned"
       ? []
-      : (site?.patches ?? []).map((patch) => stringify(patch))),
-    ...(single ? [stringify({ cluster: { allowSchedulingOnControlPlanes: true } })] : []),
+      : (site?.patches(machine.role) ?? []).map((patch) => stringify(patch))),
+    ...(single ? [stringify(takesPods(site?.inDocuments ?? false))] : []),
   ];
   return Promise.all(
     texts.map(async (text, index) => {
@@ -145,6 +147,16 @@ async function writePatches(
     }),
   );
 }
+
+/** Lets a control plane run pods that do not tolerate its taint. */
+const takesPods = (inDocuments: boolean): object =>
+  inDocuments
+    ? {
+        apiVersion: "v1alpha1",
+        kind: "KubeNodeConfig",
+        taints: { "node-role.kubernetes.io/control-plane": { $patch: "delete" } },
+      }
+    : { cluster: { allowSchedulingOnControlPlanes: true } };
 
 /** What the stack says, or the newest Kubernetes that the Talos release runs: talosctl's own default may be too new for it. */
 function kubernetesOf(spec: ClusterSpec): string {

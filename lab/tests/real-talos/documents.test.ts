@@ -1,0 +1,57 @@
+import { execFile } from "node:child_process";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import { makeExistingCluster } from "../../cluster/existing-cluster";
+import { stackConfiguration } from "../../run/stack-configuration";
+import { openWorkspace, type Workspace } from "../../session/session";
+import { ownPatches, siteOf } from "../../talos/site";
+import { provideTalosPrograms } from "../../tools";
+import { RELEASE, whyNotReal } from "./stand";
+
+// Talos ≥ 1.14 refuses fields of old next to the documents that its client generates. The client itself says whether it takes what an
+// owner writes in a lab: `talosctl validate` runs the checks of a machine.
+const isAsked = whyNotReal(["v1.14.1"]).length === 0;
+
+(isAsked ? describe : describe.skip)("configurations in documents", () => {
+  let workspace: Workspace;
+  beforeAll(() => (workspace = openWorkspace()));
+  afterAll(() => workspace.remove());
+
+  test.each(["velaryon", "modern"])(
+    "the machines of %s are valid",
+    async (stack) => {
+      const { talosctl = "" } = await provideTalosPrograms(RELEASE);
+      const { spec } = stackConfiguration(stack, { timeScale: 1, machines: "emulated" });
+      const adopted = Object.entries(spec.machines).map(([name, machine]) => [
+        name,
+        // The stack's own patches are not the lab's: modern's have a field of old, which Talos 1.14 refuses.
+        { ...machine, configuration: "adopted" as const, patches: [] },
+      ]);
+      const site = siteOf(spec);
+      const cluster = await makeExistingCluster(
+        path.join(workspace.dir, stack),
+        talosctl,
+        {
+          ...spec,
+          patches: [],
+          talosVersion: RELEASE,
+          machines: Object.fromEntries(adopted) as never,
+        },
+        {
+          endpoint: site.endpoint,
+          inDocuments: true,
+          patches: (role) =>
+            ownPatches(site, {
+              control: role === "controlplane",
+              image: "factory.talos.dev/metal-installer/x:v1.14.1",
+              inDocuments: true,
+            }),
+        },
+      );
+      for (const file of Object.values(cluster.configurations))
+        await promisify(execFile)(talosctl, ["validate", "--mode", "metal", "--config", file]);
+      expect(Object.keys(cluster.configurations)).toEqual(Object.keys(spec.machines));
+    },
+    600_000,
+  );
+});
