@@ -15,10 +15,10 @@ const goarch = { x64: "amd64", arm64: "arm64" };
 
 /** Marks where Node looks for a program in its own file (the page above, "postject"). */
 const fuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
-const postject = "postject@1.0.0-alpha.6";
+const postject = require.resolve("postject/dist/cli.js");
 
 /** Files that the plugin reads or runs, from the package's folder. */
-const beside = [
+const packed = [
   "package.json",
   "LICENSE",
   "bin/schema.json",
@@ -56,7 +56,7 @@ function packPlugin(folder) {
       plugin,
       `pulumi-resource-talos-gpu${process.platform === "win32" ? ".exe" : ""}`,
     );
-    for (const file of beside) {
+    for (const file of packed) {
       fs.mkdirSync(path.dirname(path.join(plugin, file)), { recursive: true });
       fs.copyFileSync(path.join(root, "components", file), path.join(plugin, file));
     }
@@ -98,8 +98,7 @@ function makeExecutable(executable, work) {
   const isMac = process.platform === "darwin";
   if (isMac) run("codesign", ["--remove-signature", executable]);
   const segment = isMac ? ["--macho-segment-name", "NODE_SEA"] : [];
-  run("npx", [
-    "--yes",
+  run(process.execPath, [
     postject,
     executable,
     "NODE_SEA_BLOB",
