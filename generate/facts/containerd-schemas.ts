@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { format } from "prettier";
+import { writeTable } from "./write-table";
 
 /**
  * Makes components/recipe/facts/data/containerd-schema.json: keys and types of containerd's configuration, release by
@@ -83,17 +83,7 @@ async function main(): Promise<void> {
     roots,
     defs: Object.fromEntries(names.map((name) => [name, ranged(name)])),
   };
-  const file = path.join(
-    __dirname,
-    "..",
-    "..",
-    "components",
-    "recipe",
-    "facts",
-    "data",
-    "containerd-schema.json",
-  );
-  fs.writeFileSync(file, await format(JSON.stringify(data), { parser: "json", printWidth: 120 }));
+  await writeTable("containerd-schema.json", data);
 }
 
 void main();

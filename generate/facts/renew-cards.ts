@@ -1,20 +1,12 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { pciCards } from "./pci-cards";
+import { tableFile } from "./tables";
 
 /** Where the PCI ID project publishes its list every day; Debian's package `pci.ids` holds the same file. */
 const published = "https://pci-ids.ucw.cz/v2.2/pci.ids";
 
-const table = path.join(
-  __dirname,
-  "..",
-  "..",
-  "components",
-  "recipe",
-  "facts",
-  "data",
-  "pci-cards.json",
-);
+const table = tableFile("pci-cards.json");
 
 /** Writes the table of cards from a list of PCI IDs (a file or a URL); gives one line that says what came of it. */
 export async function renewCards(from = published, file = table): Promise<string> {

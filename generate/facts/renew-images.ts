@@ -4,11 +4,10 @@ import * as semver from "semver";
 import { ofBranch, ofVllm } from "../../components/recipe/facts/data/cuda.json";
 import { charts } from "../../components/recipe/facts/data/charts";
 import { workloads } from "../../components/recipe/facts/data/images.json";
+import { tablesFolder } from "./tables";
 import type { ChartName } from "../../components/recipe/facts/chart";
 import { compareDotted } from "../../components/recipe/facts/version";
 import { isServed, onGitHub, onPyPi, type Published } from "./registries";
-
-const data = path.join(__dirname, "..", "..", "components", "recipe", "facts", "data");
 
 /** A server whose default image stands in a table. */
 interface Server {
@@ -75,7 +74,7 @@ const servers: Server[] = [
  *
  * @param folder of the tables.
  */
-export const renewImages = (folder = data): Promise<string[]> =>
+export const renewImages = (folder = tablesFolder): Promise<string[]> =>
   inTurn(
     servers,
     ({ name }) => name,

@@ -1,5 +1,4 @@
 import * as fs from "node:fs/promises";
-import * as path from "node:path";
 import { readExtensions } from "../../components/recipe/facts/factory";
 import {
   capabilitiesOf,
@@ -8,17 +7,9 @@ import {
 } from "../../components/recipe/facts/talos-release";
 import { defined } from "../../components/recipe/mapping";
 import { parseTalosVersion } from "../../components/recipe/facts/version";
+import { tableFile } from "./tables";
 
-const table = path.join(
-  __dirname,
-  "..",
-  "..",
-  "components",
-  "recipe",
-  "facts",
-  "data",
-  "talos-releases.json",
-);
+const table = tableFile("talos-releases.json");
 
 /** Where the rows stand in the table's file. */
 const rowsOfFile = /("drivers": \[\n)[^\]]*(\n {2}\])/;

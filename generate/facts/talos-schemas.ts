@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { format } from "prettier";
+import { writeTable } from "./write-table";
 
 /**
  * Makes components/recipe/facts/data/talos-schema.json: the keys and types that Talos takes in documents of a machine
@@ -214,17 +214,7 @@ async function main(more: string[]): Promise<void> {
     kinds: rangedRecord(all.map(({ minor, kinds }) => ({ minor, record: kinds }))),
     defs: Object.fromEntries(names.map((name) => [name, rangedRecord(records(name))])),
   };
-  const file = path.join(
-    __dirname,
-    "..",
-    "..",
-    "components",
-    "recipe",
-    "facts",
-    "data",
-    "talos-schema.json",
-  );
-  fs.writeFileSync(file, await format(JSON.stringify(data), { parser: "json", printWidth: 120 }));
+  await writeTable("talos-schema.json", data);
 }
 
 void main(process.argv.slice(2));
