@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { CommandProvider } from "../../../providers/command";
 import type { Properties, ResourceCall } from "../../../providers/provider";
+import { callOf } from "./call";
 import { of, refused, taken, types } from "./cases";
 
 // What the real command provider refuses, by its sources: pulumi-command v1.2.1, provider/pkg/provider/local;
@@ -16,19 +17,8 @@ const provider = new CommandProvider({
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-const asked = (inputs: Properties, more: Partial<ResourceCall> = {}): ResourceCall => ({
-  type,
-  name: "it",
-  inputs,
-  oldInputs: {},
-  oldOutputs: {},
-  ignoreChanges: [],
-  preview: false,
-  timeoutSeconds: 0,
-  signal: new AbortController().signal,
-  log: () => undefined,
-  ...more,
-});
+const asked = (inputs: Properties, more?: Partial<ResourceCall>): ResourceCall =>
+  callOf(type, inputs, more);
 
 test.each(of("command", refused))("refuses %s", (_rule, _type, inputs, argument) => {
   const { failures } = provider.check(asked(inputs));

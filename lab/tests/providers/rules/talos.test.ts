@@ -1,9 +1,10 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
-import type { Properties, ResourceCall } from "../../../providers/provider";
+import type { Properties } from "../../../providers/provider";
 import { TalosProvider } from "../../../providers/talos";
 import { reveal } from "../../../providers/values";
+import { callOf } from "./call";
 import { apply, of, refused, taken, target, types } from "./cases";
 
 // What the real Talos provider refuses, by its sources: the lab's refuses the same. Where no other source stands, it is
@@ -24,39 +25,22 @@ beforeEach(() => rmSync(log, { force: true }));
 const calls = (): string[] => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []);
 
 const provider = new TalosProvider({ talosctl, factory: "http://127.0.0.1:1", tempDir: dir });
-const call = (
-  type: string,
-  inputs: Properties,
-  more: Partial<ResourceCall> = {},
-): ResourceCall => ({
-  type,
-  name: "it",
-  inputs,
-  oldInputs: {},
-  oldOutputs: {},
-  ignoreChanges: [],
-  preview: false,
-  timeoutSeconds: 0,
-  signal: new AbortController().signal,
-  log: () => undefined,
-  ...more,
-});
 const secretsOf = (values: Properties): string[] =>
   reveal(values).secrets.map((mark) => mark.join("."));
 
 test.each(of("talos", refused))("refuses %s of %s: %j", (_rule, type, inputs, argument) => {
   const refusedArguments = provider
-    .check(call(type, inputs))
+    .check(callOf(type, inputs))
     .failures.map(({ property }) => property.split(".")[0]);
   expect(new Set(refusedArguments)).toEqual(new Set([argument]));
 });
 
 test.each(of("talos", taken))("takes %s of %s: %j", (_rule, type, inputs) => {
-  expect(provider.check(call(type, inputs)).failures).toEqual([]);
+  expect(provider.check(callOf(type, inputs)).failures).toEqual([]);
 });
 
 test("a configuration is secret, whatever the program says (MarkSchemaSecrets)", () => {
-  const { inputs } = provider.check(call(types.apply, apply));
+  const { inputs } = provider.check(callOf(types.apply, apply));
   expect(secretsOf(inputs)).toEqual(["machineConfigurationInput"]);
 });
 
@@ -70,7 +54,7 @@ test.each([
   (was, is, anew) => {
     const diff = (ignoreChanges: string[]) => {
       const known = { id: "id", oldInputs: { talosVersion: was }, ignoreChanges };
-      return provider.diff(call(types.secrets, { talosVersion: is }, known));
+      return provider.diff(callOf(types.secrets, { talosVersion: is }, known));
     };
     expect(diff([])).toEqual({
       detailed: { talosVersion: "update" },
@@ -89,7 +73,7 @@ test.each([
   [types.apply, { ...apply, timeouts: {} }, true],
   [types.bootstrap, { ...target, timeouts: { create: "1m" } }, true],
 ])("%s with limits: all of them or none: %j", async (type, inputs, right) => {
-  const made = provider.make(call(type, inputs));
+  const made = provider.make(callOf(type, inputs));
   if (right) await made;
   else await expect(made).rejects.toThrow("recovered raw state does not byte-for-byte match");
 });
@@ -100,7 +84,11 @@ test("a kubeconfig stays, whatever else changes (Update)", async () => {
     kubeconfigRaw: "kept",
     kubernetesClientConfiguration: { clientKey: "key" },
   };
-  const moved = call(types.kubeconfig, { ...target, node: "10.0.0.2" }, { id: "one", oldOutputs });
+  const moved = callOf(
+    types.kubeconfig,
+    { ...target, node: "10.0.0.2" },
+    { id: "one", oldOutputs },
+  );
   const { outputs } = await provider.make(moved);
   expect(reveal(outputs).plain).toMatchObject({ node: "10.0.0.2", kubeconfigRaw: "kept" });
   const secrets = ["kubeconfigRaw", "kubernetesClientConfiguration.clientKey"];
@@ -109,7 +97,9 @@ test("a kubeconfig stays, whatever else changes (Update)", async () => {
 });
 
 test("a patch that is null is passed over (configPatchesAsStrings)", async () => {
-  await provider.make(call(types.apply, { ...apply, configPatches: [null, "machine: {a: 1}\n"] }));
+  await provider.make(
+    callOf(types.apply, { ...apply, configPatches: [null, "machine: {a: 1}\n"] }),
+  );
   expect(calls()[0]!.match(/--patch/g)).toHaveLength(1);
 });
 
@@ -139,7 +129,7 @@ test.each([
       maintenance,
     });
     const { outputs } = await asked.make(
-      call(types.apply, inputs, { log: (_level, line) => void lines.push(line) }),
+      callOf(types.apply, inputs, { log: (_level, line) => void lines.push(line) }),
     );
     answer();
     expect(outputs).toMatchObject({ resolvedApplyMode: mode });
