@@ -48,14 +48,14 @@ function ending(
 
 /** Lines that stay: of a step its end, and before that what happens in it. */
 function plain({ write, terminal, verbose }: Shown): Show {
-  let untold: string | undefined;
+  let pending: string | undefined;
   const tell = (): void => {
-    if (untold !== undefined) write(`· ${untold}\n`);
-    untold = undefined;
+    if (pending !== undefined) write(`· ${pending}\n`);
+    pending = undefined;
   };
   return {
     begin: (title) => {
-      untold = title;
+      pending = title;
       if (verbose) tell();
     },
     say: (line, weight = "kept") => {
@@ -64,7 +64,7 @@ function plain({ write, terminal, verbose }: Shown): Show {
       write(`    ${line}\n`);
     },
     end: (step) => {
-      untold = undefined;
+      pending = undefined;
       write(ending(step, terminal));
     },
   };
@@ -77,7 +77,7 @@ const frames = [..."⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"];
 const frameTime = 100;
 
 /** ECMA-48: carriage return, and erase in line. */
-const anew = "\r\u001b[2K";
+const eraseLine = "\r\u001b[2K";
 
 function moving({ write, terminal, verbose }: Shown & { terminal: Terminal }): Show {
   const paint = painter(terminal.colour);
@@ -90,7 +90,7 @@ function moving({ write, terminal, verbose }: Shown & { terminal: Terminal }): S
     // The last column stays free: some terminals begin a new line there.
     const room = terminal.columns - 3;
     const cut = widthOf(line) > room ? `${[...line].slice(0, room - 1).join("")}…` : line;
-    write(`${anew}${paint("cyan", frames[frame++ % frames.length]!)} ${cut}`);
+    write(`${eraseLine}${paint("cyan", frames[frame++ % frames.length]!)} ${cut}`);
   };
   return {
     begin: (title) => {
@@ -100,14 +100,14 @@ function moving({ write, terminal, verbose }: Shown & { terminal: Terminal }): S
       draw();
     },
     say: (line, weight = "kept") => {
-      if (weight === "kept" || verbose) write(`${anew}${paint("dim", `    ${line}`)}\n`);
+      if (weight === "kept" || verbose) write(`${eraseLine}${paint("dim", `    ${line}`)}\n`);
       if (weight !== "kept" && step !== undefined) step.last = line;
       draw();
     },
     end: (done) => {
       clearInterval(step?.timer);
       step = undefined;
-      write(`${anew}${ending(done, terminal)}`);
+      write(`${eraseLine}${ending(done, terminal)}`);
     },
   };
 }

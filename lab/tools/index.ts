@@ -59,20 +59,20 @@ export async function provideNodePrograms(options: Options = {}): Promise<string
 }
 
 /** Folders of the programs of a machine that runs real Talos. */
-export interface TalosPrograms extends Record<
+export type TalosPrograms = Record<
   "talos" | "talos-programs" | "image-factory" | "containerd" | "cni" | "kubelet",
   string
-> {
+> & {
   /** The version's own client, if the lab's talosctl does not know its documents. */
   talosctl?: string;
-}
+};
 
 /** Provides the programs of a machine that runs real Talos of a release. */
 export async function provideTalosPrograms(
   release: string,
   options: Options = {},
 ): Promise<TalosPrograms> {
-  return (await provide(talosCatalogue(release), options)) as unknown as TalosPrograms;
+  return (await provide(talosCatalogue(release), options)) as TalosPrograms;
 }
 
 /** Provides Pulumi's YAML host (`pulumi-language-yaml`) and the generators of SDKs (`generate-sdk`); gives their folder. */
