@@ -49,19 +49,11 @@ export function bootstrapCluster(
   };
   const kubeconfig = new talos.cluster.Kubeconfig(`${cluster}-kubeconfig`, target, {
     ...pulumi.mergeOptions(refetched, opts),
-    additionalSecretOutputs: secretOf.kubeconfig,
+    // Next to those that the SDK names. The stack does not read it.
+    additionalSecretOutputs: ["kubernetesClientConfiguration"],
   });
   return pulumi.secret(kubeconfig.kubeconfigRaw);
 }
-
-/**
- * Outputs that the state keeps encrypted as a whole, next to those that the SDK names. The provider marks some fields within them (terraform-provider-talos v0.11.0,
- * `Sensitive`: client_key, the keys of the authorities); the stack does not hang on which.
- */
-const secretOf = {
-  secrets: ["machineSecrets", "clientConfiguration"],
-  kubeconfig: ["kubernetesClientConfiguration"],
-};
 
 /**
  * What was given, or is made with the cluster: its secrets, unless they come from elsewhere. Losing them is losing the cluster, so
@@ -81,8 +73,11 @@ export function clusterCredentials(
   const secrets = new talos.machine.Secrets(
     `${name}-secrets`,
     { talosVersion },
+    // Not `additionalSecretOutputs`: the provider marks fields within these outputs (terraform-provider-talos v0.11.0, `Sensitive`), and
+    // Pulumi's SDK hands a program the wrapper of a secret within a secret (@pulumi/pulumi 3.248.0, runtime/rpc.ts,
+    // deserializeProperty).
     // Kinds of secrets differ by release, but those of a cluster stay what they were when it was made.
-    { ...opts, ignoreChanges: ["talosVersion"], additionalSecretOutputs: secretOf.secrets },
+    { ...opts, ignoreChanges: ["talosVersion"] },
   );
   return {
     ...given,
