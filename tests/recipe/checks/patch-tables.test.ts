@@ -1,7 +1,7 @@
 import { checkCluster } from "../../../components/recipe";
 import { patchFindings } from "../../../components/recipe/machine/patch-findings";
 import { talosDocuments, valueOfDocument } from "../../../components/recipe/rules/yaml";
-import { secretsIn } from "../../../components/recipe/machine/secrets";
+import { type Secret, secretsIn } from "../../../components/recipe/machine/secrets";
 import { containerdParts } from "./patches/containerd";
 import { rightPatches } from "./patches/right";
 import { patchesWithoutSecrets, patchesWithSecrets } from "./patches/secrets";
@@ -36,17 +36,22 @@ describe("patches against what Talos' decoder takes", () => {
 });
 
 describe("secrets in patches", () => {
-  const pathsOf = (patch: string): string[] =>
+  const secretsOf = (patch: string): Secret[] =>
     talosDocuments(patch).flatMap((document) => {
+      expect(document.errors).toEqual([]);
       const value = valueOfDocument(document) as { kind?: string };
-      return secretsIn(value, value.kind ?? "").map(({ path }) => path);
+      return secretsIn(value, value.kind ?? "");
     });
 
-  test.each(patchesWithSecrets.map(({ patch, at }) => [patch, at] as const))(
+  test.each(patchesWithSecrets.map(({ patch, at, remedy }) => [patch, at, remedy] as const))(
     "one in %s",
-    (patch, at) => expect(pathsOf(patch)[0]).toContain(at),
+    (patch, at, remedy = "") => {
+      const [first] = secretsOf(patch);
+      expect(first?.path).toContain(at);
+      expect(first?.remedy).toContain(remedy);
+    },
   );
-  test.each(patchesWithoutSecrets)("none in %s", (patch) => expect(pathsOf(patch)).toEqual([]));
+  test.each(patchesWithoutSecrets)("none in %s", (patch) => expect(secretsOf(patch)).toEqual([]));
 });
 
 describe("containerd parts", () => {

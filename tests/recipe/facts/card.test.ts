@@ -92,6 +92,17 @@ test("the table is whole", () => {
     expect(findCard(alias)?.model).toBe(model);
 });
 
+test("a row has the name that the list of PCI IDs has, or is one of five that drivers name otherwise", () => {
+  const short = (name: string): string =>
+    name
+      .toLowerCase()
+      .replace(/\b(geforce|tesla|quadro)\b/g, "")
+      .replace(/[^a-z0-9]+/g, "");
+  const listed = new Set(listedChips.flatMap(([, names]) => names.map(short)));
+  const others = cards.map(({ model }) => model).filter((model) => !listed.has(short(model)));
+  expect(others).toEqual(["A30", "A100 80GB PCIe", "H100 80GB HBM3", "H100 NVL", "H200"]);
+});
+
 test("a row says the architecture that its chip has", () => {
   const said = new Map(
     cards.map((row) => [row.model, `${row.architecture} ${row.computeCapability}`]),

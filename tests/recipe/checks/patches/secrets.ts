@@ -5,10 +5,185 @@ interface SecretPatch {
   patch: string;
   /** A part of the first secret's path. */
   at: string;
+  /** A part of its remedy. Default: not compared. */
+  remedy?: string;
 }
+
+/** A key of the documents' own fields, which may begin like a path: base64 has a slash. */
+const key = "/GVsbG8=";
+
+const throughTalosctl = "leave it out: give it to the machine with `talosctl patch machineconfig`";
+const ofMachine = `${throughTalosctl}, from a file that is not committed`;
+const ofRegistry = `${throughTalosctl}, or let the pods name an image pull secret`;
+const ofCluster = "machine secrets come from the secret configuration talos-gpu:machineSecrets";
+const ofPods = "what a pod needs belongs into a Kubernetes Secret";
+
+const inMachine = (field: string): string => `machine: {${field}}`;
+const inInterface = (field: string): string =>
+  inMachine(`network: {interfaces: [{interface: wg0, ${field}}]}`);
+const inRegistry = (field: string): string =>
+  inMachine(`registries: {config: {ghcr.io: {${field}}}}`);
+
+/** Fields of Talos' own that are secret whatever they hold. */
+const ownFields: SecretPatch[] = [
+  { patch: inMachine(`token: ${key}`), at: "machine.token", remedy: ofCluster },
+  { patch: inMachine(`ca: {key: ${key}}`), at: "machine.ca.key", remedy: ofCluster },
+  ...[
+    "token",
+    "secret",
+    "aescbcEncryptionSecret",
+    "secretboxEncryptionSecret",
+    "ca.key",
+    "aggregatorCA.key",
+    "serviceAccount.key",
+    "etcd.ca.key",
+  ].map((field) => ({
+    patch: `cluster: ${field.split(".").reduceRight((inner, step) => `{${step}: ${inner}}`, key)}`,
+    at: `cluster.${field}`,
+    remedy: ofCluster,
+  })),
+  ...["", "vlans: [{vlanId: 1, "].flatMap((begin) => {
+    const end = begin === "" ? "" : "}]";
+    return [
+      ...[`wireguard: {privateKey: ${key}}`, `vip: {equinixMetal: {apiToken: ${key}}}`],
+      `vip: {hcloud: {apiToken: ${key}}}`,
+    ].map((field) => ({
+      patch: inInterface(`${begin}${field}${end}`),
+      at: /\w+(?=: \/)/.exec(field)![0],
+      remedy: ofMachine,
+    }));
+  }),
+  ...["password", "auth", "identityToken"].flatMap((field) => [
+    { patch: inRegistry(`auth: {${field}: ${key}}`), at: `auth.${field}`, remedy: ofRegistry },
+    {
+      patch: talosDocument("RegistryAuthConfig", "name: a", `${field}: ${key}`),
+      at: `RegistryAuthConfig.${field}`,
+      remedy: ofRegistry,
+    },
+  ]),
+  {
+    patch: inRegistry(`tls: {clientIdentity: {key: ${key}}}`),
+    at: "tls.clientIdentity.key",
+    remedy: ofRegistry,
+  },
+  {
+    patch: talosDocument("RegistryTLSConfig", "name: a", `clientIdentity: {key: ${key}}`),
+    at: "RegistryTLSConfig.clientIdentity.key",
+    remedy: ofRegistry,
+  },
+  {
+    patch: talosDocument("WireguardConfig", "name: wg0", `privateKey: ${key}`),
+    at: "WireguardConfig.privateKey",
+    remedy: ofMachine,
+  },
+  {
+    patch: talosDocument("WireguardConfig", "name: wg0", `peers: [{presharedKey: ${key}}]`),
+    at: "peers[0].presharedKey",
+    remedy: ofMachine,
+  },
+  {
+    patch: talosDocument("HCloudVIPConfig", "name: 10.0.0.1", `apiToken: ${key}`),
+    at: "HCloudVIPConfig.apiToken",
+    remedy: ofMachine,
+  },
+  {
+    patch: talosDocument("SideroLinkConfig", `joinToken: ${key}`),
+    at: "SideroLinkConfig.joinToken",
+    remedy: ofMachine,
+  },
+  {
+    patch: talosDocument("VolumeConfig", "name: STATE", `keys: [{static: {passphrase: ${key}}}]`),
+    at: "VolumeConfig.keys[0].static.passphrase",
+    remedy: ofMachine,
+  },
+  {
+    patch: inMachine(`systemDiskEncryption: {state: {keys: [{static: {passphrase: ${key}}}]}}`),
+    at: "state.keys[0].static.passphrase",
+    remedy: ofMachine,
+  },
+];
+
+/** Names under which people keep secrets, in whatever field. */
+const namedFields: SecretPatch[] = [
+  ...["password", "Passwd", "passphrase", "token"],
+  ...["apiKey", "auth_key", "privateKey", "PRESHARED_KEY"],
+  ...["api_token", "authToken", "access_token", "joinToken", "bearerToken", "identity_token"],
+  ...["secretKey", "secret_key", "clientSecretKey", "client_secret_key"],
+  ...["clientSecret", "client_secret", "awsSecretAccessKey", "aws_secret_access_key"],
+].map((name) => ({
+  patch: inMachine(`kubelet: {extraConfig: {${name}: 12345}}`),
+  at: `extraConfig.${name}`,
+  remedy: ofPods,
+}));
+
+/** Values that are more than a place for a secret, and a document that is itself a Secret. */
+const values: SecretPatch[] = [
+  ...["x${TOKEN}", "${TOKEN}x", "truest", "untrue", "falsely"].map((value) => ({
+    patch: inMachine(`kubelet: {extraConfig: {token: ${JSON.stringify(value)}}}`),
+    at: "extraConfig.token",
+  })),
+  { patch: "kind: Secret\ndata: {token: x}", at: "Secret.data.token" },
+];
+
+/** Variables and flags, each as a word of a text. */
+const variables: SecretPatch[] = [
+  ...["TS_AUTHKEY", "TS_AUTH_KEY", "NB_SETUP_KEY", "API_KEY", "MY_APIKEY", "S3_SECRET_KEY"],
+  ...["S3_ACCESS_KEY", "WG_PRIVATE_KEY", "PASSWORD", "DB_PASSWD", "LUKS_PASSPHRASE"],
+  ...["AUTHTOKEN", "AUTH_TOKEN", "APITOKEN", "API_TOKEN", "TUNNEL_TOKEN", "NEWT_SECRET"],
+  "GOOGLE_CREDENTIALS",
+].flatMap((name) =>
+  [`${name}=x`, `run --${name.toLowerCase()} = x`, `a=1,${name}=x`, `"${name}= 'x'"`].map(
+    (content) => ({
+      patch: talosDocument("ExtensionServiceConfig", `environment: [${JSON.stringify(content)}]`),
+      at: "environment[0]",
+      remedy: "leave the document out: give it to the machine with `talosctl patch machineconfig`",
+    }),
+  ),
+);
+
+/** Variables as a mapping, by names that are secret nowhere else. */
+const mappedVariables: SecretPatch[] = [
+  { patch: inMachine("env: {RESTIC_PWD: x}"), at: "machine.env.RESTIC_PWD", remedy: ofPods },
+  { patch: talosDocument("EnvironmentConfig", "variables: {RESTIC_PWD: x}"), at: "RESTIC_PWD" },
+  {
+    patch: "cluster: {apiServer: {env: {RESTIC_PWD: x}}}",
+    at: "cluster.apiServer.env.RESTIC_PWD",
+  },
+];
+
+const inManifest = (contents: string): string =>
+  `cluster: {inlineManifests: [{name: a, contents: ${JSON.stringify(contents)}}]}`;
+
+/** What a text holds. */
+const contents: SecretPatch[] = [
+  // base64 of PEM: the words `PRIVATE KEY` begin at each of the three places within a group of characters.
+  ...["PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"].map((words) => ({
+    patch: inMachine(
+      `files: [{path: /var/k, content: ${Buffer.from(`-----BEGIN ${words}-----\nabc`).toString("base64")}}]`,
+    ),
+    at: "content",
+  })),
+  ...[
+    "kind: Secret\ndata: {a: Yg==}",
+    "kind: 'Secret'\r\nstringData: {a: b}",
+    'apiVersion: v1\nkind: "Secret" \ndata: {a: Yg==}',
+    "kind: ConfigMap\ndata: {a: b}\n---\nkind: Secret\nstringData: {a: b}",
+  ].map((manifest) => ({ patch: inManifest(manifest), at: "contents", remedy: ofPods })),
+  ...["data", "stringData"].map((field) => ({
+    patch: `cluster: {inlineManifests: [{name: a, contents: {kind: Secret, ${field}: {a: b}}}]}`,
+    at: "cluster.inlineManifests[0].contents",
+    remedy: ofPods,
+  })),
+];
 
 /** Patches with a secret. None of the values opens anything. */
 export const patchesWithSecrets: SecretPatch[] = [
+  ...ownFields,
+  ...namedFields,
+  ...values,
+  ...variables,
+  ...mappedVariables,
+  ...contents,
   {
     patch: talosDocument(
       "RegistryAuthConfig",
@@ -239,6 +414,39 @@ export const patchesWithSecrets: SecretPatch[] = [
 
 /** Patches that name keys and tokens, and hold no secret. */
 export const patchesWithoutSecrets: string[] = [
+  // A place for a secret, and the name of a file that has one.
+  ...["${TOKEN}", "{{ .token }}", "<your token>", " ${TOKEN} ", "/run/token", "true", "false"].map(
+    (value) => inMachine(`kubelet: {extraConfig: {token: ${JSON.stringify(value)}}}`),
+  ),
+  inMachine("env: {RESTIC_PWD: /run/password, PASSWORD: '${PASSWORD}'}"),
+  // Names that only begin or end like those of secrets, and names of variables outside of an environment.
+  ...["tokens", "maxToken", "myPassword", "apiKeyFile", "clientSecrets", "RESTIC_PWD"].map((name) =>
+    inMachine(`kubelet: {extraConfig: {${name}: x}}`),
+  ),
+  ...[
+    "myAPIKey",
+    "apiTokens",
+    "oldSecretKey",
+    "secretKeys",
+    "myAwsSecretAccessKey",
+    "awsSecretAccessKeys",
+    "myApiToken",
+    "oldClientSecret",
+  ].map((name) => inMachine(`kubelet: {extraConfig: {${name}: x}}`)),
+  ...["TOKEN_FILE=x", "API_TOKEN=/run/token", "API_TOKEN=file:x", "PASSWORD=", "a=PASSWORDS=x"].map(
+    (content) =>
+      talosDocument("ExtensionServiceConfig", `environment: [${JSON.stringify(content)}]`),
+  ),
+  // A manifest that names a Secret, one without content, and one in a text that no manifest is.
+  inManifest("kind: Role\nrules: [{resources: [Secret]}]\ndata: {a: b}"),
+  inManifest("kind: Secret\nmetadata: {name: a}"),
+  inManifest("kind: Secrets\ndata: {a: b}"),
+  inManifest("kind: Secret\nmetadata: {name: a}\n---\nkind: ConfigMap\ndata: {a: b}"),
+  inManifest("a: b # kind: Secret\ndata: {a: b}"),
+  "cluster: {inlineManifests: [{name: a, contents: {kind: Secret, metadata: {name: a}}}]}",
+  "cluster: {inlineManifests: [{name: a, contents: {kind: ConfigMap, data: {a: b}}}]}",
+  inMachine('files: [{path: /var/a, content: "kind: Secret\\ndata: {a: b}"}]'),
+  inMachine("files: [{path: /var/a, content: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t}]"),
   talosDocument("RegistryTLSConfig", "name: a", "insecureSkipVerify: true"),
   talosDocument(
     "ExtensionServiceConfig",
