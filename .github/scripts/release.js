@@ -1,4 +1,4 @@
-// Whether a tag may be released: it is the package's version, newer than every release before, described in the changelog, and on
+// Whether a tag may be released: it is the packages' version, newer than every release before, described in the changelog, and on
 // main. Says all that is wrong at once.
 //
 //   node .github/scripts/release.js TAG NOTES   writes the version's part of the changelog to the file NOTES
@@ -24,10 +24,33 @@ function sectionOf(version) {
   return part?.slice(part.indexOf("\n") + 1).trim();
 }
 
+/** What is wrong with a package that a tag is to publish. */
+function wrongIn(folder) {
+  const file = `${folder}/package.json`;
+  const { version, repository, dependencies = {} } = JSON.parse(fs.readFileSync(file, "utf8"));
+  const here = process.env.REPOSITORY;
+  const asked = dependencies["talos-gpu"];
+  return [
+    // npm attests only a package that names the repository that it is published from, and Pulumi downloads the plugin from there.
+    ...(here === undefined || repository?.url === `git+${here}.git`
+      ? []
+      : [
+          `${tag}: ${file} names ${repository?.url ?? "no repository"}, not ${here}; run npm run publisher -- ACCOUNT, and commit what it changes`,
+        ]),
+    ...(`v${version}` === tag
+      ? []
+      : [`${tag}: ${file} says ${version}; tag the commit that says it`]),
+    ...(asked === undefined || `v${asked}` === tag
+      ? []
+      : [
+          `${tag}: ${file} asks for talos-gpu ${asked}, so npm would install another release with it; write the version of the tag`,
+        ]),
+  ];
+}
+
 function wrong() {
   if (!pattern.test(tag))
     return [`${tag}: is no version; name the tag e.g. v1.2.3, or v1.3.0-rc.1`];
-  const { version, repository } = JSON.parse(fs.readFileSync("components/package.json", "utf8"));
   // git's order of versions, once it sorts what follows a dash before the release, is semver's for names such as
   // v1.3.0-rc.1; it takes rc10, without the dot, for newer than rc9, which semver does not.
   const [newest] = git("-c", "versionsort.suffix=-", "tag", "--list", "--sort=-version:refname")
@@ -35,17 +58,8 @@ function wrong() {
     .filter((other) => pattern.test(other));
   const onMain =
     git("branch", "--remotes", "--contains", "HEAD", "--list", "origin/main").trim() !== "";
-  const here = process.env.REPOSITORY;
   return [
-    // npm attests only a package that names the repository that it is published from, and Pulumi downloads the plugin from there.
-    ...(here === undefined || repository?.url === `git+${here}.git`
-      ? []
-      : [
-          `${tag}: components/package.json names ${repository?.url ?? "no repository"}, not ${here}; run npm run publisher -- ACCOUNT, and commit what it changes`,
-        ]),
-    ...(`v${version}` === tag
-      ? []
-      : [`${tag}: components/package.json says ${version}; tag the commit that says it`]),
+    ...["components", "policy"].flatMap(wrongIn),
     ...(newest === tag
       ? []
       : [

@@ -2,24 +2,26 @@
 //
 //   node generate/release/pack.js FOLDER PART…
 //
-// Parts: package (npm's tarball and the schema), plugin (Pulumi's plugin for this platform), python, go, dotnet (SDKs), sbom, checksums.
+// Parts: package (npm's tarball and the schema), policy (npm's tarball of the policy pack), plugin (Pulumi's plugin for this platform),
+// python, go, dotnet (SDKs), sbom (one for each tarball), checksums.
 // Run `npm ci` and `npm run build` before it.
 /* global console */
 const fs = require("node:fs");
 const path = require("node:path");
 const { writeChecksums } = require("./checksums");
-const { packPackage, writeSbom } = require("./package");
+const { packPackage, packPolicy, writeSboms } = require("./package");
 const { packPlugin } = require("./plugin");
 const { packSdk } = require("./sdks");
 
 /** @type {Record<string, (folder: string) => void>} */
 const parts = {
   package: packPackage,
+  policy: packPolicy,
   plugin: packPlugin,
   python: (folder) => packSdk("python", folder),
   go: (folder) => packSdk("go", folder),
   dotnet: (folder) => packSdk("dotnet", folder),
-  sbom: writeSbom,
+  sbom: writeSboms,
   checksums: writeChecksums,
 };
 

@@ -10,33 +10,63 @@ const { root, run, version } = require("./repository");
  * @param {string} folder
  */
 function packPackage(folder) {
-  run("npm", [
-    "pack",
-    "--ignore-scripts",
-    "--workspace",
-    "components",
-    "--pack-destination",
-    folder,
-  ]);
+  pack("components", folder);
   fs.copyFileSync(path.join(root, "sdk/schema.json"), path.join(folder, "schema.json"));
 }
 
+/**
+ * npm's tarball of the policy pack.
+ *
+ * @param {string} folder
+ */
+function packPolicy(folder) {
+  run("npm", ["run", "build", "--workspace", "policy"]);
+  pack("policy", folder);
+}
+
+/**
+ * @param {string} workspace
+ * @param {string} folder
+ */
+const pack = (workspace, folder) =>
+  run("npm", ["pack", "--ignore-scripts", "--workspace", workspace, "--pack-destination", folder]);
+
 /** Where the lock file has this repository's own packages, and where their users have them. */
-const ownPackages = { "sdk/talos": "node_modules/@pulumiverse/talos" };
-const ownModules = "components/node_modules/";
+const ownPackages = {
+  components: "node_modules/talos-gpu",
+  "sdk/talos": "node_modules/@pulumiverse/talos",
+};
+
+/** Packages of this repository that npm has. */
+const published = ["components", "policy"];
+
+/**
+ * Where users of a workspace have what the lock file has at a place; nothing for what is not theirs.
+ *
+ * @param {string} workspace
+ * @param {string} at
+ */
+function placeOf(workspace, at) {
+  if (at.startsWith(`${workspace}/node_modules/`)) return at.slice(workspace.length + 1);
+  if (at === workspace) return undefined;
+  const [place, theirs] =
+    Object.entries(ownPackages).find(([own]) => at === own || at.startsWith(`${own}/`)) ?? [];
+  return place === undefined || place === workspace ? undefined : theirs + at.slice(place.length);
+}
 
 /**
  * The lock file as if the package were alone in its folder: `npm sbom` knows no other way to leave the workspaces next to it out.
  *
  * @param {{ packages: Record<string, { link?: boolean }> }} lock
+ * @param {string} workspace
  * @param {{ name: string, version: string, dependencies: Record<string, string> }} manifest
  */
-function lockOf({ packages }, { name, version, dependencies }) {
+function lockOf({ packages }, workspace, { name, version, dependencies }) {
   const entries = Object.entries(packages);
   const shared = entries.filter(([at, { link }]) => at.startsWith("node_modules/") && !link);
   const own = entries.flatMap(([at, entry]) => {
-    if (at.startsWith(ownModules)) return [[at.slice("components/".length), entry]];
-    return at in ownPackages ? [[ownPackages[at], entry]] : [];
+    const place = placeOf(workspace, at);
+    return place === undefined ? [] : [[place, entry]];
   });
   const all = Object.fromEntries([...shared, ...own]);
   const packaged = { "": { name, version, dependencies }, ...all };
@@ -44,13 +74,21 @@ function lockOf({ packages }, { name, version, dependencies }) {
 }
 
 /**
- * What the package depends on, in CycloneDX, at the versions of the lock file.
+ * What each package depends on, in CycloneDX, at the versions of the lock file.
  *
  * @param {string} folder
  */
-function writeSbom(folder) {
+function writeSboms(folder) {
+  for (const workspace of published) writeSbom(workspace, folder);
+}
+
+/**
+ * @param {string} workspace
+ * @param {string} folder
+ */
+function writeSbom(workspace, folder) {
   const read = (file) => JSON.parse(fs.readFileSync(path.join(root, file), "utf8"));
-  const manifest = read("components/package.json");
+  const manifest = read(`${workspace}/package.json`);
   const work = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-sbom-"));
   // npm calls the whole by its folder.
   const alone = path.join(work, manifest.name);
@@ -58,14 +96,14 @@ function writeSbom(folder) {
     fs.mkdirSync(alone);
     const { scripts: _, devDependencies: __, ...rest } = manifest;
     fs.writeFileSync(path.join(alone, "package.json"), JSON.stringify(rest));
-    const lock = lockOf(read("package-lock.json"), manifest);
+    const lock = lockOf(read("package-lock.json"), workspace, manifest);
     fs.writeFileSync(path.join(alone, "package-lock.json"), JSON.stringify(lock));
     const args = ["sbom", "--sbom-format", "cyclonedx", "--omit", "dev", "--package-lock-only"];
     const text = execFileSync("npm", args, { cwd: alone, encoding: "utf8", maxBuffer: 2 ** 26 });
-    fs.writeFileSync(path.join(folder, `talos-gpu-${version}.cdx.json`), text);
+    fs.writeFileSync(path.join(folder, `${manifest.name}-${version}.cdx.json`), text);
   } finally {
     fs.rmSync(work, { recursive: true, force: true });
   }
 }
 
-module.exports = { packPackage, writeSbom };
+module.exports = { packPackage, packPolicy, writeSboms };

@@ -28,7 +28,7 @@ beforeAll(async () => {
   const languages = await provideLanguages();
   const env = { ...process.env, TALOS_GPU_GENERATE_SDK: path.join(languages, "generate-sdk") };
   const dotnet = programOnPath("dotnet") === undefined ? [] : ["dotnet"];
-  const parts = ["package", "plugin", "python", "go", ...dotnet, "sbom", "checksums"];
+  const parts = ["package", "policy", "plugin", "python", "go", ...dotnet, "sbom", "checksums"];
   const script = path.join(repository, "generate/release/pack.js");
   await run(process.execPath, [script, release, ...parts], { env, maxBuffer: 2 ** 26 });
 }, limit);
@@ -40,7 +40,9 @@ test("everything is there, and its checksums hold", () => {
   expect(files).toEqual(
     expect.arrayContaining([
       `talos-gpu-${version}.tgz`,
+      `talos-gpu-policy-${version}.tgz`,
       `talos-gpu-${version}.cdx.json`,
+      `talos-gpu-policy-${version}.cdx.json`,
       `talos-gpu-sdk-go-${version}.tar.gz`,
       `pulumi_talos_gpu-${version}-py3-none-any.whl`,
       plugin,
@@ -61,17 +63,38 @@ test("everything is there, and its checksums hold", () => {
   }
 });
 
-test("the list of its parts has what npm installs with it, and nothing of the workspace", () => {
-  const { components, metadata } = JSON.parse(
-    fs.readFileSync(at(`talos-gpu-${version}.cdx.json`), "utf8"),
-  ) as { components: { name: string }[]; metadata: { component: { name: string } } };
-  const names = components.map(({ name }) => name);
-  expect(metadata.component.name).toBe("talos-gpu");
-  expect(names).toEqual(
-    expect.arrayContaining(["@pulumi/pulumi", "@grpc/grpc-js", "yaml", "semver"]),
+test.each([
+  ["talos-gpu", ["@pulumi/pulumi", "@grpc/grpc-js", "yaml", "semver"], ["@pulumi/policy"]],
+  ["talos-gpu-policy", ["@pulumi/policy", "talos-gpu", "@pulumiverse/talos", "yaml", "zod"], []],
+])(
+  "the list of %s's parts has what npm installs with it, and nothing of the workspace",
+  (whole, own, others) => {
+    const { components, metadata } = JSON.parse(
+      fs.readFileSync(at(`${whole}-${version}.cdx.json`), "utf8"),
+    ) as {
+      components: { name: string; group?: string }[];
+      metadata: { component: { name: string } };
+    };
+    const names = components.map(({ name }) => name);
+    expect(metadata.component.name).toBe(whole);
+    expect(names).toEqual(expect.arrayContaining(own));
+    for (const name of ["jest", "esbuild", "typescript-eslint", "cli-table3", ...others])
+      expect(names).not.toContain(name);
+  },
+);
+
+test("the policy pack's tarball has what Pulumi runs, and no sources", () => {
+  const tarball = at(`talos-gpu-policy-${version}.tgz`);
+  const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
+  expect(files.map((file) => file.replace("package/", "")).sort()).toEqual(
+    [
+      ...["LICENSE", "PulumiPolicy.yaml", "README.md", "package.json"],
+      ...["index", "known", "policies/index", "policies/machines", "policies/pods"].map(
+        (name) => `bin/${name}.js`,
+      ),
+      "bin/policies/policy.js",
+    ].sort(),
   );
-  for (const name of ["jest", "esbuild", "typescript-eslint", "cli-table3"])
-    expect(names).not.toContain(name);
 });
 
 test("the wheel is the SDK of this version", () => {

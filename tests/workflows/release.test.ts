@@ -11,24 +11,33 @@ afterAll(() => fs.rmSync(temp, { recursive: true }));
 
 const git = gitIn(work);
 
-/** A repository whose main is a package of that version, with a changelog of those versions and tags of others. */
-function released(version: string, described: string[], tags: string[], onMain = true): void {
+/** A repository whose main is both packages of that version, with a changelog of those versions and tags of others. */
+function released(
+  version: string,
+  described: string[],
+  tags: string[],
+  { onMain = true, policy = {} }: { onMain?: boolean; policy?: object } = {},
+): void {
   fs.rmSync(work, { recursive: true, force: true });
   fs.mkdirSync(path.join(work, "components/bin"), { recursive: true });
   fs.cpSync(path.join(repository, ".github"), path.join(work, ".github"), { recursive: true });
   fs.writeFileSync(
     path.join(work, "package.json"),
-    JSON.stringify({ private: true, workspaces: ["components"] }),
+    JSON.stringify({ private: true, workspaces: ["components", "policy"] }),
   );
-  fs.writeFileSync(
-    path.join(work, "components/package.json"),
-    JSON.stringify({
-      name: "talos-gpu",
-      version,
-      files: ["bin"],
-      repository: { type: "git", url: "git+https://github.com/owner/gpus.git" },
-    }),
-  );
+  const url = "git+https://github.com/owner/gpus.git";
+  const write = (folder: string, more: object): void =>
+    fs.writeFileSync(
+      path.join(work, folder, "package.json"),
+      JSON.stringify({ version, files: ["bin"], repository: { type: "git", url }, ...more }),
+    );
+  fs.mkdirSync(path.join(work, "policy"));
+  write("components", { name: "talos-gpu" });
+  write("policy", {
+    name: "talos-gpu-policy",
+    dependencies: { "talos-gpu": version },
+    ...policy,
+  });
   fs.writeFileSync(path.join(work, "components/bin/index.js"), "");
   const parts = [
     "Unreleased\n",
@@ -77,16 +86,31 @@ test.each<[string, string, string[], string[], string]>([
 );
 
 test("whatever is wrong with a tag is reported at once, and nothing is written", () => {
-  released("0.2.0", ["0.2.0"], ["v0.10.0"], false);
+  released("0.2.0", ["0.2.0"], ["v0.10.0"], { onMain: false });
   const { status, said, output } = check("v0.3.0");
   expect([status, output]).toEqual([1, ""]);
   expect(said.trim().split("\n")).toEqual([
     expect.stringContaining("v0.3.0: components/package.json says 0.2.0"),
+    expect.stringContaining("v0.3.0: policy/package.json says 0.2.0"),
+    expect.stringContaining("v0.3.0: policy/package.json asks for talos-gpu 0.2.0"),
     expect.stringContaining("v0.3.0: v0.10.0 is there already"),
     expect.stringContaining('v0.3.0: CHANGELOG.md has no section "## 0.3.0"'),
     expect.stringContaining("v0.3.0: its commit is not on main"),
   ]);
   expect(fs.existsSync(path.join(work, "release"))).toBe(false);
+});
+
+test("a policy pack that a tag leaves behind is refused", () => {
+  const policy = { version: "0.1.0", dependencies: { "talos-gpu": "0.1.0" } };
+  released("0.2.0", ["0.2.0"], [], { policy });
+  const { status, said } = check("v0.2.0");
+  expect([status, said.trim().split("\n")]).toEqual([
+    1,
+    [
+      "v0.2.0: policy/package.json says 0.1.0; tag the commit that says it",
+      "v0.2.0: policy/package.json asks for talos-gpu 0.1.0, so npm would install another release with it; write the version of the tag",
+    ],
+  ]);
 });
 
 test.each(["v1.0", "v01.0.0", "v1.0.0-", "latest"])("%s is no version", (tag) => {
@@ -127,35 +151,45 @@ describe("publishing", () => {
     "github.repository": "owner/gpus",
     "github.token": "token-of-the-job",
   };
-  /** Arguments that a program is called with by a step. */
-  const called = (name: string, text: string): string[] => {
+  /**
+   * What a step calls a program with, call by call.
+   *
+   * @param answer what the program does then, in JavaScript.
+   */
+  const called = (name: string, text: string, answer = ""): string[][] => {
     released("0.2.0-rc.1", [], []);
     fs.mkdirSync(path.join(work, "release"));
     fs.writeFileSync(path.join(work, "release/schema.json"), "{}");
     const file = path.join(temp, "called.json");
+    fs.writeFileSync(file, "");
     standIn(
       tools,
       name,
-      `require("node:fs").writeFileSync(${JSON.stringify(file)}, JSON.stringify(process.argv.slice(2)));`,
+      `require("node:fs").appendFileSync(${JSON.stringify(file)}, JSON.stringify(process.argv.slice(2)) + "\\n");${answer}`,
     );
     expect(runStep(stepOf(workflow, "publish", text), { ...where, expressions })).toMatchObject({
       status: 0,
     });
     fs.rmSync(path.join(tools, name));
-    return JSON.parse(fs.readFileSync(file, "utf8")) as string[];
+    const lines = fs.readFileSync(file, "utf8").trim().split("\n");
+    return lines.map((line) => JSON.parse(line) as string[]);
   };
 
-  test("goes to npm with provenance, in the channel of its version", () => {
-    const args = called("npm", "npm publish");
-    expect(args).toEqual([
-      "publish",
-      "./release/talos-gpu-0.2.0-rc.1.tgz",
-      "--provenance",
-      "--access",
-      "public",
-      "--tag",
-      "next",
-    ]);
+  const publishing = (name: string): string[] => [
+    ...["publish", `./release/${name}-0.2.0-rc.1.tgz`],
+    ...["--provenance", "--access", "public", "--tag", "next"],
+  ];
+  const published = (answer: string): string[][] =>
+    called("npm", "npm publish", answer).filter(([verb]) => verb === "publish");
+
+  test("goes to npm with provenance, in the channel of its version, the policy pack behind the package", () => {
+    const unknown = "if (process.argv[2] === 'view') process.exit(1);";
+    expect(published(unknown)).toEqual([publishing("talos-gpu"), publishing("talos-gpu-policy")]);
+  });
+
+  test("that is run again goes on behind what npm has", () => {
+    const first = "if (process.argv[3] === 'talos-gpu@0.2.0-rc.1') console.log('0.2.0-rc.1');";
+    expect(published(first)).toEqual([publishing("talos-gpu-policy")]);
   });
 
   test("needs no token of npm: the workflow itself is trusted", () => {
@@ -185,8 +219,8 @@ describe("publishing", () => {
   });
 
   test("makes a release of the tag, with its part of the changelog", () => {
-    const args = called("gh", "gh release");
-    expect(args.slice(0, 4)).toEqual(["release", "create", "v0.2.0-rc.1", "--verify-tag"]);
+    const [args] = called("gh", "gh release");
+    expect(args!.slice(0, 4)).toEqual(["release", "create", "v0.2.0-rc.1", "--verify-tag"]);
     expect(args).toEqual(
       expect.arrayContaining(["--notes-file", "notes.md", "--prerelease", "release/schema.json"]),
     );
