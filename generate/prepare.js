@@ -6,12 +6,21 @@ const path = require("node:path");
 
 const root = path.dirname(__dirname);
 
+// npm puts absolute folders on PATH. Pulumi names the folder of a package after its address, and a colon of `example.org:8443` ends a
+// folder there. A relative folder has no colon: the built workspaces lie one and two folders deep.
+const separator = path.delimiter;
+const PATH = [
+  ...["..", "../.."].map((up) => path.join(up, "node_modules", ".bin")),
+  process.env.PATH,
+].join(separator);
+const programs = root.includes(separator) ? { PATH } : {};
+
 /** npm in the repository's root, as if no other npm had started it. */
 function npm(...args) {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^npm_(?!config_(?:registry|cache|userconfig)$)/i.test(name),
   );
-  const env = { ...Object.fromEntries(inherited), INIT_CWD: root };
+  const env = { ...Object.fromEntries(inherited), ...programs, INIT_CWD: root };
   const { status } = spawnSync("npm", args, {
     cwd: root,
     env,

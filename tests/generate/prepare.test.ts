@@ -55,6 +55,38 @@ test.each([[[]], [["typescript"]], [["typescript", "esbuild"]]])(
   },
 );
 
+test("it builds in a folder whose name has a colon, as Pulumi makes it of a server's port", () => {
+  const folder = path.join(root, "example.org:8443_components");
+  const write = (file: string, text: string, mode = 0o644): void => {
+    fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+    fs.writeFileSync(path.join(folder, file), text, { mode });
+  };
+  const ofWorkspace = (name: string): string =>
+    JSON.stringify({ name, version: "1.0.0", scripts: { build: "typescript" } });
+  const build = "npm run build --workspace components --workspace sdk/talos";
+  write(
+    "package.json",
+    JSON.stringify({ workspaces: ["components", "sdk/talos"], scripts: { build } }),
+  );
+  write("components/package.json", ofWorkspace("components"));
+  write("sdk/talos/package.json", ofWorkspace("talos"));
+  for (const tool of ["typescript", "esbuild", "tsx"]) write(`node_modules/${tool}/index.js`, "");
+  write("node_modules/.bin/typescript", '#!/bin/sh\necho "built $(basename "$PWD")"\n', 0o755);
+  write(
+    "generate/prepare.js",
+    fs.readFileSync(path.join(repository, "generate/prepare.js"), "utf8"),
+  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["generate/prepare.js"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  expect([status, stderr]).toEqual([0, ""]);
+  expect(stdout.split("\n").filter((line) => line.startsWith("built "))).toEqual([
+    "built components",
+    "built talos",
+  ]);
+});
+
 test("npm runs it after each installation of this repository", () => {
   const { scripts } = JSON.parse(
     fs.readFileSync(path.join(repository, "package.json"), "utf8"),
