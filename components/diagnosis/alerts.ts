@@ -1,7 +1,6 @@
 import type { Plan } from "../recipe/types";
 import said from "./alerts.json";
-import { xids } from "./known/cards";
-import { type CauseId, words } from "./known/known";
+import { cardCauses, xids } from "./known/cards";
 
 /** A rule of Prometheus (prometheus.io/docs, alerting rules). */
 interface AlertRule {
@@ -16,7 +15,10 @@ interface AlertRule {
 type Watched = { of: string; for?: string; severity: string; summary: string; description: string };
 
 /** Alerts of the driver's error reports, each of what the doctor names by the same codes. */
-const alerts: Record<keyof Omit<typeof xids, "application">, [alert: string, cause: CauseId]> = {
+const alerts: Record<
+  keyof Omit<typeof xids, "application">,
+  [alert: string, cause: keyof typeof cardCauses]
+> = {
   reset: ["NvidiaXidReset", "cardReset"],
   reboot: ["NvidiaXidGone", "cardGone"],
   power: ["NvidiaXidPower", "cardPower"],
@@ -29,7 +31,7 @@ const alerts: Record<keyof Omit<typeof xids, "application">, [alert: string, cau
  */
 const xidRules = Object.entries(alerts).map(([which, [alert, cause]]): [string, Watched] => {
   const of = `max_over_time({__name__=~"DCGM_FI_DEV_XID_ERRORS?",err_code=~"${xids[which as keyof typeof alerts].join("|")}"}[15m])`;
-  const { symptom, cause: why, remedy } = words.causes[cause];
+  const { symptom, cause: why, remedy } = cardCauses[cause];
   return [
     alert,
     { of, severity: "critical", summary: symptom, description: `${why}. What to do: ${remedy}` },

@@ -1,14 +1,6 @@
 import type { Plan } from "../recipe/types";
 import { type Evidence, followsFrom, lineOf, matching } from "./evidence";
-import {
-  bottomUp,
-  type Cause,
-  type CauseId,
-  causeIds,
-  causes,
-  type Fix,
-  type FixId,
-} from "./known";
+import { type Cause, type CauseId, causeIds, causes, type Fix, fixes, type FixId } from "./known";
 import type { Observations } from "./observations";
 import { systemOf } from "./system";
 
@@ -27,7 +19,7 @@ export interface Diagnosis extends Pick<Cause, "symptom" | "cause" | "remedy"> {
  */
 export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
   const system = systemOf(seen, plan);
-  const lacks = bottomUp
+  const lacks = fixes
     .map((fix) => ({ fix, evidence: fix.sign(seen, system) }))
     .filter(({ evidence }) => evidence.length > 0);
   const evidenceOf = (which: (fix: Fix) => boolean): Evidence[] =>
@@ -39,7 +31,7 @@ export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
     return { fix, symptom, cause, remedy, evidence };
   });
   const ofFixes = lacks.map(({ fix, evidence }): Diagnosis => {
-    const reasons = evidenceOf(({ causes: follow = [] }) => follow.includes(fix.id));
+    const reasons = evidenceOf((other) => hides(other, fix));
     const { id, symptom, cause } = fix;
     return {
       fix: id,
@@ -57,6 +49,10 @@ function notFrom(reasons: readonly Evidence[], evidence: readonly Evidence[]): s
   const own = evidence.filter((one) => !followsFrom(one, reasons));
   return own.map(lineOf).slice(0, 5);
 }
+
+/** Whether the signs of a fix are seen only because another one lacks. */
+const hides = ({ id, hides: hidden = [] }: Fix, fix: Fix): boolean =>
+  hidden === "all" ? id !== fix.id : hidden.includes(fix.id);
 
 /** Fixes by values of the release, or by what comes with it. */
 const ofRelease = new Set<FixId>([

@@ -1,4 +1,5 @@
 import { machineFixes } from "../../components/diagnosis/known/machine";
+import { systemOf } from "../../components/diagnosis/system";
 import { customizationPath } from "../../components/recipe";
 
 // Seen on Talos v1.13.0 and v1.14.1.
@@ -14,6 +15,8 @@ test.each([
       repeatedFiles: [customizationPath],
       ...(talosVersion ? { talosVersion } : {}),
     };
-    expect(machineFixes.perMachinePatch.sign({ machines: [machine] })).toHaveLength(count);
+    const seen = { machines: [machine] };
+    const evidence = machineFixes.perMachinePatch.sign(seen, systemOf(seen, undefined));
+    expect(evidence).toHaveLength(count);
   },
 );

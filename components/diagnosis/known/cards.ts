@@ -1,4 +1,4 @@
-import type { CauseId } from "./known";
+import type { Cause } from "./known";
 
 /**
  * Codes of the driver's error reports in the kernel's log, by what NVIDIA has one do first (docs.nvidia.com/deploy/xid-errors,
@@ -28,19 +28,121 @@ const xid = (which: keyof typeof xids): RegExp =>
 export const programError = xid("application");
 
 /** What a card, its driver or its fabric complains of, in the kernel's log or in that of a service. */
-export const cardTexts = {
-  cardReset: new RegExp(
-    `${xid("reset").source}|Xid \\([^()]*\\): 154, (?:(?!Xid ).)*(?:Reset|Reboot) Required\\)`,
-  ),
-  cardGone: new RegExp(`${xid("reboot").source}|NVRM: (?:(?!NVRM: ).)*fallen off the bus`),
-  cardPower: xid("power"),
-  cardStart: /NVRM: (?:(?!NVRM: ).)*RmInitAdapter(?: failed|: Cannot)/,
-  driverFlavour:
-    /NVRM: (?:(?!NVRM: ).)*(?:is not supported by open|requires use of the NVIDIA open|Open nvidia\.ko is only ready for use on Data Center)/,
-  driverTooNew: /NVRM: (?:(?!NVRM: ).)*supported through the NVIDIA \S+ Legacy drivers/,
-  nvlink: xid("nvlink"),
-  fabricManagerLibrary:
-    /nv-fabricmanager(?:(?!nv-fabricmanager).)*libz\.so\.1|libz\.so\.1: cannot open shared object file/,
-  fabricNotReady:
-    /empty device edits|NV_WARN_NOTHING_TO_DO|CUDA\b(?:(?!CUDA\b).)*: system not yet initialized/,
-} satisfies Partial<Record<CauseId, RegExp>>;
+export const cardCauses = {
+  cardReset: {
+    symptom: "programs on one card hang or end with CUDA errors until the machine is rebooted",
+    cause:
+      "the card or its firmware came to a state that only a reset ends (NVIDIA's catalogue: RESET_GPU)",
+    remedy:
+      "reboot the machine, since Talos has no shell that could reset one card: `npx talos-gpu reboot MACHINE --stack NAME` drains its node before, and verifies the driver. Where it comes again, above all Xid 48, 64 or 95, the memory fails: replace the card",
+    errors: [
+      "NVRM: Xid (PCI:…): 119, … Timeout after 6s of waiting for RPC response from GPU0 GSP!",
+      "NVRM: Xid (PCI:…): 48, … An uncorrectable double bit error (DBE) has been detected on GPU",
+      "NVRM: Xid (PCI:…): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)",
+    ],
+    source:
+      "docs.nvidia.com/deploy/xid-errors; NVIDIA/open-gpu-kernel-modules#446, in Talos' own log",
+    texts: new RegExp(
+      `${xid("reset").source}|Xid \\([^()]*\\): 154, (?:(?!Xid ).)*(?:Reset|Reboot) Required\\)`,
+    ),
+  },
+  cardGone: {
+    symptom:
+      "a card is not there any more: the node offers one less, and nvidia-smi cannot reach it",
+    cause:
+      "the card does not answer on the PCI bus: its power, a riser or slot, heat, or the card itself",
+    remedy:
+      "drain the node and switch the machine off for a minute: a reboot alone may not bring the card back. Where it comes again, check supply, cables, riser and temperature, then try the card in another slot",
+    errors: [
+      "NVRM: Xid (PCI:…): 79, GPU has fallen off the bus.",
+      "NVRM: fallen off the bus and is not responding to commands.",
+    ],
+    source:
+      "docs.nvidia.com/deploy/xid-errors (79); NVIDIA/NVSentinel#155; NVIDIA/open-gpu-kernel-modules#507",
+    texts: new RegExp(`${xid("reboot").source}|NVRM: (?:(?!NVRM: ).)*fallen off the bus`),
+  },
+  cardPower: {
+    symptom: "a card does not come up, or stays slow",
+    cause: "its auxiliary power is not connected",
+    remedy: "switch the machine off, and plug the power cable into the card",
+    errors: ["NVRM: Xid (PCI:…): 54"],
+    source: "docs.nvidia.com/deploy/xid-errors (54)",
+    texts: xid("power"),
+  },
+  cardStart: {
+    symptom: "the driver is loaded and a card is not among its devices: No devices were found",
+    cause:
+      "the driver could not start the card: firmware, power, or what a hypervisor passes on of it",
+    remedy:
+      "look at the lines above it in `talosctl dmesg`; switch the machine off and on; in a virtual machine, pass the whole card on (all functions, a large BAR, no vGPU). Then try another driver.branch",
+    errors: [
+      "NVRM: GPU 0000:…: RmInitAdapter failed! (0x62:0x65:1792)",
+      "NVRM: RmInitAdapter: Cannot initialize GSP firmware RM",
+    ],
+    source: "NVIDIA/open-gpu-kernel-modules#326, #789",
+    texts: /NVRM: (?:(?!NVRM: ).)*RmInitAdapter(?: failed|: Cannot)/,
+  },
+  driverFlavour: {
+    symptom: "the kernel modules are loaded, and a card is not among the driver's devices",
+    cause:
+      "the card needs the other flavour of kernel modules: open from Blackwell on, proprietary before Turing",
+    remedy:
+      "leave driver.flavour out: it follows from the card. By hand: take the other extension into the schematic",
+    errors: [
+      "NVRM: installed in this system is not supported by open",
+      "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
+      "NVRM: Open nvidia.ko is only ready for use on Data Center GPUs.",
+    ],
+    source: "NVIDIA/open-gpu-kernel-modules#322, #230; its README",
+    texts:
+      /NVRM: (?:(?!NVRM: ).)*(?:is not supported by open|requires use of the NVIDIA open|Open nvidia\.ko is only ready for use on Data Center)/,
+  },
+  driverTooNew: {
+    symptom: "the kernel modules are loaded, and an old card is not among the driver's devices",
+    cause: "this branch of the driver does not know the card any more",
+    remedy:
+      "take driver.branch: lts, which follows from the card by itself (Maxwell, Pascal, Volta on Talos ≥ 1.13)",
+    errors: ["NVRM:  supported through the NVIDIA 580.xx Legacy drivers. Please"],
+    source:
+      "NVIDIA's driver, nv-pci.c (the rest: The … NVIDIA driver will ignore this GPU); allenporter/k8s-gitops#2518",
+    texts: /NVRM: (?:(?!NVRM: ).)*supported through the NVIDIA \S+ Legacy drivers/,
+  },
+  nvlink: {
+    symptom: "programs over several cards end or hang, and those on one card run",
+    cause: "a link between cards, or to a switch, has failed",
+    remedy:
+      "reboot the machine (`npx talos-gpu reboot MACHINE --stack NAME`); where it comes again, reseat bridge or board, and take the card out of service",
+    errors: [
+      "NVRM: Xid (PCI:…): 74, … NVLink: fatal error detected on link 2",
+      "NVRM: Xid (PCI:…): 149, NETIR_LINK_EVT",
+    ],
+    source: "docs.nvidia.com/deploy/xid-errors (74, 144 to 150)",
+    texts: xid("nvlink"),
+  },
+  fabricManagerLibrary: {
+    symptom:
+      "ext-nvidia-fabricmanager starts again and again, and CUDA says: system not yet initialized",
+    cause:
+      "the extension of the first releases of Talos 1.13 lacks a library that the fabric manager needs",
+    remedy: "upgrade Talos to 1.13.1 or newer, where the extension has it",
+    errors: ["libz.so.1: cannot open shared object file: No such file or directory"],
+    source: "siderolabs/extensions#1073, #1074",
+    texts:
+      /nv-fabricmanager(?:(?!nv-fabricmanager).)*libz\.so\.1|libz\.so\.1: cannot open shared object file/,
+  },
+  fabricNotReady: {
+    symptom:
+      "ext-nvidia-cdi-gen or ext-nvidia-fabricmanager fails and starts again; no pod sees a card of an SXM board",
+    cause:
+      "cards on an NVSwitch board compute only after the fabric manager has set up the switches, and it finds none: they are not passed on to this virtual machine, its extension is missing, or the machine has no such board",
+    remedy:
+      "with an SXM board of eight cards: pass its NVSwitches on together with its cards, and have nvidia-fabricmanager in the stack's extensions; a virtual machine with some of the cards needs its host's fabric manager. Without such a board: leave nvidia-fabricmanager out",
+    errors: [
+      "empty device edits",
+      "request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]",
+    ],
+    source: "siderolabs/talos#14015; NVIDIA/gpu-operator#610",
+    texts:
+      /empty device edits|NV_WARN_NOTHING_TO_DO|CUDA\b(?:(?!CUDA\b).)*: system not yet initialized/,
+  },
+} satisfies Record<string, Cause>;

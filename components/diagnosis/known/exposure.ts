@@ -1,79 +1,152 @@
-import type { Plan } from "../../recipe/types";
-import { needsMarkers } from "../../recipe/cluster/markers";
 import { type Evidence, matching } from "../evidence";
 import type { Observations } from "../observations";
 import type { System } from "../system";
-import { hasGpu, type Signs } from "./known";
+import { type Cause, fixesOf, hasGpu } from "./known";
 
 /** What exposes the GPUs to Kubernetes. */
-export const exposureFixes = {
+export const exposureFixes = fixesOf({
   privilegedNamespace: {
+    does: "the release's namespace is labelled pod-security.kubernetes.io/enforce=privileged before anything is installed in it",
+    symptom:
+      'pods are not created: violates PodSecurity "baseline:latest": hostPath volumes, privileged',
+    cause:
+      "Talos enforces the baseline profile in every namespace but kube-system, and NVIDIA's pods mount host paths",
+    errors: [
+      'pods "…" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volume "…")',
+    ],
+    inForce:
+      "run `pulumi up --refresh`, which labels the namespace again; then run `kubectl rollout restart` for each DaemonSet or Deployment without pods: after a refusal, a controller waits longer before each retry, up to 17 minutes",
+    source:
+      "siderolabs/docs, nvidia-gpu; talos, pkg/machinery/config/types/v1alpha1/generate (admission control)",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.namespaceLabels !== undefined,
     // Pods that are not created write no markers, label no node and fail no container.
     sign: (seen, { namespace }) => matching(seen, /violates PodSecurity/, namespace),
-    causes: ["validationMarkers", "operatorValidatorLabel", "gpuPresentLabel"],
+    hides: ["validationMarkers", "operatorValidatorLabel", "gpuPresentLabel"],
   },
   runtimeClass: {
+    does: "a RuntimeClass nvidia with the handler nvidia is made before the device plugin",
+    symptom: 'pods are refused: RuntimeClass "nvidia" not found',
+    cause:
+      "the standalone device plugin's chart brings no RuntimeClass, and only containers of the handler nvidia get the driver's libraries",
+    errors: ['pods "…" is forbidden: pod rejected: RuntimeClass "nvidia" not found'],
+    source: "siderolabs/docs, nvidia-gpu; k8s-device-plugin, deployments/helm/nvidia-device-plugin",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.runtimeClass.owner === "component",
     // Pods are refused as their RuntimeClass is not there.
     sign: runtimeClassMissing,
-    causes: ["validationMarkers"],
+    hides: ["validationMarkers"],
   },
   deviceListStrategy: {
+    does: "the device plugin has DEVICE_LIST_STRATEGY=envvar (singular, not envvars)",
+    symptom:
+      "the device plugin is in CrashLoopBackOff: invalid --device-list-strategy option: invalid strategy: envvars; the node offers no nvidia.com/gpu",
+    cause:
+      "the plugin knows envvar, volume-mounts, cdi-annotations and cdi-cri only, and on Talos ≤ 1.12 the first one is what works; the plural is a common slip",
+    source: "k8s-device-plugin, api/config/v1/consts.go and strategy.go",
     usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
     // The device plugin says that it does not know its strategy.
     sign: (seen, { namespace }) =>
       matching(seen, /invalid (--device-list-strategy option|strategy)/, namespace),
   },
-  validationMarkers: {
-    usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
-    // The operator's pods wait for marker files that no program writes.
-    sign: waitsForMarkers,
-  },
-  operatorValidatorLabel: {
-    usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
-    // The operator's validator runs where it must not, or does not where it must.
-    sign: validatorAmiss,
-  },
-  migManager: {
-    usedBy: (plan) =>
-      hasGpu(plan) && plan.kubernetes.mode === "operator" && plan.spec.sharing?.mig !== undefined,
-    // The MIG manager's own word, or its silence. States: NVIDIA/mig-parted, pkg/mig/reconfigure (pending, rebooting, success,
-    // failed). Silence counts only from a manager that runs: before, something else keeps it.
-    sign: notSplit,
-  },
-  operatorToolkit: {
-    usedBy: byNri,
-    // The operator's pods name a runtime that no machine has.
-    sign: (seen, system) => ofNri(seen, system, /no runtime for "nvidia" is configured/),
-    causes: ["managementCards"],
-    isUnderneath: true,
-  },
-  toolkitFolder: {
-    usedBy: byNri,
-    sign: (seen, system) =>
-      ofNri(seen, system, /mkdir \/usr\/local\/nvidia: read-only file system/),
-    causes: ["managementCards"],
-  },
-  noRuntimeClass: {
-    usedBy: byNri,
-    sign: (seen, system) => ofNri(seen, system, /RuntimeClass "?nvidia"? not found/i),
-  },
-  managementCards: {
-    usedBy: (plan) =>
-      byNri(plan) && plan.machines.some(({ powerLimit }) => powerLimit !== undefined),
-    sign: (seen, system) =>
-      ofNri(seen, system, /power limit: nvidia-smi cannot switch persistence mode on/),
-  },
-} satisfies Signs;
+});
 
-/** Whether the operator brings the toolkit, and gives all cards by its NRI plugin. */
-function byNri(plan: Plan): boolean {
-  return hasGpu(plan) && plan.era === "nri" && plan.kubernetes.mode === "operator";
-}
-
-const ofNri = (seen: Observations, { era }: System, words: RegExp): Evidence[] =>
-  era === "nri" ? matching(seen, words) : [];
+/** What keeps the runtime, the device plugin or a release from working, whoever installed them. */
+export const exposureCauses = {
+  runtimeHandler: {
+    symptom:
+      "pods of RuntimeClass nvidia stay in ContainerCreating, and `kubectl exec` into running ones fails",
+    cause:
+      "containerd has no runtime named nvidia: the container toolkit's extension is not in the machine's image, or a part of containerd's configuration takes its place",
+    remedy:
+      "compare the machine's extensions and /etc/cri/conf.d with the stack, and bring the stack up again; a changed containerd configuration needs a reboot up to Talos 1.13",
+    errors: ['unable to get OCI runtime for sandbox "…": no runtime for "nvidia" is configured'],
+    source: "containerd 2.2.3 on a node laid out as Talos 1.13",
+    texts: /no runtime for "nvidia" is configured/,
+  },
+  driverLibraries: {
+    symptom:
+      "the device plugin ends or waits without devices, or containers of the nvidia runtime do not start",
+    cause:
+      "NVIDIA's libraries (libnvidia-ml.so.1) are not where the runtime looks: no driver is loaded, the container toolkit's extension is missing, or a pod runs without the nvidia runtime",
+    remedy:
+      "see to it that the machine runs the image of the stack's schematic with the driver loaded (`talosctl read /proc/driver/nvidia/version`), and that the pod has runtimeClassName: nvidia",
+    errors: [
+      "nvml init failed: ERROR_LIBRARY_NOT_FOUND",
+      "CDI --device-list-strategy options are only supported on NVML-based systems",
+      "error modifying OCI spec: failed to create the automatic CDI modifier: … ERROR_LIBRARY_NOT_FOUND",
+      "could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory",
+    ],
+    source:
+      "k8s-device-plugin v0.19.3, internal/plugin/factory.go and cmd/nvidia-device-plugin/main.go; go-nvlib, pkg/nvlib/info; container toolkit 1.19.1 on a node without a driver",
+    texts:
+      /ERROR_LIBRARY_NOT_FOUND|only supported on NVML-based systems|could not load NVML library/i,
+  },
+  driverRoot: {
+    symptom:
+      "the device plugin is in CrashLoopBackOff with a CDI strategy, or its pods fail for a device under /usr/local",
+    cause:
+      "nvidiaDriverRoot must name a complete root file system. On Talos the libraries are under /usr/local, but the devices and the linker's cache are under /, so only / works",
+    remedy: "set nvidiaDriverRoot: / in the device plugin's values, or deviceListStrategy: envvar",
+    errors: [
+      "open /driver-root/etc/ld.so.cache: no such file or directory",
+      'failed to stat CDI host device "/usr/local/dev/nvidia-uvm"',
+    ],
+    source: "k8s-device-plugin v0.19.3 with cdi-cri on an H100, laid out as Talos 1.13",
+    texts:
+      /open \/driver-root\/\S*: no such file or directory|failed to stat CDI host device "\/usr\/local\//,
+  },
+  toolkitPrograms: {
+    symptom: "containers with a GPU are not created: a hook is not found",
+    cause:
+      "the CDI specification names a program of the container toolkit where the machine does not have it",
+    remedy:
+      "delete the stale CDI file in /var/run/cdi, which a former release or another program has written, and restart the device plugin's pod",
+    errors: [
+      "error running createContainer hook #0: fork/exec /usr/bin/nvidia-ctk: no such file or directory",
+    ],
+    source: "runc 1.3.4 with a CDI specification of container toolkit 1.19.1",
+    texts: /fork\/exec \S*nvidia-(ctk|cdi-hook)\S*: no such file or directory/,
+  },
+  mpsServer: {
+    symptom: "the node offers units by MPS, and every program on them fails: error 805",
+    cause:
+      "the device plugin starts nvidia-cuda-mps-control without PATH, which then looks for its server in /bin and /usr/bin; Talos has it in /usr/local/bin",
+    remedy: "share by time slicing instead",
+    errors: ["MPS client failed to connect to the MPS control daemon or the MPS server"],
+    source: "k8s-device-plugin#1614; device plugin 0.18.2 and 0.19.3 on an H100",
+    texts:
+      /MPS client failed to connect to the MPS control daemon|cudaErrorMpsConnectionFailed|CUDA_ERROR_MPS_CONNECTION_FAILED/,
+  },
+  sharedRequest: {
+    symptom: "a pod fails at admission: UnexpectedAdmissionError",
+    cause:
+      "it asks for more than one unit of a shared card, which would not get it more of the card",
+    remedy: "request one unit",
+    errors: ["maximum request size for shared resources is 1; found 2"],
+    source: "k8s-device-plugin, internal/plugin/server.go (failRequestsGreaterThanOne)",
+    texts: /maximum request size for shared resources is 1; found \d+/,
+  },
+  migMonitors: {
+    symptom: "the device plugin's container is not created: it may not look at MIG devices",
+    cause:
+      "if a sharing configuration is set and migStrategy is not, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all; NVIDIA's runtime allows that only in privileged containers",
+    remedy: "set migStrategy: none in the device plugin's values",
+    errors: ["cannot set MIG_MONITOR_DEVICES in non privileged container"],
+    source:
+      "k8s-device-plugin v0.17.4, templates/_helpers.tpl; nvidia-container-toolkit v1.17.8, container_config.go:272; gpu-operator#322",
+    texts: /cannot set MIG_MONITOR_DEVICES in non privileged container/,
+  },
+  releasePending: {
+    symptom: "every update fails: another operation (install/upgrade/rollback) is in progress",
+    cause:
+      "Helm was killed in the middle of an operation, and its record of the release still says that it goes on",
+    remedy:
+      "run `pulumi up`: when the stack next changes the release, it continues from the revision before. For a release that belongs to no stack, run `helm rollback RELEASE -n NAMESPACE`, or `helm uninstall` if it was the first installation",
+    errors: ["another operation (install/upgrade/rollback) is in progress"],
+    source: "helm, pkg/action/upgrade.go (errPending); seen after a SIGKILL of pulumi up",
+    texts: /another operation \(install\/upgrade\/rollback\) is in progress/,
+    signs: pendingReleases,
+  },
+} satisfies Record<string, Cause>;
 
 function runtimeClassMissing(seen: Observations, system: System): Evidence[] {
   const { name, owner } = system.runtimeClass;
@@ -88,85 +161,8 @@ function runtimeClassMissing(seen: Observations, system: System): Evidence[] {
     : [...refused, `there is no RuntimeClass ${name}`];
 }
 
-/** Init containers of the operator's pods that wait for marker files. */
-const waiters = ["toolkit-validation", "driver-validation", "wait-for-driver-ready"];
-
-function waitsForMarkers(seen: Observations, { namespace, mode, era }: System): string[] {
-  if (mode !== "operator" || era !== "legacy") return [];
-  return markerKeeper(seen) ? [] : waitingPods(seen, namespace);
-}
-
-/** Whether a DaemonSet keeps the marker files on every node that it wants. */
-function markerKeeper(seen: Observations): boolean {
-  const keeper = (seen.daemonSets ?? []).find(({ name }) => name.includes("validation-markers"));
-  return keeper !== undefined && keeper.desired > 0 && keeper.ready === keeper.desired;
-}
-
-/** The operator's pods that wait for marker files, one line each. */
-const waitingPods = (seen: Observations, namespace: string | undefined): string[] =>
-  (seen.pods ?? [])
-    .filter((pod) => pod.namespace === namespace && pod.phase === "Pending")
-    .flatMap(({ name: pod, initContainers = [] }) => {
-      const waiter = initContainers.find(
-        ({ name, state }) => waiters.includes(name) && state !== "terminated",
-      );
-      return waiter === undefined ? [] : [`Pod/${pod}: Init, ${waiter.name} does not end`];
-    });
-
-const validatorLabel = "nvidia.com/gpu.deploy.operator-validator";
-
-function validatorAmiss(seen: Observations, system: System): string[] {
-  if (system.mode !== "operator") return [];
-  if (system.era === "legacy") return validatorRuns(seen, system);
-  return system.era === undefined ? [] : validatorKeptAway(seen, system);
-}
-
-/** From Talos 1.13 on no other program writes the files: a label from 1.12 makes the operands wait forever. */
-function validatorKeptAway(seen: Observations, { namespace }: System): string[] {
-  const labelled = (seen.nodes ?? [])
-    .filter(({ labels }) => labels[validatorLabel] === "false")
-    .map(({ name }) => name);
-  const pods = (seen.pods ?? []).filter(
-    ({ node }) => node !== undefined && labelled.includes(node),
-  );
-  const waiting = waitingPods({ ...seen, pods }, namespace);
-  return waiting.length === 0
-    ? []
-    : [`Node/${labelled.join(", ")}: labelled ${validatorLabel}=false`, ...waiting];
-}
-
-/** A validator that never ends, with files that are kept: without those, their lack is the finding. */
-function validatorRuns(seen: Observations, system: System): string[] {
-  if (!markerKeeper(seen)) return [];
-  // Where the label is in force, a validator is one that is just being taken away.
-  const allowed = (seen.nodes ?? [])
-    .filter(({ labels }) => labels[validatorLabel] !== "false")
-    .map(({ name }) => name);
-  const pods = (seen.pods ?? []).filter(
-    ({ name, node }) =>
-      name.includes("operator-validator") && node !== undefined && allowed.includes(node),
-  );
-  return waitingPods({ ...seen, pods }, system.namespace);
-}
-
-const configLabel = "nvidia.com/mig.config";
-const stateLabel = "nvidia.com/mig.config.state";
-
-function notSplit({ nodes = [], pods = [] }: Observations, system: System): Evidence[] {
-  const managerRuns = (on: string): boolean =>
-    pods.some(
-      ({ namespace, name, node, containers = [] }) =>
-        namespace === system.namespace &&
-        name.startsWith("nvidia-mig-manager") &&
-        node === on &&
-        containers.some((one) => one.name === "nvidia-mig-manager" && one.state === "running"),
-    );
-  return nodes.flatMap(({ name: node, labels: { [configLabel]: config, [stateLabel]: state } }) => {
-    if (!config) return [];
-    if (state === "failed")
-      return [{ node, line: `node ${node}: ${stateLabel}=failed for ${config}` }];
-    if (state !== undefined || !managerRuns(node)) return [];
-    const line = `node ${node}: the MIG manager runs and says nothing about ${config}: no ${stateLabel}`;
-    return [{ node, line }];
-  });
+function pendingReleases({ releases = [] }: Observations): string[] {
+  return releases
+    .filter(({ name, status }) => /^pending-/.test(status) && /gpu-operator|nvidia/.test(name))
+    .map(({ namespace, name, status }) => `Helm release ${namespace}/${name} is ${status}`);
 }

@@ -2,23 +2,6 @@ import type { Plan } from "../../recipe/types";
 import type { Evidence } from "../evidence";
 import type { Observations } from "../observations";
 import type { System } from "../system";
-import said from "./known.json";
-
-/** The texts about the fixes and the known causes: known.json. */
-export const words: {
-  fixes: Record<FixId, FixWords>;
-  causes: Record<CauseId, Omit<Cause, "texts" | "signs">>;
-} = said;
-
-/** Name of a fix. known.json has them in the order of the report. */
-export type FixId = keyof typeof said.fixes;
-/** Names of the fixes. */
-export const fixIds = Object.keys(said.fixes) as FixId[];
-
-/** Name of a known cause that no fix of a stack prevents: a person or another program has to bring it about. */
-export type CauseId = keyof typeof said.causes;
-/** Names of these causes. */
-export const causeIds = Object.keys(said.causes) as CauseId[];
 
 /** Something that is known to go wrong on Talos. */
 interface Known {
@@ -30,41 +13,34 @@ interface Known {
   errors?: string[];
 }
 
-/** What known.json says of what a system fails by without something that this package does. */
-interface FixWords extends Known {
+/** What a system fails by without something that this package does, and how to see its lack. `Id` are the names of other fixes. */
+export interface FixRecord<Id extends string> extends Known {
   /** What is done. */
   does: string;
   /** Name of the check that refuses a stack without it at preview; absent where only the running system shows it. */
   check?: string;
   /** What to do where a stack of this package has the fix and the failure is seen all the same; absent if it must have been undone by hand. */
   inForce?: string;
-}
-
-/** How to see whether a fix is needed, and that it is missing. */
-export interface FixSigns {
   /** Whether a stack's plan needs it. */
-  usedBy(plan: Plan): boolean;
+  usedBy: (plan: Plan) => boolean;
   /** What was seen that speaks for its lack, empty when nothing does. */
   sign: (seen: Observations, system: System) => Evidence[];
-  /** Fixes whose signs are seen too when this one lacks, and which are then not told, of the same machine. Default none. */
-  causes?: readonly FixId[];
+  /** Fixes whose signs are seen too when this one lacks, and which are then not reported, of the same machine. Default none. */
+  hides?: readonly Id[] | "all";
   /** Without it a machine has no driver or no runtime: whatever its pods then say follows from that. */
   isUnderneath?: true;
 }
 
-/** A fix by its name. */
-export interface Fix extends FixWords, FixSigns {
-  id: FixId;
-}
+/** Fixes by their names. `FixId` is made of these names, and so cannot be written in here: `known/index.ts` checks `hides`. */
+export const fixesOf = <Id extends string, Hidden extends string = never>(
+  records: Record<Id, FixRecord<Hidden>>,
+): Record<Id, FixRecord<Hidden>> => records;
 
-/** Signs of some of the fixes, by name. */
-export type Signs = Partial<Record<FixId, FixSigns>>;
-
-/** What known.json says about a known cause, and how it is recognised. */
+/** A known cause that no fix of a stack prevents: a person or another program has to bring it about. */
 export interface Cause extends Known {
   remedy: string;
   errors: string[];
-  /** What is printed, in every release's form. */
+  /** What is printed, in every release's form; a test has the texts of real programs. */
   texts: RegExp;
   /** Further evidence of it, one line each. */
   signs?: (seen: Observations) => string[];

@@ -6,11 +6,25 @@ import { mergesInMemory } from "../../recipe/machine/containerd/effective";
 import { type Evidence, matching } from "../evidence";
 import type { Observations } from "../observations";
 import { showsGpu, type System } from "../system";
-import { fixIds, hasGpu, type Signs } from "./known";
+import { fixesOf, hasGpu } from "./known";
 
 /** A machine without its configuration, its image or its driver, from the boot up. */
-export const machineFixes = {
+export const machineFixes = fixesOf({
   perMachinePatch: {
+    does: "a machine's containerd part is composed into one item of machine.files, in a patch of that machine alone",
+    symptom:
+      "the machine boots, pauses and reboots again and again: CRI and kubelet do not start, and its node is NotReady or never joins",
+    cause:
+      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice. Talos up to 1.13 cannot create its resource for the file a second time (from 1.14 on the first item wins silently). The boot pauses for 35 minutes (5 before v1.12.9, and from v1.13.0 to v1.13.4), and then starts again, with the image of before where it was the first boot of an upgrade",
+    errors: [
+      "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists",
+      "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",
+    ],
+    inForce:
+      "remove the cluster's patch that writes the file too; the corrected configuration then ends the pause",
+    source:
+      "talos, v1alpha1_sequencer_tasks.go (WriteUserFiles, injectCRIConfigPatch, pauseOnFailure) and pkg/machinery/config/merge",
+    check: "containerd-part",
     // Adopting merges files by their path.
     usedBy: ({ machines }) =>
       machines.some(
@@ -19,16 +33,29 @@ export const machineFixes = {
       ),
     // A machine that does not boot to its end is a node without anything: whatever else is seen only follows from that.
     sign: partTwice,
-    causes: fixIds.filter((fix) => fix !== "perMachinePatch"),
+    hides: "all",
     isUnderneath: true,
   },
   schematic: {
+    does: "a machine is upgraded when its release or its schematic is not the wanted one",
+    symptom:
+      "the machine runs the wanted Talos release, but no driver: kernel modules not loaded, no NVIDIA extension in `talosctl get extensions`",
+    cause:
+      "extensions are part of the image: a machine with the same Talos release but another schematic lacks them; an upgrade that compares only the release finds nothing to do",
+    errors: [
+      "kernel modules not loaded: nvidia, nvidia_uvm, nvidia_drm, nvidia_modeset",
+      "no NVIDIA driver is loaded",
+    ],
+    inForce:
+      "run `pulumi up`, which compares the schematic too; by hand: `talosctl upgrade` with the installer image that machine.install.image names",
+    source:
+      "talos, Image Factory and system extensions: extensions are part of the boot image (siderolabs/docs, system-extensions)",
     // Omni compares and upgrades its machines itself.
     usedBy: ({ machines }) =>
       machines.some(({ gpuCount, configuration }) => gpuCount > 0 && configuration !== "omni"),
     // Without the extensions of its image a machine has neither driver nor runtime; all that follows from that.
     sign: runsOldSchematic,
-    causes: [
+    hides: [
       "kernelModules",
       "validationMarkers",
       "operatorValidatorLabel",
@@ -38,25 +65,52 @@ export const machineFixes = {
     isUnderneath: true,
   },
   kernelModules: {
+    does: "machine.kernel.modules names nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
+    symptom:
+      "the extension is installed but no driver runs: no nvidia in /proc/modules, ext-nvidia-persistenced keeps waiting",
+    cause:
+      "the extension blacklists the modules, so nothing loads them unless the configuration declares them; Talos waits for the service for 70 minutes, and then reboots, again and again",
+    errors: [
+      "nvidia-container-cli: initialization error: nvml error: driver not loaded",
+      'Waiting for file "/sys/bus/pci/drivers/nvidia" to exist',
+    ],
+    source:
+      "siderolabs/extensions, nvidia-gpu/nvidia-modules/production/files/nvidia.conf; talos#7008, talos#14373",
     usedBy: hasGpu,
     // Without a driver nothing above it works; the pods then wait like those without markers.
     sign: driverNotLoaded,
-    causes: [
-      ...([
-        "validationMarkers",
-        "operatorValidatorLabel",
-        "bpfJitHarden",
-        "gpuPresentLabel",
-      ] as const),
-      ...(["tolerations", "taintThroughApi", "driverBranches", "cudaImage"] as const),
+    hides: [
+      "validationMarkers",
+      "operatorValidatorLabel",
+      "bpfJitHarden",
+      "gpuPresentLabel",
+      "tolerations",
+      "taintThroughApi",
+      "driverBranches",
+      "cudaImage",
     ],
     isUnderneath: true,
   },
   driverBranches: {
+    does: "kernel modules and container toolkit are taken from one branch, lts or production",
+    symptom:
+      "GPU containers do not start: nvml error: driver/library version mismatch (API mismatch in the kernel's log)",
+    cause:
+      "the driver's libraries are in the container toolkit's extension, and their version must be exactly that of the kernel modules",
+    errors: [
+      "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch",
+      "Failed to initialize NVML: Driver/library version mismatch",
+      "NVRM: API mismatch",
+    ],
+    inForce:
+      "take NVIDIA's extensions out of machines.<name>.extensions: driver.branch then chooses both",
+    source:
+      "siderolabs/extensions, nvidia-gpu; NVIDIA/open-gpu-kernel-modules, README (user-space components must match)",
+    check: "driver-branches",
     usedBy: hasGpu,
     // No container of the nvidia runtime starts.
     sign: librariesOfAnotherDriver,
-    causes: [
+    hides: [
       "validationMarkers",
       "operatorValidatorLabel",
       "bpfJitHarden",
@@ -66,6 +120,17 @@ export const machineFixes = {
     isUnderneath: true,
   },
   bpfJitHarden: {
+    does: "machine.sysctls sets net.core.bpf_jit_harden to 1",
+    symptom:
+      "GPU containers are not created: bpf_prog_query / load program: invalid argument: last insn is not an exit or jmp",
+    cause:
+      "Talos' kernel hardening (2) refuses the BPF device filter that nvidia-container-cli of Talos ≤ 1.11 loads; later toolkits have none",
+    errors: [
+      "nvidia-container-cli: mount error: failed to create device filter",
+      "load program: invalid argument: last insn is not an exit or jmp",
+    ],
+    source:
+      "siderolabs/extensions#101; siderolabs/extensions, nvidia-gpu/nvidia-container-toolkit/README.md at v1.11.5; nvidia-container-toolkit v1.18.0, internal/info/auto.go",
     usedBy: (plan) =>
       hasGpu(plan) &&
       usesContainerCli(plan.spec.talosVersion, factsOf(plan.spec, plan.spec.talosVersion)),
@@ -76,7 +141,7 @@ export const machineFixes = {
         /last insn is not an exit or jmp|bpf_prog_query(?:(?!bpf_prog_query).)*failed|failed to create device filter/,
       ),
   },
-} satisfies Signs;
+});
 
 /**
  * Either says it: the configuration in force (who may read it), or what Talos logs where it pauses the boot. Source: talos,

@@ -4,34 +4,66 @@ import type { NodeTaint, Plan } from "../../recipe/types";
 import { type Evidence, escaped, matching } from "../evidence";
 import type { Observations, ObservedNode } from "../observations";
 import type { System } from "../system";
-import { hasGpu, type Signs } from "./known";
+import { fixesOf, hasGpu } from "./known";
 
 /** Pods that come to no node, or to the wrong one: labels and taints. */
-export const schedulingFixes = {
+export const schedulingFixes = fixesOf({
   nodeSelector: {
+    does: "what must run on GPU nodes selects them by nvidia.com/gpu.present=true, and workloads by the resource that they request",
+    symptom:
+      "a DaemonSet wants 0 pods (DESIRED 0), or a pod stays Pending: node(s) didn't match Pod's node affinity/selector",
+    cause:
+      "the selector asks for a label that no node has, or no longer has, such as a role that was once set by hand",
+    errors: [
+      "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
+      "DESIRED   0",
+    ],
+    inForce: "take stale labels out of your own selectors, and run `pulumi up --refresh`",
+    source:
+      "Kubernetes: a pod whose node selector fits no node is not scheduled; k8s-device-plugin, chart values",
+    check: "pod-node-selector",
     usedBy: hasGpu,
     // A pod without a node waits for nothing else; and without markers' keeper and plugin the rest waits for them.
     sign: selectorFitsNoNode,
-    causes: ["validationMarkers", "operatorValidatorLabel", "gpuPresentLabel"],
+    hides: ["validationMarkers", "operatorValidatorLabel", "gpuPresentLabel"],
   },
   gpuPresentLabel: {
+    does: "GPU nodes are labelled nvidia.com/gpu.present=true",
+    symptom: "the device plugin's DaemonSet wants 0 pods and the node offers no nvidia.com/gpu",
+    cause:
+      "the chart's affinity asks for a label that Node Feature Discovery would set, and the standalone plugin comes without it",
+    errors: ["DESIRED   0", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."],
+    source: "k8s-device-plugin#1213; talos#12103",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.mode === "devicePlugin",
     // The device plugin's DaemonSet wants no pods, and a GPU node lacks the label that it asks for.
     sign: pluginWantsNoPods,
   },
   tolerations: {
+    does: "NVIDIA's pods, the gate and the workloads tolerate the taints of the GPU machines",
+    symptom:
+      "the device plugin's DaemonSet wants 0 pods, or pods stay Pending: node(s) had untolerated taint; the node offers no nvidia.com/gpu",
+    cause:
+      "of the taints that owners set, the charts tolerate nvidia.com/gpu:NoSchedule alone (the device plugin also CriticalAddonsOnly), and a machine of this stack has another one",
+    source:
+      "k8s-device-plugin and gpu-operator charts, values.yaml (tolerations); k8s-device-plugin#1934",
     usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
     // This and the next are about the taints that a stack sets; without its plan the stack's own taints are unknown.
     sign: taintNotTolerated,
   },
   taintThroughApi: {
+    does: "the stack sets taints through the Kubernetes API; registerWithTaints sets them again when a node registers again",
+    symptom:
+      "the node does not have its taint, and pods that do not belong there take the GPU machine",
+    cause:
+      "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a node that is registered already, and with it every label that Talos sets in the same update",
+    source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
     usedBy: (plan) =>
       Object.values(plan.spec.machines).some(
         (machine) => machine.role === "worker" && taintsOf(machine).length > 0,
       ),
     sign: taintMissing,
   },
-} satisfies Signs;
+});
 
 /** Taints of the GPU machines that keep pods away. */
 const excludingTaints = (spec: ClusterSpec): NodeTaint[] =>

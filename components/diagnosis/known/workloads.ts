@@ -2,11 +2,20 @@ import { cudaFloor } from "../../recipe/facts/cuda";
 import { compareDotted } from "../../recipe/facts/version";
 import { workloadsOfKind } from "../../recipe/stack/workloads";
 import { matching } from "../evidence";
-import type { Signs } from "./known";
+import { type Cause, fixesOf } from "./known";
 
 /** What runs on the GPUs, and fails there. */
-export const workloadFixes = {
+export const workloadFixes = fixesOf({
   modelsPull: {
+    does: "a Job asks the running ollama to pull its models, instead of a postStart hook in its container",
+    symptom:
+      "ollama's container is killed seconds after its start, again and again: FailedPostStartHook",
+    cause:
+      "the hook's exec fails in a GPU container on Talos ≤ 1.12, and Kubernetes kills a container whose postStart hook fails; `init 250 result=11` in a container's log, without a hook that fails, is harmless",
+    errors: ["FailedPostStartHook", "PostStartHookError"],
+    inForce:
+      "take the postStart hook out of the Deployment: the package adds none, so it was changed by hand",
+    source: "siderolabs/extensions#940; ollama-helm#68, #100",
     usedBy: (plan) =>
       plan.era === "legacy" &&
       workloadsOfKind(plan.spec, "ollama").some(({ said: { models = [] } }) => models.length > 0),
@@ -19,6 +28,17 @@ export const workloadFixes = {
       ),
   },
   cudaImage: {
+    does: "default images have the newest CUDA that the drivers of all GPU machines support",
+    symptom: "CUDA programs fail: CUDA driver version is insufficient for CUDA runtime version",
+    cause:
+      "the image is of a CUDA major whose oldest driver (12: 525.60.13, 13: 580.65.06) is newer than the machine's",
+    errors: [
+      "CUDA driver version is insufficient for CUDA runtime version",
+      "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=…, please update your driver to a newer version",
+    ],
+    inForce: "name an image of an older CUDA (smokeTestImage, workloads.<name>.image)",
+    source: "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility",
+    check: "cuda-image",
     usedBy: (plan) =>
       plan.machines.some(({ driverVersion }) => isOlderThan(driverVersion, cudaFloor("13.0"))),
     // The CUDA runtime's words, and those of nvidia-container-cli for images that carry NVIDIA_REQUIRE_CUDA.
@@ -29,6 +49,18 @@ export const workloadFixes = {
       ),
   },
   sharedMemory: {
+    does: "vLLM's pods have a /dev/shm of 8 GiB (workloads.vllm.sharedMemory), in memory",
+    symptom: "vLLM on several cards ends at its start: NCCL cannot extend a file in /dev/shm",
+    cause:
+      "by default a container has 64 MiB of shared memory; the processes of one model, one per card, need more to exchange data",
+    errors: [
+      "Error: failed to extend /dev/shm/nccl-… to … bytes",
+      "Error while creating shared memory segment /dev/shm/nccl-… (size …)",
+    ],
+    inForce:
+      "give workloads.vllm.sharedMemory more: with many cards, or a large batch, the processes share more than 8 GiB",
+    source:
+      "docs.nvidia.com/deeplearning/nccl, troubleshooting (shared memory); containerd, pkg/oci/mounts.go (size=65536k)",
     usedBy: (plan) =>
       workloadsOfKind(plan.spec, "vllm").some(
         ({ said: { gpus = 1, machines = 1 } }) => gpus * machines > 1,
@@ -39,7 +71,52 @@ export const workloadFixes = {
         /failed to extend \/dev\/shm\/nccl-|creating shared memory segment \/dev\/shm\/nccl-/,
       ),
   },
-} satisfies Signs;
+});
 
 const isOlderThan = (driver: string | undefined, floor: string | undefined): boolean =>
   driver !== undefined && floor !== undefined && compareDotted(driver, floor) < 0;
+
+/** What stops a model over several machines, whichever way it was installed. */
+export const workloadCauses = {
+  fabricSlow: {
+    symptom:
+      "a model over several machines does not come up: its pods stay in Init, and measure the network between them again and again",
+    cause:
+      "the all-reduce over its cards is slower than the stack's floor: a link that has fallen back to a lower speed, NCCL on the wrong interface, or a floor that this network does not reach",
+    remedy:
+      "compare the link's speed with what it should be (`talosctl get linkstatus`), name the interface in workloads.vllm.fabric.settings (NCCL_SOCKET_IFNAME), or lower workloads.vllm.fabric.leastBandwidth",
+    errors: ["fabric: all-reduce over … machines, … cards: … GB/s, below the floor of … GB/s"],
+    source:
+      "components/workloads/fabric.ts on two H100s: 295 GB/s by NVLink, 2 to 3 GB/s by NCCL's sockets",
+    texts: /below the floor of [\d.]+ GB\/s/,
+  },
+  fabricApart: {
+    symptom:
+      "a model over several machines does not come up: its pods stay in Init, or are replaced after an hour",
+    cause:
+      "its pods do not reach each other: a network policy keeps them apart, NCCL is configured for an interface that the pods lack, or one of them has no machine",
+    remedy:
+      "let the pods of the namespace reach each other at every port, since NCCL and Gloo take any; take NCCL_SOCKET_IFNAME out of workloads.vllm.fabric.settings, or name the pods' interface; and see whether a pod of the group is Pending",
+    errors: [
+      "fabric: not all of … machines came to … within … s",
+      "Bootstrap : no socket interface found",
+    ],
+    source:
+      "components/workloads/fabric.ts on two H100s with PyTorch 2.11; docs.nvidia.com/deeplearning/nccl, environment variables",
+    texts: /fabric: not all of \d+ machines came|Bootstrap : no socket interface found/,
+  },
+  groupWebhooks: {
+    symptom: "LeaderWorkerSets and their pods are not made",
+    cause:
+      "no server answers the webhooks of LeaderWorkerSet: its controller does not run, or the API server does not reach it",
+    remedy:
+      "see why the pod lws-controller-manager in the namespace lws-system does not run, and whether a network policy keeps the control planes from it",
+    errors: [
+      'failed calling webhook "mleaderworkerset.kb.io"',
+      'failed calling webhook "mpod.kb.io"',
+    ],
+    source:
+      "kubernetes-sigs/lws v0.9.0, charts/lws/templates/webhook/webhook.yaml (failurePolicy: Fail)",
+    texts: /failed calling webhook "[mv](leaderworkerset|pod)\.kb\.io"/,
+  },
+} satisfies Record<string, Cause>;

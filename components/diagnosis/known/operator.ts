@@ -1,0 +1,214 @@
+import type { Plan } from "../../recipe/types";
+import { needsMarkers } from "../../recipe/cluster/markers";
+import { type Evidence, matching } from "../evidence";
+import type { Observations } from "../observations";
+import type { System } from "../system";
+import { fixesOf, hasGpu } from "./known";
+
+/** What NVIDIA's operator lacks on Talos. */
+export const operatorFixes = fixesOf({
+  validationMarkers: {
+    does: "a DaemonSet keeps driver-ready and toolkit-ready under /run/nvidia/validations, and the operator's validator stays off those nodes",
+    symptom:
+      "the operator's pods stay in Init:0/1, waiting for toolkit-validation; the node offers no nvidia.com/gpu",
+    cause:
+      "the operator's pods wait for files that the operator's driver and toolkit containers write; on Talos these containers do not run, since driver and toolkit are in the image. The operator's validator, which also writes such files, looks for the driver where Talos ≤ 1.12 does not have it",
+    errors: [
+      "Init:0/1",
+      "waiting for nvidia container stack to be setup",
+      "failed to validate the driver, retrying after 5 seconds",
+    ],
+    source: "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go",
+    usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
+    // The operator's pods wait for marker files that no program writes.
+    sign: waitsForMarkers,
+  },
+  operatorValidatorLabel: {
+    does: "GPU nodes have the label nvidia.com/gpu.deploy.operator-validator: false on Talos ≤ 1.12, where another DaemonSet writes the readiness files and the operator's validator would delete them; true on Talos ≥ 1.13, where the validator writes them",
+    symptom:
+      "the pod nvidia-operator-validator stays in Init:0/4: failed to validate the driver, retrying after 5 seconds; operands that start meanwhile wait in Init:0/1; or, on Talos ≥ 1.13, operands wait in Init:0/1 and there is no validator",
+    cause:
+      "on Talos ≤ 1.12 the validator looks for the driver in the wrong place; it deletes the file driver-ready at each start, and all readiness files when it ends. On Talos ≥ 1.13 the validator itself writes these files, and a label operator-validator=false from before the upgrade keeps it off the node",
+    errors: ["Init:0/4", "failed to validate the driver, retrying after 5 seconds"],
+    inForce: "take any label of your own away from the node, and run `pulumi up --refresh`",
+    source:
+      "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go (driver-ready), assets/state-operator-validation",
+    usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
+    // The operator's validator runs where it must not, or does not where it must.
+    sign: validatorAmiss,
+  },
+  migManager: {
+    does: "the MIG manager has the release v0.12.3-ubuntu20.04, and starts without the part that writes to the host and stops its services",
+    symptom:
+      "cards are not split: nvidia.com/mig.config.state stays away or becomes failed, and the smoke test's pod stays Pending",
+    cause:
+      "there are three causes: from v0.13 on the MIG manager waits forever for systemd, which Talos does not have; an older one that assumes a driver on the host copies itself into /usr/local, which is read-only on Talos; and every release sets the state failed when a card does not have the profile or is in use",
+    errors: [
+      "nvidia.com/mig.config.state=failed",
+      "Updating to MIG config: all-…",
+      "mkdir: cannot create directory ‘/host//usr/local/nvidia’: Read-only file system",
+      "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
+    ],
+    inForce:
+      "read the log of the pod nvidia-mig-manager: it says which step failed; a GPU that a pod still uses is free after `kubectl delete pod`; an A100 or A30 changes its MIG mode with the machine's next reboot; the manager tries again when its pod is deleted",
+    source:
+      "NVIDIA/mig-parted#356, #382; gpu-operator#2501; NVIDIA/mig-parted v0.12.3, deployments/container/reconfigure-mig.sh",
+    usedBy: (plan) =>
+      hasGpu(plan) && plan.kubernetes.mode === "operator" && plan.spec.sharing?.mig !== undefined,
+    // The MIG manager's own word, or its silence. States: NVIDIA/mig-parted, pkg/mig/reconfigure (pending, rebooting, success,
+    // failed). Silence counts only from a manager that runs: before, something else keeps it.
+    sign: notSplit,
+  },
+  operatorToolkit: {
+    does: "on Talos ≥ 1.15 the GPU Operator, v26.7.0 or newer, installs the container toolkit, with CDI and its NRI plugin on",
+    symptom:
+      'every pod of the operator\'s on the machine stays in Init or ContainerCreating: no runtime for "nvidia" is configured; the node offers no nvidia.com/gpu',
+    cause:
+      "from Talos 1.15 on the extension has the driver alone: with the values of 1.14, toolkit.enabled: false and no NRI, the operator's pods name a RuntimeClass for which containerd has no runtime",
+    errors: ['unable to get OCI runtime for sandbox "…": no runtime for "nvidia" is configured'],
+    inForce: "leave toolkit and cdi out of gpuOperator.values, and run `pulumi up --refresh`",
+    source:
+      "siderolabs/extensions#1222; gpu-operator v26.7.0, controllers/object_controls.go (setRuntimeClassName)",
+    check: "operator-values",
+    usedBy: byNri,
+    // The operator's pods name a runtime that no machine has.
+    sign: (seen, system) => ofNri(seen, system, /no runtime for "nvidia" is configured/),
+    hides: ["managementCards"],
+    isUnderneath: true,
+  },
+  toolkitFolder: {
+    does: "the operator's toolkit is installed below /var, which Talos lets pods write and run programs from",
+    symptom:
+      "nvidia-container-toolkit-daemonset does not start: mkdir /usr/local/nvidia: read-only file system; all else of the operator's waits for it",
+    cause: "the chart's own toolkit.installDir is /usr/local/nvidia, and Talos' root is read-only",
+    errors: [
+      'failed to apply OCI options: failed to mkdir "/usr/local/nvidia": mkdir /usr/local/nvidia: read-only file system',
+    ],
+    inForce: "leave gpuOperator.values.toolkit.installDir out, or name a folder below /var or /opt",
+    source: "gpu-operator v26.7.0, deployments/gpu-operator/values.yaml; gpu-operator#2382",
+    check: "operator-values",
+    usedBy: byNri,
+    sign: (seen, system) =>
+      ofNri(seen, system, /mkdir \/usr\/local\/nvidia: read-only file system/),
+    hides: ["managementCards"],
+  },
+  noRuntimeClass: {
+    does: "on Talos ≥ 1.15 pods with a GPU name no RuntimeClass; the output runtimeClassName is empty there",
+    symptom: 'a pod is not created: pod rejected: RuntimeClass "nvidia" not found',
+    cause:
+      "with its NRI plugin the operator deletes the RuntimeClass nvidia, for which no machine would have a runtime; a chart or manifest still names it",
+    errors: ['is forbidden: pod rejected: RuntimeClass "nvidia" not found'],
+    inForce: "take runtimeClassName out of the pod's chart or manifest",
+    source: "gpu-operator v26.7.0, controllers/state_manager.go (isStateEnabled, pre-requisites)",
+    usedBy: byNri,
+    sign: (seen, system) => ofNri(seen, system, /RuntimeClass "?nvidia"? not found/i),
+  },
+  managementCards: {
+    does: "a pod that needs every GPU without a request asks for them by an annotation of the NRI plugin; it is in the operator's namespace or one that its toolkit knows",
+    symptom:
+      "the pod that sets the power limit ends again and again: nvidia-smi cannot switch persistence mode on",
+    cause:
+      "on Talos ≥ 1.15 no runtime brings all cards: the NRI plugin of the operator's toolkit does, to annotated pods; in a namespace that it does not know it silently ignores the annotation",
+    errors: ["power limit: nvidia-smi cannot switch persistence mode on: is the driver loaded?"],
+    inForce:
+      "if another tool installs the operator, name the namespace in its toolkit.env NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES",
+    source:
+      "nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go",
+    check: "all-cards",
+    usedBy: (plan) =>
+      byNri(plan) && plan.machines.some(({ powerLimit }) => powerLimit !== undefined),
+    sign: (seen, system) =>
+      ofNri(seen, system, /power limit: nvidia-smi cannot switch persistence mode on/),
+  },
+});
+
+/** Whether the operator brings the toolkit, and gives all cards by its NRI plugin. */
+function byNri(plan: Plan): boolean {
+  return hasGpu(plan) && plan.era === "nri" && plan.kubernetes.mode === "operator";
+}
+
+const ofNri = (seen: Observations, { era }: System, words: RegExp): Evidence[] =>
+  era === "nri" ? matching(seen, words) : [];
+
+/** Init containers of the operator's pods that wait for marker files. */
+const waiters = ["toolkit-validation", "driver-validation", "wait-for-driver-ready"];
+
+function waitsForMarkers(seen: Observations, { namespace, mode, era }: System): string[] {
+  if (mode !== "operator" || era !== "legacy") return [];
+  return markerKeeper(seen) ? [] : waitingPods(seen, namespace);
+}
+
+/** Whether a DaemonSet keeps the marker files on every node that it wants. */
+function markerKeeper(seen: Observations): boolean {
+  const keeper = (seen.daemonSets ?? []).find(({ name }) => name.includes("validation-markers"));
+  return keeper !== undefined && keeper.desired > 0 && keeper.ready === keeper.desired;
+}
+
+/** The operator's pods that wait for marker files, one line each. */
+const waitingPods = (seen: Observations, namespace: string | undefined): string[] =>
+  (seen.pods ?? [])
+    .filter((pod) => pod.namespace === namespace && pod.phase === "Pending")
+    .flatMap(({ name: pod, initContainers = [] }) => {
+      const waiter = initContainers.find(
+        ({ name, state }) => waiters.includes(name) && state !== "terminated",
+      );
+      return waiter === undefined ? [] : [`Pod/${pod}: Init, ${waiter.name} does not end`];
+    });
+
+const validatorLabel = "nvidia.com/gpu.deploy.operator-validator";
+
+function validatorAmiss(seen: Observations, system: System): string[] {
+  if (system.mode !== "operator") return [];
+  if (system.era === "legacy") return validatorRuns(seen, system);
+  return system.era === undefined ? [] : validatorKeptAway(seen, system);
+}
+
+/** From Talos 1.13 on no other program writes the files: a label from 1.12 makes the operands wait forever. */
+function validatorKeptAway(seen: Observations, { namespace }: System): string[] {
+  const labelled = (seen.nodes ?? [])
+    .filter(({ labels }) => labels[validatorLabel] === "false")
+    .map(({ name }) => name);
+  const pods = (seen.pods ?? []).filter(
+    ({ node }) => node !== undefined && labelled.includes(node),
+  );
+  const waiting = waitingPods({ ...seen, pods }, namespace);
+  return waiting.length === 0
+    ? []
+    : [`Node/${labelled.join(", ")}: labelled ${validatorLabel}=false`, ...waiting];
+}
+
+/** A validator that never ends, with files that are kept: without those, their lack is the finding. */
+function validatorRuns(seen: Observations, system: System): string[] {
+  if (!markerKeeper(seen)) return [];
+  // Where the label is in force, a validator is one that is just being taken away.
+  const allowed = (seen.nodes ?? [])
+    .filter(({ labels }) => labels[validatorLabel] !== "false")
+    .map(({ name }) => name);
+  const pods = (seen.pods ?? []).filter(
+    ({ name, node }) =>
+      name.includes("operator-validator") && node !== undefined && allowed.includes(node),
+  );
+  return waitingPods({ ...seen, pods }, system.namespace);
+}
+
+const configLabel = "nvidia.com/mig.config";
+const stateLabel = "nvidia.com/mig.config.state";
+
+function notSplit({ nodes = [], pods = [] }: Observations, system: System): Evidence[] {
+  const managerRuns = (on: string): boolean =>
+    pods.some(
+      ({ namespace, name, node, containers = [] }) =>
+        namespace === system.namespace &&
+        name.startsWith("nvidia-mig-manager") &&
+        node === on &&
+        containers.some((one) => one.name === "nvidia-mig-manager" && one.state === "running"),
+    );
+  return nodes.flatMap(({ name: node, labels: { [configLabel]: config, [stateLabel]: state } }) => {
+    if (!config) return [];
+    if (state === "failed")
+      return [{ node, line: `node ${node}: ${stateLabel}=failed for ${config}` }];
+    if (state !== undefined || !managerRuns(node)) return [];
+    const line = `node ${node}: the MIG manager runs and says nothing about ${config}: no ${stateLabel}`;
+    return [{ node, line }];
+  });
+}
