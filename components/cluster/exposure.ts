@@ -12,8 +12,9 @@ import type { Plan } from "../recipe/types";
  * replaces it when that way changes, and the GPU provider with it (`replaceWith`), old before new. Since every machine waits for it, the migration from Talos 1.12 to 1.13 takes the documented order: device
  * plugin and RuntimeClass go, machines are upgraded, the operator comes (siderolabs/docs, upgrading-talos 1.13, "Before
  * upgrade"). Left to itself Pulumi deletes last: the plugin would meet machines it does not fit, and the deletion of our
- * RuntimeClass would hit the operator's of the same name. The other way round, if the RuntimeClass is ours to make, it waits until an
- * operator's class of that name is gone. It fails if another owner has one. One that should be external is looked at.
+ * RuntimeClass would hit the operator's of the same name. If the stack makes the RuntimeClass, it first waits until the
+ * operator's class of that name is gone, and fails if another owner has a class of that name. A RuntimeClass of another
+ * owner is only checked.
  */
 export function gpuExposure(
   name: string,

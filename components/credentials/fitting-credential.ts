@@ -21,7 +21,7 @@ export function fittingCredential(name: Credential, text: string): string {
   );
 }
 
-/** The same with its current context alone; undefined if that is unknown. */
+/** The configuration reduced to its current context; undefined for a credential without contexts. */
 function usedContext(name: Credential, text: string): string | undefined {
   const config: unknown =
     name === "kubeconfig" || name === "talosconfig" ? boundedYaml(text) : undefined;

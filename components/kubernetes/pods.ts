@@ -77,7 +77,7 @@ export const allCardsFor = (
 export const askingClass = ({ runtimeClass: { name }, resourceName }: KubernetesRecipe): string =>
   isDeviceClass(resourceName) ? "" : name;
 
-/** The same of a workload's argument. An output without a value leaves the field out. */
+/** RuntimeClass of a pod, from a workload's argument. An empty name leaves the field out. */
 export const classNamed = (name: pulumi.Input<string>): pulumi.Output<string> =>
   pulumi.output(name).apply((text) => (text === "" ? undefined : text) as string);
 
@@ -87,7 +87,8 @@ export const classNamed = (name: pulumi.Input<string>): pulumi.Output<string> =>
  */
 const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
 
-/** A DaemonSet of the stack's own on GPU machines: its name is its component's, and its pods go before others'. */
+/** A DaemonSet of the stack on GPU machines, named after its component. Its pods have the priority class
+`system-node-critical`. */
 export function daemonSet(
   resource: string,
   component: string,

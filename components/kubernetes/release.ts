@@ -59,10 +59,11 @@ export function gpuRelease(
 const keepsWhatTheChartDrops = (chart: string): boolean => chart === "nvidia-device-plugin";
 
 /**
- * Values that bring kinds of objects of their own. Helm installs those (a chart's crds folder) with a release, but not with an upgrade
- * (helm, pkg/action/upgrade.go). So a release that gets or loses them is replaced. The device plugin's chart has
- * them of Node Feature Discovery, for itself (`nfd`) and for GPU feature discovery (`gfd`), whose pods end without them. Of
- * LeaderWorkerSet another release may bring kinds that its program asks for, as 0.9.0 does; sets and their pods stay meanwhile.
+ * Values with which a chart brings CustomResourceDefinitions. Helm installs those (a chart's crds folder) with a
+ * release, but not with an upgrade (helm, pkg/action/upgrade.go). So a release that gets or loses them is replaced. In
+ * the device plugin's chart `nfd` and `gfd` both bring the definitions of Node Feature Discovery; its pods and those of
+ * GPU feature discovery exit without them. A new release of LeaderWorkerSet may bring definitions that its program
+ * needs, such as 0.9.0; sets and their pods stay meanwhile.
  */
 const kindsComeWith: Record<string, string[]> = {
   "nvidia-device-plugin": ["values.nfd", "values.gfd"],

@@ -164,9 +164,9 @@ const containerdProblems = ({ machine }: AdoptTask, merged: string): FieldFindin
     .filter(({ loses }) => loses === ownPart)
     .map(({ key, wins }) => ({
       field: `machines.${machine}.containerd`,
-      problem: `the machine's configuration says ${key} otherwise, in ${wins}`,
+      problem: `the machine's configuration sets ${key} to another value, in its document ${wins}`,
       why: "Talos merges that document later, so the stack's value would have no effect",
-      remedy: `take it out of the document (\`talosctl edit machineconfig\`), or say it in the stack as the document does`,
+      remedy: `remove it from the document (\`talosctl edit machineconfig\`), or set the same value in the stack`,
     }));
 
 type Documents = ReadonlyMap<string, unknown>;
@@ -180,9 +180,9 @@ function unlessRefused({ machine, address }: AdoptTask): (error: unknown) => nev
     if (!(error instanceof CallError) || !/code = InvalidArgument/.test(error.message)) throw error;
     throw new Failure({
       field: `machines.${machine}.patches`,
-      problem: `Talos refuses the configuration that they make of the machine's own: ${error.message}`,
+      problem: `Talos refuses the machine's configuration with these patches merged in: ${error.message}`,
       why: "nothing was changed",
-      remedy: `correct the patch that sets what Talos names; the machine's own configuration is shown by \`talosctl -n ${address} get machineconfig -o yaml\``,
+      remedy: `correct the patch that sets the field in this error; \`talosctl -n ${address} get machineconfig -o yaml\` shows the machine's own configuration`,
     });
   };
 }

@@ -75,7 +75,7 @@ describe("a configuration that Talos would refuse", () => {
     const { machine, done } = adoptPatch(patch, live("zz", "debug"));
     const message = await failure(done);
     expect(message).toContain(
-      "machines.gpu-1.containerd: the machine's configuration says debug.level otherwise, in CRICustomizationConfig zz; Talos merges that document later",
+      "machines.gpu-1.containerd: the machine's configuration sets debug.level to another value, in its document CRICustomizationConfig zz; Talos merges that document later",
     );
     expect(machine.calls).toEqual([]);
     await adoptPatch(patch, live("zz", "info")).done; // the same
@@ -105,7 +105,7 @@ describe("a configuration that Talos would refuse", () => {
       );
     const message = await failure(adopt(task, undefined, bench));
     expect(message).toMatch(
-      /^machines\.gpu-1\.patches: Talos refuses the configuration .* unknown conflict; nothing was changed; /,
+      /^machines\.gpu-1\.patches: Talos refuses the machine's configuration .* unknown conflict; nothing was changed; /,
     );
   });
 });

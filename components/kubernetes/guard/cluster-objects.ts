@@ -21,7 +21,7 @@ export function clusterObjects(kubeconfig: string, persists = false): ClusterObj
   return objectsBy(persists ? persistent(systemClock, api) : api);
 }
 
-/** The same behind a client. */
+/** Objects of the cluster of an existing client; `clusterObjects` makes the client from a kubeconfig. */
 export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): ClusterObjects {
   const live = async (key: ObjectKey, found: KubernetesObject): Promise<LiveObject> => ({
     ...key,

@@ -163,8 +163,11 @@ export function verdictOnRelease(
   // The stack's own release, too, stands there at preview that the update replaces for other values: it goes only in the update.
   if (preview && isChart) {
     const say =
-      `${title}: is in the cluster with other values; if it is this stack's, the update replaces it; if not, the update ends ` +
-      `there, with machines upgraded: uninstall it before, or give this stack's release another namespace`;
+      `${title}: is in the cluster with other values; if it is this stack's, the update replaces it; ` +
+      `if it
+      belongs to another owner, the update fails at this point, after it has upgraded the machines; ` +
+      `to avoid
+      that, uninstall it first, or give this stack's release another namespace`;
     return { take: [], say };
   }
   const remedy = isChart

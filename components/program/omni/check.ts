@@ -120,9 +120,9 @@ async function rivals(
   const overriding = overridingPatches(theirs, machine, own, part.content).map(
     ({ id, scope, override }) => ({
       field,
-      problem: `the patch ${id} in Omni, for ${scope}, says ${override.key} otherwise, in ${override.wins}`,
+      problem: `the patch ${id} in Omni, for ${scope}, sets ${override.key} to another value, in its document ${override.wins}`,
       why: "Talos merges that document later, so the stack's value would have no effect",
-      remedy: `take it out of the patch (\`omnictl edit ${configPatchType} ${id}\`), or say it in the stack as the patch does`,
+      remedy: `remove it from the patch (\`omnictl edit ${configPatchType} ${id}\`), or set the same value in the stack`,
     }),
   );
   return [...writing, ...overriding];

@@ -126,9 +126,9 @@ export const releaseRisks: Checks = {
         typeof folder === "string" &&
         folder.startsWith("/var/") && {
           field: "gpuOperator.values.hostPaths.driverInstallDir",
-          problem: `is ${folder}, where nothing looks`,
-          why: "this stack writes the files that the validator would write",
-          remedy: "leave it out, with the DaemonSet that fills the folder",
+          problem: `is ${folder}, and no program looks for the driver there`,
+          why: "on Talos 1.12 and older the operator's validator does not run; a DaemonSet of this stack writes its marker files, by which pods find the driver",
+          remedy: "remove this value, and the DaemonSet that fills the folder",
         }
       );
     },

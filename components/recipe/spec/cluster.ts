@@ -26,7 +26,7 @@ export interface AroundMachinesSpec {
    * time; afterwards `talosctl upgrade-k8s` updates kube-proxy and CoreDNS, which a new configuration leaves as they are.
    * @default none
    * @example `v1.35.0`
-   * @causes another configuration of owned machines, which a GPU machine takes with one reboot up to Talos 1.13
+   * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older
    */
   kubernetesVersion?: string;
   /**
@@ -39,14 +39,14 @@ export interface AroundMachinesSpec {
    * Name of the Talos cluster. Required with an owned machine. Also required with a machine of Omni's, and is then the cluster's name in Omni.
    * @default none
    * @example `home`
-   * @causes another configuration of owned machines, which a GPU machine takes with one reboot up to Talos 1.13
+   * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older
    */
   clusterName?: string;
   /**
    * URL of the Kubernetes API. Required with an owned machine.
    * @default none
    * @example `https://10.0.10.10:6443`
-   * @causes another configuration of owned machines, which a GPU machine takes with one reboot up to Talos 1.13
+   * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older
    */
   clusterEndpoint?: string;
   /**
@@ -138,7 +138,8 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    * Patches of every machine (YAML text), e.g. a registry mirror. Containerd parts are refused here.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
-   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13, later for its modules and files alone
+   * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older, on newer releases only for
+   *   changed modules and files
    */
   patches?: string[];
   /**

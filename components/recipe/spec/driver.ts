@@ -18,14 +18,14 @@ export interface DriverSpec {
    * Branch as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`; `new-feature` is there from 1.15 on, with open modules alone.
    * @default `production`, or `lts` where the card or the release asks for it
    * @example `lts`
-   * @causes another image, and with it one reboot of each GPU machine
+   * @causes a new image, and with it one reboot of each GPU machine
    */
   branch?: DriverBranch;
   /**
    * Flavour of the kernel modules: `open` (Turing and newer; the only one for Blackwell) or `proprietary`.
    * @default follows from the card: `open` from Turing on, `proprietary` before
    * @example `proprietary`
-   * @causes another image, and with it one reboot of each GPU machine
+   * @causes a new image, and with it one reboot of each GPU machine
    */
   flavour?: ModuleFlavour;
 }

@@ -9,13 +9,13 @@ export type ExternalKind = (typeof ExternalKind)[keyof typeof ExternalKind];
 
 /**
  * The GPU provider that Flux, Argo CD, helmfile or another tool installs. The stack makes and touches nothing of it: no
- * Helm release, no RuntimeClass, no namespace. It judges the values, and waits for what they offer. Exclusive with
- * `gpuOperator`, `devicePlugin` and `dra`. What a field says goes before what the files say.
+ * Helm release, no RuntimeClass, no namespace. It checks the values, and waits for the GPUs. Exclusive with
+ * `gpuOperator`, `devicePlugin` and `dra`. A field here overrides the files.
  */
 export interface ExternalSpec {
   /**
-   * What is installed: `gpuOperator`, `devicePlugin`, or `dra`: NVIDIA's driver for dynamic resource allocation, with the operator
-   * or without. Its cards are had by claims.
+   * The chart that is installed: `gpuOperator`, `devicePlugin` or `dra` (NVIDIA's driver for dynamic resource
+   * allocation, with or without the operator). With `dra`, pods get cards by claims.
    * @default what the files install
    * @example `devicePlugin`
    */

@@ -24,7 +24,7 @@ export interface CustomizationSpec {
    * Boot loader of an installation: `none`, `dual-boot`, `sd-boot` or `grub`. An installed machine keeps the one that it has.
    * @default the one that Talos takes by itself
    * @example `sd-boot`
-   * @causes another image, and with it one reboot of the machine
+   * @causes a new image, and with it one reboot of the machine
    */
   bootloader?: string;
   /**
@@ -41,14 +41,14 @@ export interface SecureBootKeysSpec {
    * How they are enrolled, as systemd-boot says it.
    * @default what Talos takes by itself
    * @example `force`
-   * @causes another image, and with it one reboot of the machine
+   * @causes a new image, and with it one reboot of the machine
    */
   enrollKeys?: string;
   /**
    * Whether Microsoft's certificates are among them.
    * @default `false`
    * @example `true`
-   * @causes another image, and with it one reboot of the machine
+   * @causes a new image, and with it one reboot of the machine
    */
   includeWellKnownCertificates?: boolean;
 }

@@ -22,28 +22,28 @@ export interface ContainerdSpec {
    * Make `nvidia` the default runtime. CUDA images then give GPUs to pods that request none.
    * @default `false`
    * @example `true`
-   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13
+   * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
    */
   nvidiaDefaultRuntime?: boolean;
   /**
    * Give the nvidia runtime Talos' base OCI specification.
    * @default `false`
    * @example `true`
-   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13
+   * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
    */
   baseRuntimeSpec?: boolean;
   /**
    * CDI directories. They are added to the existing ones: to `/run/cdi` on Talos ≥ 1.13, to containerd's defaults on older releases.
    * @default none but Talos' own
    * @example `[/var/cdi/static, /var/cdi/dynamic]`
-   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13
+   * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
    */
   cdiSpecDirs?: string[];
   /**
    * Further TOML of the part; no `version` key.
    * @default none
    * @example `"[debug]\nlevel = \"debug\""`
-   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13
+   * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
    */
   extra?: string;
 }
@@ -61,8 +61,8 @@ export interface MachineDefaultsSpec {
    * `omni`.
    * @default what the pool or `machineDefaults` says; one of the three must
    * @example `adopted`
-   * @causes another configuration, which a GPU machine takes with one reboot; an update refuses to change `adopted` or `omni`: remove the
-   *   machine in one update and add it in the next
+   * @causes a new configuration, with one reboot of a GPU machine; an update refuses to change `adopted` or `omni`:
+   *   remove the machine in one update and add it in the next
    */
   configuration?: ConfigurationOwner;
   /**
@@ -77,21 +77,21 @@ export interface MachineDefaultsSpec {
    * NVIDIA driver of these machines; what it does not say is the stack's.
    * @default the stack's
    * @example `{ branch: lts }`
-   * @causes another image, and with it one reboot of each GPU machine
+   * @causes a new image, and with it one reboot of each GPU machine
    */
   driver?: DriverSpec;
   /**
    * Cards in the machine. A machine without any is no GPU machine, and gets no NVIDIA extension.
    * @default none
    * @example `[{ model: RTX 5070 Ti }]`
-   * @causes another image, and with it one reboot of the machine
+   * @causes a new image, and with it one reboot of the machine
    */
   gpus?: GpuSpec[];
   /**
    * Further official extensions. NVIDIA's follow from the card and the driver.
    * @default none
    * @example `[siderolabs/iscsi-tools]`
-   * @causes another image, and with it one reboot of the machine
+   * @causes a new image, and with it one reboot of the machine
    */
   extensions?: string[];
   /**
@@ -99,7 +99,7 @@ export interface MachineDefaultsSpec {
    * `machine.install.grubUseUKICmdline: true`. Without it, an update that adds a kernel argument stops before it touches the machine.
    * @default none
    * @example `[pci=realloc]`
-   * @causes another image, and with it one reboot of the machine
+   * @causes a new image, and with it one reboot of the machine
    */
   kernelArgs?: string[];
   /**
@@ -107,7 +107,7 @@ export interface MachineDefaultsSpec {
    * `nvidia_drm.modeset=1` has no effect.
    * @default none
    * @example `{ nvidia: [NVreg_OpenRmEnableUnsupportedGpus=1] }`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes a new configuration, with one reboot of a GPU machine
    */
   moduleParameters?: Record<string, string[]>;
   /**
@@ -128,14 +128,14 @@ export interface MachineDefaultsSpec {
    * Overlay of the image, which a single-board computer needs to boot.
    * @default none
    * @example `{ image: siderolabs/sbc-rockchip, name: turingrk1 }`
-   * @causes another image, and with it one reboot of the machine
+   * @causes a new image, and with it one reboot of the machine
    */
   overlay?: OverlaySpec;
   /**
    * What the machine's schematic says besides, so that it stays the machine's.
    * @default none
    * @example `{ bootloader: sd-boot }`
-   * @causes another image, and with it one reboot of the machine
+   * @causes a new image, and with it one reboot of the machine
    */
   customization?: CustomizationSpec;
   /**
@@ -158,7 +158,8 @@ export interface MachineDefaultsSpec {
    * Further strategic-merge patches of this machine (YAML text), applied before ours. Nothing secret belongs here.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
-   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13, later for its modules and files alone
+   * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older, on newer releases only for
+   *   changed modules and files
    */
   patches?: string[];
   /**
@@ -169,10 +170,10 @@ export interface MachineDefaultsSpec {
    */
   labels?: Record<string, string>;
   /**
-   * Node taints: key to `value:Effect`, or to `:Effect` where there is no value. What this package runs tolerates them.
+   * Node taints: key to `value:Effect`, or to `:Effect` where there is no value. All pods of this package tolerate them.
    * @default none
    * @example `{ gpu: "true:NoSchedule" }`
-   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13
+   * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
    */
   taints?: Record<string, string>;
   /**
@@ -196,7 +197,7 @@ export interface MachineDefaultsSpec {
    * owned machine is generated for the older of this release and the wanted one.
    * @default unknown: the upgrade itself looks
    * @example `v1.11.5`
-   * @causes another configuration of an owned machine where a minor release writes it differently, with one reboot
+   * @causes one reboot of an owned machine, if Talos generates a different configuration for that release
    */
   runningVersion?: string;
   /**
@@ -205,14 +206,14 @@ export interface MachineDefaultsSpec {
    * machine gets its configuration before its upgrade, so it must be able to read it: Talos before 1.12 refuses a contract of 1.12 or newer.
    * @default the older of `runningVersion` and `talosVersion`; a preview then refuses a change of `talosVersion` that would bring another one
    * @example `v1.11`
-   * @causes another configuration where Talos writes it differently for that release, with one reboot
+   * @causes one reboot, if Talos generates a different configuration for that release
    */
   versionContract?: string;
   /**
    * Options of containerd; all of them end in the machine's single containerd part.
    * @default none
    * @example `{ cdiSpecDirs: [/var/cdi/static] }`
-   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13
+   * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
    */
   containerd?: ContainerdSpec;
 }
@@ -244,8 +245,8 @@ export interface MachineSpec extends MachineEntrySpec {
    * Who holds its configuration: `owned` (this stack, all of it), `adopted` (another tool; the stack merges its part in) or
    * `omni`.
    * @example `adopted`
-   * @causes another configuration, which a GPU machine takes with one reboot; an update refuses to change `adopted` or `omni`: remove the
-   *   machine in one update and add it in the next
+   * @causes a new configuration, with one reboot of a GPU machine; an update refuses to change `adopted` or `omni`:
+   *   remove the machine in one update and add it in the next
    */
   configuration: ConfigurationOwner;
 }

@@ -605,7 +605,7 @@ export const remarkedStacks: RemarkedStack[] = [
       [
         "driver-folder",
         "gpuOperator.values.hostPaths.driverInstallDir",
-        "is /var/nvidia-driver, where nothing looks; this stack writes the files that the validator would write; leave it out",
+        "is /var/nvidia-driver, and no program looks for the driver there; on Talos 1.12 and older the operator's validator does not run; a DaemonSet of this stack writes its marker files, by which pods find the driver; remove this value",
       ],
     ],
   },

@@ -93,7 +93,7 @@ function meaningFindings(table: TomlTable): FindingText[] {
     (valueAt(registry, "mirrors") !== undefined ||
       (folder !== undefined && folder !== hostsDir)) && {
       problem: "sets registry mirrors or their folder",
-      why: "Talos sets config_path, with which containerd refuses mirrors, and another folder loses Talos' own",
+      why: "Talos sets config_path; containerd refuses mirrors next to it, and with another config_path it does not read the mirrors that Talos wrote",
       remedy: "write machine.registries.mirrors in a patch",
     },
     near !== undefined &&

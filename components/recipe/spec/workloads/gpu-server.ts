@@ -34,7 +34,8 @@ export interface ClaimSpec {
    */
   resourceClaimName?: string;
   /**
-   * Name of a ResourceClaimTemplate of your own, likewise. Kubernetes makes a claim from it for each pod.
+   * Name of a ResourceClaimTemplate of your own, in the workload's namespace. It excludes all other fields of `claim`.
+   * Kubernetes makes a claim from it for each pod.
    * @default a template is made
    * @example `mig-slice`
    */
@@ -44,7 +45,7 @@ export interface ClaimSpec {
 /** What says which GPUs a workload requests. */
 export interface GpuRequestSpec {
   /**
-   * GPUs that it requests, or that a claim of your own has.
+   * Number of GPUs that a pod requests. With a claim of your own: the number that the claim allocates.
    * @default `1`
    * @example `2`
    */
