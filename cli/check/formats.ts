@@ -1,4 +1,5 @@
 import { version } from "../../components/package.json";
+import { checks } from "../../components/recipe/checks";
 import { inLine } from "../../components/recipe/rules/printable";
 import type { Severity } from "../../components/recipe/index";
 import type { Paint } from "../terminal/paint";
@@ -54,9 +55,12 @@ function github(findings: readonly FileFinding[]): string {
 /** A viewer makes a link of `[text](address)` also in plain text (SARIF 2.1.0, 3.11.6): a blank takes the two apart. */
 const withoutLinks = (said: string): string => said.replaceAll("](", "] (");
 
-/** SARIF 2.1.0, as code scanning takes it. */
+/** SARIF 2.1.0, as code scanning takes it: it shows the short description of a rule (3.49.9) as the title of its findings. */
 function sarif(findings: readonly FileFinding[]): string {
-  const rules = [...new Set(findings.map(({ check }) => check))].map((id) => ({ id }));
+  const rules = [...new Set(findings.map(({ check }) => check))].map((id) => {
+    const rule = checks[id]?.rule;
+    return rule === undefined ? { id } : { id, shortDescription: { text: `${rule}.` } };
+  });
   const results = findings.map((one) => ({
     ruleId: one.check,
     level: words[one.severity].sarif,

@@ -14,7 +14,7 @@ import { type CheckedMachine, type Checks, type Found, ofMachines } from "./chec
 export const cardRisks: Checks = {
   "card-described": {
     severity: "note",
-    rule: "The tables have the card",
+    rule: "The tables list the card",
     source: "components/recipe/facts/data/cards.json",
     ofFiles: false,
     find: ofMachines(({ uses }) =>
@@ -46,7 +46,7 @@ export const cardRisks: Checks = {
   },
   "card-passed-on": {
     severity: "warning",
-    rule: "A card that pods are to get is not given to virtual machines",
+    rule: "A card is either for pods or bound to vfio-pci for virtual machines",
     source:
       "linux v6.18, drivers/vfio/pci/vfio_pci.c: vfio-pci takes every card of the IDs that it is given, and others only by their address",
     ofFiles: true,
@@ -54,7 +54,7 @@ export const cardRisks: Checks = {
   },
   "card-memory": {
     severity: "warning",
-    rule: "A card has the memory that a claim asks for, whichever card of its name it is",
+    rule: "A card that exists with several sizes of memory meets a claim with each of them",
     source: "NVIDIA's data sheets; dra-driver-nvidia-gpu, capacity of a device",
     ofFiles: false,
     find: ({ spec, machines }) =>
@@ -82,14 +82,14 @@ export const cardRisks: Checks = {
   },
   "power-limit-range": {
     severity: "note",
-    rule: "The card's own range of power limits is known",
+    rule: "The tables list the range of power limits of the card",
     source: "components/recipe/facts/data/cards.json; `nvidia-smi -q -d POWER` of each card",
     ofFiles: false,
     find: ofMachines(power),
   },
   "gb10-modules": {
     severity: "warning",
-    rule: "It is known which kernel modules run a GB10",
+    rule: "The kernel modules were tried on a GB10",
     source:
       "components/recipe/facts/data/cards.json: siderolabs/docs, and what others report of driver 580.173.02",
     ofFiles: false,

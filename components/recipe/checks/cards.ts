@@ -19,7 +19,7 @@ import { type Checks, type Found, ofGpuMachines, ofMachines } from "./check";
 /** Cards of machines, and their power. */
 export const cardChecks: Checks = {
   "gpu-machine": {
-    rule: "A stack has a machine with a GPU",
+    rule: "At least one machine of a stack has a GPU",
     source:
       "the GPU Operator and the device plugin do nothing without a GPU node, and report success",
     ofFiles: false,
@@ -34,7 +34,7 @@ export const cardChecks: Checks = {
           },
   },
   "gpu-model": {
-    rule: "A card is one that is known, or that the stack describes",
+    rule: "Each card is in the tables, or the stack describes it",
     source:
       "recipe/facts/data/cards.json and pci-cards.json (the PCI ID project's list of NVIDIA's cards); NVIDIA, legacy GPUs (470); NVIDIA vGPU user guide; siderolabs/extensions, nvidia-gpu",
     ofFiles: false,
@@ -55,7 +55,7 @@ export const cardChecks: Checks = {
     ),
   },
   "gpu-memory": {
-    rule: "A card has a size of memory that it exists with",
+    rule: "Each card has a size of memory that exists for its model",
     source:
       "recipe/facts/data/cards.json (memoryMiB, memoriesMiB, rebuiltMiB), and the names of pci-cards.json",
     ofFiles: false,
@@ -78,7 +78,7 @@ export const cardChecks: Checks = {
     ),
   },
   "mixed-cards": {
-    rule: "One driver runs all cards of a machine",
+    rule: "One driver supports all cards of a machine",
     source:
       'NVIDIA driver 580 README, "Open Linux Kernel Modules": one driver and one flavour per machine',
     ofFiles: true,
@@ -101,7 +101,7 @@ export const cardChecks: Checks = {
     }),
   },
   "power-limit": {
-    rule: "A power limit is one that the card takes",
+    rule: "The card accepts the power limit",
     source: "nvidia-smi, power.min_limit and power.max_limit; NVIDIA data sheets (board power)",
     ofFiles: true,
     find: ofMachines((machine) => {

@@ -22,7 +22,7 @@ const isSection = (key: string, value: unknown): boolean =>
 /** What the charts' values hand on to Kubernetes. */
 export const chartObjectChecks: Checks = {
   "chart-objects": {
-    rule: "What the charts hand on whole (images, tolerations, resources, labels) is what Kubernetes takes",
+    rule: "Kubernetes accepts the images, tolerations, resources and labels that a chart passes on unchanged",
     source:
       "kubernetes v1.36.3, pkg/apis/core/validation/validation.go: what the charts' templates hand on by toYaml is judged by the API server",
     ofFiles: true,

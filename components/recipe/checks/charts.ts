@@ -14,7 +14,7 @@ import * as semver from "semver";
 /** Which chart offers the GPUs, and its release. */
 export const chartChecks: Checks = {
   "kubernetes-mode": {
-    rule: "GPU Operator, device plugin, DRA driver, or something outside: exactly one of them",
+    rule: "Exactly one of gpuOperator, devicePlugin, dra and external is set",
     source:
       "gpu-operator, assets/state-device-plugin (the operator brings a device plugin of its own); aicr#1327 (plugin and DRA driver on one node)",
     ofFiles: true,
@@ -45,7 +45,7 @@ export const chartChecks: Checks = {
     },
   },
   "chart-version": {
-    rule: "The chart is pinned to one release that exists in its scheme of versions and runs here",
+    rule: "The stack pins each chart to one exact release that runs on Talos",
     source:
       "Helm: without an exact version the newest chart of the day is taken; tags of the charts' repositories",
     ofFiles: true,
@@ -74,7 +74,7 @@ export const chartChecks: Checks = {
       }),
   },
   "operator-version": {
-    rule: "The operator's release runs on this Talos release",
+    rule: "The operator's release supports the Talos release",
     source: "gpu-operator#2239, fixed by PR#2244 in v26.3.1; siderolabs/docs v1.13, nvidia-gpu",
     ofFiles: true,
     find: ({ spec, plan }) => {
@@ -99,7 +99,7 @@ export const chartChecks: Checks = {
     },
   },
   "plugin-namespace": {
-    rule: "NVIDIA's pods get a namespace of their own",
+    rule: "NVIDIA's pods run in a namespace of their own",
     source:
       "k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml (allowDefaultNamespace); talos, Pod Security",
     ofFiles: true,
@@ -115,7 +115,7 @@ export const chartChecks: Checks = {
         })),
   },
   "all-cards": {
-    rule: "Pods that need every GPU of a machine get them without a request: by a RuntimeClass with NVIDIA's handler, or by the NRI plugin of the operator's toolkit, in the namespaces that the toolkit lists",
+    rule: "The pods for power limits and metrics can see every GPU of their machine: by a RuntimeClass with NVIDIA's handler, or by the NRI plugin in a namespace that it lists",
     source:
       "nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go (it silently ignores any other namespace)",
     ofFiles: true,
@@ -162,7 +162,7 @@ export const chartChecks: Checks = {
     },
   },
   monitoring: {
-    rule: "What exports the metrics that are asked for is not switched off",
+    rule: "With monitoring set, the DCGM exporter is on",
     source: "gpu-operator, values.yaml, dcgmExporter",
     ofFiles: true,
     find: ({ spec }) => {

@@ -45,7 +45,7 @@ export type Find = (context: CheckContext) => Found;
 export interface Check {
   /** Default: it refuses the stack. */
   severity?: Severity;
-  /** The rule, as a sentence about a stack that keeps it. */
+  /** The rule: a sentence that is true of a stack without findings. SARIF shows it. */
   rule: string;
   /** Where the rule stands: repository and file, documentation or issue. */
   source: string;

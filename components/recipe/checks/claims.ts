@@ -7,7 +7,7 @@ import { oldestForClaims } from "./release-risks";
 /** Cards that are had by claims. */
 export const claimChecks: Checks = {
   dra: {
-    rule: "The driver for dynamic resource allocation finds what it needs, and gives out whole cards",
+    rule: "Talos, Kubernetes and the sharing of cards fit NVIDIA's driver for dynamic resource allocation",
     source:
       "dra-driver-nvidia-gpu v0.5.0, hack/kubelet-plugin-prestart.sh, pkg/featuregates/featuregates.go; dra-driver-nvidia-gpu#605; kubernetes v1.34, pkg/apis/resource",
     ofFiles: true,
@@ -51,7 +51,7 @@ export const claimChecks: Checks = {
     },
   },
   claims: {
-    rule: "What a claim wants of a card, some card of the stack may have; a claim of its owner's stands alone, and on one machine",
+    rule: "Some card of the stack can meet each claim; an existing claim excludes the other fields, and its pods run on one machine",
     source:
       "dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go (attributes), partitions.go (capacity); kubernetes v1.36.3, pkg/apis/core (PodResourceClaim), pkg/scheduler/framework/plugins/dynamicresources",
     ofFiles: true,

@@ -15,7 +15,7 @@ import { type Checks, ofMachines, ofPatches, together } from "./check";
 /** The containerd of machines. */
 export const containerdChecks: Checks = {
   "containerd-part": {
-    rule: "No patch writes the file of containerd's part, which this package writes",
+    rule: "No patch writes the file with containerd's configuration, which this package writes",
     source:
       'talos, injectCRIConfigPatch: a second item of the path fails with "resource EtcFileSpecs.files.talos.dev already exists"; from Talos 1.14 on the first item counts (talos v1.14.1, types/v1alpha1/v1alpha1_cri_bridge.go)',
     ofFiles: false,
@@ -34,7 +34,7 @@ export const containerdChecks: Checks = {
     }),
   },
   "containerd-version": {
-    rule: "No part of containerd's configuration sets the version, which Talos sets",
+    rule: "No addition to containerd's configuration sets its version, which Talos sets",
     source: "talos, internal/pkg/toml/merge.go: a scalar of a later part overwrites",
     ofFiles: true,
     find: together(
@@ -57,7 +57,7 @@ export const containerdChecks: Checks = {
     ),
   },
   "containerd-toml": {
-    rule: "What a machine adds to containerd's configuration can be merged, and has keys that containerd knows",
+    rule: "Talos can merge a machine's additions to containerd's configuration, and containerd knows their keys",
     source:
       "talos, injectCRIConfigPatch: a part that cannot be merged fails the boot after a minute; containerd 2, CRI plugin names",
     ofFiles: true,
@@ -132,7 +132,7 @@ export const containerdChecks: Checks = {
     }),
   },
   "nvidia-handler": {
-    rule: "Nothing names NVIDIA's runtime where the image has none, nor turns NRI off",
+    rule: "From Talos 1.15 on no configuration names NVIDIA's runtime, which the image lacks, or turns NRI off",
     source: "machine/containerd/leftovers.ts",
     ofFiles: true,
     find: together(

@@ -5,7 +5,7 @@ import type { Checks } from "./check";
 export const contractChecks: Checks = {
   "contract-pinned": {
     severity: "warning",
-    rule: "The stack says for which Talos the configuration of an owned machine is generated",
+    rule: "Every owned machine has a versionContract",
     source: "siderolabs/terraform-provider-talos#401; siderolabs/talos#13885",
     ofFiles: false,
     find: ({ plan: { spec } }) => {
@@ -26,7 +26,7 @@ export const contractChecks: Checks = {
   },
   "contract-owner": {
     severity: "warning",
-    rule: "Only a machine whose configuration is owned has a contract",
+    rule: "Only an owned machine has a versionContract",
     source: "components/machine/configuration.ts: who owns a configuration generates it",
     ofFiles: false,
     find: ({ spec }) =>

@@ -23,7 +23,7 @@ import {
 /** Drivers for the cards: kernel modules, their branch and their flavour. */
 export const driverChecks: Checks = {
   "module-flavour": {
-    rule: "The flavour of the kernel modules drives the machine's cards",
+    rule: "The flavour of the kernel modules supports the machine's cards",
     source:
       'NVIDIA driver 580 README, "Open Linux Kernel Modules"; cozystack#3563; NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules" (GH200)',
     ofFiles: true,
@@ -45,7 +45,7 @@ export const driverChecks: Checks = {
     }),
   },
   "open-modules-card": {
-    rule: "Open modules of old drivers drive data-center cards only",
+    rule: "Open kernel modules older than driver 545 are used only with data-center cards",
     source: 'NVIDIA driver 535 README, "Open Linux Kernel Modules"; siderolabs/extensions#114',
     ofFiles: true,
     find: ofGpuMachines((machine, { spec }) => {
@@ -70,7 +70,7 @@ export const driverChecks: Checks = {
     }),
   },
   "driver-too-old": {
-    rule: "No driver is older than the first that knows the card",
+    rule: "The driver is new enough for the card",
     source:
       "CUDA toolkit release notes: first driver per architecture; siderolabs/extensions, nvidia-gpu/vars.yaml",
     ofFiles: true,
@@ -86,7 +86,7 @@ export const driverChecks: Checks = {
       }),
   },
   "driver-too-new": {
-    rule: "No driver is so new that it has dropped the card",
+    rule: "The driver still supports the card",
     source: "CUDA 13 release notes: branch 580 is the last one for Maxwell, Pascal and Volta",
     ofFiles: true,
     find: (context) =>
@@ -101,7 +101,7 @@ export const driverChecks: Checks = {
       }),
   },
   "driver-branch": {
-    rule: "The release has the branch, and the flavour in it",
+    rule: "The Talos release has the driver's branch and flavour",
     source:
       "siderolabs/extensions discussion 1344 (`new-feature`: from Talos 1.15 on, open modules alone). Extensions that the stack names are judged as all others (checks/images.ts)",
     ofFiles: true,
@@ -128,7 +128,7 @@ export const driverChecks: Checks = {
   },
   "driver-unnamed": {
     severity: "warning",
-    rule: "A driver that is left to be filled in is filled in",
+    rule: "A driver field that an import left empty names branch and flavour",
     source:
       "cli/import: an installer names its schematic by a hash, which tells nothing of the driver in it",
     ofFiles: false,
@@ -145,7 +145,7 @@ export const driverChecks: Checks = {
     ),
   },
   "driver-branches": {
-    rule: "Kernel modules and container toolkit are of one branch",
+    rule: "Kernel modules and container toolkit are of the same branch, and agree with driver",
     source:
       "siderolabs/extensions, nvidia-gpu: the driver's user-space libraries are in the toolkit's extension",
     ofFiles: true,
@@ -171,7 +171,7 @@ export const driverChecks: Checks = {
     }),
   },
   "fabricmanager-branch": {
-    rule: "The fabric manager has an NVSwitch to manage, and is of the kernel modules' branch",
+    rule: "The fabric manager is of the kernel modules' branch, and only on machines with NVSwitches",
     source:
       "NVIDIA Fabric Manager user guide: its version must equal the driver's; supported systems; gpu-operator#610 (NV_WARN_NOTHING_TO_DO)",
     ofFiles: true,
@@ -200,7 +200,7 @@ export const driverChecks: Checks = {
     }),
   },
   "kernel-modules-once": {
-    rule: "A machine has one flavour of the kernel modules",
+    rule: "A machine has only one flavour of the kernel modules",
     source:
       'NVIDIA driver README, "Open Linux Kernel Modules": the two flavours exclude each other',
     ofFiles: false,

@@ -11,7 +11,7 @@ import type { Checks, Find, Found } from "./check";
 export const externalRisks: Checks = {
   "external-release": {
     severity: "note",
-    rule: "The stack installs the release that offers its GPUs",
+    rule: "The stack itself installs the GPU provider",
     source:
       "components/recipe/external/external.ts: what a stack says of a release that others own",
     ofFiles: false,
@@ -27,7 +27,7 @@ export const externalRisks: Checks = {
   },
   "external-missing": {
     severity: "warning",
-    rule: "All files of an external release are named",
+    rule: "external.files lists all files of the external release",
     source: "components/recipe/external/read.ts: what these files name, and what is not among them",
     ofFiles: false,
     find: ofExternal(({ external }) =>
@@ -41,7 +41,7 @@ export const externalRisks: Checks = {
   },
   "external-namespace": {
     severity: "warning",
-    rule: "It is known in which namespace an external release is",
+    rule: "The namespace of the external release is known",
     source: "Flux: Kustomization, targetNamespace; kustomize: namespace",
     ofFiles: false,
     find: ofExternal(
@@ -57,7 +57,7 @@ export const externalRisks: Checks = {
   },
   "external-filled-in": {
     severity: "note",
-    rule: "The values of an external release are plain text",
+    rule: "No other tool fills in values of the external release",
     source:
       "fluxcd.io, Kustomization, postBuild; templates of Helm, helmfile and minijinja; SOPS, 1Password and Vault",
     ofFiles: false,
@@ -72,7 +72,7 @@ export const externalRisks: Checks = {
   },
   "external-values": {
     severity: "warning",
-    rule: "The values of an external release are known",
+    rule: "The values of the external release are known",
     source:
       "components/recipe/external/external.ts: what a stack says of a release that others own",
     ofFiles: false,
@@ -88,7 +88,7 @@ export const externalRisks: Checks = {
   },
   "external-version": {
     severity: "warning",
-    rule: "The release of the chart of an external release is known",
+    rule: "The chart version of the external release is known",
     source: "values.yaml and templates of each release of the chart",
     ofFiles: false,
     find: ofExternal(
@@ -126,7 +126,7 @@ export const externalRisks: Checks = {
   },
   "plugin-runtime": {
     severity: "warning",
-    rule: "A plugin whose values are not the stack's has NVIDIA's runtime, or CDI",
+    rule: "A device plugin with values of another owner names a RuntimeClass",
     source:
       "siderolabs/docs, NVIDIA GPU: the plugin looks for the cards in a container of its own, so that needs NVIDIA's runtime",
     ofFiles: false,
@@ -149,7 +149,7 @@ export const externalRisks: Checks = {
   },
   "sharing-unread": {
     severity: "note",
-    rule: "The stack holds the configuration by which the device plugin shares cards",
+    rule: "The device plugin's sharing is set in the stack, not in a ConfigMap outside of it",
     source: "k8s-device-plugin v0.19.3, api/config/v1/sharing.go; values.yaml, config.name",
     ofFiles: false,
     find: ({ spec, plan }) =>

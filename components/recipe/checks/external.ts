@@ -18,7 +18,7 @@ const tolerated: Partial<PodToleration>[] = [
 /** What is outside of the stack. */
 export const externalChecks: Checks = {
   external: {
-    rule: "external names the installed release; its values are those that Talos needs, as the stack merges none of its own",
+    rule: "external names the installed release, whose values fit Talos without additions of the stack",
     source:
       "values.yaml of gpu-operator v24.6.0 to v26.7.0 and of k8s-device-plugin 0.11.0 to 0.20.0; docs.nvidia.com, GPU Operator, CDI (on by default from v25.10.0)",
     ofFiles: true,

@@ -22,7 +22,7 @@ import {
 /** What a machine's image has: extensions, kernel arguments, module parameters. */
 export const imageChecks: Checks = {
   "extension-name": {
-    rule: "Extensions are called as Talos calls them",
+    rule: "Each extension has the name of an official extension of Talos",
     source:
       "siderolabs/extensions, Makefile; image-factory, internal/profile (unsuffixed names silently mean `-lts`)",
     ofFiles: true,
@@ -47,7 +47,7 @@ export const imageChecks: Checks = {
     ),
   },
   "extension-release": {
-    rule: "Extensions are there in the machine's Talos release",
+    rule: "The machine's Talos release has each extension",
     source:
       "siderolabs/extensions, Makefile at each release; the Factory answers 400 when the image is pulled",
     ofFiles: true,
@@ -69,7 +69,7 @@ export const imageChecks: Checks = {
     ),
   },
   "extension-without-gpu": {
-    rule: "NVIDIA's extensions are on machines with a GPU only",
+    rule: "Only machines with a GPU have NVIDIA's extensions",
     source:
       "talos#14373: ext-nvidia-persistenced waits for a driver that never comes, until the boot times out",
     ofFiles: false,
@@ -88,7 +88,7 @@ export const imageChecks: Checks = {
     ),
   },
   "image-lists": {
-    rule: "A list of what an image brings has each name once, and brings nothing that it drops",
+    rule: "No extension is listed twice, and no extension or kernel argument is both added and dropped",
     source:
       "what the stack says of one image; an argument of the kernel may stand twice, as `console` does",
     ofFiles: true,
@@ -119,14 +119,14 @@ export const imageChecks: Checks = {
     ),
   },
   "kernel-args": {
-    rule: "Kernel arguments are single words, and take effect on this Talos release",
+    rule: "Each kernel argument is a single word that takes effect on the Talos release",
     source:
       "siderolabs/docs v1.10, boot loader: the schematic's arguments take effect with a UKI (Talos ≥ 1.10, or Secure Boot); siderolabs/extensions, nvidia.conf (blacklist); talos v1.13.9, internal/app/machined/pkg/controllers/runtime/kernel_module_spec.go; linux v6.18, kernel/module/main.c (blacklisted)",
     ofFiles: true,
     find: together(ofMachines(machineArgs), ofPatches(patchArgs)),
   },
   "module-parameters": {
-    rule: "Parameters are those of modules that this package declares",
+    rule: "moduleParameters has only well-formed parameters of modules that this package loads",
     source:
       "talos v1.13.9, machine.kernel.modules[].parameters; pkg/machinery/config/types/v1alpha1: of two items with a name the last one's parameters win",
     ofFiles: true,
@@ -172,14 +172,14 @@ export const imageChecks: Checks = {
     ),
   },
   "installer-image": {
-    rule: "An installer image of the user's own stands alone, and is of the release that the machine is to run",
+    rule: "A user's installer image excludes the other image fields, and has the machine's Talos release",
     source:
       "talos, pkg/imager (what an installer holds is put in when it is made); distribution/reference (forms of an image's name)",
     ofFiles: true,
     find: ofMachines(ofOwnImage),
   },
   multipath: {
-    rule: "multipathd is configured as its release wants it",
+    rule: "No ExtensionServiceConfig configures multipathd on a Talos release that waits forever with it",
     source:
       "siderolabs/docs v1.15, upgrading-talos; siderolabs/talos v1.14.1, CHANGELOG.md, EtcFileConfig",
     ofFiles: true,

@@ -25,7 +25,7 @@ export const machineRisks: Checks = {
   },
   "workload-isolation": {
     severity: "warning",
-    rule: "Pods get their GPUs with workload isolation, too",
+    rule: "Workload isolation was tried with a card",
     source:
       "talos v1.14.1, SecurityProfileConfig (workloadIsolation): containerd, the kubelet and all pods have process and mount namespaces of their own",
     ofFiles: true,
@@ -47,7 +47,7 @@ export const machineRisks: Checks = {
   },
   "branch-targets": {
     severity: "warning",
-    rule: "NVIDIA's modules run on a kernel with branch target identification (arm64)",
+    rule: "NVIDIA's modules were tried on an arm64 kernel with branch target identification",
     source: "talos#13019 (a GB10)",
     ofFiles: true,
     find: ofGpuMachines(
@@ -67,7 +67,7 @@ export const machineRisks: Checks = {
   },
   "nvswitch-unknown": {
     severity: "warning",
-    rule: "A machine with the fabric manager has an NVSwitch",
+    rule: "A machine with the fabric manager is known to have NVSwitches",
     source:
       "NVIDIA Fabric Manager user guide, supported systems: boards of eight modules have NVSwitches, boards of four have none",
     ofFiles: true,
@@ -86,7 +86,7 @@ export const machineRisks: Checks = {
   },
   "own-image": {
     severity: "warning",
-    rule: "What is in a machine's image is known",
+    rule: "The contents of each machine's image are known",
     source: "components/recipe/spec/machine.ts, installerImage: its owner makes the image",
     ofFiles: false,
     find: ({ machines }) =>
@@ -109,7 +109,7 @@ export const machineRisks: Checks = {
   },
   "operators-label": {
     severity: "note",
-    rule: "The operator alone sets the label of a node with a card",
+    rule: "Only the operator sets the label of a node with a card",
     source: "gpu-operator v26.7.0, controllers/state_manager.go (gpuNodeLabels)",
     ofFiles: false,
     find: ofGpuMachines(

@@ -21,7 +21,7 @@ import {
 /** What a machine is: whose, where, and by what name. */
 export const machineChecks: Checks = {
   "owned-machine": {
-    rule: "A stack with an owned machine says what its whole configuration needs",
+    rule: "A stack with an owned machine sets clusterName, clusterEndpoint and kubernetesVersion",
     source:
       "pulumi-talos v0.8.1, talos:machine/getConfiguration (required: clusterName, clusterEndpoint, machineSecrets)",
     ofFiles: true,
@@ -46,7 +46,7 @@ export const machineChecks: Checks = {
     },
   },
   "omni-machine": {
-    rule: "A machine of Omni's has what Omni knows it by, and nothing that Omni keeps to itself",
+    rule: "An Omni machine has a UUID and a cluster name, and no field that only Omni sets",
     source:
       "siderolabs/omni, client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files from Talos 1.12 on); kernel_args.go",
     ofFiles: true,
@@ -71,7 +71,7 @@ export const machineChecks: Checks = {
     ),
   },
   bootstrap: {
-    rule: "A stack that makes its cluster has owned machines, and a control plane to begin on",
+    rule: "With bootstrap, every machine is owned and at least one is a control plane",
     source:
       "siderolabs/docs, getting-started: secrets, configurations, `talosctl bootstrap` on one control plane",
     ofFiles: true,
@@ -99,7 +99,7 @@ export const machineChecks: Checks = {
     ),
   },
   "machine-name": {
-    rule: "A machine's name can be the name of a node, and is the one that Talos gives it",
+    rule: "A machine's name is a valid node name, and the one that Talos registers",
     source:
       "Kubernetes, node names are RFC 1123 subdomains; pkg/kubelet/kubelet_node_status.go (label kubernetes.io/hostname); talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go",
     ofFiles: false,
@@ -128,7 +128,7 @@ export const machineChecks: Checks = {
     }),
   },
   "machine-address": {
-    rule: "Each machine has an address of its own",
+    rule: "Each machine has a different address",
     source:
       "talosctl, --nodes: one Talos API per address; RFC 1123, RFC 4291, IANA's special-purpose address registries",
     ofFiles: false,
@@ -152,7 +152,7 @@ export const machineChecks: Checks = {
     },
   },
   platform: {
-    rule: "A platform is one of the Image Factory",
+    rule: "The Image Factory has the platform",
     source: "talos, pkg/machinery/platforms; image-factory, docs/api.md",
     ofFiles: true,
     find: ofMachines((machine) => {

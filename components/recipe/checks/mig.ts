@@ -7,7 +7,7 @@ import type { CheckedMachine, Checks } from "./check";
 export const migChecks: Checks = {
   "mig-untried": {
     severity: "warning",
-    rule: "Cards are split only as this package has tried it on hardware",
+    rule: "MIG was tried on hardware",
     source: "NVIDIA/mig-parted#356",
     ofFiles: false,
     find: ({ spec }) =>
@@ -20,7 +20,7 @@ export const migChecks: Checks = {
   },
   "mig-whole": {
     severity: "note",
-    rule: "Every machine of a stack with MIG has a card that can be split",
+    rule: "With sharing.mig, every GPU machine has a card with MIG",
     source: "NVIDIA MIG user guide, supported GPUs",
     ofFiles: false,
     find: ({ spec, gpuMachines }) => {
@@ -39,7 +39,7 @@ export const migChecks: Checks = {
   },
   "mig-profiles": {
     severity: "note",
-    rule: "The MIG profiles of every card that is split are known",
+    rule: "The tables list the MIG profiles of each card",
     source: "NVIDIA MIG user guide, supported profiles",
     ofFiles: false,
     find: ({ spec, machines }) =>

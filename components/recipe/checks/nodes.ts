@@ -26,7 +26,7 @@ import { ofKubelet } from "./placement";
 /** Labels and taints of nodes, and what tolerates them. */
 export const nodeChecks: Checks = {
   "node-labels": {
-    rule: "Labels are Kubernetes', and none takes away what the stack needs",
+    rule: "Each label is valid in Kubernetes, and none conflicts with a label that the stack needs",
     source:
       "Kubernetes, labels; gpu-operator, controllers/state_manager.go (a label of the user is kept)",
     ofFiles: true,
@@ -54,7 +54,7 @@ export const nodeChecks: Checks = {
     ),
   },
   taints: {
-    rule: "Taints are ones that Kubernetes lets a user set",
+    rule: "Each taint is valid, and none is one that Kubernetes sets itself",
     source:
       "kubernetes v1.34.0, pkg/apis/core/validation/validation.go (ValidateTaintsInNode); talos, machine.nodeTaints (`value:Effect`)",
     ofFiles: true,
@@ -82,7 +82,7 @@ export const nodeChecks: Checks = {
     ),
   },
   tolerations: {
-    rule: "Lists of tolerations in the charts' values leave no machine out",
+    rule: "Tolerations in the charts' values cover the taints of every machine",
     source:
       "gpu-operator and k8s-device-plugin charts: a list in values takes the place of the chart's; k8s-device-plugin#1934",
     ofFiles: true,

@@ -40,7 +40,7 @@ export const patchContentChecks: Checks = {
     ),
   },
   "patch-sysctl": {
-    rule: "No patch sets a sysctl that the package needs otherwise",
+    rule: "No patch sets a sysctl to another value than the package needs",
     source:
       "siderolabs/extensions#101; talos, pkg/machinery/config/merge: a later value of a key stands",
     ofFiles: true,
@@ -62,7 +62,7 @@ export const patchContentChecks: Checks = {
     ),
   },
   "patch-node-labels": {
-    rule: "No patch has a kubelet label its own node where Kubernetes refuses that",
+    rule: "No patch sets node labels that Kubernetes does not let a kubelet set",
     source:
       "Kubernetes NodeRestriction; talos#8193; kubernetes v1.34.0, cmd/kubelet/app/options/options.go (ValidateKubeletFlags)",
     ofFiles: false,
@@ -88,7 +88,7 @@ export const patchContentChecks: Checks = {
     }),
   },
   "patch-node-taints": {
-    rule: "No patch has a worker taint its own node",
+    rule: "No patch of a worker sets node taints",
     source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
     ofFiles: false,
     find: ofPatches(({ patch, machines }) => {
@@ -106,7 +106,7 @@ export const patchContentChecks: Checks = {
     }),
   },
   "machine-file-once": {
-    rule: "Each file of a machine is written by one item",
+    rule: "Only one item of machine.files writes each file",
     source:
       "talos, pkg/machinery/config/merge (lists are appended); v1alpha1_sequencer_tasks.go, WriteUserFiles",
     ofFiles: true,
@@ -130,7 +130,7 @@ export const patchContentChecks: Checks = {
     },
   },
   "machine-file-create": {
-    rule: "Files are created below /var only, by an operation that Talos knows",
+    rule: "Patches create files only below /var, by an operation that Talos knows",
     source:
       "talos v1.13.9, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles",
     ofFiles: true,
@@ -188,7 +188,7 @@ export const patchContentChecks: Checks = {
     ),
   },
   "omni-patch": {
-    rule: "Patches of Omni's machines set nothing that Omni sets",
+    rule: "No patch of an Omni machine sets a field that Omni sets",
     source:
       "siderolabs/omni, client/pkg/omni/resources/omni/config_patch.go, forbiddenFields, forbiddenDocuments, forbiddenSliceElements (v1.10.4)",
     ofFiles: true,

@@ -68,7 +68,7 @@ export const patchChecks: Checks = {
     }),
   },
   "patch-schema": {
-    rule: "A patch has the fields and values that its Talos release takes",
+    rule: "The Talos release accepts the fields and values of each patch",
     source:
       "siderolabs/talos, pkg/machinery/config: the decoder's structures, schemas/config.schema.json and Validate",
     ofFiles: true,
@@ -100,7 +100,7 @@ export const patchChecks: Checks = {
         }),
   },
   "patch-role": {
-    rule: "What only control planes may have is in no worker's patch",
+    rule: "No patch of a worker sets a field that only control planes may have",
     source:
       "siderolabs/talos v1.13.0, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go (Validate)",
     ofFiles: false,
@@ -118,7 +118,7 @@ export const patchChecks: Checks = {
     }),
   },
   "patch-document": {
-    rule: "Owned machines get no document that the Talos provider cannot merge",
+    rule: "No patch of an owned machine has a document that the Talos provider cannot merge",
     source:
       "pulumi-talos v0.8.1 merges with Talos' machinery v1.13.0, which does not know the documents of 1.14",
     ofFiles: true,
@@ -143,7 +143,7 @@ export const patchChecks: Checks = {
     }),
   },
   "patch-conflict": {
-    rule: "No patch has a document together with fields that Talos refuses with it",
+    rule: "No patch sets a field that Talos refuses together with a document of the same configuration",
     source:
       "talos v1.14.1, pkg/machinery/config/types, every V1Alpha1ConflictValidate; types/cri/customization.go (the reserved name)",
     ofFiles: false,
@@ -155,7 +155,7 @@ export const patchChecks: Checks = {
     ],
   },
   "patch-override": {
-    rule: "No patch says in one place what another place, which Talos lets win, says otherwise",
+    rule: "No setting of a patch is overridden by another document of the same configuration",
     source:
       "talos v1.14.1, pkg/machinery/config/container/container.go (SysctlConfig, SysfsConfig, UdevRulesConfig, KernelModuleConfigs) and internal/app/machined/pkg/controllers/files/cri_config.go; seen on Talos v1.14.1",
     ofFiles: false,
@@ -188,7 +188,7 @@ export const patchChecks: Checks = {
     },
   },
   "patch-delete": {
-    rule: "Nothing is deleted from a configuration that another tool owns",
+    rule: "No patch deletes from a configuration that another tool owns",
     source:
       "siderolabs/docs, patching (`$patch: delete`); merging into an adopted configuration only adds, so that it can be taken back",
     ofFiles: false,

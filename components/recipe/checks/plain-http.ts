@@ -7,7 +7,7 @@ const charts = ["gpuOperator", "devicePlugin", "dra", "leaderWorkerSet"] as cons
 export const plainHttpChecks: Checks = {
   "plain-http": {
     severity: "warning",
-    rule: "What runs as administrator comes from an address that is asked by HTTPS",
+    rule: "The Image Factory and the chart repositories are asked by HTTPS",
     source:
       "talos, pkg/machinery/config: machine.registries (a mirror's own certificate); helm.sh/docs, repositories",
     ofFiles: false,

@@ -12,7 +12,7 @@ import { parse } from "yaml";
 /** The device plugin's own configuration, its paths and its strategy. */
 export const pluginChecks: Checks = {
   "plugin-config": {
-    rule: "The device plugin's own configuration is one that it reads",
+    rule: "The device plugin can read its configuration",
     source:
       "k8s-device-plugin v0.19.3, api/config/v1/config.go (parseConfigFrom), replicas.go (UnmarshalJSON), cmd/config-manager; deployments/helm/nvidia-device-plugin/templates/validation.yml",
     ofFiles: true,
@@ -64,7 +64,7 @@ export const pluginChecks: Checks = {
       }),
   },
   "plugin-paths": {
-    rule: "Paths of the device plugin are those of Talos' release",
+    rule: "The device plugin's paths fit the Talos release",
     source:
       "talos#13346: LD_LIBRARY_PATH and glibc roots of Talos ≤ 1.12 break the plugin on 1.13; k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/plugin-manager.go, and an H100 with Talos 1.13's files (lab/docs/hardware.md)",
     ofFiles: true,
@@ -88,7 +88,7 @@ export const pluginChecks: Checks = {
     },
   },
   "plugin-toolkit": {
-    rule: "The device plugin alone has on the machine what its CDI specification calls",
+    rule: "Without the operator, nvidia-cdi-hook, which the CDI specification runs, is on the machine",
     source:
       "siderolabs/extensions#1222 (Talos 1.15 has no nvidia-cdi-hook); k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/main.go (nvidia-cdi-hook-path)",
     ofFiles: true,
@@ -104,7 +104,7 @@ export const pluginChecks: Checks = {
       },
   },
   "device-list-strategy": {
-    rule: "The device plugin's strategy is one that its release and Talos' layout take",
+    rule: "The plugin's release and Talos support the device list strategy",
     source:
       "k8s-device-plugin, api/config/v1/consts.go at v0.12.0 to v0.20.0; siderolabs/extensions c5480f9 (no CDI before Talos 1.13)",
     ofFiles: true,

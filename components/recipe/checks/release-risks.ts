@@ -17,7 +17,7 @@ import type { Checks, Find, Found } from "./check";
 export const releaseRisks: Checks = {
   "chart-release": {
     severity: "note",
-    rule: "The tables have the release of the chart",
+    rule: "The tables list the release of the chart",
     source: "components/recipe/facts/data/charts: values.yaml and templates of each release",
     ofFiles: false,
     find: ofReleases(({ field, chart, version }) => {
@@ -35,7 +35,7 @@ export const releaseRisks: Checks = {
   },
   "chart-value": {
     severity: "note",
-    rule: "The tables know whether the release of the chart has a value",
+    rule: "For each value the tables say whether the chart's release has it",
     source: "components/recipe/facts/data/charts: values.yaml and templates of each release",
     ofFiles: false,
     find: ofReleases(({ field, chart, version, values }) =>
@@ -65,7 +65,7 @@ export const releaseRisks: Checks = {
   },
   "infiniband-devices": {
     severity: "warning",
-    rule: "A pod with a GPU gets no other devices of the machine",
+    rule: "The device plugin gives pods no devices other than GPUs",
     source:
       "k8s-device-plugin#1692: plugins 0.19.0 to 0.19.2, which operators v26.3.0 to v26.3.2 bring (their values.yaml)",
     ofFiles: false,
@@ -85,7 +85,7 @@ export const releaseRisks: Checks = {
   },
   "storage-untried": {
     severity: "note",
-    rule: "Values switch on only what this package has tried on Talos",
+    rule: "GPUDirect Storage was tried on Talos",
     source:
       "docs.nvidia.com, GPU Operator, GPUDirect RDMA and GPUDirect Storage (open kernel modules only)",
     ofFiles: false,
@@ -99,7 +99,7 @@ export const releaseRisks: Checks = {
   },
   "own-discovery": {
     severity: "warning",
-    rule: "Something labels every node with a card, so that the operator finds it",
+    rule: "Node Feature Discovery or the stack labels each node with a card for the operator",
     source: "gpu-operator v26.7.0, controllers/state_manager.go (gpuNodeLabels)",
     ofFiles: false,
     find: ({ spec }) =>
@@ -115,7 +115,7 @@ export const releaseRisks: Checks = {
   },
   "driver-folder": {
     severity: "warning",
-    rule: "No DaemonSet fills a folder with the driver for the operator's validator",
+    rule: "No value names a driver folder for the operator's validator, which does not run on Talos 1.12 and older",
     source:
       "cozystack, packages/system/gpu-operator/examples; here the validator does not run, and the plugin finds the driver by driver-ready (cluster/markers.ts)",
     ofFiles: false,
@@ -151,7 +151,7 @@ export const releaseRisks: Checks = {
   },
   "strategy-without-cdi": {
     severity: "warning",
-    rule: "The operator's values agree on CDI",
+    rule: "The operator's values for CDI and for the device list strategy agree",
     source: "cloud-native-docs#534, upgrade page: the operator looks for `cdi-` in the override",
     ofFiles: false,
     find: ({ spec: { gpuOperator } }) => {
@@ -169,7 +169,7 @@ export const releaseRisks: Checks = {
   },
   "claims-release": {
     severity: "note",
-    rule: "It is known whether the cluster's Kubernetes has claims",
+    rule: "With dra, the stack names a Kubernetes release, so that support for claims is known",
     source: "KEP-4381: resource.k8s.io/v1 is on by default from Kubernetes 1.34",
     ofFiles: false,
     find: ({ spec }) =>

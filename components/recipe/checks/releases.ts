@@ -10,7 +10,7 @@ import * as semver from "semver";
 /** Releases of Talos and Kubernetes, and the steps between them. */
 export const releaseChecks: Checks = {
   "talos-version": {
-    rule: "Talos' release is one whose drivers are known",
+    rule: "The drivers of the Talos release are known",
     source:
       "siderolabs/extensions, nvidia-gpu/vars.yaml at each release; image-factory, docs/api.md (versions are written with their `v`)",
     ofFiles: true,
@@ -57,7 +57,7 @@ export const releaseChecks: Checks = {
     },
   },
   "machine-release": {
-    rule: "All machines are of one era",
+    rule: "All machines offer GPUs in the same way: all before Talos 1.13, all on 1.13 and 1.14, or all from 1.15 on",
     source:
       "siderolabs/docs, NVIDIA GPU at Talos 1.12, 1.13 and 1.15: where the driver's libraries are, and who brings toolkit and RuntimeClass, changes there",
     ofFiles: true,
@@ -76,7 +76,7 @@ export const releaseChecks: Checks = {
     }),
   },
   "kubernetes-version": {
-    rule: "Kubernetes' release is one that this Talos release runs",
+    rule: "The Talos release supports the Kubernetes release",
     source: "talos v1.14.0-rc.1, pkg/machinery/compatibility",
     ofFiles: true,
     find: ({ spec, release }) => {
@@ -109,7 +109,7 @@ export const releaseChecks: Checks = {
     },
   },
   "upgrade-step": {
-    rule: "The upgrade is one minor forward at most, and never back: by the rule that the program applies to the machine",
+    rule: "An upgrade goes at most one minor release forward, and never back",
     source: "siderolabs/docs, upgrading-talos: one minor at a time",
     ofFiles: false,
     find: ofMachines((machine, { spec }) => {
@@ -139,7 +139,7 @@ export const releaseChecks: Checks = {
     }),
   },
   "version-contract": {
-    rule: "The version contract of an owned machine is a release that it can read",
+    rule: "The versionContract of an owned machine is a Talos release, and not newer than the machine's",
     source: "talos, pkg/machinery/config/contract.go; siderolabs/terraform-provider-talos#401",
     ofFiles: false,
     find: ofMachines(
@@ -168,7 +168,7 @@ export const releaseChecks: Checks = {
     ),
   },
   "upgrade-first": {
-    rule: "Machines that go ahead are workers with a GPU",
+    rule: "upgrade.first names only workers with a GPU, each once",
     source:
       "components/recipe/machine/order.ts: control planes come first in any case, and a smoke test runs on a GPU",
     ofFiles: true,
@@ -215,7 +215,7 @@ export const releaseChecks: Checks = {
     },
   },
   "may-be-away": {
-    rule: "A machine that may be away is a worker, and one that is away may be",
+    rule: "Only a worker has mayBeAway, and only such a machine is named in away",
     source:
       "components/program/upgrade/control-planes.ts: every member of etcd has to be healthy before a control plane is upgraded",
     ofFiles: true,

@@ -15,7 +15,7 @@ import type { Checks, Found } from "./check";
 export const serverChecks: Checks = {
   "open-server": {
     severity: "warning",
-    rule: "A server answers only those who have its key, or whom it allows",
+    rule: "Each server asks for a key, or a NetworkPolicy limits its clients",
     source:
       "ollama/ollama, docs/faq.mdx, docs/api.md; comfyanonymous/ComfyUI, server.py (POST /prompt); vllm-project/vllm, docs (--api-key); BerriAI/litellm, docs (master_key)",
     ofFiles: false,
@@ -23,7 +23,7 @@ export const serverChecks: Checks = {
   },
   "volume-namespace": {
     severity: "warning",
-    rule: "No volume is in a namespace that goes with another workload",
+    rule: "No volume is in a namespace that another workload creates and deletes",
     source:
       "components/workloads: who makes a namespace deletes it, and Kubernetes all that is in it",
     ofFiles: false,
@@ -47,7 +47,7 @@ export const serverChecks: Checks = {
   },
   "cuda-compat": {
     severity: "warning",
-    rule: "The driver runs the CUDA of an image without the image's help",
+    rule: "The driver supports the CUDA of each image without the image's package cuda-compat",
     source:
       "docs.nvidia.com/deploy/cuda-compatibility, forward compatibility (data-center cards only)",
     ofFiles: false,
@@ -76,7 +76,7 @@ export const serverChecks: Checks = {
   },
   "dashboard-metrics": {
     severity: "warning",
-    rule: "The exporter has the metrics that the dashboard asks for",
+    rule: "The exporter has the metrics that the dashboard shows",
     source:
       "dcgm-exporter 4.9.0, release notes (other names and units; its source was not to be had)",
     ofFiles: false,
@@ -92,7 +92,7 @@ export const serverChecks: Checks = {
   },
   "claim-metrics": {
     severity: "note",
-    rule: "Metrics of a card name the pod that has it",
+    rule: "The metrics of a card name the pod that uses it",
     source: "kubelet, pod resources API: it tells the exporter of resources of the node",
     ofFiles: false,
     find: ({ spec }) =>

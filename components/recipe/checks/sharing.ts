@@ -20,9 +20,9 @@ import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
 /** How cards are shared, and whether all requests fit. */
 export const sharingChecks: Checks = {
   sharing: {
-    rule: "Sharing has numbers that the device plugin takes, and is not by MPS: its control daemon starts with only its pipe's folders in the environment, without PATH; nvidia-cuda-mps-control then looks for its server in /bin and /usr/bin",
+    rule: "Time slicing has at least two replicas, and no card is shared by MPS, which does not work on Talos",
     source:
-      'k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", cmd/mps-control-daemon/mps/daemon.go (Start); device plugin 0.18.2 and 0.19.3 on an H100',
+      'k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", cmd/mps-control-daemon/mps/daemon.go (Start: without PATH nvidia-cuda-mps-control looks for its server in /bin and /usr/bin); device plugin 0.18.2 and 0.19.3 on an H100',
     ofFiles: true,
     find: ({ spec, gpuMachines }) => {
       const { timeSlicing, mps } = spec.sharing ?? {};
@@ -52,7 +52,7 @@ export const sharingChecks: Checks = {
     },
   },
   "sharing-config": {
-    rule: "Sharing is set in one place: by the stack, or by the device plugin's own configuration",
+    rule: "Either the stack or the device plugin's own configuration sets sharing",
     source:
       "k8s-device-plugin v0.17.4 to v0.19.3, deployments/helm/nvidia-device-plugin/templates/validation.yml (config.name with config.map); gpu-operator, templates/plugin_config.yaml",
     ofFiles: true,
@@ -80,7 +80,7 @@ export const sharingChecks: Checks = {
     },
   },
   mig: {
-    rule: "A card has the MIG profile, its driver can split it, and the operator's MIG manager does",
+    rule: "The card has the MIG profile, its driver supports MIG, and the operator's MIG manager splits it",
     source: "NVIDIA MIG user guide, supported profiles; NVIDIA/mig-parted, config-default.yaml",
     ofFiles: true,
     find: ({ spec, gpuMachines }) => {
@@ -114,7 +114,7 @@ export const sharingChecks: Checks = {
     },
   },
   "gpu-requests": {
-    rule: "Each request fits onto one machine",
+    rule: "One machine has enough GPUs for each request",
     source:
       "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",
     ofFiles: false,
@@ -168,7 +168,7 @@ export const sharingChecks: Checks = {
     }),
   },
   "gpu-capacity": {
-    rule: "All that runs at the same time finds its GPUs",
+    rule: "The machines have enough GPUs for all workloads that run at the same time",
     source:
       "Kubernetes: extended resources are not overcommitted, and a pod gets them from one node",
     ofFiles: true,

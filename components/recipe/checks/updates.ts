@@ -7,7 +7,7 @@ import type { CheckContext, Checks, Found } from "./check";
 export const updateChecks: Checks = {
   "release-drivers": {
     severity: "note",
-    rule: "The tables have the drivers of the Talos release",
+    rule: "The tables list the drivers of the Talos release",
     source:
       "siderolabs/extensions, nvidia-gpu/vars.yaml at each release; image-factory, docs/api.md",
     ofFiles: false,
@@ -37,7 +37,7 @@ export const updateChecks: Checks = {
   },
   "boot-medium": {
     severity: "warning",
-    rule: "The Talos provider can install from the boot medium that the machines wait in",
+    rule: "The Talos provider can install from the boot medium of the machines",
     source:
       "talos v1.12.6, internal/app/maintenance/server.go (ApplyConfiguration); talos v1.13.0, internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go; terraform-provider-talos v0.11.0, pkg/talos/talos_machine_configuration_apply_resource.go (dryRunNeedsReboot)",
     ofFiles: false,
@@ -61,7 +61,7 @@ export const updateChecks: Checks = {
   },
   "machine-away": {
     severity: "warning",
-    rule: "Every machine is there during an update",
+    rule: "No machine is away during an update",
     source: "components/lookups/machines-away.ts: an update leaves such a machine alone",
     ofFiles: false,
     find: ({ spec: { away = [] } }) =>
@@ -74,7 +74,7 @@ export const updateChecks: Checks = {
   },
   "era-crossing": {
     severity: "warning",
-    rule: "The machines run Talos of the era that the stack is for",
+    rule: "No machine crosses Talos 1.13 or 1.15 in this update, where pods get GPUs in another way",
     source: "siderolabs/docs, upgrading-talos at 1.13 (before upgrade)",
     ofFiles: false,
     find: ({ plan: { spec } }) => {
@@ -106,7 +106,7 @@ export const updateChecks: Checks = {
   },
   "next-era": {
     severity: "note",
-    rule: "The values of an external release fit Talos of the next era, too",
+    rule: "The values of the external release also fit the Talos release where pods next get GPUs in another way",
     source: "every check of an external release, asked for the first Talos of that era",
     ofFiles: false,
     find: nextEra,

@@ -13,7 +13,7 @@ import { wrongNames, wrongValues } from "./wrong-values";
 /** Values of the charts: their names and types, and those that NVIDIA's programs or Talos do not take. */
 export const valueChecks: Checks = {
   "chart-values": {
-    rule: "Values of a chart are ones that its templates read, of the type that they expect",
+    rule: "The chart's templates read each value, and accept its type",
     source:
       "values.yaml and templates of the chart at its release; Helm ignores what no template reads",
     ofFiles: true,
@@ -32,7 +32,7 @@ export const valueChecks: Checks = {
     find: (context) => wrongValues(context, unlikeTalos),
   },
   "operand-env": {
-    rule: "The operator sets an operand's `env` last, over what it made of its other values",
+    rule: "Each variable in an operand's env has a value that its program accepts",
     source:
       "k8s-device-plugin v0.20.0, cmd/nvidia-device-plugin/main.go (flags, validateFlags), cmd/gpu-feature-discovery/main.go; gpu-operator v26.7.0, controllers/object_controls.go (TransformDevicePlugin)",
     ofFiles: true,
@@ -54,7 +54,7 @@ export const valueChecks: Checks = {
       ),
   },
   "values-without-gpus": {
-    rule: "No value of a chart takes away what gives out GPUs",
+    rule: "No chart value turns the GPUs off",
     source:
       "gpu-operator v25.3.4 to v26.7.0: deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go, controllers/object_controls.go (NRI plugin); gpu-operator#647 (driver image); k8s-device-plugin, deployments/helm",
     ofFiles: false,

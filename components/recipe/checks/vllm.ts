@@ -12,7 +12,7 @@ const oldest = "7.0";
 /** Servers of vLLM. */
 export const vllmChecks: Checks = {
   vllm: {
-    rule: "vLLM's arguments fit its GPUs, its card and its workload",
+    rule: "vLLM's arguments fit its GPUs, its cards and its workload",
     source:
       "docs.vllm.ai, serve arguments, parallelism and GPU requirements; NVIDIA MIG user guide (no peer-to-peer between instances)",
     ofFiles: true,

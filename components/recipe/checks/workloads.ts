@@ -13,7 +13,7 @@ import { machinesFor, mayMatch } from "./placement";
 /** Workloads: their images, their places and their namespaces. */
 export const workloadChecks: Checks = {
   "cuda-image": {
-    rule: "Driver and card can run the CUDA of each image",
+    rule: "Driver and card support the CUDA of each image",
     source:
       "docs.nvidia.com/deploy/cuda-compatibility, minor version and forward compatibility; CUDA 13 release notes (dropped architectures)",
     ofFiles: true,
@@ -69,7 +69,7 @@ export const workloadChecks: Checks = {
     },
   },
   "image-architecture": {
-    rule: "An image is there for the processor of the machines that it may run on. One that is in no table is accepted",
+    rule: "Each image is built for the processors of its machines, unless the tables lack it",
     source: "facts/data/images.json",
     ofFiles: true,
     find: ofGpuRequests((request, context) => {
@@ -92,7 +92,7 @@ export const workloadChecks: Checks = {
     }),
   },
   "cuda-architecture": {
-    rule: "The CUDA of each image knows the cards' architecture already",
+    rule: "The CUDA of each image is new enough for the cards",
     source:
       "CUDA 12.8 release notes (first for Blackwell); PyTorch wheels hold no PTX for architectures to come",
     ofFiles: true,
@@ -114,7 +114,7 @@ export const workloadChecks: Checks = {
     }),
   },
   "visible-devices": {
-    rule: "No pod overrides the card that it was given",
+    rule: "No pod overrides the device plugin's choice of card",
     source:
       "Kubernetes, pkg/kubelet/kubelet_pods.go: the pod's environment comes after the device plugin's",
     ofFiles: true,
@@ -129,7 +129,7 @@ export const workloadChecks: Checks = {
         })),
   },
   litellm: {
-    rule: "LiteLLM has models to route to",
+    rule: "LiteLLM has at least one model to route to",
     source:
       "litellm, docs/my-website/docs/providers/ollama.md: a model list names the server of each model",
     ofFiles: true,
@@ -156,7 +156,7 @@ export const workloadChecks: Checks = {
     },
   },
   "pod-node-selector": {
-    rule: "A node selector fits a GPU machine",
+    rule: "Each node selector matches a GPU machine",
     source: "Kubernetes: a pod whose node selector fits no node stays Pending",
     ofFiles: true,
     find: ofGpuRequests(({ nodeSelector = {} }, { gpuMachines }) => {
@@ -173,7 +173,7 @@ export const workloadChecks: Checks = {
     }),
   },
   "workload-namespaces": {
-    rule: "No namespace is made by two",
+    rule: "No two workloads or charts create the same namespace",
     source: "Kubernetes: a namespace is made once (AlreadyExists); components/workloads",
     ofFiles: true,
     find: ({ spec, plan }) => {

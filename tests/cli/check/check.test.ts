@@ -125,7 +125,19 @@ test("findings as a pull request shows them", async () => {
     version: "2.1.0",
     runs: [
       {
-        tool: { driver: { name: "talos-gpu", rules: [{ id: "patch-schema" }] } },
+        tool: {
+          driver: {
+            name: "talos-gpu",
+            rules: [
+              {
+                id: "patch-schema",
+                shortDescription: {
+                  text: "The Talos release accepts the fields and values of each patch.",
+                },
+              },
+            ],
+          },
+        },
         results: [
           {
             ruleId: "patch-schema",
