@@ -1,6 +1,8 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { type Document, isMap, isScalar, type Pair, parseDocument, type YAMLMap } from "yaml";
+import { boundedText } from "../components/lookups/bounded-file";
+import { boundedDocuments, ofStacks } from "../components/recipe/rules/yaml-bounds";
 import { credentialKeys } from "../components/stack/configuration";
 import { selectedStack } from "./selected-stack";
 import { projectAbove } from "./stack-folder";
@@ -82,13 +84,14 @@ const nothing: Contents = { isBeginning: true, kept: { members: [], config: [] }
 
 function contentsOf(file: string): Contents {
   if (!fs.existsSync(file)) return nothing;
-  let document: Document;
+  let documents: readonly Document[];
   try {
-    document = parseDocument(fs.readFileSync(file, "utf8"), { merge: true });
+    documents = boundedDocuments(boundedText(file), { merge: true }, ofStacks, true).documents;
   } catch {
     return { ...nothing, isBeginning: false };
   }
-  if (document.contents === null && document.errors.length === 0) return nothing; // comments alone
+  const [document, ...others] = documents as [Document, ...Document[]];
+  if (document.contents === null && document.errors.length + others.length === 0) return nothing; // comments alone
   const config: unknown = document.get("config", true);
   const said = isMap(config) ? config.items : [];
   const isOfCluster = ({ key }: Pair): boolean => {
@@ -100,7 +103,9 @@ function contentsOf(file: string): Contents {
   };
   const fields = said.filter(isOfCluster).map(({ key }) => fieldOf(String(key)));
   const isStack =
-    isMap(document.contents) && document.errors.length === 0 && (isMap(config) || !isValue(config));
+    isMap(document.contents) &&
+    document.errors.length + others.length === 0 &&
+    (isMap(config) || !isValue(config));
   return {
     isBeginning: isStack && !fields.includes("machines") && !fields.includes("pools"),
     kept: isMap(document.contents)

@@ -6,6 +6,7 @@ import type { OutsideFile } from "../../components/recipe/external/document";
 import { makerOf } from "../import/unread";
 import { inLine } from "../../components/recipe/rules/printable";
 import { talosDocuments } from "../../components/recipe/rules/yaml";
+import { isBeyondBounds } from "../../components/recipe/rules/yaml-bounds";
 import { type Verb, valueOf } from "../verb";
 import { painter } from "../terminal/paint";
 import { yamlFiles } from "../yaml-files";
@@ -156,7 +157,7 @@ function isSound(
   if (/nvidia/i.test(text))
     flawed(
       name,
-      error.message.startsWith("it has ")
+      isBeyondBounds(error)
         ? `is not looked at: ${error.message}; give the parts of it that matter`
         : `is not looked at: no YAML (${error.message.split("\n")[0]!.replace(/:$/, "")})`,
     );

@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { parseAllDocuments } from "yaml";
 import { hold } from "./held";
 import { isAlive } from "./is-alive";
+import { boundedValues } from "../recipe/rules/yaml";
 
 const PREFIX = "talos-gpu-";
 
@@ -79,9 +79,9 @@ export function secretValues(text: string): string[] {
       Object.entries(value).forEach(([name, item]) => walk(item, name));
   };
   try {
-    for (const document of parseAllDocuments(text)) walk(document.toJS(), "");
+    for (const value of boundedValues(text)) walk(value, "");
   } catch {
-    // Not YAML: the general patterns of the redaction still apply.
+    // No YAML, or more than any client reads: the general patterns of the redaction still apply.
   }
   return found;
 }

@@ -55,6 +55,11 @@ test("the stack that Pulumi has selected gets its file, and what Pulumi keeps in
   });
 });
 
+test("a file that has more than is read is not overwritten", async () => {
+  fs.writeFileSync("Pulumi.dev.yaml", `# ${"x".repeat(1024 * 1024)}\n`);
+  await expect(run(["--out", "Pulumi.dev.yaml"])).rejects.toThrow("is there already");
+});
+
 test.each([
   ["comments alone", "# Nothing yet.\n"],
   ["an empty config", "config: {}\n"],

@@ -1,4 +1,5 @@
-import { parse, stringify } from "yaml";
+import { stringify } from "yaml";
+import { boundedYaml } from "../../../components/recipe/rules/yaml";
 import { asText, isMapping } from "../../../components/recipe/mapping";
 
 /** A function of a template, which is handed its arguments in the order in which they stand. */
@@ -127,7 +128,7 @@ export const functions: Record<string, TemplateFunction> = {
   indent: indented,
   nindent: (count, value) => `\n${indented(count, value)}`,
   toYaml: yaml,
-  fromYaml: (value) => parse(text(value), { logLevel: "silent" }) as unknown,
+  fromYaml: (value) => boundedYaml(text(value)),
   toJson: (value) => JSON.stringify(value),
   b64enc: (value) => Buffer.from(text(value)).toString("base64"),
 };

@@ -1,15 +1,24 @@
 import { createHash } from "node:crypto";
-import { parseAllDocuments } from "yaml";
 import { valueAt } from "../../recipe/mapping";
+import { boundedValues } from "../../recipe/rules/yaml";
+import { CallError } from "../failure";
 import type { Configurations } from "../machine";
 
-/** What the documents of a text say; without those that are empty. */
+/**
+ * What the documents of a machine's configuration say; without those that are empty. Of a configuration that cannot be read nothing is
+ * known, so that it is no empty one: two of them would say the same.
+ *
+ * @throws CallError with the reason alone. The text holds keys.
+ */
 export function valuesOf(text: string): unknown[] {
-  const documents = parseAllDocuments(text);
-  const values = (Array.isArray(documents) ? documents : []).map(
-    (document) => document.toJS() as unknown,
-  );
-  return values.filter((value) => value !== null && value !== undefined);
+  try {
+    return boundedValues(text);
+  } catch (error) {
+    throw new CallError(
+      "refused",
+      `the machine's configuration cannot be read: ${(error as Error).message}`,
+    );
+  }
 }
 
 /** Documents with sorted keys, so that comments, order and quoting do not count. */

@@ -1,8 +1,8 @@
 import * as semver from "semver";
-import { parse } from "yaml";
 import type { ChartName } from "../../recipe/facts/chart";
 import { gpuProviderOfChart } from "../../recipe/facts/gpu-provider";
 import type { FieldFinding } from "../../clients/failure";
+import { boundedValues } from "../../recipe/rules/yaml";
 import type { Report } from "../progress";
 import type { PreflightTask } from "./task";
 import { type Places, silence, type Web, wordsOf } from "./web";
@@ -72,14 +72,28 @@ interface Release {
   urls?: string[];
 }
 
-/** Releases of a chart in a repository's index (helm.sh/docs/topics/chart_repository); undefined where it is none. */
+/** Releases of a chart in a repository's index (helm.sh/docs/topics/chart_repository); undefined where it is none, or cannot be read. */
 function releasesIn(index: string, chart: string): Release[] | undefined {
   try {
-    const { entries } = parse(index) as { entries?: Record<string, Release[]> };
+    const [value] = boundedValues(entryIn(index, chart) ?? index);
+    const { entries } = value as { entries?: Record<string, Release[]> };
     return entries === undefined ? undefined : (entries[chart] ?? []);
   } catch {
     return undefined;
   }
+}
+
+/**
+ * An index with one chart's entry alone, since a repository of thousands of charts is more than is read. Undefined where the text is not
+ * written as Helm writes it, or lacks the chart: lists begin below their key, with the same indentation.
+ */
+function entryIn(index: string, chart: string): string | undefined {
+  const lines = index.split("\n");
+  const entries = lines.findIndex((line) => /^entries:\s*$/.test(line));
+  const begin = lines.findIndex((line, at) => at > entries && line.trimEnd() === `  ${chart}:`);
+  if (entries < 0 || begin < 0) return undefined;
+  const end = lines.findIndex((line, at) => at > begin && /^ {0,2}[^\s-]/.test(line));
+  return ["entries:", ...lines.slice(begin, end < 0 ? undefined : end)].join("\n");
 }
 
 /** Helm takes `v25.10.1` and `25.10.1` for the same release. */

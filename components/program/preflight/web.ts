@@ -43,6 +43,9 @@ const pauses = [1_000, 3_000, 10_000];
 /** How often a name is asked for that DNS does not know: once more, since one server of several may not know it yet. */
 const UNKNOWN_NAME = 1;
 
+/** The most bytes of an answer that are read: an index of a chart repository may have megabytes. */
+const longestBody = 32 * 2 ** 20;
+
 /** Milliseconds for one answer. */
 const LIMIT = 20_000;
 
@@ -92,7 +95,9 @@ async function once(
       signal: AbortSignal.timeout(limit),
     });
     const retryAfter = readRetryAfter(response.headers.get("retry-after") ?? "");
-    return { status: response.status, body: await response.text(), ...defined({ retryAfter }) };
+    const body = await bodyOf(response);
+    if (body === undefined) return { unknown: `its answer has more than ${longestBody >> 20} MiB` };
+    return { status: response.status, body, ...defined({ retryAfter }) };
   } catch (error) {
     const { name, message, cause } = error as Error & {
       cause?: { code?: string; message?: string };
@@ -104,6 +109,18 @@ async function once(
       ? { unknown: reason }
       : { silent: reason };
   }
+}
+
+/** Text of an answer; undefined of one that is longer than what is read. */
+async function bodyOf({ body }: Response): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.length;
+    if (length > longestBody) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 /** Whether Go's programs, Helm among them, would ask through a proxy, while `fetch` ignores it. */

@@ -3,11 +3,13 @@ import { envOf } from "../cluster/values";
 import { pluginConfigPlaces } from "../machine/own-sharing";
 import { asText, isMapping, valueAt } from "../mapping";
 import { didYouMean } from "../rules/suggest";
+import { boundedYaml } from "../rules/yaml";
+import { boundedDocuments, ofFiles } from "../rules/yaml-bounds";
 import type { Plan } from "../types";
 import type { CheckContext, Checks, Found } from "./check";
 import { objectFlaws } from "./object-shapes";
 import * as semver from "semver";
-import { parse } from "yaml";
+import { isScalar } from "yaml";
 
 /** The device plugin's own configuration, its paths and its strategy. */
 export const pluginChecks: Checks = {
@@ -147,30 +149,27 @@ const misread = (path: string, config: unknown): Found =>
 
 /** Whether these characters are a text: Helm's YAML is 1.1, with the numbers of 1.2. */
 function isText(characters: string): boolean {
-  try {
-    return (["1.1", "1.2"] as const).every(
-      (version) => typeof parse(characters, { version }) === "string",
+  return ["1.1", "1.2"].every((version) => {
+    const [document, ...others] = boundedDocuments(characters, { version }, ofFiles).documents;
+    return (
+      others.length === 0 &&
+      document?.errors.length === 0 &&
+      isScalar(document.contents) &&
+      typeof document.contents.value === "string"
     );
-  } catch {
-    return false;
-  }
+  });
 }
 
 /** What the plugin does not take of a configuration. */
 function flawsOf(text: string): [problem: string, remedy: string][] {
   try {
-    const config: unknown = parse(text);
-    return objectFlaws(config, "@PluginConfiguration").map(([path, problem, remedy]) => [
+    return objectFlaws(boundedYaml(text), "@PluginConfiguration").map(([path, problem, remedy]) => [
       `${path.slice(1)} ${problem}`.trimStart(),
       remedy,
     ]);
   } catch (error) {
-    return [
-      [
-        `is not YAML: ${((error as Error).message.split("\n")[0] ?? "").replace(/:$/, "")}`,
-        "correct it",
-      ],
-    ];
+    const [said = ""] = (error as Error).message.split("\n");
+    return [[`is not YAML: ${said.replace(/:$/, "")}`, "correct it"]];
   }
 }
 

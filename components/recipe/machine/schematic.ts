@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { Document, isScalar, parseDocument, Scalar, visit } from "yaml";
+import { Document, isScalar, Scalar, visit } from "yaml";
 import * as z from "zod";
 import { defaultFactoryUrl } from "../facts/factory";
 import { parseTalosVersion } from "../facts/version";
 import { filled, isMapping } from "../mapping";
 import { remembering } from "../memory";
 import { yamlIn } from "../rules/yaml";
+import { boundedDocuments, ofFiles } from "../rules/yaml-bounds";
 import type { ClusterSpec, CustomizationSpec, MachineSpec, OverlaySpec } from "../spec/index";
 
 /** What a machine's image is made of. */
@@ -83,7 +84,8 @@ function written(value: unknown): string {
 }
 
 function isText(plain: string): boolean {
-  const { contents } = parseDocument(plain, { version: "1.1", strict: false });
+  const { documents } = boundedDocuments(plain, { version: "1.1", strict: false }, ofFiles, true);
+  const [{ contents }] = documents as [Document];
   return isScalar(contents) ? typeof contents.value === "string" : plain !== "";
 }
 

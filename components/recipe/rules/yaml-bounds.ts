@@ -19,19 +19,28 @@ export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens:
 /** What a stack file may have: Pulumi takes no more than 128 KiB of it, but comments and thousands of machines by an alias. */
 export const ofStacks: Bounds = { entries: 50_000, characters: 2_000_000, tokens: 100_000 };
 
+/**
+ * What a machine or another server may say. A machine's API sends 32 MiB at most (talos, pkg/machinery/constants, GRPCMaxMessageSize), of which
+ * manifests and files of the machine are single texts.
+ */
+export const ofServers: Bounds = { entries: 50_000, characters: 32 * 2 ** 20, tokens: 300_000 };
+
 /** Deepest nesting that is read. The parser calls itself for each level, and one of a thousand ends the process. */
 const deepest = 100;
 
+/** What a text is refused for that is beyond a bound. */
+class TooMuch extends Error {}
+
+/** Whether a text is refused for a bound alone: it may be right YAML. */
+export const isBeyondBounds = (error: unknown): boolean => error instanceof TooMuch;
+
 /** What a text is refused for that has more entries, with what its aliases stand for. */
 export const tooManyEntries = (most: number): Error =>
-  new Error(`it has more than ${most} entries, with its aliases written out`);
+  new TooMuch(`it has more than ${most} entries, with its aliases written out`);
 
 /** What a text is refused for whose aliases stand for more. */
 export const tooManyCharacters = (most: number): Error =>
-  new Error(`it has more than ${most} characters, with its aliases written out`);
-
-/** What a text is refused for before it is read. */
-class TooMuch extends Error {}
+  new TooMuch(`it has more than ${most} characters, with its aliases written out`);
 
 /** Documents of a text. */
 export interface Documents {
@@ -89,8 +98,7 @@ function* boundedTokens(
   lineCounter.addNewLine(0);
   let [tokens, entries] = [0, 0];
   for (const lexeme of new Lexer().lex(text)) {
-    if (lexeme === SCALAR && ++entries > bounds.entries)
-      throw new TooMuch(tooManyEntries(bounds.entries).message);
+    if (lexeme === SCALAR && ++entries > bounds.entries) throw tooManyEntries(bounds.entries);
     if (++tokens > bounds.tokens)
       throw new TooMuch(`it has more than ${bounds.tokens} words, marks, blanks and comments`);
     yield* parser.next(lexeme);

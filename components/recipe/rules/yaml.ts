@@ -16,6 +16,7 @@ import {
   boundedDocuments,
   type Documents,
   ofFiles,
+  ofServers,
   ofStacks,
   tooManyCharacters,
   tooManyEntries,
@@ -48,6 +49,18 @@ export function yamlIn(text: string): unknown {
 /** Documents of a text that is YAML 1.2, without what Talos has beyond it. What is wrong with one stands in its `errors`. */
 export const plainDocuments = (text: string): Documents =>
   read(boundedDocuments(text, {}, ofFiles), ofFiles);
+
+/**
+ * Values of a text's documents as YAML 1.2, as far as it is bounded; without those that are empty.
+ *
+ * @throws Error with what is wrong with the first that has no value.
+ */
+export function boundedValues(text: string): unknown[] {
+  const { documents } = read(boundedDocuments(text, {}, ofServers), ofServers);
+  const [error] = documents.flatMap(({ errors }) => errors);
+  if (error !== undefined) throw error;
+  return documents.map(valueOfDocument).filter((value) => value !== null && value !== undefined);
+}
 
 /**
  * Value of a stack file, as Pulumi's own reader takes it, and of a file of credentials, as their clients do: with merge keys.

@@ -296,6 +296,29 @@ describe("refused:", () => {
     }));
 });
 
+describe("an index of thousands of charts", () => {
+  const other = (name: number): string =>
+    `  chart-${name}:\n${"  - {version: 1.0.0, urls: [x.tgz]}\n".repeat(10)}`;
+  const others = (from: number): string =>
+    Array.from({ length: 2_000 }, (_, at) => other(from + at)).join("");
+  const withOthers = (chart: string): string =>
+    `apiVersion: v1\nentries:\n${others(0)}${chart}${others(2_000)}generated: "2026-11-28"\n`;
+  const chart = (version: string): string =>
+    `  gpu-operator:\n  - annotations: {a: b}\n    urls:\n    - ${archive}\n    version: ${version}\n`;
+
+  test("is read for the one chart", () =>
+    play({
+      around: { web: { index: { status: 200, body: withOthers(chart("v25.10.1")) } } },
+      logs: /chart gpu-operator v25\.10\.1: there/,
+    }));
+
+  test("says that the one chart lacks the release", () =>
+    play({
+      around: { web: { index: { status: 200, body: withOthers(chart("v24.9.0")) } } },
+      refusals: [/has no chart gpu-operator v25\.10\.1; it has v24\.9\.0 and others/],
+    }));
+});
+
 describe("what cannot be checked from here is logged and accepted:", () => {
   test("a repository behind a proxy", () =>
     play({
@@ -311,6 +334,12 @@ describe("what cannot be checked from here is logged and accepted:", () => {
 
   test("an index that is a page to log in", () =>
     play({ around: { web: { index: { status: 200, body: "<html>" } } }, logs: /cannot be read/ }));
+
+  test("an index that has more than is read, and is not written as Helm does", () =>
+    play({
+      around: { web: { index: { status: 200, body: `entries: ${"[".repeat(400_000)}` } } },
+      logs: /cannot be read/,
+    }));
 
   test("a repository that answers no HEAD", () =>
     play({ around: { web: { archive: { status: 405, body: "" } } } }));

@@ -39,6 +39,19 @@ test.each([
   },
 );
 
+test("an answer without end is not read to its end", async () => {
+  let sent = 0;
+  const body = new ReadableStream({
+    pull: (controller) => controller.enqueue(new Uint8Array(2 ** 20).fill(97)) ?? void sent++,
+  });
+  const asked = jest.spyOn(globalThis, "fetch").mockResolvedValue(new Response(body));
+  expect(await new RealWeb(new FakeClock(), {}).get("https://helm.example/index.yaml")).toEqual({
+    unknown: "its answer has more than 32 MiB",
+  });
+  expect(sent).toBeLessThan(40);
+  asked.mockRestore();
+});
+
 test.each<[string, NodeJS.ProcessEnv, boolean]>([
   ["https://helm.example/x", {}, false],
   ["https://helm.example/x", { HTTPS_PROXY: "http://proxy:3128" }, true],

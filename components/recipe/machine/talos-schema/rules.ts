@@ -1,7 +1,8 @@
-import { parseAllDocuments } from "yaml";
 import { ownVolumes } from "../../facts/data/since.json";
 import table from "../../facts/data/talos-rules.json";
 import { asText, isMapping, listOf, repeated } from "../../mapping";
+import { plainDocuments } from "../../rules/yaml";
+import { isBeyondBounds } from "../../rules/yaml-bounds";
 import { parseToml } from "../containerd/containerd";
 import { isSize } from "./values";
 import * as rule from "./value-rules";
@@ -38,11 +39,11 @@ const rules: Record<string, rule.Rule> = {
   },
   "v1alpha1.ClusterInlineManifest.name": (value) => value === "" && ["is empty", "write it"],
   "v1alpha1.ClusterInlineManifest.contents": (value) => {
-    const documents = parseAllDocuments(typeof value === "string" ? value : "", {
-      logLevel: "error",
-    });
-    const error = [...documents].flatMap((document) => document.errors)[0];
-    return error && ["is no YAML", `mend it (line ${error.linePos?.[0].line ?? 1} of it)`];
+    const { documents, lineCounter } = plainDocuments(typeof value === "string" ? value : "");
+    const [error] = documents.flatMap(({ errors }) => errors);
+    // A manifest may be longer than what is read here.
+    if (error === undefined || isBeyondBounds(error)) return undefined;
+    return ["is no YAML", `mend it (line ${lineCounter.linePos(error.pos[0]).line} of it)`];
   },
   "v1alpha1.KernelModuleConfig.name": rule.text(
     (word) => /^[\w-]+$/.test(word),

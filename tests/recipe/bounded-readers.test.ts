@@ -1,0 +1,73 @@
+import { Parser } from "yaml";
+import { functions } from "../../cli/import/topf/go-functions";
+import { secretValues } from "../../components/clients/secret-files";
+import { sameConfiguration, valuesOf } from "../../components/clients/talos/configuration-text";
+import { schematicOf } from "../../components/recipe";
+import { patchFindings } from "../../components/recipe/machine/patch-findings";
+import { talosDocuments, yamlIn } from "../../components/recipe/rules/yaml";
+import { ofServers } from "../../components/recipe/rules/yaml-bounds";
+import { files, read as textOf } from "../docs/pages";
+
+/** Texts that say little, and hold a parser for seconds or fill its memory. */
+const hostile: Record<string, string> = {
+  brackets: `x: ${"[".repeat(400_000)}`,
+  blanks: `x: ${"\n".repeat(1_000_000)}`,
+  anchors: "&a ".repeat(300_000),
+  entries: `[${"a,".repeat(400_000)}]`,
+  aliases: Array.from(
+    { length: 40 },
+    (_, level) =>
+      `a${level}: &a${level} [${`${level === 0 ? "x" : `*a${level - 1}`}, `.repeat(9)}]`,
+  ).join("\n"),
+};
+
+/** What reads YAML that another may have written, and is not asked by a test of a verb. */
+const readers: Record<string, (text: string) => unknown> = {
+  "credentials, for their secrets": secretValues,
+  "a machine's configuration": valuesOf,
+  "an extension's text": (text) => schematicOf({ extensions: [text], kernelArgs: [] }),
+  "a manifest in a patch": (text) =>
+    patchFindings(
+      talosDocuments(
+        JSON.stringify({ cluster: { inlineManifests: [{ name: "a", contents: text }] } }),
+      ),
+      { minor: 12, isKnown: true },
+    ),
+  "a value of another": yamlIn,
+  "a template's `fromYaml`": (text) => functions["fromYaml"]!(text),
+};
+
+test.each(
+  Object.entries(readers).flatMap(([reader, read]) =>
+    Object.entries(hostile).map(([kind, text]) => [reader, kind, read, text] as const),
+  ),
+)("of %s with very many %s no more is read than a bound says", (_, __, read, text) => {
+  const next = jest.spyOn(Parser.prototype, "next");
+  try {
+    read(text);
+  } catch (error) {
+    expect((error as Error).message).toMatch(/it has (more than|entries within)/);
+  }
+  const { length } = next.mock.calls;
+  next.mockRestore();
+  expect(length).toBeLessThanOrEqual(ofServers.tokens);
+});
+
+test("two configurations that cannot be read do not count as the same", () => {
+  const { entries = "" } = hostile;
+  expect(() => sameConfiguration(entries, `${entries}\n# more`)).toThrow(
+    "the machine's configuration cannot be read: it has more than",
+  );
+});
+
+/** Those that read what this package itself has written, or has judged before. */
+const ofOwnTexts = ["cli/write-stack.ts", "policy/policies/machines.ts"];
+
+test("no file of the package reads YAML but by the bounded reader", () => {
+  const unbounded = files.filter((file) => {
+    if (!/^(components|cli|policy|stacks)\/.*(?<!\.d)\.ts$/.test(file)) return false;
+    const taken = /import \{([^}]*)\} from "yaml"/.exec(textOf(file))?.[1] ?? "";
+    return /\bparse(Document|AllDocuments)?\b/.test(taken);
+  });
+  expect(unbounded).toEqual(ofOwnTexts);
+});
