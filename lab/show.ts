@@ -71,7 +71,7 @@ function plain({ write, terminal, verbose }: Shown): Show {
 }
 
 /** Frames of the mark that turns while a step runs. */
-const frames = [..."⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"];
+export const frames = [..."⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"];
 
 /** Milliseconds between two of them. */
 const frameTime = 100;

@@ -28,6 +28,9 @@ export function engineOf(
   return commandArguments.find((argument) => /^[^-/].*:\d+$/.test(argument));
 }
 
+/** What a process without its engine exits with: EX_UNAVAILABLE of sysexits.h, which no crash of Node exits with. */
+export const engineGoneCode = 69;
+
 /** Milliseconds after which a lost connection is made again. */
 const again = 1000;
 
@@ -60,4 +63,4 @@ function commandLine(): readonly string[] {
 
 // Pulumi's Node SDK does not look. A plugin or policy pack would run on without an engine, and so would a program with no request open.
 const engine = engineOf(process.argv, { ofProgram: engineOfProgram, asStarted: commandLine });
-if (engine !== undefined) onEngineGone(engine, () => process.exit(1));
+if (engine !== undefined) onEngineGone(engine, () => process.exit(engineGoneCode));

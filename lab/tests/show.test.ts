@@ -4,7 +4,7 @@ import { widthOf } from "../../cli/terminal/wrap";
 import { runPhases, type Phase } from "../phases";
 import { emptyReport, type LabReport, renderReport, totalOf } from "../run/report";
 import { narrate } from "../run/updates";
-import { showOn, type Weight } from "../show";
+import { frames, showOn, type Weight } from "../show";
 
 const terminal: Terminal = { columns: 60, colour: true, moves: true };
 
@@ -49,10 +49,18 @@ test("in a terminal one line moves, and what stays is the end of the step and wh
   expect(text).toContain("\u001b[32m✔\u001b[39m");
 });
 
-test("the line that moves fits the terminal", async () => {
-  const narrow = await written({ terminal: { ...terminal, columns: 20 } });
-  for (const line of narrow.split("\r\u001b[2K").map(stripVTControlCharacters))
-    if (line.startsWith("⠙")) expect(widthOf(line)).toBeLessThan(20);
+test("the line that moves fits the terminal, with each frame of its mark", () => {
+  const drawn: string[] = [];
+  const narrow = showOn({
+    terminal: { ...terminal, columns: 20 },
+    verbose: false,
+    write: (text) => void drawn.push(stripVTControlCharacters(text.replace("\r\u001b[2K", ""))),
+  });
+  narrow.begin("update 1 of 1");
+  for (const _ of frames.slice(1)) narrow.say("create pod …", "event");
+  expect(drawn.map((line) => line.charAt(0))).toEqual(frames);
+  expect(drawn.map(widthOf)).toEqual(frames.map(() => 19));
+  narrow.end({ title: "update 1 of 1", ok: true, detail: "", seconds: 1 });
 });
 
 test("with --verbose each event stays, once", async () => {

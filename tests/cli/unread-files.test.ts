@@ -172,12 +172,12 @@ test("a file that is given and not there is named with the command that makes it
   );
 });
 
-describe("what fills in a talconfig that is checked", () => {
+describe("the variables of a talconfig", () => {
   const text = talconfig("./x.yaml", { worker: {}, patches: ["machine:\n  ${MY_SECRET}: {}\n"] });
   const run = (file: string, ...argv: string[]) =>
     runVerb("check", check, [file, ...argv], { MY_SECRET: "s3cr3t", OTHER: "0ther" });
 
-  test("is no variable of the environment without --env", async () => {
+  test("check fills in none from the environment without --env", async () => {
     const folder = repository({ "talconfig.yaml": text });
     for (const format of ["text", "github", "sarif"]) {
       const { result, remark } = await run(folder, `--format=${format}`);
@@ -188,7 +188,7 @@ describe("what fills in a talconfig that is checked", () => {
     await expect(run(folder, "--env=UNSET")).rejects.toThrow(/^--env: UNSET is not set/);
   });
 
-  test("and of one that is imported, is none without --env either", async () => {
+  test("import fills in none from the environment without --env", async () => {
     const folder = repository({
       "talconfig.yaml": talconfig("./x.yaml").replace("192.0.2.1", "${MY_ADDRESS}"),
     });
@@ -206,18 +206,27 @@ describe("what fills in a talconfig that is checked", () => {
     expect((await imported("--env=MY_ADDRESS")).result).toContain("address: 192.0.2.99");
   });
 
-  test("is a file of variables that is named, or talenv.yaml of the project", async () => {
-    const folder = repository({
-      "talos/talconfig.yaml": text,
-      "clusterenv.yaml": "MY_SECRET: shown\n",
-    });
+  const files = { "talos/talconfig.yaml": text, "clusterenv.yaml": "MY_SECRET: shown\n" };
+
+  test("--env-file fills them in", async () => {
+    const folder = repository(files);
     const file = path.join(folder, "talos/talconfig.yaml");
     expect((await run(file)).result).not.toContain("shown");
     const named = await run(file, "--env-file", path.join(folder, "clusterenv.yaml"));
     expect(named.result).toContain("machine.shown is not a field");
+  });
+
+  test("a talenv.yaml of the project fills them in", async () => {
+    const folder = repository({ ...files, "talos/talenv.yaml": "MY_SECRET: shown\n" });
+    const { result } = await run(path.join(folder, "talos/talconfig.yaml"));
+    expect(result).toContain("machine.shown is not a field");
+  });
+
+  test("a talenv.yaml that is a link out of the repository is not read", async () => {
+    const folder = repository(files);
     const outside = repository({ "config.json": '{"MY_SECRET": "s3cr3t"}' });
     fs.symlinkSync(path.join(outside, "config.json"), path.join(folder, "talos/talenv.yaml"));
-    const { result, remark } = await run(file);
+    const { result, remark } = await run(path.join(folder, "talos/talconfig.yaml"));
     expect(result + remark).not.toContain("s3cr3t");
     expect(remark).toMatch(/variables names \S*talenv\.yaml, which is not read \(it is outside of/);
   });

@@ -53,12 +53,9 @@ test.each([
   ["go/main.go", '"clusterIdentifier": pulumi.String(ctx.Stack())'],
   ["csharp/Program.cs", "ClusterIdentifier = Deployment.Instance.StackName"],
   ["yaml/Pulumi.yaml", "clusterIdentifier: ${pulumi.stack}"],
-])(
-  "examples/%s: the provider of Kubernetes keeps its cluster under another server URL",
-  (file, identifier) => {
-    expect(read(`examples/${file}`)).toContain(identifier);
-  },
-);
+])("examples/%s sets clusterIdentifier of its Kubernetes provider", (file, identifier) => {
+  expect(read(`examples/${file}`)).toContain(identifier);
+});
 
 // Pulumi's generator of C# is no Go module of the CLI's, so no compiler sees this example here. Its names are compared with the schema
 // by the generator's rules (pulumi-dotnet, pulumi-language-dotnet/codegen): a property's name with a capital, a type's with `Args`.

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { engineOf } from "../../components/pulumi/engine-gone";
+import { engineGoneCode, engineOf } from "../../components/pulumi/engine-gone";
 
 /** The package in the processes that Pulumi's host starts, while none asks the engine for anything. */
 const root = path.resolve(__dirname, "../..");
@@ -63,7 +63,7 @@ test.each<[string, (address: string) => string[], string]>([
     expect(await again).toBe("connected again");
     expect(child.exitCode).toBeNull();
     pulumi.kill("SIGKILL");
-    expect(await ended).toBe(1); // within the test's limit
+    expect(await ended).toBe(engineGoneCode); // within the test's limit
   },
   60_000,
 );
@@ -74,7 +74,8 @@ test("a program that is loaded only after Pulumi was killed ends at once", async
   const ended = new Promise((resolve) => pulumi.once("exit", resolve));
   pulumi.kill("SIGKILL");
   await ended;
-  expect(await new Promise((resolve) => start([program(address)]).once("exit", resolve))).toBe(1);
+  const child = start([program(address)]);
+  expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(engineGoneCode);
 });
 
 test.each([

@@ -20,7 +20,7 @@ import {
 } from "./recorded-machine";
 
 describe("an owned machine", () => {
-  test("is given its whole configuration staged, and its patches in the open", async () => {
+  test("is given its whole configuration staged, with its patches in plain text", async () => {
     const { inputs } = byName(await run(), "gpu-1-configuration");
     expect(inputs).toMatchObject({
       applyMode: "staged",

@@ -148,7 +148,7 @@ test("are-the-types-wrong finds nothing, in any way of resolving", () => {
   });
 });
 
-test("Pulumi's host gets what serves it from its folder, and a program the components by its name", () => {
+test("require by the package's folder gives the plugin's server, and by its name the components", () => {
   const both =
     "console.log(typeof require('./node_modules/talos-gpu'), typeof require('talos-gpu').GpuCluster)";
   fs.writeFileSync(at("both.js"), both);

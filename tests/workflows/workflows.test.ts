@@ -54,6 +54,7 @@ describe.each(files)("%s", (file) => {
   // The token in .git/config is readable for all that runs after it. The one job that pushes has its own in the step that does.
   test("keeps no credentials of a checkout", () => {
     const checkouts = steps.filter(({ uses }) => uses?.startsWith("actions/checkout@"));
+    expect(checkouts).not.toEqual([]);
     for (const { with: given } of checkouts)
       expect(given).toMatchObject({ "persist-credentials": false });
   });

@@ -242,7 +242,7 @@ describe("the verb", () => {
     expect(await run()).toMatchObject({ status: 1, result: expect.stringContaining("`machines`") });
   });
 
-  test("so is one that Pulumi could not hand to its program", async () => {
+  test("a configuration over 128 KiB, which Pulumi could not hand to its program, is a finding", async () => {
     write({
       ...readStackFile("velaryon"),
       patches: [`# ${"long ".repeat(30_000)}\nmachine: {}\n`],

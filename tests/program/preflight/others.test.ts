@@ -196,7 +196,7 @@ test("a question that gets no answer at once is asked again; one that gets none 
   );
 });
 
-describe("a RuntimeClass that is there", () => {
+describe("an existing RuntimeClass", () => {
   const warned = async (installs: Installs, policy?: string): Promise<string[]> => {
     const { lines } = await ask({
       installs,
@@ -205,13 +205,13 @@ describe("a RuntimeClass that is there", () => {
     return lines.filter((line) => line.startsWith("warning"));
   };
 
-  test("goes with the operator, which a warning says before", async () => {
+  test("brings a warning that it goes with the operator", async () => {
     expect(await warned(operator)).toEqual([
       expect.stringMatching(/the operator makes it its own, and it goes when/),
     ]);
   });
 
-  test("is no matter where it is the operator's, and where the stack installs none", async () => {
+  test("brings no warning if the operator owns it, or if the stack installs no operator", async () => {
     expect([...(await warned(operator, "cluster-policy")), ...(await warned(plugin))]).toEqual([]);
   });
 });

@@ -84,31 +84,6 @@ describe("a machine that differs from its stack", () => {
       expect: { result: { rebooted: true, bootId: "boot-2" }, machineCalls: ["reboot"] },
     }));
 
-  test("that differs in nothing is drained and rebooted if the user asks for a reboot", () =>
-    play({
-      task: { reboots: true },
-      machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED },
-      cluster: { podList: [pod("app")] },
-      expect: {
-        result: { rebooted: true, bootId: "boot-2" },
-        machineCalls: ["reboot"],
-        kubernetesCalls: ["cordon", "evict app", "uncordon"],
-      },
-    }));
-
-  test("is left alone if the user only asks for a reboot: it would apply changes that no preview has shown", () =>
-    play({
-      task: { reboots: true },
-      machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu },
-      expect: {
-        error: [
-          "machines.gpu-1: does not run what the stack says, or waits with another configuration",
-          "pulumi up",
-        ],
-        changesNothing: true,
-      },
-    }));
-
   test("is upgraded through the lifecycle API from Talos 1.13 on", () =>
     play({
       task: { talosVersion: "v1.13.1" },
@@ -185,6 +160,33 @@ describe("a machine that differs from its stack", () => {
         machineCalls: ["activate"],
         machine: { active: `${STAGED}  install: {image: "ours"}` },
         kubernetesCalls: [],
+      },
+    }));
+});
+
+describe("a reboot that the user asks for", () => {
+  test("drains and reboots a machine that differs in nothing from its stack", () =>
+    play({
+      task: { reboots: true },
+      machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED },
+      cluster: { podList: [pod("app")] },
+      expect: {
+        result: { rebooted: true, bootId: "boot-2" },
+        machineCalls: ["reboot"],
+        kubernetesCalls: ["cordon", "evict app", "uncordon"],
+      },
+    }));
+
+  test("leaves a machine alone that differs from its stack: the reboot would apply changes that no preview has shown", () =>
+    play({
+      task: { reboots: true },
+      machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu },
+      expect: {
+        error: [
+          "machines.gpu-1: does not run what the stack says, or waits with another configuration",
+          "pulumi up",
+        ],
+        changesNothing: true,
       },
     }));
 });

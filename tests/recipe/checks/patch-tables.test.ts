@@ -17,12 +17,12 @@ const flawsOf = (patch: string, minor: number): string[] => {
 
 describe("patches against what Talos' decoder takes", () => {
   test.each(rightPatches.map(({ talos = 12, patch }) => [talos, patch] as const))(
-    "1.%i takes %s",
+    "Talos 1.%i takes %j",
     (talos, patch) => expect(flawsOf(patch, talos)).toEqual([]),
   );
 
   test.each(wrongPatches.map(({ talos = 12, patch, says }) => [talos, patch, says] as const))(
-    "1.%i refuses %s",
+    "Talos 1.%i refuses %j",
     (talos, patch, says) => expect(flawsOf(patch, talos).join("\n")).toContain(says),
   );
 
@@ -43,15 +43,17 @@ describe("secrets in patches", () => {
       return secretsIn(value, value.kind ?? "");
     });
 
-  test.each(patchesWithSecrets.map(({ patch, at, remedy }) => [patch, at, remedy] as const))(
-    "one in %s",
-    (patch, at, remedy = "") => {
+  test.each(patchesWithSecrets.map(({ patch, at, remedy }) => [at, patch, remedy] as const))(
+    "the secret at %s is found in %j",
+    (at, patch, remedy = "") => {
       const [first] = secretsOf(patch);
       expect(first?.path).toContain(at);
       expect(first?.remedy).toContain(remedy);
     },
   );
-  test.each(patchesWithoutSecrets)("none in %s", (patch) => expect(secretsOf(patch)).toEqual([]));
+  test.each(patchesWithoutSecrets)("no secret is found in %j", (patch) =>
+    expect(secretsOf(patch)).toEqual([]),
+  );
 });
 
 describe("containerd parts", () => {

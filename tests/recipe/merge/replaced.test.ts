@@ -7,7 +7,7 @@ describe("a rule of image verification", () => {
     stringify({ kind: "ImageVerificationConfig", rules: items });
   const live = rules({ image: "a/*", keyless: { issuer: "theirs" } });
 
-  test("of ours takes another content, and the first one is remembered", () => {
+  test("that the patches change takes their new content, and unmerging restores the machine's first one", () => {
     const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
     const second = mergeConfiguration(
       first.configuration,
@@ -25,7 +25,7 @@ describe("a rule of image verification", () => {
       expect(said(unmergeConfiguration(configuration, added))).toEqual(said(live));
   });
 
-  test("that the patches no longer have gives its place back, and one that its owner changed stays", () => {
+  test("that the patches no longer have is restored, and one that its owner has changed since stays", () => {
     const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
     expect(said(mergeConfiguration(first.configuration, [], first.added).configuration)).toEqual(
       said(live),
@@ -44,15 +44,18 @@ describe("search domains", () => {
     ["v1.15.0-beta.0", ["ours"]],
     ["v1.14.0", ["theirs", "ours"]],
     ["v1.13.9", ["theirs", "ours"]],
-  ])("of ours on Talos %s: as Talos itself merges them, and taken back", (release, domains) => {
-    const live = resolver("theirs");
-    const { configuration, added } = mergeConfiguration(
-      live,
-      [resolver("ours")],
-      undefined,
-      release,
-    );
-    expect(said(configuration)).toEqual(said(resolver(...domains)));
-    expect(said(unmergeConfiguration(configuration, added))).toEqual(said(live));
-  });
+  ])(
+    "of the patches are merged as Talos %s does it, and unmerging restores those of the machine",
+    (release, domains) => {
+      const live = resolver("theirs");
+      const { configuration, added } = mergeConfiguration(
+        live,
+        [resolver("ours")],
+        undefined,
+        release,
+      );
+      expect(said(configuration)).toEqual(said(resolver(...domains)));
+      expect(said(unmergeConfiguration(configuration, added))).toEqual(said(live));
+    },
+  );
 });
