@@ -18,10 +18,10 @@ import { reconciling } from "./kubernetes/reconcile";
 import { clusterCredentials } from "./machine/bootstrap";
 import { registerSchematics } from "./machine/schematic";
 import type { MachineReport } from "./machine/upgrade";
-import { InvalidStackError, judge, renderFinding } from "./recipe";
+import { InvalidStackError, judge } from "./recipe";
+import { showRemarks } from "./pulumi/remarks";
 import { transformsMore, withoutStackTracesUnless } from "./pulumi/without-stack-traces";
 import { isMapping } from "./recipe/mapping";
-import { inLine } from "./recipe/rules/printable";
 import type { StackSpec } from "./recipe/spec/index";
 import type { CheckedPlan, Finding } from "./recipe/types";
 import { gpuWorkloads } from "./workloads";
@@ -85,10 +85,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     super("talos-gpu:index:GpuCluster", name, cluster, watched);
     const child = { parent: this };
     const registering = withoutStackTracesUnless(transformsMore(this, watched, opts));
-    for (const remark of plan.remarks) {
-      const text = inLine(renderFinding(remark));
-      void (remark.severity === "note" ? pulumi.log.info(text, this) : pulumi.log.warn(text, this));
-    }
+    showRemarks(this, plan.remarks);
 
     const access = accessOf(clusterCredentials(name, plan, splitCredentials(args).given, child));
     const { secrets } = access;

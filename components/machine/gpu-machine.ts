@@ -1,9 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 import * as z from "zod";
 import { noArguments, refuse } from "../pulumi/checked-arguments";
+import { showRemarks } from "../pulumi/remarks";
 import { credentialNames, type Credentials, textFindings } from "../credentials/credentials";
 import { judge } from "../recipe";
 import { inputFindings } from "../recipe/checks/check-arguments";
+import { isWithin } from "../recipe/machine/apart";
 import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
 import { gpuProviderFields } from "../recipe/facts/gpu-provider";
 import { isMapping } from "../recipe/mapping";
@@ -29,9 +31,9 @@ export interface GpuMachineArgs extends MachineSpec, AroundMachinesSpec, Credent
  * One Talos machine as a GPU node: its schematic, its configuration, its image, its node's labels and taints. At most one
  * reboot per update, none when nothing changes.
  *
- * Used alone, outside of a GpuCluster, it looks before its reboot at what the machine would lose and pulls the image; that
- * Kubernetes does not answer shows at the drain. A cluster asks for all of that, and for its chart, before it touches the first
- * machine.
+ * Used alone, outside of a GpuCluster, it looks before its reboot at what the machine would lose and pulls the image. It notices only
+ * at the drain that Kubernetes does not answer. A cluster checks all of that, and its chart, before it touches the first machine.
+ * Warnings and notes about the machine are messages of this resource.
  */
 export class GpuMachine extends pulumi.ComponentResource {
   /** Version of the loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. Resolves once the machine runs the wanted image with the driver up. */
@@ -45,9 +47,10 @@ export class GpuMachine extends pulumi.ComponentResource {
 
   constructor(name: string, args: GpuMachineArgs, opts?: pulumi.ComponentResourceOptions) {
     const node = nodeNameOf(name, args);
-    const machine = planAlone(name, node, args);
+    const { machine, remarks } = planAlone(name, node, args);
     const foretelling = foretell(name, machine, () => this, opts);
     super(machineType, name, foretelling.state, foretelling.component);
+    showRemarks(this, remarks);
     const made = machineResources(name, machine, { access: accessOf(args) }, this, foretelling);
     this.ready = made.ready;
     const { driverVersion, talosVersion, schematicId } = made.upgraded.seen;
@@ -65,16 +68,20 @@ function nodeNameOf(name: string, args: unknown): string {
 }
 
 /**
- * A machine that stands alone: it is planned and checked as a cluster of one.
+ * A machine that stands alone: it is planned and checked as a cluster of one. Its remarks are the warnings and notes about it.
  *
  * @throws RunError with everything that is wrong, as `checkWorkloadArguments` does.
  */
-function planAlone(name: string, node: string, args: GpuMachineArgs): PlannedMachine {
+function planAlone(
+  name: string,
+  node: string,
+  args: GpuMachineArgs,
+): { machine: PlannedMachine; remarks: Finding[] } {
   if (!isMapping(args)) refuse("GpuMachine", name, [noArguments]);
   const cluster = clusterOfOne(node, args);
-  const { findings, plan } = judge(cluster);
+  const { findings, remarks, plan } = judge(cluster);
   refuse("GpuMachine", name, machineFindings(node, args, cluster, findings));
-  return plannedMachines(plan!)[0]!;
+  return { machine: plannedMachines(plan!)[0]!, remarks: machineRemarks(node, remarks) };
 }
 
 const anything: Rule = () => undefined;
@@ -106,19 +113,24 @@ function machineFindings(
   ];
 }
 
+/** The warnings and notes about a machine. Those about the GPU provider and about workloads belong to what installs these. */
+function machineRemarks(node: string, ofAStack: Finding[]): Finding[] {
+  const ofProvider: readonly string[] = [...gpuProviderFields, "external"];
+  const ofMachine = fieldsAroundMachines.filter((field) => !ofProvider.includes(field));
+  return ofAStack
+    .filter(({ field }) =>
+      [`machines.${node}`, "machineDefaults", ...ofMachine].some((one) => isWithin(field, one)),
+    )
+    .map((remark) => asArgument(remark, node));
+}
+
 /** A field of the stack of one machine as the argument that says it. */
 function asArgument(finding: Finding, node: string): Finding {
   const { field } = finding;
   const own = `machines.${node}`;
-  return {
-    ...finding,
-    field:
-      field === own
-        ? "nodeName"
-        : field.startsWith(`${own}.`)
-          ? field.slice(own.length + 1)
-          : field,
-  };
+  if (field === own) return { ...finding, field: "nodeName" };
+  const above = [own, "machineDefaults"].find((one) => field.startsWith(`${one}.`));
+  return { ...finding, field: above === undefined ? field : field.slice(above.length + 1) };
 }
 
 /** Arguments that no stack says. */

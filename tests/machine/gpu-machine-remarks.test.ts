@@ -1,0 +1,59 @@
+import * as pulumi from "@pulumi/pulumi";
+import { GpuMachine, type GpuMachineArgs } from "../../components/machine/gpu-machine";
+import { record } from "../support/recorder";
+import { args } from "./gpu-machine-fixture";
+import { call } from "./recorded-machine";
+
+/** What a preview shows of a machine alone, with the resource that each line belongs to. */
+async function shown(
+  more: Partial<GpuMachineArgs>,
+): Promise<{ warnings: string[]; notes: string[] }> {
+  const warnings: string[] = [];
+  const notes: string[] = [];
+  const noting = (lines: string[]) => (line: string, resource?: pulumi.Resource) =>
+    Promise.resolve(
+      void lines.push(`${resource instanceof GpuMachine ? "machine" : "?"}: ${line}`),
+    );
+  const spies = [
+    jest.spyOn(pulumi.log, "warn").mockImplementation(noting(warnings)),
+    jest.spyOn(pulumi.log, "info").mockImplementation(noting(notes)),
+  ];
+  const made = await record(() => void new GpuMachine("gpu-1", args(more)), {
+    preview: true,
+    call,
+  });
+  for (const spy of spies) spy.mockRestore();
+  expect(made.error).toBeUndefined();
+  return { warnings, notes };
+}
+
+const gpus = [{ model: "RTX 5070 Ti" }];
+
+test("a machine alone shows its warnings and notes, by the names of its arguments", async () => {
+  const { warnings, notes } = await shown({
+    gpus,
+    versionContract: "v1.12",
+    kernelArgs: ["nvidia-drm.fbdev=1"],
+  });
+  expect([...warnings, ...notes]).toContainEqual(
+    expect.stringMatching(/^machine: kernelArgs\[0\]: .*nvidia-drm\.fbdev/),
+  );
+});
+
+test("a warning about the defaults of machines names the machine's own argument", async () => {
+  const { warnings } = await shown({ gpus });
+  expect(warnings).toEqual([expect.stringMatching(/^machine: versionContract: .*gpu-1/)]);
+});
+
+test("a machine with a contract has nothing to show", async () => {
+  expect(await shown({ gpus, versionContract: "v1.12" })).toEqual({ warnings: [], notes: [] });
+});
+
+test("what is good to know of the GPU provider is no remark of a machine", async () => {
+  const { warnings, notes } = await shown({
+    gpus,
+    versionContract: "v1.12",
+    gpuOperator: { version: "v99.0.0" },
+  });
+  expect({ warnings, notes }).toEqual({ warnings: [], notes: [] });
+});
