@@ -29,7 +29,10 @@ export interface ChangedStack {
 }
 
 /** The stack with its change. */
-export const changedStack = ({ base, change }: ChangedStack): unknown =>
+export const changedStack = ({
+  base,
+  change = "{}",
+}: Pick<ChangedStack, "base"> & { change?: string }): unknown =>
   merged(validStack(base), parse(change));
 
 /** A JSON merge patch (RFC 7396): null takes a key away, a list takes the place of a list. */

@@ -7,28 +7,36 @@ import {
   type Finding,
 } from "../../../components/recipe/index";
 import { differences } from "../differences";
-import { remarkedStack, remarkedStacks } from "./remarked-stacks";
 import { sentencesOfChecks } from "./sentences";
 import { changedStack, validStack, validStacks } from "../stacks";
 import { acceptedStacks } from "./accepted-stacks";
 import { mistakes, mistakesByCheck } from "./mistakes";
 
-const findingsOfMistakes = mistakes.flatMap((mistake) => findingsOf(changedStack(mistake)));
+const judged = mistakes.map((mistake) => judge(changedStack(mistake)));
+const refusals = judged.flatMap(({ findings }) => findings);
+const found = [...refusals, ...judged.flatMap(({ remarks }) => remarks)];
 const placeOf = ({ check, field }: { check: string; field: string }): string => `${check} ${field}`;
 
-describe("stacks with a mistake", () => {
+describe("stacks that a check refuses, warns of or notes something about", () => {
   test.each(mistakes)("$name: says exactly what is wrong", (mistake) => {
-    const found = findingsOf(changedStack(mistake));
-    expect(found.map(placeOf).sort()).toEqual(mistake.findings.map(placeOf).sort());
-    for (const { check, field, says } of mistake.findings) {
-      const [finding] = found.filter((one) => placeOf(one) === placeOf({ check, field }));
-      for (const part of says) expect(renderFinding(finding!)).toContain(part);
+    const { findings, remarks } = judge(changedStack(mistake));
+    const refused = mistake.findings.filter(({ severity }) => severity === undefined);
+    expect(findings.map(placeOf).sort()).toEqual(refused.map(placeOf).sort());
+    for (const { severity, says, ...place } of mistake.findings) {
+      const said = (severity === undefined ? findings : remarks).filter(
+        (one) => placeOf(one) === placeOf(place),
+      );
+      if (severity !== undefined)
+        expect(new Set(said.map((one) => one.severity))).toEqual(new Set([severity]));
+      const text = said.map(renderFinding).join("\n");
+      for (const part of says) expect(text).toContain(part);
     }
   });
 
   test.each(mistakes)("$name: is a stack that is right, but for its mistake", (mistake) => {
     expect(mistake.findings).not.toEqual([]);
     expect(findingsOf(validStack(mistake.base))).toEqual([]);
+    if (mistake.change === undefined) return;
     const changed = differences(validStack(mistake.base), changedStack(mistake));
     expect(changed.length).toBeGreaterThan(0);
     // One mistake is a field or few, not another system.
@@ -41,13 +49,12 @@ describe("stacks with a mistake", () => {
 
   test("there is one for every check, each with a name of its own", () => {
     const shown = new Set(mistakes.flatMap(({ findings }) => findings.map(({ check }) => check)));
-    for (const { says } of remarkedStacks) for (const [check] of says) shown.add(check);
     expect(Object.keys(checks).filter((id) => !shown.has(id))).toEqual([]);
     expect(new Set(mistakes.map(({ name }) => name)).size).toBe(mistakes.length);
   });
 
   test("each says what, why and how, without a full stop", () => {
-    for (const finding of findingsOfMistakes) {
+    for (const finding of refusals) {
       for (const part of ["problem", "why", "remedy"] as const) {
         expect(finding[part]).toMatch(/\S/);
         expect(finding[part]).not.toMatch(/[.;]$/);
@@ -77,9 +84,6 @@ test("a secret is never repeated", () => {
 });
 
 describe("the table of checks", () => {
-  const remarks = remarkedStacks.flatMap((row) => judge(remarkedStack(row)).remarks);
-  const found = [...findingsOfMistakes, ...remarks];
-
   test.each(Object.entries(checks))("%s: has a rule and a source", (_, { rule, source }) => {
     for (const text of [rule, source]) expect(text).toMatch(/^\S.*[^.\s]$/);
   });

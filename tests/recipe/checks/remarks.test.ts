@@ -1,24 +1,6 @@
-import { checks, judge, renderFinding } from "../../../components/recipe";
-import { validStack } from "../stacks";
-import { remarkedStack, remarkedStacks } from "./remarked-stacks";
-
-describe.each(remarkedStacks)("$name", (row) => {
-  const { findings, remarks } = judge(remarkedStack(row));
-
-  test("does not refuse the stack", () => {
-    expect(findings).toEqual([]);
-  });
-
-  test.each(row.says)("the check %s says at %s “%s”", (check, field, part) => {
-    const said = remarks.filter((one) => one.check === check && one.field === field);
-    expect(said.map(renderFinding).join("\n")).toContain(part);
-    for (const { severity } of said) expect(severity).toBe(checks[check]?.severity ?? "warning");
-  });
-});
-
-test("names of remarked stacks are their own", () => {
-  expect(new Set(remarkedStacks.map(({ name }) => name)).size).toBe(remarkedStacks.length);
-});
+import { judge } from "../../../components/recipe";
+import { changedStack, validStack } from "../stacks";
+import { valuesMistakes } from "./mistakes/values";
 
 test("machines of a pool that have something alike are one remark", () => {
   const { machines: _, ...stack } = validStack("one-card");
@@ -36,9 +18,9 @@ test("machines of a pool that have something alike are one remark", () => {
   expect(escapes.map(({ field }) => field)).toEqual(["pools.home (gpu-01 and 2 more)"]);
 });
 
-test("a value that is only alike is not proposed: it means something else", () => {
-  const row = remarkedStacks.find(({ says }) => says.some(([check]) => check === "chart-values"));
-  const found = judge(remarkedStack(row!)).remarks.filter(({ check }) => check === "chart-values");
+test("of a value of an external release that has no effect, no similar one is proposed: it means something else", () => {
+  const row = valuesMistakes["chart-values"]!.find(({ findings }) => findings[0]?.severity);
+  const found = judge(changedStack(row!)).remarks.filter(({ check }) => check === "chart-values");
   expect(found.map(({ remedy }) => remedy)).toEqual(["see `helm show values`, or leave it out"]);
 });
 
@@ -60,7 +42,7 @@ test("a value of the stack's own that has no effect refuses it, with the one tha
   ]);
 });
 
-test("so does one of a release that the stack takes over", () => {
+test("a value that has no effect refuses the stack also in a release that it takes over", () => {
   const { gpuOperator: _, ...rest } = validStack("rtx5070ti");
   const values = { runtimeClassname: "nvidia", runtimeClassName: "nvidia" };
   const devicePlugin = { version: "0.18.2", namespace: "nvidia", takeOver: "nvdp", values };

@@ -298,4 +298,24 @@ export const driversMistakes: Mistakes = {
       ],
     },
   ],
+  "driver-unnamed": [
+    {
+      name: "A driver that is left to be filled in",
+      base: "velaryon",
+      change: yaml`
+        driver: null
+        machines: { velaryon: { driver: {} } }
+      `,
+      findings: [
+        {
+          check: "driver-unnamed",
+          field: "machines.velaryon.driver",
+          severity: "warning",
+          says: [
+            "and the update then stops before it reboots the machine; write what it runs as branch and flavour: `talosctl -n ",
+          ],
+        },
+      ],
+    },
+  ],
 };

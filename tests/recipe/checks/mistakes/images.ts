@@ -83,6 +83,42 @@ export const imagesMistakes: Mistakes = {
         { check: "kernel-args", field: "machines.gpu.kernelArgs[0]", says: ["names the platform"] },
       ],
     },
+    {
+      name: "Parameters of NVIDIA's modules among the kernel arguments",
+      base: "velaryon",
+      change: yaml`
+        machines: { velaryon: { kernelArgs: [nvidia_drm.modeset=1, nvidia-drm.fbdev=1] } }
+      `,
+      findings: [
+        {
+          check: "kernel-args",
+          field: "machines.velaryon.kernelArgs[0]",
+          severity: "warning",
+          says: ["moduleParameters: `nvidia_drm: ['modeset=1']`"],
+        },
+        {
+          check: "kernel-args",
+          field: "machines.velaryon.kernelArgs[1]",
+          severity: "warning",
+          says: ["nvidia-drm.fbdev has no effect as a kernel argument"],
+        },
+      ],
+    },
+    {
+      name: "A parameter of NVIDIA's module among those of a patch",
+      base: "velaryon",
+      change: yaml`
+        patches: ["machine: { install: { extraKernelArgs: [nvidia_drm.modeset=1] } }"]
+      `,
+      findings: [
+        {
+          check: "kernel-args",
+          field: "patches[0]",
+          severity: "warning",
+          says: ["nvidia_drm.modeset has no effect as a kernel argument"],
+        },
+      ],
+    },
   ],
   "extension-name": [
     {

@@ -17,6 +17,15 @@ import { sharingMistakes } from "./sharing";
 import { valuesMistakes } from "./values";
 import { vllmMistakes } from "./vllm";
 import { workloadsMistakes } from "./workloads";
+import { updatesMistakes } from "./updates";
+import { contractsMistakes } from "./contracts";
+import { machineRisksMistakes } from "./machine-risks";
+import { cardRisksMistakes } from "./card-risks";
+import { migMistakes } from "./mig";
+import { releaseRisksMistakes } from "./release-risks";
+import { externalRisksMistakes } from "./external-risks";
+import { serversMistakes } from "./servers";
+import { plainHttpMistakes } from "./plain-http";
 import type { Mistake, Mistakes } from "./mistake";
 
 const areas: Mistakes[] = [
@@ -39,6 +48,15 @@ const areas: Mistakes[] = [
   claimsMistakes,
   workloadsMistakes,
   vllmMistakes,
+  updatesMistakes,
+  contractsMistakes,
+  machineRisksMistakes,
+  cardRisksMistakes,
+  migMistakes,
+  releaseRisksMistakes,
+  externalRisksMistakes,
+  serversMistakes,
+  plainHttpMistakes,
 ];
 
 /** Each mistake with the check under which it stands. */

@@ -163,6 +163,35 @@ export const valuesMistakes: Mistakes = {
         },
       ],
     },
+    {
+      name: "A value that the chart of an external release does not have",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator: null
+        devicePlugin: null
+        external:
+          read:
+            kind: gpuOperator
+            by: Flux
+            version: v26.3.3
+            values:
+              driver: { enabled: false }
+              toolkit: { enabled: false }
+              cdi: { enabled: false }
+              operator: { defaultRuntime: containerd }
+            places: { operator.defaultRuntime: hr.yaml:13 }
+      `,
+      findings: [
+        {
+          check: "chart-values",
+          field: "external.values.operator.defaultRuntime",
+          severity: "warning",
+          says: [
+            "no such value (hr.yaml:13); Helm silently ignores it, and what it was meant to do does not happen; see `helm show values`, or leave it out",
+          ],
+        },
+      ],
+    },
   ],
   "operator-values": [
     {

@@ -1,0 +1,120 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Stacks with a warning or a note about cards. */
+export const cardRisksMistakes: Mistakes = {
+  "card-described": [
+    {
+      name: "A card of no table",
+      base: "one-card",
+      change: yaml`
+        machines: { gpu: { gpus: [{ model: RTX 6090, architecture: Blackwell, memory: 48Gi }] } }
+      `,
+      findings: [
+        {
+          check: "card-described",
+          field: "machines.gpu.gpus[0]",
+          severity: "note",
+          says: [
+            '"RTX 6090" is in no table of cards; it is taken as the stack describes it (Blackwell), and whether',
+          ],
+        },
+      ],
+    },
+  ],
+  "card-alike": [
+    {
+      name: "Cards of two models",
+      base: "one-card",
+      change: yaml`
+        machines: { gpu: { gpus: [{ model: RTX 3090 }, { model: RTX 4090 }] } }
+      `,
+      findings: [
+        {
+          check: "card-alike",
+          field: "machines.gpu.gpus",
+          severity: "note",
+          says: [
+            "a pod that requests a GPU of gpu gets any of its cards (RTX 3090, RTX 4090); Kubernetes does not tell the cards of a node apart; nothing needs to be done, unless a pod needs a certain card: then use dra",
+          ],
+        },
+      ],
+    },
+    {
+      name: "Cards of one name with different memory, one size unknown",
+      base: "one-card",
+      change: yaml`
+        machines: { gpu: { gpus: [{ model: RTX 4060 Ti }, { model: RTX 4060 Ti, memory: 8Gi }] } }
+      `,
+      findings: [
+        {
+          check: "card-alike",
+          field: "machines.gpu.gpus",
+          severity: "note",
+          says: ["RTX 4060 Ti with unknown memory, RTX 4060 Ti with 8188Mi"],
+        },
+      ],
+    },
+  ],
+  "card-passed-on": [
+    {
+      name: "A card that virtual machines get",
+      base: "one-card",
+      change: yaml`
+        machines: { gpu: { kernelArgs: ["vfio-pci.ids=10de:1aef,10DE:2204"] } }
+      `,
+      findings: [
+        {
+          check: "card-passed-on",
+          field: "machines.gpu.gpus[0]",
+          severity: "warning",
+          says: [
+            "virtual machines get every RTX 3090 of gpu, by the ID 10DE:2204 that vfio-pci is given; NVIDIA's driver never sees the card, and pods that request it stay Pending; leave it out of gpus, or bind",
+          ],
+        },
+      ],
+    },
+  ],
+  "card-memory": [
+    {
+      name: "A claim that fits the larger card of a name",
+      base: "dra",
+      change: yaml`
+        machines: { small: { gpus: [{ model: RTX 4060 Ti }] } }
+        workloads:
+          vllm: null
+          pods: null
+          ollama: { claim: { architecture: null, memory: 12Gi } }
+      `,
+      findings: [
+        {
+          check: "card-memory",
+          field: "machines.small.gpus[0].memory",
+          severity: "warning",
+          says: [
+            "the RTX 4060 Ti exists with 8188Mi or 16380Mi, and the 12Gi of workloads.ollama.claim.memory do not fit each of them; on a card with less memory no such pod starts; say which one it is",
+          ],
+        },
+      ],
+    },
+  ],
+  "power-limit-range": [
+    {
+      name: "A power limit that no table can judge",
+      base: "one-card",
+      change: yaml`
+        machines: { gpu: { powerLimit: 380 } }
+      `,
+      findings: [
+        {
+          check: "power-limit-range",
+          field: "machines.gpu.powerLimit",
+          severity: "note",
+          says: [
+            "whether the RTX 3090 takes 380 W is not known here; where it does not, nvidia-smi refuses the limit, and the card runs with its own; look at the card's range",
+          ],
+        },
+      ],
+    },
+  ],
+};

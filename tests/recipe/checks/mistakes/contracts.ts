@@ -1,0 +1,41 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Stacks with a warning or a note about version contracts. */
+export const contractsMistakes: Mistakes = {
+  "contract-pinned": [
+    {
+      name: "An owned machine whose contract nothing pins",
+      base: "rtx5070ti",
+      findings: [
+        {
+          check: "contract-pinned",
+          field: "machineDefaults.versionContract",
+          severity: "warning",
+          says: [
+            "nothing pins the contract of k8s-worker4, whose configuration is generated for Talos v1.12; a preview stops at the next minor release of Talos; write `versionContract: v1.12`",
+          ],
+        },
+      ],
+    },
+  ],
+  "contract-owner": [
+    {
+      name: "A contract of a machine that another tool configures",
+      base: "one-card",
+      change: yaml`
+        machines: { gpu: { versionContract: v1.12 } }
+      `,
+      findings: [
+        {
+          check: "contract-owner",
+          field: "machines.gpu.versionContract",
+          severity: "warning",
+          says: [
+            "has no effect on a machine whose configuration is adopted; its owner generates the configuration; leave it out",
+          ],
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,34 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Stacks with a warning or a note about plain HTTP. */
+export const plainHttpMistakes: Mistakes = {
+  "plain-http": [
+    {
+      name: "A Factory and a repository that are asked by plain HTTP",
+      base: "rtx5070ti",
+      change: yaml`
+        factoryUrl: http://factory.example.org
+        gpuOperator: { repository: http://charts.example.org }
+      `,
+      findings: [
+        {
+          check: "plain-http",
+          field: "factoryUrl",
+          severity: "warning",
+          says: [
+            "is plain HTTP; an attacker on the network path can have the machines boot another image; use https, which",
+          ],
+        },
+        {
+          check: "plain-http",
+          field: "gpuOperator.repository",
+          severity: "warning",
+          says: [
+            "an attacker on the network path can change what is installed as administrator of the cluster; use https or oci",
+          ],
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,191 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Stacks with a warning or a note about releases of the charts. */
+export const releaseRisksMistakes: Mistakes = {
+  "chart-release": [
+    {
+      name: "A plugin between two of the tables",
+      base: "aarhus-h100",
+      change: yaml`
+        devicePlugin: { version: 0.18.0 }
+      `,
+      findings: [
+        {
+          check: "chart-release",
+          field: "devicePlugin.version",
+          severity: "note",
+          says: [
+            "nvidia-device-plugin 0.18.0 is not in the tables; its values are judged by those of 0.17.4 and 0.18.2; compare the values with",
+          ],
+        },
+      ],
+    },
+  ],
+  "chart-value": [
+    {
+      name: "A value of a release that is newer than the tables",
+      base: "one-card",
+      change: yaml`
+        gpuOperator: { version: v99.9.0, values: { cardDoctor: { enabled: true } } }
+      `,
+      findings: [
+        {
+          check: "chart-value",
+          field: "gpuOperator.values.cardDoctor",
+          severity: "note",
+          says: [
+            "whether gpu-operator v99.9.0 has this value is not known here; Helm ignores a value that a chart does not have; look for it in `helm show values`",
+          ],
+        },
+      ],
+    },
+  ],
+  "operator-support": [
+    {
+      name: "An operator that NVIDIA no longer supports",
+      base: "rtx5070ti",
+      findings: [
+        {
+          check: "operator-support",
+          field: "gpuOperator.version",
+          severity: "warning",
+          says: [
+            "v25.10.1 is a release of the operator that NVIDIA no longer supports; of the releases since, 26.3 is deprecated",
+          ],
+        },
+      ],
+    },
+  ],
+  "infiniband-devices": [
+    {
+      name: "A plugin that asks for InfiniBand",
+      base: "aarhus-h100",
+      change: yaml`
+        devicePlugin: { version: 0.19.2 }
+      `,
+      findings: [
+        {
+          check: "infiniband-devices",
+          field: "devicePlugin.version",
+          severity: "warning",
+          says: [
+            "nvidia-device-plugin 0.19.2 gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices, too; other device plugins may hand out these devices; take the plugin 0.19.3",
+          ],
+        },
+      ],
+    },
+  ],
+  "storage-untried": [
+    {
+      name: "GPUDirect Storage",
+      base: "one-card",
+      change: yaml`
+        talosVersion: v1.14.1
+        gpuOperator: { values: { gds: { enabled: true } } }
+      `,
+      findings: [
+        {
+          check: "storage-untried",
+          field: "gpuOperator.values.gds.enabled",
+          severity: "note",
+          says: [
+            "GPUDirect Storage was not tried on Talos by us; the module nvidia_fs is loaded on each machine with a card; NVIDIA supports it only with the open kernel modules",
+            "try one machine first",
+          ],
+        },
+      ],
+    },
+  ],
+  "own-discovery": [
+    {
+      name: "A Node Feature Discovery of the cluster's own",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator: { values: { nfd: { enabled: false } } }
+      `,
+      findings: [
+        {
+          check: "own-discovery",
+          field: "gpuOperator.values.nfd.enabled",
+          severity: "warning",
+          says: [
+            "is false, so the cluster's own Node Feature Discovery must run on every GPU machine; the operator places no operand on a node without its label; have it set",
+          ],
+        },
+      ],
+    },
+  ],
+  "driver-folder": [
+    {
+      name: "A folder that a DaemonSet fills with the driver",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator: { values: { hostPaths: { driverInstallDir: /var/nvidia-driver } } }
+      `,
+      findings: [
+        {
+          check: "driver-folder",
+          field: "gpuOperator.values.hostPaths.driverInstallDir",
+          severity: "warning",
+          says: [
+            "is /var/nvidia-driver, and no program looks for the driver there; on Talos 1.12 and older the operator's validator does not run; a DaemonSet of this stack writes its marker files, by which pods find the driver; remove this value",
+          ],
+        },
+      ],
+    },
+  ],
+  "operator-without-cdi": [
+    {
+      name: "An operator without CDI on Talos 1.13",
+      base: "cdi-off-on-1.13",
+      findings: [
+        {
+          check: "operator-without-cdi",
+          field: "gpuOperator.values.cdi.enabled",
+          severity: "note",
+          says: [
+            "is false; a pod gets its GPU only from NVIDIA's runtime; write `runtimeClassName: nvidia` in pods of your own",
+          ],
+        },
+      ],
+    },
+  ],
+  "strategy-without-cdi": [
+    {
+      name: "A strategy without CDI, while CDI is on",
+      base: "one-card",
+      change: yaml`
+        talosVersion: v1.12.6
+        gpuOperator:
+          values: { devicePlugin: { env: [{ name: DEVICE_LIST_STRATEGY, value: envvar }] } }
+      `,
+      findings: [
+        {
+          check: "strategy-without-cdi",
+          field: "gpuOperator.values.devicePlugin.env",
+          severity: "warning",
+          says: [
+            "sets DEVICE_LIST_STRATEGY without CDI, and CDI is on; that is an error to the next operator; to keep CDI off, write `cdi: { enabled: false }` instead",
+          ],
+        },
+      ],
+    },
+  ],
+  "claims-release": [
+    {
+      name: "Claims in a cluster of an unknown release",
+      base: "dra",
+      findings: [
+        {
+          check: "claims-release",
+          field: "kubernetesVersion",
+          severity: "note",
+          says: [
+            "is missing, so which release the cluster has is not known here; claims need Kubernetes 1.34 or newer; write it, or look at `kubectl version`",
+          ],
+        },
+      ],
+    },
+  ],
+};

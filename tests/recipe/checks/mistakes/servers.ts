@@ -1,0 +1,138 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Stacks with a warning or a note about servers and their monitoring. */
+export const serversMistakes: Mistakes = {
+  "open-server": [
+    {
+      name: "An Ollama that answers every pod",
+      base: "rtx5070ti",
+      findings: [
+        {
+          check: "open-server",
+          field: "workloads.ollama",
+          severity: "warning",
+          says: [
+            "every pod of the cluster can use it, pull models and delete them; it asks for no key; name the namespaces that may under workloads.ollama.allowFrom",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A ComfyUI that answers every pod",
+      base: "rtx5070ti",
+      change: yaml`
+        workloads: { ollama: null, comfyui: { active: true } }
+      `,
+      findings: [
+        {
+          check: "open-server",
+          field: "workloads.comfyui",
+          severity: "warning",
+          says: ["can run workflows on it, and see its outputs"],
+        },
+      ],
+    },
+  ],
+  "volume-namespace": [
+    {
+      name: "A volume in another workload's namespace, which a warning names",
+      base: "rtx5070ti",
+      change: yaml`
+        machines: { k8s-worker4: { gpus: [{ model: RTX 5070 Ti, count: 2 }] } }
+        workloads:
+          comfyui: null
+          ollama: { namespace: ai }
+          vllm: { model: Qwen/Qwen3-0.6B, namespace: ai }
+          litellm: {}
+      `,
+      findings: [
+        {
+          check: "volume-namespace",
+          field: "workloads.vllm",
+          severity: "warning",
+          says: [
+            "its volume is in namespace ai, which workloads.ollama makes; an update that takes workloads.ollama out deletes the namespace and this volume with it; give workloads.vllm a namespace of its own",
+          ],
+        },
+        {
+          check: "open-server",
+          field: "workloads.vllm",
+          severity: "warning",
+          says: [
+            "can use it; it asks for no key; give it a key (apiKeySecret), and name the namespaces that may under workloads.vllm.allowFrom",
+          ],
+        },
+        {
+          check: "open-server",
+          field: "workloads.litellm",
+          severity: "warning",
+          says: [
+            "can use its models; it asks for no key; give it a key (masterKeySecret), or name the namespaces that may under workloads.litellm.allowFrom",
+          ],
+        },
+      ],
+    },
+  ],
+  "cuda-compat": [
+    {
+      name: "An image whose CUDA is newer than the driver of a data-center card",
+      base: "one-card",
+      change: yaml`
+        talosVersion: v1.12.6
+        machines: { gpu: { gpus: [{ model: L40S }] } }
+        gpuOperator: { version: v25.10.1 }
+        workloads: { pods: { train: { image: nvidia/cuda:13.0.1-base-ubuntu24.04 } } }
+      `,
+      findings: [
+        {
+          check: "cuda-compat",
+          field: "workloads.pods.train.image",
+          severity: "warning",
+          says: [
+            "its CUDA 13.0 is newer than the driver of gpu (570.211.01); data-center cards run it where the image has NVIDIA's package cuda-compat, and without it CUDA fails to initialize; make sure that the image has cuda-compat",
+          ],
+        },
+      ],
+    },
+  ],
+  "dashboard-metrics": [
+    {
+      name: "An exporter that is newer than the dashboard",
+      base: "aarhus-h100",
+      change: yaml`
+        monitoring: {}
+        images: { dcgmExporter: nvcr.io/nvidia/k8s/dcgm-exporter:4.7.0-4.9.0-distroless }
+      `,
+      findings: [
+        {
+          check: "dashboard-metrics",
+          field: "monitoring",
+          severity: "warning",
+          says: [
+            "the DCGM exporter 4.9.0 has other names and units of its metrics than the dashboard asks for; they changed with 4.9.0, so panels of the dashboard stay empty; take a 4.8 release",
+          ],
+        },
+      ],
+    },
+  ],
+  "claim-metrics": [
+    {
+      name: "Metrics of cards that are claimed",
+      base: "dra",
+      change: yaml`
+        monitoring: {}
+      `,
+      findings: [
+        {
+          check: "claim-metrics",
+          field: "monitoring",
+          severity: "note",
+          says: [
+            "metrics of a card name no pod that has it by a claim; the kubelet tells the exporter only of resources of the node; nothing needs to be done",
+          ],
+        },
+      ],
+    },
+  ],
+};
