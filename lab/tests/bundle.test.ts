@@ -47,7 +47,7 @@ test("a run of the tests that fails tells the lines of its sources, too", async 
   await expect(failed).rejects.toThrow(/Error: mine[^]*fails\.ts:3:/);
 });
 
-test("it is kept while its sources stay what they are, and made again when one of them changes", async () => {
+test("a bundle is kept while its sources stay the same, and made again when one of them changes", async () => {
   const file = program("changes.ts", `export const part = (): number => 1;`);
   const first = await bundle(file);
   const made = statSync(first).ino;

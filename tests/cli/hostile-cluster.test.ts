@@ -76,7 +76,7 @@ test("the doctor quotes last words without their secrets, and nothing in them ac
   expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
 });
 
-test("so does its JSON", async () => {
+test("the doctor's JSON quotes last words without their secrets, and nothing in them acts", async () => {
   const { stdout } = await asked("doctor", "--json");
   const { differences, system } = JSON.parse(stdout) as DoctorReport;
   expect(JSON.stringify(differences)).toContain("refused: [redacted]");
@@ -91,7 +91,7 @@ test("what a cluster says acts on nothing where discover writes a stack", async 
   expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
 });
 
-test("nor where a report is written", async () => {
+test("what a cluster says acts on nothing where a bug report is written", async () => {
   const out = path.join(stand.folder, "report");
   const { stdout, stderr } = await asked("bug-report", "--out", out);
   expect(stdout).toContain("is written");

@@ -163,7 +163,7 @@ test("the role of a reboot is what a drain asks, and no more", async () => {
   expect(words(asked)).toEqual(words(rightsOf(role("reboot"))));
 });
 
-test("those are all calls to Kubernetes around a reboot", () => {
+test("the role of a reboot is made for all calls to Kubernetes around it", () => {
   const sources = path.join(__dirname, "../../components/program/upgrade");
   const texts = fs
     .readdirSync(sources)

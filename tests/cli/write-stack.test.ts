@@ -75,7 +75,7 @@ test.each([
   ["pools", "config:\n  talos-gpu:pools: { a: {} }\n"],
   ["no YAML", "config: [\n"],
   ["a list", "[]\n"],
-])("one with %s is overwritten by --force alone", async (_, text) => {
+])("a stack file with %s is overwritten by --force alone", async (_, text) => {
   fs.writeFileSync("Pulumi.dev.yaml", text);
   await expect(run(["--stack", "dev"])).rejects.toThrow(
     /Pulumi\.dev\.yaml is there already; nothing was overwritten/,

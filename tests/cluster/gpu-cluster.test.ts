@@ -124,7 +124,7 @@ describe("a stack with mistakes", () => {
     expect(run.resources.filter((resource) => resource.type !== "pulumi:pulumi:Stack")).toEqual([]);
   });
 
-  test("an owned machine without the secrets of its cluster is one", () => {
+  test("has one if an owned machine lacks the secrets of its cluster", () => {
     expect(() => GpuCluster.plan(arguments_("rtx5070ti", { machineSecrets: undefined }))).toThrow(
       /machineSecrets: is not set/,
     );

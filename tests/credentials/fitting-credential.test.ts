@@ -43,7 +43,7 @@ test("a talosconfig with fifty contexts is reduced to the one that it uses", () 
   expect(parse(fitting)).toEqual({ context: "home-7", contexts: { "home-7": contexts["home-7"] } });
 });
 
-test("one that is too long in any form is refused with what to do, and without its content", () => {
+test("a credential that is too long in any form is refused with what to do, and without its content", () => {
   const secret = "s".repeat(LONGEST);
   expect(() =>
     fittingCredential("kubeconfig", JSON.stringify({ users: [{ token: secret }], more: secret })),

@@ -31,11 +31,11 @@ test.each([
   ["it answers", { ...gone, machines: well.machines! }],
   ["its node is ready", { ...gone, nodes: well.nodes! }],
   ["the nodes were not observed", { machines: gone.machines }],
-])("it is judged where %s", (_, seen) => {
+])("a machine that may be away is judged where %s", (_, seen) => {
   expect(withoutAway(plan, seen)).toEqual({ plan, seen, away: [] });
 });
 
-test("one that must be there is judged", () => {
+test("a machine that must be there is judged", () => {
   const { mayBeAway: _, ...machine } = spec.machines[lent]!;
   const strict = { ...plan, spec: { ...spec, machines: { ...spec.machines, [lent]: machine } } };
   expect(withoutAway(strict, gone).away).toEqual([]);

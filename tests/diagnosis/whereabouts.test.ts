@@ -38,14 +38,14 @@ test("a release whose namespace nothing says is looked for in the whole cluster"
   expect(judged({}, movedTo("kube-system", {}))).toEqual([]);
 });
 
-test("one that is nowhere is reported to be in no namespace", () => {
+test("a release that is nowhere is reported to be in no namespace", () => {
   const seen = { ...movedTo("kube-system", {}), daemonSets: [], pods: [] };
   expect(judged({}, seen)).toEqual([
     "DaemonSet of the device plugin: is in no namespace of the cluster",
   ]);
 });
 
-test("one in another namespace than the stack says is reported with the field that corrects it", () => {
+test("a release in another namespace than the stack says is reported with the field that corrects it", () => {
   const said = { namespace: "gpu" };
   const seen = movedTo("kube-system", said);
   expect(differences(seen, withWhereabouts(planWith(said), seen))).toEqual([

@@ -63,7 +63,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  "without it the stack is refused at once, and the message names what is missing",
+  "without the Prometheus Operator's definitions the stack is refused at once, and the message names what is missing",
   async () => {
     const { status, report } = await runLab(stack);
     expect(status).toBe(1);

@@ -34,12 +34,12 @@ function calls(tools: string[], environment: NodeJS.ProcessEnv = {}): string[] {
   return stdout.trim().split("\n");
 }
 
-test("with the tools of the build it builds, and does no more", () => {
+test("with the tools of the build, prepare builds and does no more", () => {
   expect(calls(["typescript", "esbuild", "tsx"])).toEqual([expect.stringMatching(/^run build /)]);
 });
 
 test.each([[[]], [["typescript"]], [["typescript", "esbuild"]]])(
-  "where npm left some of them out (%j), they come first, whatever the outer npm was asked for",
+  "where npm left tools of the build out (%j), prepare installs them first, whatever the outer npm was asked for",
   (tools) => {
     const outer = {
       npm_config_omit: "dev",
@@ -55,7 +55,7 @@ test.each([[[]], [["typescript"]], [["typescript", "esbuild"]]])(
   },
 );
 
-test("it builds in a folder whose name has a colon, as Pulumi makes it of a server's port", () => {
+test("prepare builds in a folder whose name has a colon, as Pulumi makes it of a server's port", () => {
   const folder = path.join(root, "example.org:8443_components");
   const write = (file: string, text: string, mode = 0o644): void => {
     fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
@@ -87,7 +87,7 @@ test("it builds in a folder whose name has a colon, as Pulumi makes it of a serv
   ]);
 });
 
-test("npm runs it after each installation of this repository", () => {
+test("npm runs prepare after each installation of this repository", () => {
   const { scripts } = JSON.parse(
     fs.readFileSync(path.join(repository, "package.json"), "utf8"),
   ) as {

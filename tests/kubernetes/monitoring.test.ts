@@ -19,7 +19,7 @@ const daemonSet = "kubernetes:apps/v1:DaemonSet";
 const configMap = "kubernetes:core/v1:ConfigMap";
 const monitor = "kubernetes:monitoring.coreos.com/v1:ServiceMonitor";
 
-test("without a word about it, nothing of it is made", async () => {
+test("without a word about monitoring, nothing of it is made", async () => {
   const ran = await run("aarhus-h100");
   expect([daemonSet, configMap, monitor].flatMap((type) => findAll(ran, type))).toEqual([]);
 });

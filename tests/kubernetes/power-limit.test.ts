@@ -43,7 +43,7 @@ test("one DaemonSet per limit, on exactly the machines that have it, after the r
     expect(waitsFor(run, each)).toContain(find(run, "kubernetes:helm.sh/v3:Release").urn);
 });
 
-test("sees all cards without taking one from the workloads", async () => {
+test("the DaemonSet of a power limit sees all cards without taking one from the workloads", async () => {
   const { inputs } = findAll(await stack(), daemonSet)[0]!;
   const [container] = inputs.spec.template.spec.containers;
   expect(Object.keys(container.resources.limits)).toEqual(["cpu", "memory"]);
@@ -122,7 +122,7 @@ async function runScript(
   return output;
 }
 
-test("sets every card, leaves a set one alone, and sets it again when it has drifted", async () => {
+test("the DaemonSet of a power limit sets every card, leaves a set one alone, and sets it again when it has drifted", async () => {
   await runScript(300, async (folder, said) => {
     await said("card 1: 400.00 W -> 300 W");
     fs.writeFileSync(path.join(folder, "limit-1"), "350.00\n");
@@ -134,7 +134,7 @@ test("sets every card, leaves a set one alone, and sets it again when it has dri
   });
 });
 
-test("may set limits, and nothing else: no privileges, one capability, a read-only root", async () => {
+test("the DaemonSet of a power limit may set limits, and nothing else: no privileges, one capability, a read-only root", async () => {
   const { inputs } = findAll(await stack(), daemonSet)[0]!;
   expect(inputs.spec.template.spec.containers[0].securityContext).toEqual({
     runAsUser: 0,
@@ -144,7 +144,7 @@ test("may set limits, and nothing else: no privileges, one capability, a read-on
   });
 });
 
-test("refuses a limit that the card does not take, with its range", async () => {
+test("the DaemonSet of a power limit refuses a limit that the card does not take, with its range", async () => {
   const output = await runScript(450, async (folder, said) => {
     await said("card 0 takes 100.00 to 400.00 W, not 450 W: change powerLimit of this machine");
     expect(fs.existsSync(path.join(folder, "asked"))).toBe(false);

@@ -15,7 +15,7 @@ const smokeTest = async (changes: Record<string, unknown> = {}): Promise<any> =>
   return find(run, "kubernetes:batch/v1:Job").inputs;
 };
 
-test("requests one unit through the device plugin, on its machine, within the gate's limit", async () => {
+test("the smoke test requests one unit through the device plugin, on its machine, within the gate's limit", async () => {
   const { spec } = await smokeTest({ timeouts: { gate: "5m" } });
   expect(spec.activeDeadlineSeconds).toBeGreaterThan(300); // the gate ends first, and says more
   const pod = spec.template.spec;
@@ -33,7 +33,7 @@ test("requests one unit through the device plugin, on its machine, within the ga
   expect(pod.containers[0].env).toBeUndefined(); // NVIDIA_VISIBLE_DEVICES would override the device plugin's
 });
 
-test("its priority is shared by all, and it evicts no pod", async () => {
+test("the smoke test's priority is shared by all, and it evicts no pod", async () => {
   const run = await record(() => void gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {}));
   const priority = find(run, "kubernetes:scheduling.k8s.io/v1:PriorityClass").inputs;
   expect(priority).toMatchObject({ value: 0, preemptionPolicy: "Never" });
@@ -42,7 +42,7 @@ test("its priority is shared by all, and it evicts no pod", async () => {
   );
 });
 
-test("the gate waits for it as long as the stack says, and a tenth of that for a unit that others have", async () => {
+test("the gate waits for the smoke test as long as the stack says, and a tenth of that for a unit that others have", async () => {
   const changes = { timeouts: { gate: "5m" } };
   const run = await record(
     () => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}),
@@ -86,7 +86,7 @@ test("the gate takes whatever the node offers of a card whose MIG geometry is un
   expect(test).not.toHaveProperty("units");
 });
 
-test("its last words are in the pod's status, where the doctor reads them", async () => {
+test("the smoke test's last words are in the pod's status, where the doctor reads them", async () => {
   const { spec } = await smokeTest();
   expect(spec.template.spec.containers[0].terminationMessagePolicy).toBe("FallbackToLogsOnError");
 });
@@ -94,7 +94,7 @@ test("its last words are in the pod's status, where the doctor reads them", asyn
 test.each([
   ["started by NVIDIA's runtime, it only reports what it sees", "aarhus-h100", "0"],
   ["by claims it must see nothing", "dra", "1"],
-])("a container next to it asks for no card: %s", async (_, stack, code) => {
+])("a container next to the smoke test asks for no card: %s", async (_, stack, code) => {
   const run = await record(() => void gpuStack("lab", planOf(stack), { ahead: [] }, {}));
   const [test, onlooker] = findAll(run, "kubernetes:batch/v1:Job")[0]!.inputs.spec.template.spec
     .containers;
@@ -107,7 +107,7 @@ test.each([
   });
 });
 
-test("a workload more: the same Job", async () => {
+test("a workload more: the smoke test is the same Job", async () => {
   expect(await smokeTest({ workloads: { ollama: {} } })).toEqual(await smokeTest());
 });
 
@@ -125,7 +125,7 @@ test.each<[string, Record<string, unknown>]>([
     },
   ],
   ["sharing", { sharing: { timeSlicing: { replicas: 2 } } }],
-])("another %s: another Job", async (_what, changes) => {
+])("another %s: the smoke test is another Job", async (_what, changes) => {
   const [before, after] = [await smokeTest(), await smokeTest(changes)];
   expect(after.spec.template).not.toEqual(before.spec.template); // which a Job cannot change
 });

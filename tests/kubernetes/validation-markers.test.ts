@@ -20,7 +20,7 @@ async function markers(): Promise<{ pod: any; content: Record<string, string> }>
   };
 }
 
-test("the pod is not privileged and holds nothing but the markers' folder", async () => {
+test("the markers' pod is not privileged and holds nothing but the markers' folder", async () => {
   const { pod } = await markers();
   const [container] = pod.containers;
   expect(container.securityContext).toEqual({
@@ -36,7 +36,7 @@ test("the pod is not privileged and holds nothing but the markers' folder", asyn
   expect(container.lifecycle).toBeUndefined(); // a preStop hook would take the markers from under the operands
 });
 
-test("they are kept on the stack's own machines: what the operator labels is every machine with a card", async () => {
+test("the markers are kept on the stack's own machines: what the operator labels is every machine with a card", async () => {
   const { pod } = await markers();
   const plan = planOf("rtx5070ti");
   expect(selected(pod.nodeSelector, plan, { "nvidia.com/gpu.present": "true" })).toEqual([
@@ -45,7 +45,7 @@ test("they are kept on the stack's own machines: what the operator labels is eve
   expect(fits(pod.nodeSelector, { "nvidia.com/gpu.present": "true" })).toBe(false);
 });
 
-test("other content rolls the pods", async () => {
+test("other content of the markers rolls their pods", async () => {
   const hashOf = async (without: FixId[], more = ""): Promise<string> => {
     const plan = leaveOut(without, planCluster(validStack("mig")));
     plan.kubernetes.markers[0]!.content += more;
@@ -84,7 +84,7 @@ async function script(folder: string): Promise<string[]> {
   ];
 }
 
-test("writes whole files, only while the driver is up, and again when a validator has deleted them", async () => {
+test("the markers' pod writes whole files, only while the driver is up, and again when a validator has deleted them", async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "markers-"));
   const [loop, probe, names] = (await script(folder)) as [string, string, string];
   const env = { ...process.env, MARKERS: names };

@@ -68,7 +68,7 @@ describe("a file that another one names", () => {
     (file) => expect(() => boundedText(file)).toThrow(/^it is no plain file$/),
   );
 
-  test("of one that is too large the beginning is there", () => {
+  test("is read from its beginning if it is too large", () => {
     const { text, isWhole } = beginningOf(path.join(project, "flux/large.yaml"));
     expect([text.length, isWhole]).toEqual([largestFile, false]);
     expect(beginningOf(path.join(project, "flux/full.yaml"))).toMatchObject({ isWhole: true });

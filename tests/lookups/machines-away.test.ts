@@ -43,7 +43,7 @@ test.each<[string, object, string | undefined, boolean, string[] | undefined]>([
   expect(await found).toEqual(away === undefined ? {} : { away });
 });
 
-test("none counts as away where the cluster does not answer", async () => {
+test("no machine counts as away where the cluster does not answer", async () => {
   const read = (): Promise<never> => Promise.reject(new Error("connection refused"));
   const said = { kubeconfig: "x", machines: { "gpu-1": machine } };
   expect(

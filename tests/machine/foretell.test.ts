@@ -38,7 +38,7 @@ test.each<[string, Parameters<typeof foretold>, RegExp]>([
     ["gpu-1", undefined, undefined, older],
     /^reboots: only if it does not run Talos v1\.12\.6/,
   ],
-])("%s: the word", (_, known, word) => {
+])("%s: what a preview says of its reboot", (_, known, word) => {
   const told = foretold(...known);
   expect(told.word).toMatch(word);
   expect(told.refused).toBeUndefined();
@@ -56,7 +56,7 @@ test.each<[string, Parameters<typeof foretold>, RegExp | undefined]>([
     /^machines\.gpu-1\.configuration: changes from adopted to owned; .*; write adopted, or/,
   ],
   [
-    "the same, where the update before failed: the preflight remembers whether it came to the machines",
+    "another owner of a configuration whose last update failed: the preflight remembers whether it came to the machines",
     ["gpu-1", { ...older, configuration: "adopted" }, {}, { ...older, configuration: "owned" }],
     undefined,
   ],
@@ -66,7 +66,7 @@ test.each<[string, Parameters<typeof foretold>, RegExp | undefined]>([
     /^machines\.gpu-1\.versionContract: .*HostnameConfig; write `versionContract: v1\.11`/,
   ],
   [
-    "the same upgrade with runningVersion",
+    "a contract that the running release can read",
     ["gpu-1", owned("v1.11"), { talosVersion: "v1.11.6" }, owned("v1.11")],
     undefined,
   ],
@@ -78,7 +78,7 @@ test.each<[string, Parameters<typeof foretold>, RegExp | undefined]>([
     /^kubernetesVersion: v1\.33\.1 → v1\.36\.0 is 3 minor .*; go to v1\.34 first; .*upgrade-k8s/,
   ],
   [
-    "the same where no card asks for a reboot",
+    "three minors of Kubernetes where no card asks for a reboot",
     ["cp-1", ...kubernetes("v1.33.1", "v1.36.0", "changesWithoutReboot")],
     /^kubernetesVersion: /,
   ],
@@ -88,7 +88,7 @@ test.each<[string, Parameters<typeof foretold>, RegExp | undefined]>([
     /^kubernetesVersion: .*no downgrade.*; set it to v1\.34\.0 or newer; /,
   ],
   [
-    "the same where the stack says that the machine is not as it was left",
+    "a minor of Kubernetes back where the stack says that the machine is not as it was left",
     [
       "cp-1",
       controlPlane("v1.34.0", "rebootsIfChanged"),
@@ -100,7 +100,7 @@ test.each<[string, Parameters<typeof foretold>, RegExp | undefined]>([
     ],
     undefined,
   ],
-])("%s: whether it is refused", (_, known, refused) => {
+])("%s: whether a preview refuses it", (_, known, refused) => {
   if (refused === undefined) expect(foretold(...known).refused).toBeUndefined();
   else expect(foretold(...known).refused).toMatch(refused);
 });

@@ -44,7 +44,7 @@ test("an installed plugin is found below Pulumi's folder at run time", () => {
   );
 });
 
-test("else it is relative to the working directory", () => {
+test("a package that the working directory does not find is run by a path relative to it", () => {
   expect(programCommand("release", places({ resolve: () => undefined }))).toBe(
     `node -e "require('../components/bin/program.js')" -- release`,
   );

@@ -55,7 +55,7 @@ test("the answer to patches of 160 KB can be handed to the next run, which finds
   expect(machine.calls).toEqual(["stage"]);
 });
 
-test("what such patches added is changed by the next ones, and taken away by the release", async () => {
+test("what patches of 160 KB added is changed by the next ones, and taken away by the release", async () => {
   const { machine, bench, live } = setup();
   const first = await adopt(task, undefined, bench);
   const [changed, ...others] = files;

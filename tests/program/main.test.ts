@@ -99,7 +99,7 @@ test("a machine that is as wanted gets one line, and is left alone", async () =>
   expect(stdout.trim().split("\n")).toHaveLength(1);
 });
 
-test("no line that it says is longer than Pulumi reads (pulumi-command, provider/pkg/provider/util, LogOutput: 64 KiB)", async () => {
+test("no line that the program says is longer than Pulumi reads (pulumi-command, provider/pkg/provider/util, LogOutput: 64 KiB)", async () => {
   const { code, stderr } = await run("no verb ".repeat(10_000), {});
   expect(code).toBe(1);
   expect(stderr).toMatch(/ …$/m);
@@ -108,7 +108,7 @@ test("no line that it says is longer than Pulumi reads (pulumi-command, provider
   );
 });
 
-test("no name in its lines acts on the terminal that Pulumi prints them to, or makes a line of its own", async () => {
+test("no name in the program's lines acts on the terminal that Pulumi prints them to, or makes a line of its own", async () => {
   const machine = `gpu-1${hostileName}`;
   const done = await run("adopt", { ...adoption, machine });
   expect(done.stderr).toContain("error::forged");
@@ -211,18 +211,21 @@ async function hangingTalosctl(): Promise<number> {
 test.each([
   ["SIGTERM", 143],
   ["SIGINT", 130],
-] as const)("ended by %s it leaves no file and no child behind", async (signal, code) => {
-  fs.writeFileSync(path.join(folder, "mode"), "hang");
-  const { child, ended } = start("upgrade", wanted);
-  const hanging = await hangingTalosctl();
-  expect(isRunning(hanging)).toBe(true);
-  child.kill(signal);
-  expect((await ended).code).toBe(code);
-  expect(fs.readdirSync(temporary)).toEqual([]);
-  await gone([hanging]);
-});
+] as const)(
+  "a program that is ended by %s leaves no file and no child behind",
+  async (signal, code) => {
+    fs.writeFileSync(path.join(folder, "mode"), "hang");
+    const { child, ended } = start("upgrade", wanted);
+    const hanging = await hangingTalosctl();
+    expect(isRunning(hanging)).toBe(true);
+    child.kill(signal);
+    expect((await ended).code).toBe(code);
+    expect(fs.readdirSync(temporary)).toEqual([]);
+    await gone([hanging]);
+  },
+);
 
-test("killed without warning, its file goes with the next run", async () => {
+test("the file of a program that was killed without warning goes with the next run", async () => {
   fs.writeFileSync(path.join(folder, "mode"), "hang");
   const { child, ended } = start("upgrade", wanted);
   const hanging = await hangingTalosctl();

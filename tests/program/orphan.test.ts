@@ -41,7 +41,7 @@ test.each<[string, string[], string[]]>([
   expect(names(upToPulumi(100, chain(...above)))).toEqual(watched),
 );
 
-test("one that is gone, or whose number another process has, makes it an orphan", () => {
+test("a parent that is gone, or whose number another process has, makes the program an orphan", () => {
   const look = chain("sh", "pulumi-resource", "pulumi");
   const all = upToPulumi(100, look);
   expect(isOrphaned(all, look)).toBe(false);

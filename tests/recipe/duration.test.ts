@@ -10,11 +10,11 @@ test.each([
 ])("%s", (text, milliseconds) => expect(parseDuration(text)).toBe(milliseconds));
 
 test.each(["", "10", "ten minutes", "10m and more", "-5m", "5 m"])(
-  "%j is none, and the message names the field",
+  "%j is no duration, and the message names the field",
   (text) => expect(() => parseDuration(text, "timeouts.pull")).toThrow(/^timeouts\.pull: .*90s/),
 );
 
-test("what is written can be read", () => {
+test("a duration that is written can be read", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 1e9 }),

@@ -8,7 +8,7 @@ test.each([
   ["talosVerison", "talosVersion", 1],
 ])("%j to %j takes %d edits", (a, b, distance) => expect(editDistance(a, b)).toBe(distance));
 
-test("is a distance", () => {
+test("the count of edits is a distance", () => {
   const word = fc.string({ maxLength: 8 });
   fc.assert(
     fc.property(word, word, (a, b) => {

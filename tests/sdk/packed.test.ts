@@ -66,7 +66,7 @@ beforeAll(() => {
 });
 afterAll(() => fs.rmSync(consumer, { recursive: true }));
 
-test("it holds what a consumer needs, and nothing else", () => {
+test("the packed package holds what a consumer needs, and nothing else", () => {
   const files = fs
     .readdirSync(installed(), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -114,7 +114,7 @@ test.each([
   ],
   ["the pre-release with the same resources", "0.9.0-alpha.1791550815", true],
   ["the minor after it, which no test has compared", "0.10.0", false],
-])("it declares the published provider's SDK: %s", (_, version, fits) => {
+])("the packed package declares the published provider's SDK: %s", (_, version, fits) => {
   expect(semver.satisfies(version, manifest.dependencies[talos]!)).toBe(fits);
 });
 
@@ -155,7 +155,7 @@ test("require by the package's folder gives the plugin's server, and by its name
   expect(run("both.js")).toEqual({ status: 0, said: "function function\n" });
 });
 
-test("its command runs without a single package next to it", () => {
+test("the package's command runs without a single package next to it", () => {
   fs.mkdirSync(at("alone"));
   fs.copyFileSync(installed("bin/cli.js"), at("alone/cli.js"));
   expect(run("alone/cli.js", "doctor", "--help")).toMatchObject({
@@ -168,7 +168,7 @@ test("its command runs without a single package next to it", () => {
   });
 });
 
-test("its command plans a stack, whose first line names the schema that came with the package", () => {
+test("the package's command plans a stack, whose first line names the schema that came with the package", () => {
   const talconfig = path.join(repository, "tests/fixtures/talhelper/talconfig.yaml");
   const imported = run(
     installed("bin/cli.js"),

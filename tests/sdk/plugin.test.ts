@@ -20,7 +20,7 @@ const pod = {
   command: ["nvidia-smi"],
 };
 
-test("it serves the published schema as it is, defaults and examples in it", async () => {
+test("the plugin serves the published schema as it is, defaults and examples in it", async () => {
   expect(provider).toMatchObject({ schema: text, version });
   expect(text).toContain("Default: ");
   expect(text).toContain("Example: ");

@@ -74,6 +74,6 @@ test.each([
   );
 });
 
-test("a stack file with nothing in it is one", () => {
+test("an empty stack file is a stack file", () => {
   expect([configurationOf("", "f"), configurationOf("config:\n", "f")]).toEqual([{}, {}]);
 });

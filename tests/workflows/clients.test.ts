@@ -38,7 +38,7 @@ const install = (stackName: string, environment: NodeJS.ProcessEnv = {}) => {
 };
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-test("install the clients that a stack needs, of its release", () => {
+test("the steps install the clients that a stack needs, of its release", () => {
   served(sha256);
   expect(install("velaryon")).toMatchObject({
     status: 0,
@@ -89,14 +89,14 @@ test.each([
   });
 });
 
-test("install nothing whose checksum is another, or that has none", () => {
+test("the steps install nothing whose checksum is another, or that has none", () => {
   served((text) => sha256(`${text}!`));
   expect(install("velaryon")).toMatchObject({ status: 1, there: [] });
   served(() => "no checksum");
   expect(install("velaryon")).toMatchObject({ status: 1, there: [] });
 });
 
-test("say which variable a stack of Omni's needs", () => {
+test("the steps say which variable a stack of Omni's needs", () => {
   served(sha256);
   expect(install("frank", { OMNI_VERSION: "" })).toMatchObject({
     status: 1,
@@ -104,7 +104,7 @@ test("say which variable a stack of Omni's needs", () => {
   });
 });
 
-test("write credentials for the runner's user alone", () => {
+test("the steps write credentials for the runner's user alone", () => {
   const { status, output } = runStep(stepOf(workflow, "up", "write-credentials.js"), {
     ...where,
     expressions: {

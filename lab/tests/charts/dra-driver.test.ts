@@ -32,7 +32,7 @@ withHelm("dra-driver-nvidia-gpu", () => {
     );
   });
 
-  test("without them it refuses to be installed", async () => {
+  test("without our values it refuses to be installed", async () => {
     const { code, error } = await render(gpuProviders.dra.chart, release.version);
     expect([code !== 0, error]).toEqual([
       true,

@@ -20,7 +20,7 @@ describeReal("the cases of a card, on a stand-in of one", () => {
     expect({ held, seen }).toEqual({ held: id === computes ? undefined : true, seen });
   });
 
-  test("nothing of it is left: no process, mount, link, control group, file", async () => {
+  test("nothing of the node is left: no process, mount, link, control group, file", async () => {
     await nothingLeft(folder);
   });
 });

@@ -80,5 +80,5 @@ describeReal("a real node whose cards are claimed", () => {
       );
   });
 
-  test("nothing of it is left", () => stand.close());
+  test("nothing of the node is left", () => stand.close());
 });

@@ -88,7 +88,7 @@ describeReal("a real node", () => {
     expect(await stand.onNode(script)).toBe("");
   });
 
-  test("nothing of it is left: no process, mount, link, control group, file", async () => {
+  test("nothing of the node is left: no process, mount, link, control group, file", async () => {
     await stand.close();
   });
 });

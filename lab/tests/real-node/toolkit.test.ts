@@ -41,12 +41,12 @@ describeReal(`a real node of Talos ${release}`, () => {
     terminationGracePeriodSeconds: 0,
   });
 
-  test("it runs the toolkit that the tables have of its release", async () => {
+  test("the node runs the toolkit that the tables have of its release", async () => {
     const said = await stand.onNode("/usr/bin/nvidia-ctk --version");
     expect(said).toContain(`version ${findRelease(release)!.drivers.toolkit}\n`);
   });
 
-  test("its runtime takes the mode that the recipe is made for", async () => {
+  test("the node's runtime takes the mode that the recipe is made for", async () => {
     const logs = "/run/containerd/io.containerd.runtime.v2.task/k8s.io/*/log.json";
     await podWith("all", machine, ({ running }) => running !== undefined);
     const said = await stand.onNode(`grep -oh "Auto-detected mode as '[a-z-]*'" ${logs} | sort -u`);

@@ -86,7 +86,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   );
 
   test(
-    "killed while Talos upgrades, it installs once, and the image that ran is still there to fall back to",
+    "an upgrade that is killed while Talos works installs once, and the image that ran is still there to fall back to",
     async () => {
       const before = await stand.bootId();
       const { child, ended } = stand.start("upgrade", stand.gpuTask());
@@ -123,7 +123,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   );
 
   test(
-    "run again, it finds what it wants, and reboots nothing",
+    "an upgrade that is run again finds what it wants, and reboots nothing",
     async () => {
       const before = await stand.bootId();
       const ended = await stand.start("upgrade", stand.gpuTask()).ended;
@@ -152,7 +152,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   );
 
   test(
-    "an emulated machine shows the same, and the program says the same of it, but for what is listed",
+    "an emulated machine shows the same as the real one, and the program says the same of it, but for what is listed",
     async () => {
       const emulated = await emulate(stand, owned);
       try {

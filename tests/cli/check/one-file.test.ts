@@ -524,6 +524,6 @@ describe("finds nothing in", () => {
       findings: [],
     }));
 
-  test("the same RuntimeClass on Talos 1.14", () =>
+  test("a RuntimeClass of NVIDIA on Talos 1.14", () =>
     expectFindings({ talos: ["v1.14.6"], file: podOfClass, findings: [] }));
 });

@@ -42,7 +42,7 @@ describe("a patch that no talconfig names is judged for the release of its repos
     ]);
   });
 
-  test("and two clusters of one repository keep their own", async () => {
+  test("two clusters of one repository keep their own releases", async () => {
     const cluster = (name: string, release: string) => ({
       [`${name}/talconfig.yaml`]: talconfig(release),
       [`${name}/${name}-patches/a.yaml`]: flawed,
@@ -58,7 +58,7 @@ describe("a patch that no talconfig names is judged for the release of its repos
     ]);
   });
 
-  test("and nothing is read above the project", async () => {
+  test("nothing is read above the project", async () => {
     const folder = written({
       "talconfig.yaml": talconfig("v1.11.5"),
       "repo/.git/HEAD": "",

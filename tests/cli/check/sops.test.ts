@@ -35,7 +35,7 @@ describe.each(Object.entries(patches))("what SOPS adds to a patch, %s", (_, text
   );
 });
 
-test("a field of that name that SOPS did not write is reported", async () => {
+test("a field named sops that SOPS did not write is reported", async () => {
   const patch = path.join(folder, "other.yaml");
   fs.writeFileSync(patch, "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\nsops: {}\n");
   expect((await runVerb("check", check, [patch, "--talos=v1.14.0"])).result).toMatch(

@@ -491,7 +491,7 @@ const providers: Provider[] = [
     release: { chart: "nvidia-device-plugin", namespace: "kube-system", version: "0.17.1" },
   },
   {
-    name: "the same from a mirror, by digest",
+    name: "NVIDIA's manifest without Helm, its image from a mirror by digest",
     metadata: {},
     image: "mirror.local/k8s-device-plugin@sha256:0123",
     release: { chart: "nvidia-device-plugin", namespace: "kube-system" },

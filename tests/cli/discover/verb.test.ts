@@ -6,7 +6,7 @@ import { apiServer, cliStand, hangingProgram, listen, offering, runCommand } fro
 
 const { folder, cli, leadTo } = cliStand();
 
-test("writes the stack's file, never over one that is there without --force", async () => {
+test("discover writes the stack's file, never over one that is there without --force", async () => {
   const args = ["discover", ...(await leadTo(apiServer(offering))), "--name", "home"];
   const file = path.join(folder, "Pulumi.home.yaml");
   const first = await runCommand(cli, args);
@@ -93,7 +93,7 @@ test("a machine that the cluster lacks, and a name that no stack may have, are r
 test.each([
   ["a server that never answers", () => listen(() => {}), "does not answer within 0.6 s"],
   ["a cluster without Talos", () => apiServer({}), "has no node of Talos"],
-])("%s ends it with status 2, in its time", async (_, server, said) => {
+])("%s ends discover with status 2, in its time", async (_, server, said) => {
   const { status, stderr } = await runCommand(cli, [
     "discover",
     ...(await leadTo(server())),

@@ -33,7 +33,7 @@ const pods = (): V1Pod[] => [
   pod("starting", { state: { waiting: { reason: "ContainerCreating" } } }),
 ];
 
-test("asks the logs of containers that ended badly without a word, and of no other", () => {
+test("the doctor asks the logs of containers that ended badly without a word, and of no other", () => {
   const asked = silentContainers(pods()).map(({ pod: name, restarted }) => [name, restarted]);
   expect(asked).toEqual([
     ["crashed", false],
@@ -42,7 +42,7 @@ test("asks the logs of containers that ended badly without a word, and of no oth
   ]);
 });
 
-test("asks device plugins that run where no GPU is offered, and no others", () => {
+test("the doctor asks device plugins that run where no GPU is offered, and no others", () => {
   const running = (name: string, node: string): V1Pod => ({
     ...pod(name, { ready: true, state: { running: {} } }),
     spec: { containers: [], nodeName: node },
@@ -62,7 +62,7 @@ test("asks device plugins that run where no GPU is offered, and no others", () =
   ]);
 });
 
-test("asks what the stack's own pods wait for before all else, while they do", () => {
+test("the doctor asks what the stack's own pods wait for before all else, while they do", () => {
   const waits = pod("vllm-group-0", { state: { waiting: { reason: "PodInitializing" } } });
   waits.metadata!.labels = { "app.kubernetes.io/managed-by": "talos-gpu" };
   const fabric = {
@@ -86,7 +86,7 @@ test("asks what the stack's own pods wait for before all else, while they do", (
   ]);
 });
 
-test("hears what they said; a log that is gone changes nothing", async () => {
+test("the doctor hears what containers said; a log that is gone changes nothing", async () => {
   const text = (_: string, path: string): Promise<string> =>
     path.includes("/failed/")
       ? Promise.reject(new Error("HTTP 404"))

@@ -36,14 +36,14 @@ test("events of objects that are well by now do not count, nor those of what is 
   expect(told({ pods, daemonSets, deployments: [] })).toEqual(["ill", "set-idle", "gone", "ill"]);
 });
 
-test("those of unlisted objects count for a while", () => {
+test("events of unlisted objects count for a while", () => {
   const events = [event("talos-1", 1, "Node"), event("talos-2", 20, "Node")];
   expect(
     livingEvents(events, { pods: [], daemonSets: [], deployments: [], jobs: [] }, now),
   ).toEqual([events[0]]);
 });
 
-test("those of a healthy object's former pods do not count", () => {
+test("events of a healthy object's former pods do not count", () => {
   const about = (name: string, namespace = "llm"): k8s.CoreV1Event => ({
     metadata: {},
     involvedObject: { uid: `gone-${name}`, name, namespace },
@@ -68,7 +68,7 @@ test("those of a healthy object's former pods do not count", () => {
   ]);
 });
 
-test("those of replaced pods do not count", () => {
+test("events of replaced pods do not count", () => {
   const about = (uid: string, name: string): k8s.CoreV1Event => ({
     metadata: {},
     involvedObject: { kind: "Pod", uid, name, namespace: "gpu" },
@@ -98,7 +98,7 @@ test("those of replaced pods do not count", () => {
   ]);
 });
 
-test("those of pods of a DaemonSet that now wants none do not count: its node lost the label, and an earlier failure is over", () => {
+test("events of pods of a DaemonSet that now wants none do not count: its node lost the label, and an earlier failure is over", () => {
   const about = (uid: string, name: string, kind = "Pod"): k8s.CoreV1Event => ({
     metadata: {},
     involvedObject: { kind, uid, name, namespace: "gpu" },

@@ -35,13 +35,13 @@ const lines = (said: Partial<Said>): string[] =>
     false,
   ).split("\n");
 
-test("of a cluster that is down it says that it could not look, and nothing of what is not there", () => {
+test("of a cluster that is down the report says that it could not look, and nothing of what is not there", () => {
   expect(
     lines({ system: nothing, unseen: ["Kubernetes could not be looked at: refused"] }),
   ).toEqual(["? could not look: Kubernetes could not be looked at: refused", "1 not looked at"]);
 });
 
-test("of a cluster that is well it says what is there", () => {
+test("of a cluster that is well the report says what is there", () => {
   const inventory = ["gpu-1: RTX 3060, driver 595.71.05, 4 × nvidia.com/gpu"];
   expect(lines({ inventory })).toEqual([
     "GPU machines: gpu-1; devicePlugin in gpu; era cdi",

@@ -174,7 +174,7 @@ const nameOf = (call: string): RegExp => {
     : new RegExp(`^${last === "secrets" ? "releases" : last} could not be listed`, "i");
 };
 
-test("without a fault it sees the card, and the words of the pod that ends", async () => {
+test("without a fault the doctor sees the card, and the words of the pod that ends", async () => {
   const { report } = await look();
   expect(report.unseen).toEqual([]);
   expect(JSON.stringify(report)).toContain("no devices");
@@ -188,7 +188,7 @@ const cases = faultKinds.flatMap((fault) => [
 ]);
 
 test.each(cases)(
-  "each call once, $name, $held: the same report, or what was not seen",
+  "each call fails once, $name, $held: the doctor's report is the same, or names what was not seen",
   async ({ fault, planned }) => {
     const without = await look(undefined, planned);
     for (const [at, call] of without.calls.entries()) {

@@ -386,7 +386,7 @@ export const meaningCases: MeaningCase[] = [
     machine: { labels: { a: "", b: "1" }, taints: { gpu: ":NoSchedule", x: "y:NoExecute" } },
   },
   {
-    name: "the same in a patch",
+    name: "a label of null and a taint without a colon in a patch",
     nodes: [
       {
         patches: [

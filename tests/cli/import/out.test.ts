@@ -22,7 +22,7 @@ test("a folder's talconfig.yaml is imported; it reports what it wrote, with the 
   );
 });
 
-test("a folder without one is reported", async () => {
+test("a folder without a talconfig.yaml is reported", async () => {
   const { folder } = repository();
   fs.rmSync(path.join(folder, "talconfig.yaml"));
   await expect(run(folder)).rejects.toThrow(/is a folder without a talconfig\.yaml/);

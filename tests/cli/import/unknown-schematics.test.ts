@@ -52,8 +52,11 @@ async function imported(ids: string[], files: Record<string, object> = {}, ...ar
 }
 
 test.each([
-  ["the same without kernel arguments", idOf(schematic(today))],
-  ["the same by the old names", idOf(schematic(former, ["pci=realloc"]))],
+  ["the file of today without kernel arguments", idOf(schematic(today))],
+  [
+    "the file of today by the old names of the extensions",
+    idOf(schematic(former, ["pci=realloc"])),
+  ],
   ["both", idOf(schematic(former))],
 ])("the file of today still matches the schematic of an earlier image: %s", async (_, id) => {
   const { driver, machines } = await imported([id], {

@@ -83,7 +83,7 @@ test.each([
   ).toEqual([]);
 });
 
-test("or of the message about a refused one", () => {
+test("nothing in a refused stack becomes Markdown of the message about it", () => {
   const page = refusalOf([
     { check: "x", field: hostile, problem: hostile, why: hostile, remedy: hostile },
   ]);

@@ -15,11 +15,11 @@ describe("terminalOf", () => {
     expect(terminalOf(stream, environment)).toEqual({ columns: 132, ...expected });
   });
 
-  test("a pipe is none", () => {
+  test("a pipe is no terminal", () => {
     expect(terminalOf({ columns: 132 }, {})).toBeUndefined();
   });
 
-  test.each([undefined, 0])("one that says %p columns has 80", (columns) => {
+  test.each([undefined, 0])("a terminal that says %p columns has 80", (columns) => {
     expect(terminalOf({ isTTY: true, columns }, {})?.columns).toBe(80);
   });
 });

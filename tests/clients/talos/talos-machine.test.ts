@@ -64,7 +64,7 @@ test.each([
   expect(await asked.service(name)).toEqual(service);
 });
 
-test("its own member is the one of its status", async () => {
+test("a machine's own member of etcd is the one of its status", async () => {
   expect(await machine().machine.etcdMember()).toBe("4d5a3b2c1f0e9d8c");
 });
 
@@ -143,7 +143,7 @@ describe("the configurations of a machine", () => {
     expect(await machine.configurations()).toEqual({ active, persistent: next });
   });
 
-  test("before that it is a file, without which nothing staged would ever be seen", async () => {
+  test("what waits for the next boot is a file before Talos 1.10, without which nothing staged would ever be seen", async () => {
     const configurations = await answering(
       { v1alpha1: active },
       { [onDisk]: next },
@@ -152,7 +152,7 @@ describe("the configurations of a machine", () => {
     expect(isStaged(configurations)).toBe(true);
   });
 
-  test("a machine that has neither has nothing staged", async () => {
+  test("a machine with neither that resource nor that file has nothing staged", async () => {
     expect(await answering({ v1alpha1: active }).configurations()).toEqual({ active });
     expect(await answering({}, { [onDisk]: next }).configurations()).toEqual({});
   });

@@ -362,7 +362,7 @@ export const fixCases: CauseCase[] = [
     causes: ["deviceListStrategy"],
   },
   {
-    name: "another one's plugin that does not",
+    name: "a plugin of another namespace that does not know its list strategy",
     seen: { pods: [{ ...podOfUnknownStrategy, namespace: "elsewhere" }] },
     stacks: ["aarhus-h100"],
     causes: [],

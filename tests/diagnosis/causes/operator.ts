@@ -124,7 +124,7 @@ export const operatorCases: CauseCase[] = [
     causes: ["modelsPull"],
   },
   {
-    name: "the same in a log, without a hook that fails, which is harmless",
+    name: "`init 250` in a log without a hook that fails, which is harmless",
     seen: {
       ...healthy,
       events: [
@@ -198,7 +198,7 @@ export const operatorCases: CauseCase[] = [
     causes: ["nodeSelector"],
   },
   {
-    name: "such a pod without a GPU, which is another user's",
+    name: "a pod without a GPU that waits for a label, which is another user's",
     seen: {
       ...healthy,
       pods: [
@@ -516,7 +516,7 @@ export const operatorCases: CauseCase[] = [
     causes: ["operatorToolkit"],
   },
   {
-    name: "the same words on Talos 1.13",
+    name: "a missing runtime named nvidia on Talos 1.13",
     seen: { events: [{ namespace: "gpu-operator", object: "Pod/validator", message: noRuntime }] },
     stacks: ["modern"],
     causes: ["runtimeHandler"],

@@ -40,7 +40,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  "one that lists it keeps it: extensions, arguments and a signed image",
+  "a stack that lists what its machines run keeps it: extensions, arguments and a signed image",
   async () => {
     const stack = at("Pulumi.losses-listed.yaml");
     const { status, report, lines } = await runLab(["--stack", stack, ...image]);

@@ -75,7 +75,7 @@ test.each([
   close();
 });
 
-test("it is not known where they may not be listed", async () => {
+test("whether the operator gives out cards is not known where its policies may not be listed", async () => {
   const { cluster, close } = await clusterOf({ [sets]: 403, [deployments]: { items: [plugin] } });
   expect(await cluster.gpuOffers()).toEqual({ offers: undefined, withoutPlugin: false });
   close();

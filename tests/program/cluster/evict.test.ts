@@ -159,7 +159,7 @@ test.each([
 test.each([
   ["budgets", budgets],
   ["namespace", dying],
-])("it goes as soon as it may (%s)", async (_, answer) => {
+])("a pod that is held goes as soon as it may (%s)", async (_, answer) => {
   api.answer = answer;
   const clock = new FakeClock();
   clock.after(25, () => (api.answer = undefined));

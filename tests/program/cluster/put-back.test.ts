@@ -71,7 +71,7 @@ test("makes what is gone, mends what says something else, and touches nothing th
 });
 
 test.each<[string, unknown, unknown, boolean]>([
-  ["the same", { a: 1 }, { a: 1 }, true],
+  ["an equal value", { a: 1 }, { a: 1 }, true],
   [
     "what others added",
     { a: 1, b: 2, list: [{ name: "x", uid: 1 }, "y"] },

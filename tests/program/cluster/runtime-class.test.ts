@@ -56,7 +56,7 @@ test.each([
   },
 );
 
-test("one of an operator that has gone is waited for", async () => {
+test("a class of an operator that has gone is waited for", async () => {
   const { clock, lines, run } = ask(operators, 40);
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect(clock.now()).toBeLessThan(45_000);
@@ -65,7 +65,7 @@ test("one of an operator that has gone is waited for", async () => {
   ]);
 });
 
-test("one of an operator that stays is named at the limit", async () => {
+test("a class of an operator that stays is named at the limit", async () => {
   const { run } = ask(operators, 3600, { field: "dra" });
   expect(await failure(run())).toMatch(
     /^dra: RuntimeClass nvidia did not go within 10m \(last: it belongs to ClusterPolicy cluster-policy\)/,
@@ -80,11 +80,14 @@ test.each([
   ],
   ["is the operator's", operators, /with the handler nvidia, is external/],
   ["is not there yet", undefined, /not in the cluster yet/],
-])("one that should be external is inspected without waiting: it %s", async (_, there, said) => {
-  const { clock, lines, run } = ask(there, 3600, { field: "external", theirs: true });
-  expect(await run()).toEqual({ runtimeClass: "nvidia" });
-  expect([clock.now(), lines.join("\n")]).toEqual([0, expect.stringMatching(said)]);
-});
+])(
+  "a class that should be external is inspected without waiting: it %s",
+  async (_, there, said) => {
+    const { clock, lines, run } = ask(there, 3600, { field: "external", theirs: true });
+    expect(await run()).toEqual({ runtimeClass: "nvidia" });
+    expect([clock.now(), lines.join("\n")]).toEqual([0, expect.stringMatching(said)]);
+  },
+);
 
 test.each([{ field: "external", theirs: true }, { theirs: true }, { field: "dra" }])(
   "a wrong handler is named: of %j",

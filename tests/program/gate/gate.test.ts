@@ -232,7 +232,7 @@ test("if a container sees cards that it did not ask for, the line says what that
   });
 });
 
-test("with every unit in use it waits for its patience, evicts no pod, and names the pods that use them", () =>
+test("with every unit in use the gate waits for its patience, evicts no pod, and names the pods that use them", () =>
   play({
     cluster: { pods: busy },
     expect: {
@@ -246,7 +246,7 @@ test("with every unit in use it waits for its patience, evicts no pod, and names
   }));
 
 // What the scheduler says of a claim is the same as of one that no card fits.
-test("with every card claimed it waits likewise", () => {
+test("with every card claimed the gate waits as with every unit in use", () => {
   const message = "0/1 nodes are available: 1 cannot allocate all claims. still not schedulable";
   return play({
     cluster: {
@@ -284,7 +284,7 @@ test("a unit that comes free within its patience is taken", () =>
     expect: { passed: true, seconds: 40 },
   }));
 
-describe("at the limit it fails, and names what is wrong:", () => {
+describe("at the limit the gate fails, and names what is wrong:", () => {
   const late = /^machines\.gpu-1: its smoke test \(Job gpu\/test-1\) did not pass within 10m \(/;
 
   test("a plugin that crashes", () => {
@@ -389,7 +389,7 @@ test("devices of an init container count once, and pods that ended hold none", (
     expect: { passed: true, seconds: 90 },
   }));
 
-describe("what it says while it waits", () => {
+describe("what the gate says while it waits", () => {
   const rejected = (name: string) =>
     `Error creating: pods "${name}" is forbidden: pod rejected: RuntimeClass "nvidia" not found`;
 

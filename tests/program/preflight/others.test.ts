@@ -103,7 +103,7 @@ describe("something else that gives out the cards ends the update before the fir
   });
 });
 
-describe("it reports nothing about", () => {
+describe("the preflight reports nothing about", () => {
   test.each<[string, Installs | undefined, Workload]>([
     [
       "the stack's own release",

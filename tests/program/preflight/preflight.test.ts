@@ -97,7 +97,7 @@ test.each<[keyof AskedCluster, RegExp, Partial<Stand>]>([
     }),
 );
 
-describe("refused:", () => {
+describe("the preflight refuses", () => {
   test("a repository that is down", () =>
     play({
       around: { web: { index: { silent: "ECONNREFUSED" } } },
@@ -194,14 +194,14 @@ describe("refused:", () => {
       ],
     }));
 
-  test("accepted: the same before an image that has one", () =>
+  test("not a configuration that makes NVIDIA's runtime the default, before an image that has one", () =>
     play({
       around: {
         machine: { active: "machine: {files: [{content: \"default_runtime_name = 'nvidia'\"}]}\n" },
       },
     }));
 
-  test("accepted with a warning: pods of others that name a RuntimeClass which goes", () =>
+  test("not, but with a warning: pods of others that name a RuntimeClass which goes", () =>
     play({
       around: { classed: ["gpu-operator/gpu-feature-discovery-x", "ai/whisper-0"] },
       warnings: [
@@ -212,7 +212,7 @@ describe("refused:", () => {
       ],
     }));
 
-  test("accepted: only pods of the operator name it", () =>
+  test("not a RuntimeClass that goes, if only pods of the operator name it", () =>
     play({ around: { classed: ["gpu-operator/gpu-feature-discovery-x"] }, warnings: [] }));
 
   test("another stack's namespace", () =>
@@ -319,7 +319,7 @@ describe("an index of thousands of charts", () => {
     }));
 });
 
-describe("what cannot be checked from here is logged and accepted:", () => {
+describe("the preflight logs and accepts what cannot be checked from here:", () => {
   test("a repository behind a proxy", () =>
     play({
       around: { web: { index: { unknown: "it is asked through a proxy" } } },
@@ -594,7 +594,7 @@ describe("the volume of a workload", () => {
     play({ around: { volumes: [], claims: [claimOfDefault] } }));
 });
 
-test("if all is there it changes nothing, and remembers what it asked about and what the stack brought before", async () => {
+test("if all is there the preflight changes nothing, and remembers what it asked about and what the stack brought before", async () => {
   const { outcome, machine } = await ask();
   expect(outcome).toEqual({ ...brought([schematics.gpu]), together });
   expect(machine.calls).toEqual([]);
@@ -646,7 +646,7 @@ test("a mirror has a folder for each repository's address", async () => {
   expect(asked).toContain(`${mirror}/charts.example/nvidia/index.yaml`);
 });
 
-test("what it waits for is reported at once, and again when it changes", async () => {
+test("what the preflight waits for is reported at once, and again when it changes", async () => {
   const { lines, outcome } = await ask({
     silentAtFirst: ["ECONNREFUSED", "ECONNREFUSED", "no route to host"],
   });

@@ -22,7 +22,7 @@ test("every phase of the list is one of some upgrade's, in the order of the list
   expect(upgradePhases.filter((phase) => !seen.has(phase))).toEqual([]);
 });
 
-test("those at which the lab kills the program are the phases of a machine with a card, in its cluster already", async () => {
+test("the phases at which the lab kills the program are those of a machine with a card, in its cluster already", async () => {
   const { phases } = await setup().run();
   expect(killedPhases).toEqual(phases.map(({ name }) => name));
 });

@@ -3,7 +3,7 @@ import { costOf, holding } from "../../../components/program/upgrade/leaving-pod
 import { Killed, pod, schematics } from "../fakes";
 import { failure, setup, STAGED } from "../setup";
 
-describe("killed and run again", () => {
+describe("an upgrade that is killed and run again", () => {
   const phases = ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"];
   const calls = ["pull", "cordon", "evict", "upgrade", "uncordon"];
 

@@ -87,7 +87,7 @@ export const acceptedStacks: ChangedStack[] = [
     `,
   },
   {
-    name: "The same, with a device plugin that another tool installs",
+    name: "vLLM on two cards and another machine with one old card, with a device plugin that another tool installs",
     base: "one-card",
     change: yaml`
       talosVersion: v1.12.6

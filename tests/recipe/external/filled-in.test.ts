@@ -31,7 +31,7 @@ test("a value that Flux fills in is not judged, and a note says so", () => {
   );
 });
 
-test("what stands next to such a value is judged as before", () => {
+test("what stands next to a value that Flux fills in is judged as before", () => {
   const { found } = judged({
     ...needed,
     mig: { strategy: "some" },

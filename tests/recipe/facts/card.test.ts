@@ -72,7 +72,7 @@ test("close names are different cards", () => {
   expect(findCard("RTX 9090")).toBeUndefined();
 });
 
-test("the table is whole", () => {
+test("the table of cards is whole", () => {
   expect(new Set(knownModels()).size).toBe(knownModels().length);
   for (const row of cards) {
     expect(architectureOf(row).name).toBe(row.architecture);

@@ -152,7 +152,7 @@ test("values that have", () => {
   ).toEqual([]);
 });
 
-test("values of the chart that both bring", () => {
+test("values of Node Feature Discovery's chart, which both charts bring, are judged", () => {
   expect(
     complaints("gpu-operator", "v25.10.1", {
       "node-feature-discovery": { enabled: true, worker: { x: 1, enable: "no" } },
@@ -179,7 +179,7 @@ test("values of the wrong type", () => {
   ]);
 });
 
-test("the tables are whole", () => {
+test("the tables of the charts are whole", () => {
   for (const chart of charts) {
     expect(Object.keys(chart.paths).length).toBeGreaterThan(chart.chart === "lws" ? 20 : 40);
     for (const type of Object.values(chart.paths))

@@ -29,13 +29,13 @@ test.each(["v1.8.4", "v1.9.6", "v1.10.0", "v1.10.3"])(
 );
 
 test.each(["v1.10.4", "v1.11.0", "v1.12.6", "v1.14.1", "v1.15.0"])(
-  "and not of that of Talos %s",
+  "the plan does not warn of the toolkit of Talos %s",
   (talosVersion) => expect(notesOn(talosVersion)).toEqual([]),
 );
 
 test("a machine without a card runs no toolkit", () => expect(notesOn("v1.8.4", [])).toEqual([]));
 
-test("the release that repairs is one whose toolkit has none of them", () => {
+test("the release that repairs container escapes is one whose toolkit has none", () => {
   const repairing = firstTalosWithout("1.16.1");
   expect(repairing).toBe("v1.10.4");
   const row = driverRows.find(({ minor, from }) => `v1.${minor}.${from}` === repairing);

@@ -55,7 +55,7 @@ test.each([
   },
 );
 
-test("so has the image that pulls models", async () => {
+test("the image that pulls models has a default, and a stack may name another", async () => {
   const pulls = (pullImage?: string): Promise<Run> =>
     record(() => {
       const args = {

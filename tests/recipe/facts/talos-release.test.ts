@@ -236,8 +236,9 @@ test.each([
   [next, minorRows.at(-1)],
   ["v1.7.6", minorRows[0]],
   ["latest", minorRows[0]],
-])("%s can do what the nearest minor can", (version, row) =>
-  expect(capabilitiesOf(version)).toBe(row),
+])(
+  "%s can do what the nearest minor of the tables can; what is no release counts as the oldest",
+  (version, row) => expect(capabilitiesOf(version)).toBe(row),
 );
 
 test("extensions come and go with minors", () => {
@@ -258,7 +259,7 @@ test("extensions come and go with minors", () => {
   }
 });
 
-test("versions", () => {
+test("a Talos version is read with its minor, patch and prerelease", () => {
   expect(parseTalosVersion("v1.14.0-rc.1")).toEqual({
     text: "v1.14.0-rc.1",
     minor: 14,

@@ -4,7 +4,7 @@ import { containerdPart } from "../../../components/recipe/machine/containerd/co
 
 const runtime = "io.containerd.cri.v1.runtime";
 
-test("nothing to say: no part", () => {
+test("a machine that says nothing of containerd has no part", () => {
   expect(containerdPart(undefined, "legacy")).toEqual({ clashes: [] });
   expect(containerdPart({ nvidiaDefaultRuntime: false, extra: "" }, "legacy")).toEqual({
     clashes: [],

@@ -29,7 +29,7 @@ test.each(["gpu-1", "1e3", "null", "on", "0x1", "1.20", "a: b", "#", "-", "ä'\"
 test.each([
   "machine: {network: {hostname: mine}}",
   "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: mine\nauto: off\n",
-])("not where a patch names it: %s", (text) => {
+])("an owned machine is not named where a patch names it: %s", (text) => {
   expect(hostnamePatch("gpu-1", "v1.12.0", [readPatch(text, "patches[0]")])).toBeUndefined();
 });
 

@@ -45,7 +45,7 @@ test("one machine that stays on Talos 1.13 keeps GPUDirect Storage from being sw
   expect(gdsFindings(stack)).toHaveLength(1);
 });
 
-test("the same of a release that something outside of the stack installs", () => {
+test("GPUDirect Storage of an external release loads nvidia_fs, too", () => {
   const { gpuOperator: _ours, ...stack } = withStorage("v1.14.1");
   const external = {
     kind: "gpuOperator",

@@ -30,7 +30,7 @@ test("a machine's extensions and patches, labelled for it alone and in order", (
   ]);
 });
 
-test("without extensions it reports nothing about them, so that the cluster's stay", () => {
+test("a machine without extensions reports none to Omni, so that the cluster's stay", () => {
   expect(omniResources({ ...machine, patches: [], extensions: [] })).toEqual([]);
 });
 

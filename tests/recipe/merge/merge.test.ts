@@ -20,7 +20,7 @@ test.each(homes)(
   },
 );
 
-describe("into a real configuration", () => {
+describe("merging patches into a real configuration", () => {
   const merged = mergeConfiguration(talos, ours);
 
   test("brings what is wanted", () => {
@@ -92,7 +92,7 @@ describe("into a real configuration", () => {
   });
 });
 
-describe("over time", () => {
+describe("merging patches again and again", () => {
   const image = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
 
   test("what the patches no longer have goes", () => {

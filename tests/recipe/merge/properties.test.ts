@@ -76,7 +76,7 @@ describe("whatever the configuration and the patches", () => {
     );
   });
 
-  test("so it does after any number of merges", () => {
+  test("taking back gives what was there after any number of merges", () => {
     fc.assert(
       fc.property(
         configuration,

@@ -237,7 +237,7 @@ test("a plugin that the stack takes over without NVIDIA's runtime gets a note", 
     { someNotes: [/^devicePlugin\.values\.runtimeClassName: is not said/] },
   ));
 
-test("with NVIDIA's runtime it gets none", () =>
+test("a plugin that the stack takes over with NVIDIA's runtime gets no note", () =>
   expectPlan(
     {
       base: "rtx5070ti",

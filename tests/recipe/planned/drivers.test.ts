@@ -198,7 +198,7 @@ test("an HGX board of H100s gets the fabric manager", () =>
     },
   ));
 
-test("an HGX board of H200s", () =>
+test("an HGX board of H200s gets the fabric manager", () =>
   expectPlan(
     { machine: { gpus: [{ model: "H200", count: 8 }] } },
     {
@@ -213,7 +213,7 @@ test("an HGX board of H200s", () =>
     },
   ));
 
-test("an HGX board of A100s", () =>
+test("an HGX board of A100s gets the fabric manager", () =>
   expectPlan(
     { machine: { gpus: [{ model: "A100-SXM4-80GB", count: 8 }] } },
     {
@@ -228,7 +228,7 @@ test("an HGX board of A100s", () =>
     },
   ));
 
-test("an HGX board of B200s, which also needs InfiniBand's user MAD module", () =>
+test("an HGX board of B200s gets the fabric manager and InfiniBand's user MAD module", () =>
   expectPlan(
     { machine: { gpus: [{ model: "B200", count: 8 }] } },
     {
@@ -256,13 +256,13 @@ test("a fabric manager that the stack names is not added again", () =>
     { machine: { extensions: withFabricManager } },
   ));
 
-test("half a board gets none", () =>
+test("half an HGX board gets no fabric manager", () =>
   expectPlan(
     { machine: { gpus: [{ model: "H100 80GB HBM3", count: 4 }] } },
     { machine: { extensions: open } },
   ));
 
-test("eight cards without a board get none", () =>
+test("eight cards without a board get no fabric manager", () =>
   expectPlan(
     { machine: { gpus: [{ model: "H100 NVL", count: 8 }] } },
     { machine: { extensions: open } },

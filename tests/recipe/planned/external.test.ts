@@ -61,7 +61,7 @@ test("what the machine lacks on Talos 1.15", () =>
     },
   ));
 
-test("from the upgrade on it is refused", () =>
+test("from the upgrade to Talos 1.13 on an external release of the older values is refused", () =>
   expectPlan(
     {
       base: "rtx5070ti",

@@ -101,7 +101,7 @@ test("a driver folder that Talos does not have gets a note", () =>
     { someNotes: [/driverInstallDir/] },
   ));
 
-test("Talos' own driver folder gets none", () =>
+test("Talos' own driver folder gets no note", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -121,7 +121,7 @@ test("a Node Feature Discovery of the user gets a note", () =>
     { someNotes: [/own Node Feature/] },
   ));
 
-test("unless the machines have its label", () =>
+test("a Node Feature Discovery of the user gets no note if the machines have its label", () =>
   expectPlan(
     {
       base: "rtx5070ti",

@@ -119,7 +119,7 @@ test("a new cluster of Talos ≤ 1.12 needs a newer boot medium", () =>
     },
   ));
 
-test("a new cluster of Talos 1.13 does not", () =>
+test("a new cluster of Talos 1.13 needs no newer boot medium", () =>
   expectPlan(
     {
       base: "rtx5070ti",

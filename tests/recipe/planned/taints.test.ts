@@ -179,7 +179,7 @@ test("all parts of the operator and of Node Feature Discovery tolerate a taint",
     },
   ));
 
-test("also with a control plane, whose taint NFD's collector does not tolerate by default", () =>
+test("all parts of the operator tolerate a taint also with a control plane, whose taint NFD's collector does not tolerate by default", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -206,7 +206,7 @@ test("also with a control plane, whose taint NFD's collector does not tolerate b
     },
   ));
 
-test("the device plugin's Node Feature Discovery tolerates it with GPU Feature Discovery", () =>
+test("the device plugin's Node Feature Discovery tolerates a taint together with GPU Feature Discovery", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -228,7 +228,7 @@ test("the device plugin's Node Feature Discovery tolerates it with GPU Feature D
     },
   ));
 
-test("the device plugin's Node Feature Discovery tolerates it alone", () =>
+test("the device plugin's Node Feature Discovery tolerates a taint without GPU Feature Discovery", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -266,7 +266,7 @@ test("NVIDIA's taint needs no second toleration", () =>
     { kubernetes: { tolerations: [nvidiaToleration] } },
   ));
 
-test("NVIDIA's taint with another effect needs one", () =>
+test("NVIDIA's taint with another effect needs a second toleration", () =>
   expectPlan(
     { machine: { taints: { "nvidia.com/gpu": "present:NoExecute" } } },
     {

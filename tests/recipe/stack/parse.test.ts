@@ -1,7 +1,7 @@
 import { readSpec } from "../../../components/recipe/stack/parse";
 import { validStack } from "../stacks";
 
-test("the rest can still be checked", () => {
+test("the rest of a stack with wrong fields can still be checked", () => {
   const raw = validStack("rtx5070ti") as unknown as {
     machines: Record<string, Record<string, unknown>>;
     gpuOperator: Record<string, unknown>;

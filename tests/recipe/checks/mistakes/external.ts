@@ -173,7 +173,7 @@ export const externalMistakes: Mistakes = {
   ],
   "all-cards": [
     {
-      name: "The same without a RuntimeClass: the toolkit does not list this package's namespace",
+      name: "An external operator without a RuntimeClass, whose toolkit does not list this package's namespace",
       base: "next",
       change: yaml`
         gpuOperator: null
