@@ -10,7 +10,11 @@ import {
 } from "yaml";
 import { asText } from "../components/recipe/mapping";
 import { remembering, rememberingTexts } from "../components/recipe/memory";
-import { boundedDocuments, type Documents, ofFiles } from "../components/recipe/rules/yaml-bounds";
+import {
+  boundedDocuments,
+  boundsOfFile,
+  type Documents,
+} from "../components/recipe/rules/yaml-bounds";
 
 /** A text that findings are about, and where it begins. */
 export interface Piece {
@@ -48,7 +52,9 @@ export const lineIn = ({ text, line }: Piece, problem: string, others = ""): num
     1);
 
 /** A text's documents, and where its lines begin. The findings of a file ask for its texts in turn. */
-const parsed = rememberingTexts((text): Documents => boundedDocuments(text, {}, ofFiles));
+const parsed = rememberingTexts((text): Documents =>
+  boundedDocuments(text, {}, boundsOfFile(text)),
+);
 
 /** The lines of a text. Each finding of a file asks for one of them. */
 export const linesOf = rememberingTexts((text): readonly string[] => text.split("\n"));

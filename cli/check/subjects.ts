@@ -11,7 +11,7 @@ import type { OutsideFile } from "../../components/recipe/external/document";
 import { isChartSource } from "../../components/recipe/external/external";
 import { readOutside } from "../../components/recipe/external/read";
 import { taintText } from "../../components/recipe/machine/taints";
-import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
+import { entriesOf, talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { exposure, factoryOf, patchesOf } from "../import/convert";
 import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
@@ -31,6 +31,7 @@ import {
 } from "./machines";
 import { ofOmni } from "./omni";
 import { releasesNear } from "./release-near";
+import { reportLeft } from "./report-left";
 import { withoutSops } from "./sops";
 import { type GpuPart, gpuPartsOf } from "./pods";
 
@@ -106,7 +107,7 @@ export function subjectsOf(
       clustersOf(fileOf(chart), clusters).flatMap(({ release }) => release ?? []),
     ),
   );
-  const all = [...machines, ...releasedCharts];
+  const all = withinEntries([...machines, ...releasedCharts], flawed);
   return card === gpu
     ? all
     : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
@@ -132,6 +133,37 @@ function bounded(subjects: Subject[], flawed: (file: string, problem: string) =>
       `is not looked at, or not all of it: more than ${mostSubjects} machines, images, pods and releases are there; give fewer files at once, or parts of this one`,
     );
   return subjects.slice(0, beyond);
+}
+
+/** The most entries of all files that are judged, but those of a cluster's own list of machines: each takes some hundredths of a millisecond. */
+const mostEntries = 40_000;
+
+/** The subjects whose texts are within the bound together; the report names the files of the others. */
+function withinEntries(
+  subjects: Subject[],
+  flawed: (file: string, problem: string) => void,
+): Subject[] {
+  const counted = new Set<string>();
+  const left = new Set<string>();
+  let entries = 0;
+  const within = subjects.filter(({ pieces, isCluster }) => {
+    if (isCluster) return true;
+    if (entries >= mostEntries) {
+      for (const { file } of pieces.values()) left.add(file);
+      return false;
+    }
+    for (const { text, part = text } of pieces.values()) {
+      if (!counted.has(part)) entries += entriesOf(part);
+      counted.add(part);
+    }
+    return true;
+  });
+  reportLeft(
+    [...left].map((name) => ({ name })),
+    `what was judged before has ${mostEntries} entries`,
+    flawed,
+  );
+  return within;
 }
 
 /** The file that a subject is of. */

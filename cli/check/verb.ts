@@ -5,7 +5,7 @@ import { releaseInTables, knownMinors } from "../../components/recipe/facts/talo
 import type { OutsideFile } from "../../components/recipe/external/document";
 import { makerOf } from "../import/unread";
 import { inLine } from "../../components/recipe/rules/printable";
-import { talosDocuments } from "../../components/recipe/rules/yaml";
+import { talosDocuments, tokensOf } from "../../components/recipe/rules/yaml";
 import { isBeyondBounds } from "../../components/recipe/rules/yaml-bounds";
 import { type Verb, valueOf } from "../verb";
 import { painter } from "../terminal/paint";
@@ -13,6 +13,7 @@ import { yamlFiles } from "../yaml-files";
 import { envOption, variablesNamed } from "../named-variables";
 import { formats } from "./formats";
 import { judgeSubjects, mostFindings } from "./judge-files";
+import { reportLeft } from "./report-left";
 import { shortName, subjectsOf } from "./subjects";
 
 /** `talos-gpu check`: what has no effect or will fail in the user's files. */
@@ -66,9 +67,16 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
     const unread: UnreadFile[] = [];
     const flawed = (file: string, problem: string): void =>
       void unread.push({ file: shortName(file), problem });
+    const unopened: { name: string }[] = [];
+    let characters = 0;
     const files = given.positionals.flatMap(filesOf).flatMap((file): OutsideFile[] => {
+      if (characters > mostCharacters) {
+        unopened.push({ name: shortName(file) });
+        return [];
+      }
       try {
         const { text, isWhole } = beginningOf(file);
+        characters += text.length;
         if (isWhole) return [{ name: shortName(file), text }];
         if (given.positionals.includes(file) || /nvidia/i.test(text))
           flawed(
@@ -85,7 +93,8 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
         return [];
       }
     });
-    const sound = files.filter((file) => isSound(file, flawed));
+    reportLeft(unopened, `the files before have ${mostCharacters >> 20} MiB`, flawed);
+    const sound = readInTurn(files, flawed);
     const roots = given.positionals.filter(isFolder);
     const said = { environment: variablesNamed(given), environmentFiles: given.values["env-file"] };
     const subjects = subjectsOf(
@@ -145,6 +154,36 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
 interface UnreadFile {
   file: string;
   problem: string;
+}
+
+/** The most characters of all files together. */
+const mostCharacters = 64 * 2 ** 20;
+
+/** The most tokens of all files together, which are read in a second or two. The largest repositories of a home cluster have 70,000. */
+const mostTokens = 500_000;
+
+/**
+ * The files that can be judged, in their order. Those that name NVIDIA or Talos are read first, until the bound. What is not read is
+ * reported by its name.
+ */
+function readInTurn(
+  files: readonly OutsideFile[],
+  flawed: (file: string, problem: string) => void,
+): OutsideFile[] {
+  const telling = ({ text }: OutsideFile): boolean => /nvidia|talos/i.test(text);
+  const sound = new Set<OutsideFile>();
+  const left: OutsideFile[] = [];
+  let tokens = 0;
+  for (const file of [...files.filter(telling), ...files.filter((file) => !telling(file))]) {
+    if (tokens >= mostTokens) {
+      left.push(file);
+      continue;
+    }
+    if (isSound(file, flawed)) sound.add(file);
+    tokens += tokensOf(file.text);
+  }
+  reportLeft(left, `the files before have ${mostTokens} words and marks`, flawed);
+  return files.filter((file) => sound.has(file));
 }
 
 /** Whether a file is YAML that can be judged. The report names a file that is not read and mentions NVIDIA. */

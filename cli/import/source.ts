@@ -197,26 +197,37 @@ function talconfigOf(
     }),
     nodes: config.nodes.map(settings),
   };
-  const count = patchesIn(whole);
-  if (count > mostPatches)
+  const { count, characters } = patchesIn(whole);
+  const tooMuch =
+    count > mostPatches
+      ? `${count} patches together`
+      : characters > mostCharacters
+        ? `patches of ${characters} characters together`
+        : undefined;
+  if (tooMuch !== undefined)
     throw new Error(
-      `nodes: have ${count} patches together, with those of their role and of all nodes, and no more than ${mostPatches} are read; each is put together with all others; give a talconfig.yaml with fewer`,
+      `nodes: have ${tooMuch}, with those of their role and of all nodes, and no more than ${mostPatches} of ${mostCharacters} characters are read; each is put together with all others; give a talconfig.yaml with fewer`,
     );
   return { config: whole, patchFiles, unread };
 }
 
-/** The most patches of all nodes together: a hundred nodes with twenty each. */
-const mostPatches = 2_000;
+/** The most patches of all nodes together: a thousand nodes with five each of a thousand characters. They take some seconds. */
+const mostPatches = 5_000;
+const mostCharacters = 5_000_000;
 
-function patchesIn(config: Talconfig): number {
-  const shared = config.patches?.length ?? 0;
-  return config.nodes
-    .map((node) => withRole(config, node))
-    .reduce(
-      (sum, { patches = [], machineFiles = [] }) =>
-        sum + shared + patches.length + machineFiles.length,
-      0,
-    );
+function patchesIn(config: Talconfig): { count: number; characters: number } {
+  const lengthOf = (patches: readonly string[]): number =>
+    patches.reduce((sum, patch) => sum + patch.length, 0);
+  const { patches: shared = [] } = config;
+  const sharedLength = lengthOf(shared);
+  let [count, characters] = [0, 0];
+  for (const node of config.nodes) {
+    const { patches = [], machineFiles = [] } = withRole(config, node);
+    count += shared.length + patches.length + machineFiles.length;
+    characters += sharedLength + lengthOf(patches);
+    characters += lengthOf(machineFiles.map(({ content = "" }) => content));
+  }
+  return { count, characters };
 }
 
 /** Text of a file that another names, within these folders: it may be a stranger's, and findings quote what is read. */

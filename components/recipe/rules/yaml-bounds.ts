@@ -16,6 +16,18 @@ export interface Bounds {
  */
 export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens: 60_000 };
 
+/**
+ * What a file may have that lists machines (`nodes` of a talconfig.yaml or topf.yaml): a thousand of them, with all that talhelper
+ * takes of each, have 54,000 entries and 200,000 tokens. A machine counts as one where it has no more than `ofMachine`.
+ */
+export const ofFleets: Bounds = { entries: 100_000, characters: 2_000_000, tokens: 400_000 };
+
+/** The most entries of one machine in such a list. */
+export const ofMachine = 1_000;
+
+/** The bounds of a user's file. */
+export const boundsOfFile = (text: string): Bounds => (/^nodes:/m.test(text) ? ofFleets : ofFiles);
+
 /** What a stack file may have: Pulumi takes no more than 128 KiB of it, but comments and thousands of machines by an alias. */
 export const ofStacks: Bounds = { entries: 50_000, characters: 2_000_000, tokens: 100_000 };
 
@@ -46,6 +58,8 @@ export const tooManyCharacters = (most: number): Error =>
 export interface Documents {
   documents: Document[];
   lineCounter: LineCounter;
+  /** Tokens that were read: what the reading costs. */
+  tokens: number;
 }
 
 /**
@@ -63,17 +77,18 @@ export function boundedDocuments(
   isOne = false,
 ): Documents {
   const lineCounter = new LineCounter();
+  const count = { tokens: 0 };
   // The parser compares each key with every other one, which takes the square of their number: a caller does it by a set.
   const composer = new Composer({ ...options, uniqueKeys: false, logLevel: "silent" });
   try {
     const documents = [
-      ...composer.compose(boundedTokens(text, bounds, lineCounter), isOne, text.length),
+      ...composer.compose(boundedTokens(text, bounds, lineCounter, count), isOne, text.length),
     ];
     for (const { errors } of documents) withPlace(errors[0], lineCounter);
-    return { documents: documents, lineCounter };
+    return { documents, lineCounter, ...count };
   } catch (error) {
     if (!(error instanceof TooMuch)) throw error;
-    return { documents: [refused(error, composer)], lineCounter };
+    return { documents: [refused(error, composer)], lineCounter, ...count };
   }
 }
 
@@ -93,13 +108,14 @@ function* boundedTokens(
   text: string,
   bounds: Bounds,
   lineCounter: LineCounter,
+  count: Pick<Documents, "tokens">,
 ): Generator<CST.Token> {
   const parser = new Parser(lineCounter.addNewLine);
   lineCounter.addNewLine(0);
-  let [tokens, entries] = [0, 0];
+  let entries = 0;
   for (const lexeme of new Lexer().lex(text)) {
     if (lexeme === SCALAR && ++entries > bounds.entries) throw tooManyEntries(bounds.entries);
-    if (++tokens > bounds.tokens)
+    if (++count.tokens > bounds.tokens)
       throw new TooMuch(`it has more than ${bounds.tokens} words, marks, blanks and comments`);
     yield* parser.next(lexeme);
     if (parser.stack.length > deepest)

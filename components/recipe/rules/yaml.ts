@@ -14,8 +14,11 @@ import { rememberingTexts } from "../memory";
 import {
   type Bounds,
   boundedDocuments,
+  boundsOfFile,
   type Documents,
   ofFiles,
+  ofFleets,
+  ofMachine,
   ofServers,
   ofStacks,
   tooManyCharacters,
@@ -46,9 +49,17 @@ export function yamlIn(text: string): unknown {
   return document === undefined || others.length > 0 ? undefined : valueOfDocument(document);
 }
 
-/** Documents of a text that is YAML 1.2, without what Talos has beyond it. What is wrong with one stands in its `errors`. */
+/**
+ * Documents of a text that is YAML 1.2, without what Talos has beyond it. What is wrong with one stands in its `errors`. They are for who
+ * changes nothing: of most texts they are those that Talos reads.
+ */
 export const plainDocuments = (text: string): Documents =>
-  read(boundedDocuments(text, {}, ofFiles), ofFiles);
+  isBeyondPlain.test(text)
+    ? read(boundedDocuments(text, {}, boundsOfFile(text)), ofFiles)
+    : readAsTalos(text);
+
+/** Where Talos may read another value than YAML 1.2 has: a merge key, or an octal number. */
+const isBeyondPlain = /<<|(?<![\w.])0[0-7_]/;
 
 /**
  * Values of a text's documents as YAML 1.2, as far as it is bounded; without those that are empty.
@@ -80,12 +91,22 @@ export function boundedYaml(text: string): unknown {
  * Documents of a text as Talos reads them. What is wrong with one stands in its `errors`; asking for its value never fails. The same
  * text gives the same ones: to change them, take `ownDocuments`.
  */
-export const talosDocuments = rememberingTexts((text): readonly Document[] => ownDocuments(text));
+export const talosDocuments = (text: string): readonly Document[] => readAsTalos(text).documents;
 
 /** The same for who changes them. */
-export function ownDocuments(text: string): Document[] {
-  return read(boundedDocuments(text, options, ofFiles), ofFiles).documents;
-}
+export const ownDocuments = (text: string): Document[] => asTalosReads(text).documents;
+
+/** Tokens of a text, as far as it was read. */
+export const tokensOf = (text: string): number => readAsTalos(text).tokens;
+
+/** Entries of a text's documents, with those that aliases stand for. */
+export const entriesOf = (text: string): number =>
+  talosDocuments(text).reduce((sum, document) => sum + (entries.get(document) ?? 0), 0);
+
+const asTalosReads = (text: string): Documents =>
+  read(boundedDocuments(text, options, boundsOfFile(text)), ofFiles);
+
+const readAsTalos = rememberingTexts(asTalosReads);
 
 /** The one document of a text as Talos reads it, for who changes it. */
 export function talosDocument(text: string): Document {
@@ -94,6 +115,7 @@ export function talosDocument(text: string): Document {
 }
 
 const values = new WeakMap<Document, unknown>();
+const entries = new WeakMap<Document, number>();
 
 /** The value of a document; undefined where its `errors` say why it has none. */
 export const valueOfDocument = (document: Document): unknown => values.get(document);
@@ -149,17 +171,32 @@ function readValue(
     return total;
   };
   try {
-    const { entries, characters } = size(document.contents);
-    if (entries > left.entries) throw tooManyEntries(bounds.entries);
+    const all = size(document.contents);
+    const { characters } = all;
+    const most = Math.max(bounds.entries, ofFleets.entries);
+    if (all.entries > most) throw tooManyEntries(most);
+    const counted = all.entries - entriesOfMachines(document.contents, size);
+    if (counted > left.entries) throw tooManyEntries(bounds.entries);
     if (characters > left.characters) throw tooManyCharacters(bounds.characters);
     values.set(document, document.toJS({ maxAliasCount: -1 }));
-    return { ...left, entries: left.entries - entries, characters: left.characters - characters };
+    entries.set(document, all.entries);
+    return { ...left, entries: left.entries - counted, characters: left.characters - characters };
   } catch (error) {
     document.errors.push(
       Object.assign(error as Error, { pos: (error as { pos?: unknown }).pos ?? [0, 0] }) as never,
     );
     return left;
   }
+}
+
+/** Entries in a list of machines, but one for each: a list of a thousand is no large file. A machine that is large counts as it is. */
+function entriesOfMachines(contents: unknown, size: (node: unknown) => Size): number {
+  const machines = isMap(contents) ? contents.get("nodes", true) : undefined;
+  if (!isSeq(machines)) return 0;
+  return machines.items
+    .map((machine) => size(machine).entries)
+    .filter((count) => count <= ofMachine)
+    .reduce((sum, count) => sum + count - 1, 0);
 }
 
 /** How much of a text something is, with what its aliases stand for. */

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { Lexer } from "yaml";
+import { Lexer, Parser } from "yaml";
 import { check } from "../../../cli/check/verb";
 import { importFiles } from "../../../cli/import/verb";
 import { lineIn, lineOfText } from "../../../cli/lines";
@@ -175,17 +175,133 @@ test.each([
   expect(lookedAt).toBe(comments.split("\n").length);
 });
 
-test("a talconfig whose nodes have more than 2,000 patches together is refused by their number", async () => {
+/** A machine of a talconfig with all that talhelper takes of one. */
+const fullMachine = (index: number): string => `  - hostname: gpu-${index}
+    ipAddress: 10.0.${Math.trunc(index / 250)}.${index % 250}
+    controlPlane: ${index < 3}
+    installDisk: /dev/nvme0n1
+    machineSpec: {mode: metal, secureboot: false}
+    nodeLabels: {zone: a, rack: "${index % 40}"}
+    kernelModules: [{name: nvidia}, {name: nvidia_uvm}]
+    schematic:
+      customization:
+        systemExtensions:
+          officialExtensions: [siderolabs/nvidia-open-gpu-kernel-modules-production, siderolabs/nvidia-container-toolkit-production]
+    networkInterfaces:
+      - interface: eth0
+        addresses: [10.0.${Math.trunc(index / 250)}.${index % 250}/24]
+        routes: [{network: 0.0.0.0/0, gateway: 10.0.0.1}]
+    patches:
+      - |-
+        machine:
+          sysctls:
+            vm.nr_hugepages: "${index}"
+`;
+
+test("a talconfig of a thousand machines is within the bounds", () => {
+  const text = `clusterName: large\nnodes:\n${many(1_000, fullMachine)}`;
+  expect(talosDocuments(text).flatMap(({ errors }) => errors)).toEqual([]);
+});
+
+test("a talconfig of more machines than other files have entries is judged and imported", async () => {
+  const nodes = many(
+    1_100,
+    (index) =>
+      `  - {hostname: n${index}, ipAddress: 10.1.${Math.trunc(index / 250)}.${index % 250}, installDisk: /dev/a, nodeLabels: {a: b}}\n`,
+  );
+  const file = written("fleet/talconfig.yaml", `talosVersion: v1.12.6\nnodes:\n${nodes}`);
+  const { status, remark } = await runVerb("check", check, [file]);
+  expect({ status, remark }).toEqual({ status: 0, remark: expect.stringMatching(/^Nothing is/) });
+  await expect(runVerb("import", importFiles, [file])).rejects.toThrow("no node loads NVIDIA");
+});
+
+test.each([
+  ["one machine of a list has", `nodes:\n  - {a: [${"a,".repeat(10_000)}]}\n`, 10_000],
+  ["what is next to a list has", `nodes: [{a: b}]\nb: [${"a,".repeat(10_000)}]\n`, 10_000],
+  [
+    "aliases in a list stand for",
+    `b: &b {a: [${"a,".repeat(900)}]}\nnodes: [${"*b,".repeat(200)}]\n`,
+    100_000,
+  ],
+])("a bound holds for what %s more", (_, text, most) =>
+  expect(
+    talosDocuments(text)
+      .flatMap(({ errors }) => errors.map(String))
+      .join(),
+  ).toContain(`it has more than ${most} entries`),
+);
+
+test("of very many files no more is read than a bound for all of them says, and the others are named", async () => {
+  const text = `[${"a, ".repeat(9_000)}]`;
+  for (let index = 0; index < 60; index++)
+    written(`tokens/${String(index).padStart(2, "0")}.yaml`, `# ${index}\na: ${text}\n`);
+  written("tokens/last.yaml", "# Talos\nmachine: {type: worker}\n");
+  const next = jest.spyOn(Parser.prototype, "next");
+  const { status, result } = await runVerb("check", check, [
+    path.join(stand.folder, "tokens"),
+    "--json",
+  ]);
+  const { length } = next.mock.calls;
+  next.mockRestore();
+  expect(length).toBeLessThan(600_000);
+  const { judged, unread } = JSON.parse(result) as {
+    judged: number;
+    unread: { problem: string }[];
+  };
+  // The one that names Talos comes first.
+  expect({ status, judged }).toEqual({ status: 2, judged: 1 });
+  expect(unread.map(({ problem }) => problem)).toEqual([
+    expect.stringMatching(
+      /^is not looked at, nor are (\S+\.yaml, ){9}\d+ more: the files before have 500000 words and marks; give fewer files at once$/,
+    ),
+  ]);
+});
+
+test("of very many entries in several files no more is judged than a bound says, and the others are named", async () => {
+  for (let index = 0; index < 7; index++)
+    written(
+      `entries/${index}.yaml`,
+      `machine:\n  nodeLabels:\n${many(4_900, (label) => `    a${index}.example/${label}: x\n`)}`,
+    );
+  const { status, result } = await runVerb("check", check, [
+    path.join(stand.folder, "entries"),
+    "--json",
+  ]);
+  const { judged, unread } = JSON.parse(result) as { judged: number; unread: unknown[] };
+  expect({ status, judged, unread }).toEqual({
+    status: 2,
+    judged: 5,
+    unread: [
+      {
+        file: expect.stringMatching(/5\.yaml$/),
+        problem: expect.stringMatching(
+          /^is not looked at, nor are \S*6\.yaml: what was judged before has 40000 entries; give fewer files at once$/,
+        ),
+      },
+    ],
+  });
+});
+
+test("a talconfig whose nodes have more than 5,000 patches together is refused by their number", async () => {
   const patches = `x: &patches\n${many(300, (index) => `  - 'machine: {sysctls: {a${index}: "1"}}'\n`)}`;
   const nodes = many(
-    7,
+    17,
     (index) => `  - {hostname: n${index}, ipAddress: 10.0.0.${index}, patches: *patches}\n`,
   );
   const file = written("aliases/talconfig.yaml", `${patches}nodes:\n${nodes}`);
   const { remark } = await runVerb("check", check, [file]);
-  expect(remark).toContain("have 2100 patches together");
+  expect(remark).toContain("have 5100 patches together");
   await expect(runVerb("import", importFiles, [file])).rejects.toThrow(
-    "have 2100 patches together",
+    "have 5100 patches together",
+  );
+});
+
+test("a talconfig whose nodes have patches of more than 5,000,000 characters together is refused by it", async () => {
+  const patches = many(5, () => `  - 'machine: {env: {a: ${"x".repeat(100_000)}}}'\n`);
+  const nodes = many(11, (index) => `  - {hostname: n${index}, ipAddress: 10.0.0.${index}}\n`);
+  const file = written("long/talconfig.yaml", `patches:\n${patches}nodes:\n${nodes}`);
+  await expect(runVerb("import", importFiles, [file])).rejects.toThrow(
+    /nodes: have patches of 55\d+ characters together/,
   );
 });
 

@@ -1,0 +1,13 @@
+/** Names files that are beyond a bound of all files together, some of them where they are many. */
+export function reportLeft(
+  left: readonly { name: string }[],
+  bound: string,
+  flawed: (file: string, problem: string) => void,
+): void {
+  const [first, ...others] = left.map(({ name }) => name);
+  if (first === undefined) return;
+  const named = others.slice(0, 9);
+  const more = others.length > named.length ? [`${others.length - named.length} more`] : [];
+  const also = others.length === 0 ? "" : `, nor are ${[...named, ...more].join(", ")}`;
+  flawed(first, `is not looked at${also}: ${bound}; give fewer files at once`);
+}
