@@ -3,6 +3,7 @@
 const { spawnSync } = require("node:child_process");
 const { existsSync } = require("node:fs");
 const path = require("node:path");
+const { isStale } = require("./package/build-if-stale");
 
 const root = path.dirname(__dirname);
 
@@ -41,4 +42,5 @@ if (!tools.every((name) => existsSync(path.join(root, "node_modules", name))))
     "--no-fund",
     "--loglevel=error",
   );
-npm("run", "build");
+// `pulumi package add` of this folder begins with `npm install` each time. `npm ci` may bring other releases of what is bundled.
+if (process.env.npm_command !== "install" || isStale(root)) npm("run", "build");

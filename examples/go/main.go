@@ -1,8 +1,8 @@
-// A GPU cluster from Go. `pulumi package add ../../components` makes the SDK and its line in go.mod.
+// A GPU cluster from Go. `pulumi package add ../../components` makes the SDK and its lines in go.mod.
 package main
 
 import (
-	talosgpu "github.com/OWNER/talos-gpu/sdk/go/talos-gpu"
+	talosgpu "github.com/OWNER/talos-gpu/sdk/go/talosgpu"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
 )

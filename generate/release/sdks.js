@@ -79,7 +79,7 @@ function inGoModule(sources) {
   const folder = path.join(sources, name);
   if (fs.existsSync(path.join(folder, "go.mod"))) return folder;
   const { owner, name: repository } = publisherOf(require("../../components/package.json"));
-  run("go", ["mod", "init", `github.com/${owner}/${repository}/sdk/go/talos-gpu`], { cwd: folder });
+  run("go", ["mod", "init", `github.com/${owner}/${repository}/sdk/go/talosgpu`], { cwd: folder });
   const { version: pulumi } = require("@pulumi/pulumi/package.json");
   run("go", ["get", `github.com/pulumi/pulumi/sdk/v3@v${pulumi}`], {
     cwd: folder,

@@ -33,6 +33,12 @@ const shown = {
   ],
 };
 
+/**
+ * What a Go program imports. Without it, an SDK of `pulumi package add` has another path than one of `pulumi package gen-sdk`
+ * (pulumi/pulumi v3.259.0, pkg/codegen/go/gen.go, ExtractImportBasePath).
+ */
+const importBasePath = `github.com/${owner}/${repositoryName}/sdk/go/talosgpu`;
+
 /** The same cluster in every language: what a fence calls the language, to the example's file. */
 const examples: Record<string, string> = {
   typescript: "examples/typescript/index.ts",
@@ -55,7 +61,8 @@ export function withRegistry(schema: PackageSchema): PackageSchema {
   const { name, version, description, ...content } = schema;
   const cluster = content.resources![main]!;
   cluster.description = `${cluster.description}\n\n${exampleUsage()}`;
-  return { name, version, description, ...shown, ...content };
+  const language = { ...content.language, go: { ...content.language?.["go"], importBasePath } };
+  return { name, version, description, ...shown, ...content, language };
 }
 
 /** In the form from which generators and registry take the reader's language (pulumi/pulumi v3.259.0, pkg/codegen/docs.go, filterExamples). */

@@ -7,6 +7,7 @@ export interface PackageSchema {
   description?: string | undefined;
   resources?: Record<string, Described>;
   types?: Record<string, Described>;
+  language?: Record<string, object>;
 }
 
 interface Described {

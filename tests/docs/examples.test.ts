@@ -141,3 +141,27 @@ describe("what Pulumi's registry shows of the package", () => {
     expect(blocks.map((block) => block.trim())).toEqual([read(file).trim()]);
   });
 });
+
+// pulumi/pulumi v3.259.0: without them, `pulumi package add` ends with an error (sdk/python/cmd/pulumi-language-python/main.go, Link; Go's is
+// `go mod edit`), or installs into whatever Python is there.
+test.each([
+  ["python", "requirements.txt", /^pulumi>=3.*\npulumi-kubernetes>=4/],
+  ["go", "go.mod", /^module \S+\n\ngo 1\.\d+\n/],
+  ["typescript", "package.json", /"@pulumi\/kubernetes"/],
+  ["csharp", "gpu-csharp.csproj", /Include="Pulumi.Kubernetes"/],
+])("examples/%s has %s, which package add writes to", (folder, file, text) => {
+  expect(read(`examples/${folder}/${file}`)).toMatch(text);
+});
+
+test("examples/python installs into an environment of its own", () => {
+  expect(parse(read("examples/python/Pulumi.yaml"))).toMatchObject({
+    runtime: { name: "python", options: { virtualenv: "venv" } },
+  });
+});
+
+test("the Go example imports what an SDK of package add is called", () => {
+  const { language } = JSON.parse(read("sdk/schema.json")) as {
+    language: { go: { importBasePath: string } };
+  };
+  expect(read("examples/go/main.go")).toContain(`talosgpu "${language.go.importBasePath}"`);
+});

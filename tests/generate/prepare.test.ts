@@ -10,17 +10,21 @@ import { repository } from "../../stacks/stack-file";
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "prepare-"));
 afterAll(() => fs.rmSync(root, { recursive: true }));
 
+/** Puts it into a repository, with what it takes of there. */
+function install(folder: string): void {
+  for (const file of ["generate/prepare.js", "generate/package/build-if-stale.js"]) {
+    fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+    fs.copyFileSync(path.join(repository, file), path.join(folder, file));
+  }
+}
+
 /** Runs it in a repository with those tools, by an npm that only says what it was called for; gives the calls. */
 function calls(tools: string[], environment: NodeJS.ProcessEnv = {}): string[] {
   fs.rmSync(path.join(root, "node_modules"), { recursive: true, force: true });
   for (const tool of tools)
     fs.mkdirSync(path.join(root, "node_modules", tool), { recursive: true });
-  fs.mkdirSync(path.join(root, "generate"), { recursive: true });
+  install(root);
   fs.mkdirSync(path.join(root, "bin"), { recursive: true });
-  fs.copyFileSync(
-    path.join(repository, "generate/prepare.js"),
-    path.join(root, "generate/prepare.js"),
-  );
   const npm =
     '#!/bin/sh\necho "$* omit=$npm_config_omit workspace=$npm_config_workspace registry=$npm_config_registry"\n';
   fs.writeFileSync(path.join(root, "bin/npm"), npm, { mode: 0o755 });
@@ -28,10 +32,10 @@ function calls(tools: string[], environment: NodeJS.ProcessEnv = {}): string[] {
   const { stdout, status } = spawnSync(process.execPath, [path.join(root, "generate/prepare.js")], {
     cwd: path.join(root, "generate"),
     encoding: "utf8",
-    env: { ...process.env, npm_config_registry: "", ...environment, PATH },
+    env: { ...process.env, npm_command: "ci", npm_config_registry: "", ...environment, PATH },
   });
   expect(status).toBe(0);
-  return stdout.trim().split("\n");
+  return stdout.split("\n").filter((line) => line !== "");
 }
 
 test("with the tools of the build, prepare builds and does no more", () => {
@@ -72,10 +76,7 @@ test("prepare builds in a folder whose name has a colon, as Pulumi makes it of a
   write("sdk/talos/package.json", ofWorkspace("talos"));
   for (const tool of ["typescript", "esbuild", "tsx"]) write(`node_modules/${tool}/index.js`, "");
   write("node_modules/.bin/typescript", '#!/bin/sh\necho "built $(basename "$PWD")"\n', 0o755);
-  write(
-    "generate/prepare.js",
-    fs.readFileSync(path.join(repository, "generate/prepare.js"), "utf8"),
-  );
+  install(folder);
   const { status, stdout, stderr } = spawnSync(process.execPath, ["generate/prepare.js"], {
     cwd: folder,
     encoding: "utf8",
@@ -85,6 +86,25 @@ test("prepare builds in a folder whose name has a colon, as Pulumi makes it of a
     "built components",
     "built talos",
   ]);
+});
+
+test("npm install builds only what is older than its sources, npm ci always", () => {
+  const write = (file: string, minutes: number): void => {
+    fs.mkdirSync(path.dirname(path.join(root, file)), { recursive: true });
+    fs.writeFileSync(path.join(root, file), "");
+    const time = new Date(Date.now() - minutes * 60_000);
+    fs.utimesSync(path.join(root, file), time, time);
+  };
+  const tools = ["typescript", "esbuild", "tsx"];
+  for (const file of ["components/index.ts", "cli/main.ts", "sdk/talos/index.ts"]) write(file, 2);
+  write("generate/schema/main.ts", 2);
+  calls(tools); // puts the script's own files there, which are sources, too
+  for (const file of ["sdk/schema.json", "components/bin/program.js"]) write(file, -1);
+  const build = [expect.stringMatching(/^run build /)];
+  expect(calls(tools, { npm_command: "install" })).toEqual([]);
+  expect(calls(tools, { npm_command: "ci" })).toEqual(build);
+  write("components/index.ts", -2);
+  expect(calls(tools, { npm_command: "install" })).toEqual(build);
 });
 
 test("npm runs prepare after each installation of this repository", () => {

@@ -99,18 +99,18 @@ test(
   "the Go SDK and its example pass the compiler",
   async () => {
     const sdk = await generated("go");
-    const module = "github.com/OWNER/talos-gpu/sdk/go/talos-gpu";
+    // `pulumi package add` makes the folder above the package a module of its own.
+    const { language } = JSON.parse(
+      fs.readFileSync(path.join(root, "sdk/schema.json"), "utf8"),
+    ) as { language: { go: { importBasePath: string } } };
+    const module = path.posix.dirname(language.go.importBasePath);
     // The same modules as the generators', which are complete.
     const { require, ...modules } = languageTool.modules!;
     const folder = path.join(made, "go-example");
     fs.mkdirSync(folder);
     fs.copyFileSync(path.join(root, "examples/go/main.go"), path.join(folder, "main.go"));
-    await writeModule(
-      path.join(sdk, "talosgpu"),
-      { ...modules, require },
-      { name: module, go: oldestGo },
-    );
-    const replace = [...(modules.replace ?? []), `${module} => ${sdk}/talosgpu`];
+    await writeModule(sdk, { ...modules, require }, { name: module, go: oldestGo });
+    const replace = [...(modules.replace ?? []), `${module} => ${sdk}`];
     await writeModule(
       folder,
       { require: [...require, `${module} v0.1.0`], replace },

@@ -1,0 +1,3 @@
+module gpu-go
+
+go 1.25
