@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import * as path from "node:path";
 import { parse } from "yaml";
+import { gpuProviders } from "../../components/recipe/facts/gpu-provider";
 import { workloadDescriptors } from "../../components/recipe/stack/workloads";
 import type { WorkloadDescriptor } from "../../components/recipe/stack/workloads/descriptor";
 import { policies } from "../../policy/policies";
@@ -61,7 +62,13 @@ describe("a form for issues", () => {
 
 describe("the preset of Renovate", () => {
   const { customManagers } = JSON.parse(read("renovate/stack.json")) as {
-    customManagers: { managerFilePatterns: string[]; matchStrings: string[] }[];
+    customManagers: {
+      managerFilePatterns: string[];
+      matchStrings: string[];
+      datasourceTemplate?: string;
+      depNameTemplate?: string;
+      registryUrlTemplate?: string;
+    }[];
   };
   const [{ managerFilePatterns, matchStrings }] = customManagers as [
     (typeof customManagers)[number],
@@ -91,6 +98,33 @@ describe("the preset of Renovate", () => {
       currentValue: "0.17.4",
     });
     expect(found("  version: v26.3.3")).toBeUndefined();
+  });
+
+  /** What Renovate takes out of a stack file, by all of the preset's rules. */
+  const renewed = (text: string): (string | undefined)[][] =>
+    customManagers.flatMap(({ matchStrings: [pattern], ...templates }) =>
+      [...text.matchAll(new RegExp(pattern!, "g"))].map(({ groups = {} }) => [
+        groups["depName"] ?? templates.depNameTemplate,
+        groups["currentValue"],
+        groups["datasource"] ?? templates.datasourceTemplate,
+        groups["registryUrl"] ?? templates.registryUrlTemplate,
+      ]),
+    );
+
+  test.each([gpuProviders.operator, gpuProviders.devicePlugin])(
+    "reads a stack with $field as import writes it, without a comment",
+    ({ field, chart, repository }) => {
+      const stack = `config:\n  talos-gpu:talosVersion: v1.13.9\n  talos-gpu:${field}:\n    version: 1.2.3\n`;
+      expect(renewed(stack)).toEqual([
+        ["siderolabs/talos", "v1.13.9", "github-releases", undefined],
+        [chart, "1.2.3", "helm", repository],
+      ]);
+    },
+  );
+
+  test("takes each version once, whether or not it has a comment", () => {
+    const names = renewed(read("templates/talos-gpu-typescript/Pulumi.example.yaml"));
+    expect(names.map(([name]) => name)).toEqual(["siderolabs/talos", "gpu-operator"]);
   });
 
   test("looks at stack files, and is the one that the page names", () => {
