@@ -66,8 +66,7 @@ export function stackFileOf(nameOrFile: string): string {
   const places = [...new Set(placesOf(name).map((place) => path.dirname(place)))];
   const there = [...new Set(places.flatMap(namesIn))].sort();
   throw new Error(
-    `--stack: there is no stack ${nameOrFile} (looked for ${placesOf(name).join(", ")}), so nothing is known of it; ` +
-      `take ${[...there, "the path of a stack file"].join(", or ")}, or write its file: npx talos-gpu discover --stack ${name}`,
+    `--stack: there is no stack ${nameOrFile} (looked for ${placesOf(name).join(", ")}), so nothing is known of it; take ${[...there, "the path of a stack file"].join(", or ")}, or write its file: npx talos-gpu discover --stack ${name}`,
   );
 }
 

@@ -14,10 +14,7 @@ export function foreignCluster({ machines }: Plan, { nodes }: Observations): str
   if (nodes.some(({ name }) => machineNames.has(name))) return undefined;
   const list = (names: string[]): string =>
     `${names.slice(0, 5).join(", ")}${names.length > 5 ? ", …" : ""}`;
-  return (
-    `the cluster is not the stack's: its nodes are ${list(nodes.map(({ name }) => name))}, the stack's machines ${list([...machineNames])}; ` +
-    "name another kubeconfig or context, or bring the stack up first"
-  );
+  return `the cluster is not the stack's: its nodes are ${list(nodes.map(({ name }) => name))}, the stack's machines ${list([...machineNames])}; name another kubeconfig or context, or bring the stack up first`;
 }
 
 /** Images that set NVIDIA_VISIBLE_DEVICES=all themselves: NVIDIA's CUDA images, and what is built on them. */
@@ -38,8 +35,7 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
   );
   const sees = uninvited.map(
     ({ namespace: where, name }) =>
-      `Pod ${where}/${name} sees every card without requesting one: RuntimeClass nvidia gives a container what its image's NVIDIA_VISIBLE_DEVICES says, which is "all" in CUDA images; ` +
-      "request nvidia.com/gpu, or set NVIDIA_VISIBLE_DEVICES to void",
+      `Pod ${where}/${name} sees every card without requesting one: RuntimeClass nvidia gives a container what its image's NVIDIA_VISIBLE_DEVICES says, which is "all" in CUDA images; request nvidia.com/gpu, or set NVIDIA_VISIBLE_DEVICES to void`,
   );
   const untested = (seen.jobs ?? []).flatMap(({ namespace: where, name, untested: why }) =>
     why === undefined

@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
 import { boundedYaml } from "../recipe/rules/yaml";
+import { renderFinding } from "../recipe/stack/findings";
 import { type Credential, credentials } from "./credentials";
 import { isMapping, listOf } from "../recipe/mapping";
 import { fitsVariable, LONGEST_VARIABLE } from "../clients/longest-variable";
@@ -15,9 +16,15 @@ export function fittingCredential(name: Credential, text: string): string {
   const used = usedContext(name, text);
   if (used !== undefined && fitsVariable(used)) return used;
   throw new Error(
-    `${name}: it has ${Math.ceil(Buffer.byteLength(text) / 1024)} KiB, of at most ${LONGEST_VARIABLE / 1024} KiB; ` +
-      `the program gets it by a variable of its environment, and Linux starts no program with a longer one; ` +
-      `give ${name === "kubeconfig" || name === "talosconfig" ? "a file that has this cluster alone" : `a shorter one (${credentials[name].variable})`}`,
+    renderFinding({
+      field: name,
+      problem: `it has ${Math.ceil(Buffer.byteLength(text) / 1024)} KiB, of at most ${LONGEST_VARIABLE / 1024} KiB`,
+      why: "the program gets it by a variable of its environment, and Linux starts no program with a longer one",
+      remedy:
+        name === "kubeconfig" || name === "talosconfig"
+          ? "give a file that has this cluster alone"
+          : `give a shorter one (${credentials[name].variable})`,
+    }),
   );
 }
 

@@ -2,6 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import { hooksAreThere } from "../pulumi/hooks";
+import { renderFinding } from "../recipe/stack/findings";
 import type { MachineRecipe } from "../recipe/types";
 
 /** A schematic (canonical YAML) and the ID that it must have (SHA-256 of it). */
@@ -86,7 +87,12 @@ function askedAgain(name: string): pulumi.ErrorHook {
 function sameId(id: string, expected: string): string {
   if (id === expected) return id;
   throw new Error(
-    `schematic: the Image Factory gave ID ${id}, computed was ${expected}; the installer image would be of another schematic than the one reviewed; ` +
-      "check that factoryUrl is an Image Factory whose canonical form of schematics is the known one, and report it",
+    renderFinding({
+      field: "schematic",
+      problem: `the Image Factory gave ID ${id}, computed was ${expected}`,
+      why: "the installer image would be of another schematic than the one reviewed",
+      remedy:
+        "check that factoryUrl is an Image Factory whose canonical form of schematics is the known one, and report it",
+    }),
   );
 }

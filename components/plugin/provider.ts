@@ -50,8 +50,7 @@ function componentOf(
   const described = resources[type];
   if (Class === undefined || described === undefined)
     throw new Error(
-      `${type}: ${name} ${version} has no such component, so the SDK that asks for it is of another release; ` +
-        `generate the SDK again with \`pulumi package add\`; there are ${Object.keys(resources).join(", ")}`,
+      `${type}: ${name} ${version} has no such component, so the SDK that asks for it is of another release; generate the SDK again with \`pulumi package add\`; there are ${Object.keys(resources).join(", ")}`,
     );
   return { outputs: Object.keys(described.properties), Class };
 }

@@ -104,8 +104,7 @@ export async function spawnGuarded<Ready>(
   await stop();
   signal?.throwIfAborted();
   throw new Error(
-    `${name}: ${what}, and nothing runs without it; see that ${command} is the program that is meant and may be run, and its ` +
-      `last words:\n${tail.join("\n") || "(it said nothing)"}`,
+    `${name}: ${what}, and nothing runs without it; see that ${command} is the program that is meant and may be run, and its last words:\n${tail.join("\n") || "(it said nothing)"}`,
   );
 }
 

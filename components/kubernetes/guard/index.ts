@@ -3,6 +3,7 @@ import type { ObjectKey } from "../../clients/kubernetes/api";
 import { MANAGER } from "../../clients/kubernetes/manager";
 import { hooksAreThere } from "../../pulumi/hooks";
 import { leaderWorkerSet } from "../../recipe/facts/gpu-provider";
+import { renderFinding } from "../../recipe/stack/findings";
 import { isRead } from "../pods";
 import { type ClusterObjects, type LiveObject, OWNER, ownerText, sameStack } from "./live";
 import { foreignSets } from "./leader-worker-set";
@@ -187,7 +188,7 @@ async function guardRelease(
     creates &&
     String(chart).split("/").at(-1) === leaderWorkerSet.chart &&
     (await foreignSets(objects, { name, namespace }));
-  if (foreign) throw new Refusal(foreign);
+  if (foreign) throw new Refusal(renderFinding(foreign));
   const records = await objects.records(namespace, name);
   if (records.length === 0) return;
   const ours = owner === undefined ? undefined : await valueOf(pulumi.output(owner));

@@ -80,9 +80,7 @@ export async function askMachines(
     const old = oldName(next, bootId, nodes);
     if (old !== undefined)
       around.report(
-        `warning: ${next.machine}: the machine is node ${old} now, and its configuration gives it the name ${next.machine}; ` +
-          `the update does not drain ${old}: to move its pods first, stop here and run ` +
-          `\`kubectl drain ${old} --ignore-daemonsets --delete-emptydir-data\`; afterwards run \`kubectl delete node ${old}\``,
+        `warning: ${next.machine}: the machine is node ${old} now, and its configuration gives it the name ${next.machine}; the update does not drain ${old}: to move its pods first, stop here and run \`kubectl drain ${old} --ignore-daemonsets --delete-emptydir-data\`; afterwards run \`kubectl delete node ${old}\``,
       );
   }
   return [

@@ -234,10 +234,10 @@ async function warnOfClass(
     `not known whether pods of others name RuntimeClass ${name} (${why})`;
   const pods = await answerOr([], cluster.podsOfClass(name), report, unknown);
   const others = pods.filter((pod) => !pod.startsWith(`${but}/`));
+  const more = others.length > 5 ? ` and ${others.length - 5} more` : "";
   if (others.length > 0)
     report(
-      `warning: no machine will have a handler for RuntimeClass ${name}, which ${others.slice(0, 5).join(", ")}` +
-        `${others.length > 5 ? ` and ${others.length - 5} more` : ""} name: take runtimeClassName out of them, else they do not start again`,
+      `warning: no machine will have a handler for RuntimeClass ${name}, which ${others.slice(0, 5).join(", ")}${more} name: take runtimeClassName out of them, else they do not start again`,
     );
 }
 
