@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Secrets } from "../credentials/access";
-import { longestRun } from "../recipe/effect";
+import { longestRun, mostHops } from "../recipe/effect";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { defined } from "../recipe/mapping";
 import { formatDuration, parseDuration } from "../recipe/rules/duration";
@@ -73,7 +73,8 @@ function upgrade(
     typeof hash === "string"
       ? pulumi.output(schematicId).apply((id) => taskOf(id, hash))
       : pulumi.all([schematicId, hash]).apply(([id, found]) => taskOf(id, found));
-  const limit = beyond(longestRun(limitsOf(machine.timeouts)));
+  // What the machine runs is not known here, so there is time for the longest way.
+  const limit = beyond(longestRun(limitsOf(machine.timeouts), mostHops(machine.talosVersion)));
   return { verb: "upgrade", task, needs: ["talosconfig", "kubeconfig"], limit };
 }
 

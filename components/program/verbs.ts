@@ -15,6 +15,7 @@ import { waitForOmni } from "./omni/wait";
 import { preflight } from "./preflight/preflight";
 import { preflightResult, preflightTask } from "./preflight/task";
 import { placesOf, RealWeb } from "./preflight/web";
+import { releasesOf } from "./preflight/listed-releases";
 import {
   adoptResult,
   adoptTask,
@@ -154,6 +155,7 @@ async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): 
     others,
     cluster,
     clientVersion,
+    releases: releasesOf(new RealWeb(clock, process.env), placesOf(process.env), clients.report),
     touches: clients.touches,
     taint,
   };

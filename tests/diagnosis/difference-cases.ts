@@ -177,6 +177,15 @@ export const differenceCases: DifferenceCase[] = [
     differences: ["machine rtx3090: runs Talos v1.10.1, the plan says v1.10.9"],
   },
   {
+    name: "a release several minors behind",
+    change: ({ machine }) => {
+      machine.talosVersion = "v1.8.4";
+    },
+    differences: [
+      "machine rtx3090: runs Talos v1.8.4, the plan says v1.10.9: an update goes by v1.9.6, with 2 reboots",
+    ],
+  },
+  {
     name: "a machine that was installed again, without extensions",
     change: ({ machine }) => {
       machine.extensions = [];

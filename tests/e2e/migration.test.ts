@@ -99,6 +99,40 @@ test.concurrent.each(migrations)(
   },
 );
 
+test.concurrent(
+  "from two minors behind by one edit: adopted and owned machines go by the last patch release between, with two reboots and one drain",
+  async () => {
+    const { status, report, lines } = await runLab([
+      "--stack",
+      file("edited-operator"),
+      "--then",
+      file("far-behind-1.13"),
+      "--updates",
+      "2",
+    ]);
+    assertOk({ status, report, lines });
+    for (const machine of ["control", "gpu-1", "gpu-2"]) {
+      // One reboot of the first update, two of the edit.
+      expect(report.machines[machine]).toMatchObject({
+        talosVersion: "v1.13.9",
+        driverVersion: "595.91.07",
+        reboots: 3,
+      });
+      const said = lines.filter((line) => line.includes(machine));
+      for (const words of [
+        "2 reboots: v1.11.5 → v1.12.12 → v1.13.9",
+        ":v1.12.12, up to",
+        ":v1.13.9, up to",
+      ])
+        expect(said).toContainEqual(expect.stringContaining(words));
+    }
+    expect(report.updates.map(({ result }) => result)).toEqual(Array(4).fill("succeeded"));
+    const [, second, third, last] = report.updates;
+    expect(third!.reboots).toEqual({ control: 2, "gpu-1": 2, "gpu-2": 2 });
+    for (const unchanged of [second!, last!]) expect(unchanged.machineRequests).toBe(0);
+  },
+);
+
 /** The order that Talos' documentation asks for (siderolabs/docs, upgrading-talos 1.13, "Before upgrade"). */
 function expectInOrder(lines: string[], machine: string, goes: string[]): void {
   const at = (pattern: RegExp): number => {

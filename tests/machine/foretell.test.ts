@@ -2,8 +2,9 @@ import { foretold } from "../../components/machine/foretell";
 import { machineStates } from "../../components/recipe/effect/effect";
 import { planOf } from "../support/plans";
 
-const state = (talosVersion: string) =>
-  machineStates(planOf("rtx5070ti", { talosVersion }))["k8s-worker4"]!;
+const state = (talosVersion: string, kubernetesVersion = "v1.35.0", more: object = {}) =>
+  machineStates(planOf("rtx5070ti", { talosVersion, kubernetesVersion, ...more }))["k8s-worker4"]!;
+const contract = { machineDefaults: { versionContract: "v1.11" } };
 const [older, newer] = [state("v1.12.6"), state("v1.12.7")];
 const owned = (contract: string) => ({
   ...older,
@@ -27,6 +28,16 @@ const isUp = { talosVersion: "v1.12.6" };
 
 test.each<[string, Parameters<typeof foretold>, RegExp]>([
   ["an edit", ["gpu-1", older, isUp, newer], /^reboots: yes: talosVersion: v1\.12\.6 → v1\.12\.7/],
+  [
+    "an edit over two minors",
+    [
+      "gpu-1",
+      state("v1.11.5", "v1.34.1", contract),
+      { talosVersion: "v1.11.5" },
+      state("v1.13.9", "v1.34.1", { ...contract, gpuOperator: { version: "v26.3.3" } }),
+    ],
+    /^reboots: yes: .*2 reboots: v1\.11\.5 → v1\.12\.12 → v1\.13\.9, .*; it is then drained .*2 times 45m/,
+  ],
   // Pulumi may find nothing to do for the machine, whatever the failed update did to it.
   [
     "an edit taken back whose update failed",

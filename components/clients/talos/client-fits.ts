@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import { minorsBetween } from "../../recipe/effect/findings";
+import { minorsBetween } from "../../recipe/effect/hops";
 import { client as range } from "../../recipe/facts/data/since.json";
 import type { FieldFinding } from "../failure";
 

@@ -70,6 +70,18 @@ export const isolatesWorkload = (text: string): boolean =>
       valueAt(document, "workloadIsolation") === true,
   );
 
+/** Kubernetes release of the kubelet that a configuration names, by its image's tag; undefined where it leaves that to Talos, or names no tag. */
+export function kubeletRelease(text: string): string | undefined {
+  const images = valuesOf(text).map((document) =>
+    valueAt(document, ...(isKubelet(document) ? [] : ["machine", "kubelet"]), "image"),
+  );
+  const image = images.find((one): one is string => typeof one === "string") ?? "";
+  return /:(v?\d+\.\d+\.\d+[^:/@]*)(?:@|$)/.exec(image)?.[1];
+}
+
+/** The document that has the place of `machine.kubelet` from Talos 1.14 on. */
+const isKubelet = (document: unknown): boolean => valueAt(document, "kind") === "KubeletConfig";
+
 /** Installer image that a configuration names. */
 export function installImage(text: string): string | undefined {
   const images = valuesOf(text).map((document) =>

@@ -4,7 +4,9 @@ import {
   mergesInMemory,
   missingKeys,
 } from "../../recipe/machine/containerd/effective";
+import { wayBetween } from "../../recipe/effect/hops";
 import { findRelease } from "../../recipe/facts/talos-release";
+import { parseTalosVersion } from "../../recipe/facts/version";
 import type { MachineRecipe, Plan } from "../../recipe/types";
 import type { Observations, ObservedMachine } from "../observations";
 import { difference, type Difference } from "./difference";
@@ -40,12 +42,18 @@ const configuration: ProblemOf[] = [
 ];
 
 function release(
-  { talosVersion }: MachineRecipe,
+  { talosVersion, extensions, ownImage, configuration }: MachineRecipe,
   { talosVersion: runs = talosVersion }: ObservedMachine,
 ) {
-  return (
-    withoutV(runs) !== withoutV(talosVersion) && `runs Talos ${runs}, the plan says ${talosVersion}`
-  );
+  if (withoutV(runs) === withoutV(talosVersion)) return false;
+  const differs = `runs Talos ${runs}, the plan says ${talosVersion}`;
+  const [from, to] = [parseTalosVersion(runs), parseTalosVersion(talosVersion)];
+  if (!from || !to) return differs;
+  const byOmni = configuration === "omni";
+  const { hops, fault } = wayBetween(from.text, to.text, { extensions, ownImage, byOmni });
+  if (hops.length === 0) return differs;
+  if (fault !== undefined) return `${differs}: ${fault.problem}; ${fault.remedy}`;
+  return `${differs}: an update goes by ${hops.join(" and ")}, with ${hops.length + 1} reboots`;
 }
 
 const withoutV = (version: string): string => version.replace(/^v/, "");

@@ -6,7 +6,9 @@ import { handlerLeftovers } from "../../recipe/machine/containerd/leftovers";
 import { foreignCredentials } from "../../clients/certificates";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { Report } from "../progress";
-import { checkImage, checkPath } from "../seen/image";
+import { checkImage } from "../seen/image";
+import { installerAt } from "../../recipe/machine/schematic";
+import { type Releases, wayOf } from "../seen/way";
 import { isCordonedByUs } from "../cluster/cordon-mark";
 import type { AskedNode, Cluster } from "../cluster/cluster";
 import type { AskedMachine, PreflightResult } from "./task";
@@ -31,11 +33,16 @@ export async function askMachines(
     clock: Clock;
     report: Report;
     nodes: Promise<readonly AskedNode[]>;
+    /** Releases that the Image Factory lists. */
+    releases: Releases;
+    /** What is wrong with installer images: those of the releases that machines run on their way. */
+    installers: (images: string[]) => Promise<FieldFinding[]>;
   },
 ): Promise<FieldFinding[]> {
   const findings: FieldFinding[] = [];
   const bootIds: [AskedMachine, string][] = [];
   const refused = new Set<string>();
+  const passed = new Set<string>();
   await someAtATime(changedMachines(machines, before), async (next) => {
     const { machine, address, schematicId } = next;
     const ask = around.machineAt(address);
@@ -50,10 +57,10 @@ export async function askMachines(
           const brought = running !== undefined && ours.includes(running) ? running : undefined;
           const found = await checkImage(next, ask, running, brought);
           const release = await ask.version();
-          found.push(
-            ...checkPath(machine, release, next.talosVersion),
-            ...checkContract(next, release),
-          );
+          const way = await wayOf(next, ask, release, around.releases);
+          if (way.findings.length === 0)
+            for (const hop of way.hops) passed.add(installerAt(next.installerImage, hop));
+          found.push(...way.findings, ...checkContract(next, release));
           found.push(...(await checkContainerd(next, ask)), ...(await checkMultipath(next, ask)));
           return { done: { found, bootId: await ask.bootId() } };
         },
@@ -85,6 +92,7 @@ export async function askMachines(
   }
   return [
     ...findings,
+    ...(passed.size > 0 ? await around.installers([...passed].sort()) : []),
     ...bootIds.flatMap(([machine, bootId]) => anotherNode(machine, bootId, nodes)),
   ];
 }

@@ -13,6 +13,7 @@ import { askMachines, warnOfCordons } from "./machines";
 import { remembered, takenAway } from "./memory";
 import type { PreflightAnswer, PreflightResult, PreflightTask } from "./task";
 import type { Places, Web } from "./web";
+import { releasesOf } from "./listed-releases";
 import { foreignOffers } from "./others";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
@@ -83,7 +84,12 @@ export async function preflight(
     askForChart(task, web, places, report),
     askForInstallers(task.installers, web, places, report),
     kubernetes.then(({ findings }) => findings),
-    askMachines(machines, before, { ...around, nodes }),
+    askMachines(machines, before, {
+      ...around,
+      nodes,
+      releases: releasesOf(web, places, report),
+      installers: (images) => askForInstallers(images, web, places, report),
+    }),
     ...task.omni.map((machine) =>
       orTold(
         checkForOmni(machine, around.omni),

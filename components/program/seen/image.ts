@@ -1,4 +1,3 @@
-import { upgradePathFinding } from "../../recipe/effect/findings";
 import { losses, type NextImage, unheardArgs } from "../../recipe/machine/losses";
 import type { FieldFinding } from "../../clients/failure";
 import type { Machine } from "../../clients/talos/talos-machine";
@@ -39,10 +38,4 @@ export async function checkImage(
     ...(takenOver ? losses(task.machine, image, next, task.drop) : []),
     ...unheardArgs(task.machine, image, next),
   ];
-}
-
-/** Whether Talos supports going from the release that a machine runs to the wanted one in one step. */
-export function checkPath(machine: string, running: string, wanted: string): FieldFinding[] {
-  const fault = upgradePathFinding(running, wanted);
-  return fault === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...fault }];
 }

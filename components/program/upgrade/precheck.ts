@@ -1,13 +1,13 @@
-import { LimitReached, waitFor } from "../../clients/clock";
+import { LimitReached, waitFor, waitOrFail } from "../../clients/clock";
 import { CallError, Failure, lastLine, type FieldFinding } from "../../clients/failure";
 import { checkClient } from "../../clients/talos/client-fits";
 import type { AskedNode } from "../cluster/cluster";
-import { checkImage, checkPath } from "../seen/image";
+import { checkImage } from "../seen/image";
 import { anotherNode } from "../seen/same-cluster";
 import type { UpgradeTask } from "../task";
 import { type Compared, isSameImage, runsImage } from "./compare";
 import { checkControlPlanes } from "./control-planes";
-import { patiently, type Run } from "./run";
+import { patiently, type Run, upTo } from "./run";
 
 /** Refuses to install over an image that waits for its boot and is not the wanted one, and to reboot into it. */
 function checkWaiting(
@@ -49,6 +49,18 @@ async function checkNode(
   return anotherNode(task, await machine.bootId(), listed);
 }
 
+/** A step of a machine's way: what it runs next. */
+export interface Step {
+  /** Task with the image that it runs next. */
+  next: UpgradeTask;
+  /** Whether this run has just booted it on its way: its node has to be ready before the next boot. */
+  onItsWay: boolean;
+  /** Whether it may just have booted: what it lacks then may still come. */
+  settles: boolean;
+  /** Findings of its way as a whole. */
+  way: FieldFinding[];
+}
+
 /**
  * Everything that is looked at before a machine is disturbed; throws with all that is wrong.
  *
@@ -58,30 +70,78 @@ export async function precheck(
   run: Run,
   compared: Compared,
   brought: string | undefined,
+  step: Step,
 ): Promise<void> {
   const says = "talosctl, upgrade path, etcd, credentials, what the machine would lose";
-  const found = await run.phases.run("precheck", says, () =>
-    patiently(run, () => problemsOf(run, compared, brought)),
+  const { clock, poll, limits } = run;
+  const limit = limits.verify;
+  const look = async (): Promise<FieldFinding[]> => [
+    ...(await problemsOf(run, compared, brought, step)),
+    ...(step.onItsWay ? await nodeProblems(run) : []),
+  ];
+  if (!step.settles) {
+    const found = await run.phases.run("precheck", says, () => patiently(run, look));
+    if (found.length > 0) throw new Failure(...found);
+    return;
+  }
+  let found: FieldFinding[] = [];
+  await run.phases.run("precheck", `${says}, ${upTo(limit)} for what comes after its boot`, () =>
+    waitOrFail(
+      clock,
+      {
+        limit,
+        poll,
+        look: async () => {
+          found = await look();
+          return found.length === 0
+            ? { done: true }
+            : { not: found.map(({ problem }) => problem).join(", ") };
+        },
+      },
+      (within, last) =>
+        found.length > 0
+          ? found
+          : {
+              field: `machines.${run.task.machine}`,
+              problem: `it was not seen to be well ${within} (last: ${last})`,
+              why: "the next release is installed only where the machine is well on this one",
+              remedy: "see that the machine and Kubernetes answer, then run again",
+            },
+    ),
   );
-  if (found.length > 0) throw new Failure(...found);
+}
+
+/** Whether the machine's node is up again on its way. */
+async function nodeProblems({ task, cluster }: Run): Promise<FieldFinding[]> {
+  const node = await cluster?.node(task.machine);
+  if (node === undefined || node.ready) return [];
+  return [
+    {
+      field: `machines.${task.machine}`,
+      problem: "its node is not ready",
+      why: "the next release is installed only where the machine is well on this one",
+      remedy: `look at \`kubectl describe node ${task.machine}\`, then run again`,
+    },
+  ];
 }
 
 async function problemsOf(
   run: Run,
   { before, paused, waiting }: Compared,
   brought: string | undefined,
+  { next, way }: Step,
 ): Promise<FieldFinding[]> {
   const { task, machine, cluster, clientVersion } = run;
   return [
     ...checkClient(clientVersion, before.talosVersion, task.talosVersion),
-    ...checkPath(task.machine, before.talosVersion, task.talosVersion),
+    ...way,
     ...(await checkControlPlanes(run, paused)),
     ...(await checkNode(run, paused)),
-    ...checkWaiting(task, waiting),
-    ...(runsImage(before, task)
+    ...checkWaiting(next, waiting),
+    ...(runsImage(before, next)
       ? []
       : await checkImage(
-          { ...task, gpu: task.modules.length > 0 },
+          { ...next, gpu: task.modules.length > 0 },
           machine,
           before.schematicId,
           brought,

@@ -10,6 +10,7 @@ import type { Machine } from "../../clients/talos/talos-machine";
 import type { Cluster } from "../cluster/cluster";
 import { Phases, type Report } from "../progress";
 import { BootGuard } from "../seen/boot-guard";
+import type { Releases } from "../seen/way";
 import { limitsOf, type UpgradeTask } from "../task";
 
 /** The cluster, as far as an upgrade looks at it and drains. */
@@ -37,6 +38,8 @@ export interface Workbench {
   clientVersion: string;
   clock: Clock;
   report: Report;
+  /** Releases that the Image Factory lists, asked where a machine goes over several minors. Default: those that the tables know. */
+  releases?: Releases;
   /** Told before the machine or its node is changed: from then on the run is brought to its end. Default: nothing is called. */
   touches?: () => void;
   /** Gives the node its taints; asked before it takes pods again. Default: it has none to get. */

@@ -1,11 +1,14 @@
 import { CallError, Failure, lastLine } from "../../clients/failure";
 import { loadedDriver } from "../../clients/talos/driver";
+import { wayBetween } from "../../recipe/effect/hops";
 import type { UpdateEffect } from "../../recipe/effect/update-effect";
 import { uncordonCommand } from "../cluster/cordon-mark";
 import { STAYS_CORDONED, type UpgradeResult, type UpgradeTask } from "../task";
 import { overriddenIn } from "../seen/overrides";
+import { wayFindings, wayOf } from "../seen/way";
 import { compare, type Compared, observe, type Observed } from "./compare";
 import { earlierRun, isStillCordoned, uncordon } from "./drain";
+import { hopTask, onTheWay } from "./hop";
 import { precheck } from "./precheck";
 import { join, reach } from "./reach";
 import { leavePause, rebootInto } from "./reboot";
@@ -13,8 +16,9 @@ import { patiently, type Run, runOf, type Workbench } from "./run";
 import { isWell, verify } from "./verify";
 
 /**
- * Brings the machine to the wanted image and configuration, with one reboot or none; a boot that is paused is ended by another one. May be
- * killed at any moment and run again: every step looks at the machine first, and the cordon carries our mark.
+ * Brings the machine to the wanted image and configuration, with one reboot or none. One that goes over several minors reboots once for
+ * each; a boot that is paused is ended by another one. May be killed at any moment and run again: every step looks at the machine first, and
+ * the cordon carries our mark.
  *
  * @param previous answer of the last update of this machine that ended well; undefined on the first.
  * @throws Failure with everything that is wrong.
@@ -62,7 +66,14 @@ async function runPhases(
   let compared = await compare(run, reached);
   const { paused } = compared;
   if (paused) {
-    await precheck(run, compared, broughtBy(compared));
+    const { fault } = wayBetween(compared.before.talosVersion, task.talosVersion);
+    const way = wayFindings(task, fault);
+    await precheck(run, compared, broughtBy(compared), {
+      next: task,
+      onItsWay: false,
+      settles: false,
+      way,
+    });
     await leavePause(run, compared.before);
     compared = await compare(run, undefined);
   }
@@ -71,22 +82,48 @@ async function runPhases(
     // The end of a pause is the reboot that was asked for.
     compared = { ...compared, effect: paused ? "none" : effect };
   }
-  const { before, effect } = compared;
-  if (!paused && effect === "none" && earlier.cordoned !== true && (await isWell(run))) {
+  if (!paused && compared.effect === "none" && earlier.cordoned !== true && (await isWell(run))) {
     if (earlier.cordoned === false || !(await isStillCordoned(run))) {
       run.report("equal: runs the wanted image and configuration, nothing to do");
       await warnOfOverrides(run);
-      return resultOf(run, false, before);
+      return resultOf(run, false, compared.before);
     }
   }
-  if (effect !== "none") await precheck(run, compared, broughtBy(compared));
-  const reboots = effect === "reboot" || (effect === "live" && !(await apply(run)));
-  const after = reboots ? await rebootInto(run, compared) : undefined;
-  await verify(run);
+  const from = compared.before.talosVersion;
+  const { hops, findings } = await patiently(run, () =>
+    wayOf(task, run.machine, from, run.releases ?? tablesAlone),
+  );
+  let rebooted = paused;
+  let after: Observed | undefined;
+  for (const [index, next] of [...hops.map((hop) => hopTask(task, hop)), task].entries()) {
+    const onItsWay = index > 0;
+    if (onItsWay) compared = await compare(run, undefined);
+    const { before, effect } = compared;
+    const step = next === task ? run : { ...run, task: next };
+    const look = (): Promise<void> =>
+      precheck(run, compared, onItsWay ? task.schematicId : broughtBy(compared), {
+        next,
+        onItsWay,
+        // An earlier run may have been killed on its way.
+        settles: onItsWay || earlier.brings.some((id) => id === before.schematicId),
+        way: onItsWay ? [] : findings,
+      });
+    if (effect !== "none" && !onItsWay) await look();
+    await onTheWay(run, from, hops, async () => {
+      if (effect !== "none" && onItsWay) await look();
+      const reboots = effect === "reboot" || (effect === "live" && !(await apply(run)));
+      after = reboots ? await rebootInto(step, compared) : undefined;
+      rebooted ||= reboots;
+      await verify(step);
+    });
+  }
   await warnOfOverrides(run);
   await uncordon(run);
-  return resultOf(run, paused || reboots, after);
+  return resultOf(run, rebooted, after);
 }
+
+/** Where nothing asks the Image Factory. */
+const tablesAlone = (): Promise<undefined> => Promise.resolve(undefined);
 
 async function warnOfOverrides(run: Run): Promise<void> {
   const { active = "" } = await patiently(run, () => run.machine.configurations());

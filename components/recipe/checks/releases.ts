@@ -1,4 +1,4 @@
-import { upgradePathFinding } from "../effect/findings";
+import { wayBetween } from "../effect/hops";
 import { eraOf, firstMinorOf, knownMinors } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { factsOf } from "../machine/apart";
@@ -109,8 +109,8 @@ export const releaseChecks: Checks = {
     },
   },
   "upgrade-step": {
-    rule: "An upgrade goes at most one minor release forward, and never back",
-    source: "siderolabs/docs, upgrading-talos: one minor at a time",
+    rule: "An upgrade never goes back, and over several minor releases only where it can go by each",
+    source: "siderolabs/docs, upgrading-talos: by the last patch release of each minor between",
     ofFiles: false,
     find: ofMachines((machine, { spec }) => {
       const target = parseTalosVersion(spec.talosVersion);
@@ -132,10 +132,15 @@ export const releaseChecks: Checks = {
           why: "machines report their release with the v, so a preview would announce an upgrade to the release that already runs",
           remedy: `write ${running.text}`,
         };
-      const fault = upgradePathFinding(running.text, target.text);
+      const byOmni = machine.spec.configuration === "omni";
       // Patch releases of a cluster of Omni's are Omni's to change, in either direction; our program does not do it.
-      const isOmnis = machine.spec.configuration === "omni" && running.minor === target.minor;
-      return fault && !isOmnis ? { field, ...fault } : [];
+      if (byOmni && running.minor === target.minor) return [];
+      const { extensions, ownImage } = machine.recipe;
+      const kubernetes =
+        machine.spec.configuration === "owned" ? spec.kubernetesVersion : undefined;
+      const basis = { extensions, ownImage, kubernetes, byOmni };
+      const { fault } = wayBetween(running.text, target.text, basis);
+      return fault ? { field, ...fault } : [];
     }),
   },
   "version-contract": {

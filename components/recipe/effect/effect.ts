@@ -3,12 +3,8 @@ import { plannedMachines } from "../machine/planned-machine";
 import type { FindingText } from "../rules";
 import { changesOf, identityChanges, isOurs, said, type Change } from "./changes";
 import { driftFinding } from "../facts/contract";
-import {
-  contractFinding,
-  handOverFinding,
-  kubernetesPathFinding,
-  upgradePathFinding,
-} from "./findings";
+import { contractFinding, handOverFinding, generatedOf, kubernetesPathFinding } from "./findings";
+import { wayBetween, wayText } from "./hops";
 import { machineState, type MachineState } from "./state";
 import { renderFinding } from "../stack/findings";
 import type { Plan } from "../types";
@@ -101,7 +97,7 @@ export function refusalOf(
   return (
     said(
       `machines.${machine}.talosVersion`,
-      has && wanted && upgradePathFinding(has.text, wanted.text),
+      has && wanted && wayBetween(has.text, wanted.text, hopBasisOf(after)).fault,
     ) ??
     said(
       `machines.${machine}.versionContract`,
@@ -115,15 +111,45 @@ export function refusalOf(
   );
 }
 
-const away = (
-  effect: MachineEffect,
-  after: MachineState,
-  before?: MachineState,
-): MachineEffect => ({
-  ...effect,
-  drained: drainOf(after, before),
-  awayForAtMost: after.awayForAtMost,
+/** What a state says of a machine that goes over several minors. */
+const hopBasisOf = (state: MachineState) => ({
+  extensions: state.rebootsIfChanged.extensions,
+  ownImage: state.rebootsIfChanged.installerImage !== undefined,
+  kubernetes: generatedOf(state).kubernetesVersion,
 });
+
+/** The way of a machine to the wanted release; undefined where it needs no release between, or where that is not known. */
+function wayTo(
+  after: MachineState,
+  before: MachineState | undefined,
+): { hops: string[]; text: string } | undefined {
+  const runs = before?.rebootsIfChanged.talosVersion ?? after.runningVersion ?? "";
+  const has = parseTalosVersion(runs);
+  const wanted = parseTalosVersion(after.rebootsIfChanged.talosVersion ?? "");
+  if (!has || !wanted || after.configuration === "omni") return undefined;
+  const { hops } = wayBetween(has.text, wanted.text, hopBasisOf(after));
+  return hops.length > 0 ? { hops, text: wayText(has.text, hops, wanted.text) } : undefined;
+}
+
+/** How the machine gets there where it goes over several minors, as a reason's end. */
+function byHops(after: MachineState, before?: MachineState): string {
+  const way = wayTo(after, before);
+  if (way === undefined) return "";
+  const gpus = after.driver === undefined ? "" : ", and no pod gets a GPU there before the last";
+  return `; ${way.hops.length + 1} reboots: ${way.text}, between them the last patch release of each minor that the Image Factory lists${gpus}`;
+}
+
+function away(effect: MachineEffect, after: MachineState, before?: MachineState): MachineEffect {
+  const hops = wayTo(after, before)?.hops.length ?? 0;
+  return {
+    ...effect,
+    drained: drainOf(after, before),
+    awayForAtMost:
+      hops === 0
+        ? after.awayForAtMost
+        : `${hops + 1} times ${after.awayForAtMost}, and the pulls between its reboots`,
+  };
+}
 
 /** What makes an upgrade of a reboot. */
 const ofImage = ["talosVersion", "schematicId", "installerImage"] as const;
@@ -183,17 +209,13 @@ function givenUp({ configuration, driver }: MachineState): MachineEffect {
 }
 
 /** The stack has not had it until now. */
-function taken({
-  configuration,
-  runningVersion,
-  installs,
-  rebootsIfChanged,
-}: MachineState): MachineEffect {
+function taken(state: MachineState): MachineEffect {
+  const { configuration, runningVersion, installs, rebootsIfChanged } = state;
   const { talosVersion = "", schematicId, installerImage } = rebootsIfChanged;
   if (runningVersion !== undefined && runningVersion !== talosVersion)
     return {
       reboots: "yes",
-      because: `it goes from Talos ${runningVersion} to ${talosVersion}`,
+      because: `it goes from Talos ${runningVersion} to ${talosVersion}${byHops(state)}`,
       changes: [],
     };
   const image =
@@ -233,7 +255,7 @@ function changed(before: MachineState, after: MachineState): MachineEffect {
         : `driver: ${said(before.driver)} → ${said(after.driver)}, `;
     return {
       reboots: "yes",
-      because: driver + reasons(boot) + byOmni(before, after, boot),
+      because: driver + reasons(boot) + byOmni(before, after, boot) + byHops(after, before),
       changes,
     };
   }

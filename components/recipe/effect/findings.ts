@@ -2,31 +2,8 @@ import * as semver from "semver";
 import { contractMinor } from "../facts/contract";
 import { contract as contracts } from "../facts/data/since.json";
 import type { FindingText } from "../rules";
+import { minorsBetween } from "./hops";
 import type { Changeable, MachineState } from "./state";
-
-/** What is wrong with a step from one Talos release to another; undefined where Talos supports it. */
-export function upgradePathFinding(running: string, wanted: string): FindingText | undefined {
-  if (semver.lt(wanted, running))
-    return {
-      problem: `the machine runs ${running}, newer than the wanted ${wanted}`,
-      why: "Talos does not support downgrades: its state may be of a newer format",
-      remedy: `set talosVersion to ${running} or newer`,
-    };
-  const minors = minorsBetween(running, wanted);
-  if (minors <= 1) return undefined;
-  const { major, minor } = semver.parse(running)!;
-  return {
-    problem: `${running} to ${wanted} is ${minors} minor releases in one upgrade`,
-    why: "Talos supports one at a time: a skipped one leaves its migrations out",
-    remedy: `upgrade to the last v${major}.${minor + 1} release first`,
-  };
-}
-
-/** Minor releases from one to another; negative when it is older. Another major counts as a thousand. */
-export function minorsBetween(from: string, to: string): number {
-  const [a, b] = [semver.parse(from)!, semver.parse(to)!];
-  return a.major === b.major ? b.minor - a.minor : (b.major - a.major) * 1000;
-}
 
 /**
  * Why an update does not hand a machine's configuration over to another owner; undefined where it does. What the stack merged into
@@ -99,7 +76,10 @@ export function kubernetesPathFinding(
 }
 
 /** What an owned configuration is generated from; a machine that reboots for it has it elsewhere. */
-const generatedOf = ({ rebootsIfChanged, changesWithoutReboot }: MachineState): Changeable => ({
+export const generatedOf = ({
+  rebootsIfChanged,
+  changesWithoutReboot,
+}: MachineState): Changeable => ({
   ...changesWithoutReboot,
   ...rebootsIfChanged,
 });

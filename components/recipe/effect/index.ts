@@ -8,9 +8,11 @@ export {
   refusalOf,
   type Word,
 } from "./effect";
+export { mostHops } from "./hops";
 export { changedParts, partsOf } from "./parts";
 export {
   changesSomething,
+  hopPhases,
   longestRun,
   pausePhases,
   upgradePhases,

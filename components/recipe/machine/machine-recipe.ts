@@ -196,7 +196,10 @@ function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, 
 }
 
 /** Services of NVIDIA's extensions. Source: siderolabs/extensions, nvidia-gpu, the services' YAML at v1.11.5 and v1.13.9. */
-function extensionServicesOf(talosVersion: string, extensions: string[]): ExtensionService[] {
+export function extensionServicesOf(
+  talosVersion: string,
+  extensions: string[],
+): ExtensionService[] {
   const kinds = new Set(extensions.map((name) => nvidiaExtension(name)?.kind));
   return [
     { name: "ext-nvidia-persistenced", state: "Running" },

@@ -123,6 +123,18 @@ export function installerImage(
   return `${host}/${installer}${secureBoot ? "-secureboot" : ""}/${schematicId}:${talosVersion}`;
 }
 
+/** The installer image of the same schematic at another release, from the same registry. */
+export function installerAt(image: string, talosVersion: string): string {
+  const { platform, secureBoot } = installerKind(image) ?? { secureBoot: false };
+  const [, host = "", schematicId = ""] =
+    /^(.*)\/[^/]+\/([0-9a-f]{64})[:@][^/]+$/.exec(image) ?? [];
+  return installerImage(schematicId, talosVersion, {
+    factoryUrl: host,
+    secureBoot,
+    ...(platform === undefined ? {} : { platform }),
+  });
+}
+
 /** What stands for the schematic of an installer image of the user's own: it says nothing of its content, and its ID follows from its name. */
 export const ownSchematic = (image: string): Schematic => ({
   yaml: schematicOf({ extensions: [], kernelArgs: [] }).yaml,

@@ -193,7 +193,7 @@ export interface MachineDefaultsSpec {
    */
   mayBeAway?: boolean;
   /**
-   * Release that the machine runs today; a preview then refuses a jump over a minor release. Without `versionContract` the configuration of an
+   * Release that the machine runs today; a first preview then names the releases on its way and refuses a downgrade. Without `versionContract` the configuration of an
    * owned machine is generated for the older of this release and the wanted one.
    * @default unknown: the upgrade itself looks
    * @example `v1.11.5`

@@ -432,7 +432,7 @@ export const machines: WrongValues[] = [
     base: "velaryon",
     field: "machines.velaryon.runningVersion",
     check: "upgrade-step",
-    values: ["latest", "1.11", "v1.9.0", "v1.12.0", "constructor", "1.10.9", "1.11.5"],
+    values: ["latest", "1.11", "v1.6.0", "v1.12.0", "constructor", "1.10.9", "1.11.5"],
   },
   {
     base: "modern",

@@ -63,6 +63,8 @@ export class FakeMachine implements Machine {
   cri: ServiceState = running;
   /** Whether the driver of the running image is loaded, given that the configuration asks for it. */
   driverWorks = true;
+  /** That driver, by release, where it is not the one of v1.12.6. */
+  drivers: Record<string, string> = {};
   rollback = false;
   /** Seconds that a machine which runs takes to be ready. */
   readyAfter = 0;
@@ -153,6 +155,9 @@ export class FakeMachine implements Machine {
       ...(NVIDIA[this.schematicId ?? ""] === undefined
         ? {}
         : { "ext-nvidia-persistenced": this.loadedDriver() === undefined ? "Waiting" : "Running" }),
+      ...(/^v1\.1[34]\./.test(this.talosVersion) && this.loadedDriver() !== undefined
+        ? { "ext-nvidia-cdi-gen": "Finished" }
+        : {}),
     }));
   }
   async service(name: string): Promise<ServiceState | undefined> {
@@ -268,7 +273,7 @@ export class FakeMachine implements Machine {
 
   private loadedDriver(): string | undefined {
     return this.driverWorks && this.active.includes("nvidia")
-      ? NVIDIA[this.schematicId ?? ""]
+      ? NVIDIA[this.schematicId ?? ""] && (this.drivers[this.talosVersion] ?? "570.211.01")
       : undefined;
   }
 

@@ -155,14 +155,37 @@ describe("the preflight refuses", () => {
       refusals: [/^kubeconfig: it is of another cluster: the API server shows/],
     }));
 
-  test("a machine whose upgrade would skip a Talos minor", () =>
+  const behind = {
+    talosVersion: "v1.10.9",
+    schematicId: schematics.gpu,
+    active: "machine: {kernel: {modules: [{name: nvidia}]}}",
+    persistent: "",
+    drivers: { "v1.10.9": "570.148.08" },
+  };
+  const between = (release: string): string =>
+    `https://factory.talos.dev/v2/metal-installer/${schematics.gpu}/manifests/${release}`;
+  test("a machine several minors behind whose cards' driver is not known to fit the release between", () =>
     play({
       around: { machine: { talosVersion: "v1.10.9" } },
       refusals: [
         [
-          /^machines\.gpu-1\.talosVersion: v1\.10\.9 to v1\.12\.6 is 2 minor releases in one upgrade; /,
-          /2 minor releases in one upgrade; .*upgrade to the last v1\.11 release first/,
+          /^machines\.gpu-1\.talosVersion: v1\.10\.9 to v1\.12\.6 goes by v1\.11\.6, and no driver/,
+          /make 2 updates: set talosVersion to v1\.11\.6 first, then to v1\.12\.6$/,
         ],
+      ],
+    }));
+
+  test("a release between whose image the Image Factory does not make", () =>
+    play({
+      around: {
+        machine: behind,
+        mirror: {
+          "https://factory.talos.dev/versions": { status: 200, body: '["v1.11.3", "v1.12.6"]' },
+          [between("v1.11.3")]: { status: 400, body: "official extension is not available" },
+        },
+      },
+      refusals: [
+        /^talosVersion: the Image Factory does not have \S+:v1\.11\.3: official extension/,
       ],
     }));
 

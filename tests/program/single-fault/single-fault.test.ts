@@ -168,6 +168,19 @@ const runs: Record<string, Play> = {
     },
     { role: "controlplane" },
   ),
+  "upgrade of a control plane over two minors": upgrading(
+    ({ machine, cluster }) => {
+      cluster.podList = [pod("app")];
+      Object.assign(machine, {
+        etcdState: "Running",
+        talosVersion: "v1.11.5",
+        schematicId: schematics.gpu,
+        active: machine.persistent,
+        drivers: { "v1.11.5": "570.172.08", "v1.13.9": "595.91.07" },
+      });
+    },
+    { role: "controlplane", talosVersion: "v1.13.9", driverVersion: "595.91.07" },
+  ),
   "upgrade of a worker that an earlier run is rebooting": upgrading(
     ({ machine, cluster, clock }) => {
       machine.install(`factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`);

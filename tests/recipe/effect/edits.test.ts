@@ -173,6 +173,16 @@ const updates: Updates[] = [
     because: /^it goes from Talos v1\.10\.9 to v1\.11\.1$/,
   },
   {
+    name: "over three minors",
+    stack: "velaryon",
+    before: null,
+    after: { machines: { velaryon: { runningVersion: "v1.8.4" } } },
+    reboots: "yes",
+    because:
+      /^it goes from Talos v1\.8\.4 to v1\.11\.1; 3 reboots: v1\.8\.4 → v1\.9\.6 → v1\.10\.9 → v1\.11\.1, between .*no pod gets a GPU/,
+    awayForAtMost: "3 times 45m, and the pulls between its reboots",
+  },
+  {
     name: "of an owned machine a release that it no longer runs may change what Talos generates",
     stack: "rtx5070ti",
     before: {
@@ -294,7 +304,13 @@ test.each<[string, string, unknown, RegExp | undefined]>([
     /^machines\.gpu\.talosVersion: the machine runs v1\.12\.7, newer .*; Talos does not support downgrades/,
   ],
   ["rtx5070ti", "v1.12.7", "v1.12.6", undefined],
-  ["rtx5070ti", "v1.12.6", "v1.10.9", /2 minor releases in one upgrade/],
+  [
+    "rtx5070ti",
+    "v1.12.6",
+    "v1.10.9",
+    /goes by v1\.11\.6, and Kubernetes 1\.35 does not run on v1\.11\.6/,
+  ],
+  ["rtx5070ti", "v1.12.6", "v1.6.9", /6 minor releases, and no release of 1\.7 is known/],
   // No update has ended well, so nothing is known of what it runs.
   ["rtx5070ti", "v1.12.6", undefined, undefined],
   ["frank", "v1.12.6", "v1.12.7", undefined],

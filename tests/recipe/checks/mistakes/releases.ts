@@ -143,7 +143,7 @@ export const releasesMistakes: Mistakes = {
   ],
   "upgrade-step": [
     {
-      name: "An upgrade over two minors",
+      name: "An upgrade over two minors with a Kubernetes that the one between does not run",
       base: "rtx5070ti",
       change: yaml`
         machines: { k8s-worker4: { runningVersion: v1.10.4 } }
@@ -153,9 +153,42 @@ export const releasesMistakes: Mistakes = {
           check: "upgrade-step",
           field: "machines.k8s-worker4.runningVersion",
           says: [
-            "v1.10.4 to v1.12.6 is 2 minor releases",
-            "upgrade to the last v1.11 release first",
+            "v1.10.4 to v1.12.6 goes by v1.11.6, and Kubernetes 1.35 does not run on v1.11.6",
+            "have Kubernetes 1.30 to 1.34 in this update",
           ],
+        },
+      ],
+    },
+    {
+      name: "An upgrade over two minors in a cluster of Omni's",
+      base: "frank",
+      change: yaml`
+        clusterName: frank
+        machines:
+          gpu-1:
+            configuration: omni
+            uuid: 919108f7-52d1-4320-9bac-f847db4148a8
+            runningVersion: v1.10.9
+      `,
+      findings: [
+        {
+          check: "upgrade-step",
+          field: "machines.gpu-1.runningVersion",
+          says: ["goes by v1.11.6, and Omni goes there in one step", "make 2 updates"],
+        },
+      ],
+    },
+    {
+      name: "An upgrade from a minor that the tables do not have",
+      base: "rtx5070ti",
+      change: yaml`
+        machines: { k8s-worker4: { runningVersion: v1.6.8 } }
+      `,
+      findings: [
+        {
+          check: "upgrade-step",
+          field: "machines.k8s-worker4.runningVersion",
+          says: ["6 minor releases", "upgrade to the last v1.7 release first"],
         },
       ],
     },

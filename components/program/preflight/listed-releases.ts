@@ -1,0 +1,50 @@
+import { parseTalosVersion } from "../../recipe/facts/version";
+import type { Report } from "../progress";
+import { type Places, type Web, wordsOf } from "./web";
+import type { Releases } from "../seen/way";
+
+/** Milliseconds for the Factory to list its releases: where it does not, the tables tell. */
+const LIMIT = 10_000;
+
+/**
+ * Asks an Image Factory for its releases (`GET /versions`; siderolabs/image-factory, docs/api.md), each one once in a run. Where it does not
+ * answer, that is reported, and the releases are those that the tables know.
+ */
+export function releasesOf(web: Web, places: Places, report: Report): Releases {
+  const asked = new Map<string, Promise<string[] | undefined>>();
+  return (installerImage) => {
+    const [, host = ""] = /^([^/]+)\/.*\/?[0-9a-f]{64}:[^:/]+$/.exec(installerImage) ?? [];
+    if (host === "") return Promise.resolve(undefined);
+    const url = `${places.registry(host)}/versions`;
+    const before = asked.get(url);
+    if (before !== undefined) return before;
+    const answer = ask(url, web, report);
+    asked.set(url, answer);
+    return answer;
+  };
+}
+
+async function ask(url: string, web: Web, report: Report): Promise<string[] | undefined> {
+  const answer = await web.get(url, { limit: LIMIT });
+  const releases =
+    "status" in answer && answer.status === 200 ? readReleases(answer.body) : undefined;
+  if (releases === undefined)
+    report(
+      `the Image Factory does not list its releases (${wordsOf(answer)}): the last patch release of each minor is the last that this package knows`,
+    );
+  return releases;
+}
+
+/** The releases in the Factory's answer; undefined where it is no such list. */
+function readReleases(body: string): string[] | undefined {
+  try {
+    const list: unknown = JSON.parse(body);
+    if (!Array.isArray(list)) return undefined;
+    const releases = list.flatMap((one) =>
+      typeof one === "string" ? (parseTalosVersion(one)?.text ?? []) : [],
+    );
+    return releases.length > 0 ? releases : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,58 @@
+import { Failure } from "../../clients/failure";
+import { driverOf, wayText } from "../../recipe/effect/hops";
+import { findRelease } from "../../recipe/facts/talos-release";
+import { majorOf } from "../../recipe/facts/version";
+import { extensionServicesOf } from "../../recipe/machine/machine-recipe";
+import { installerAt } from "../../recipe/machine/schematic";
+import { hasStorageModule, storageModule } from "../../recipe/machine/storage-module";
+import type { UpgradeTask } from "../task";
+import { patiently, type Run } from "./run";
+
+/**
+ * The task of one hop: the wanted image's schematic at a release on the way, and what that release makes of it. The configuration is the
+ * wanted one: it is staged, and takes effect with the first hop.
+ */
+export function hopTask(task: UpgradeTask, talosVersion: string): UpgradeTask {
+  const { extensions } = task.image;
+  const driver = task.driverVersion && driverOf(talosVersion, extensions);
+  const isAssumed = findRelease(talosVersion)?.assumed === true;
+  const { driverVersion: _, ...others } = task;
+  return {
+    ...others,
+    talosVersion,
+    installerImage: installerAt(task.installerImage, talosVersion),
+    modules: task.modules.filter(
+      (name) => name !== storageModule || hasStorageModule(talosVersion),
+    ),
+    ...(driver ? { driverVersion: isAssumed ? String(majorOf(driver)) : driver } : {}),
+    extensionServices:
+      task.extensionServices.length > 0 ? extensionServicesOf(talosVersion, extensions) : [],
+  };
+}
+
+/**
+ * Says in a failure on the way where the machine stands, and how it goes on.
+ *
+ * @param from release that it ran when the run began.
+ */
+export async function onTheWay<T>(
+  run: Run,
+  from: string,
+  hops: readonly string[],
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (hops.length === 0 || !(error instanceof Failure)) throw error;
+    const way = wayText(from, hops, run.task.talosVersion);
+    const runs = await patiently(run, () => run.machine.version()).catch(() => undefined);
+    const stands = runs === undefined ? "it does not answer now" : `it runs ${runs} now`;
+    throw new Failure(
+      ...error.findings.map((finding) => ({
+        ...finding,
+        why: `${finding.why}; it is on its way ${way}, and ${stands}, from where the next run goes on`,
+      })),
+    );
+  }
+}

@@ -1,0 +1,257 @@
+import { CallError } from "../../../components/clients/failure";
+import { formatDuration } from "../../../components/recipe/rules/duration";
+import { longestRun } from "../../../components/recipe/effect";
+import { factoryImage, type FakeMachine, Killed, nodeState, pod, schematics } from "../fakes";
+import { setup, STAGED } from "../setup";
+import { play, type UpgradeRun } from "./scenario";
+
+// A machine that goes over several minor releases in one update, by the last patch release of each.
+
+const NEXT = `${STAGED}  sysctls: {a: b}\n`;
+const drivers = {
+  "v1.10.9": "570.148.08",
+  "v1.11.5": "570.172.08",
+  "v1.11.6": "570.172.08",
+  "v1.13.9": "595.91.07",
+  "v1.14.1": "595.91.07",
+};
+
+/** A machine that an earlier update brought to v1.11.5. */
+const machine = (): Partial<FakeMachine> => ({
+  talosVersion: "v1.11.5",
+  schematicId: schematics.gpu,
+  active: STAGED,
+  persistent: NEXT,
+  drivers,
+});
+const to = (
+  talosVersion: string,
+  more: UpgradeRun["task"] = {},
+): Pick<UpgradeRun, "task" | "machine"> => ({
+  task: { talosVersion, driverVersion: "595.91.07", ...more },
+  machine: machine(),
+});
+
+describe("a machine that is several minors behind", () => {
+  test("goes by the last patch release of each minor, with one drain, and is verified on each", () =>
+    play({
+      ...to("v1.13.9"),
+      cluster: { podList: [pod("app")] },
+      expect: {
+        hops: 1,
+        result: { talosVersion: "v1.13.9", driverVersion: "595.91.07", bootId: "boot-3" },
+        machineCalls: [
+          `pull ${factoryImage("v1.12.12")}`,
+          "upgrade legacy",
+          `pull ${factoryImage("v1.13.9")}`,
+          "upgrade legacy",
+        ],
+        kubernetesCalls: ["cordon", "evict app", "uncordon"],
+        machine: { boots: 3, active: NEXT },
+        node: { unschedulable: false, annotations: {} },
+      },
+    }));
+
+  test("takes the releases that the Image Factory lists", () =>
+    play({
+      ...to("v1.13.9"),
+      workbench: {
+        releases: async () => ["v1.12.3", "v1.12.6", "v1.12.7-beta.0", "v1.13.9", "v1.13.12"],
+      },
+      expect: {
+        hops: 1,
+        machineCalls: [
+          `pull ${factoryImage("v1.12.6")}`,
+          "upgrade legacy",
+          `pull ${factoryImage("v1.13.9")}`,
+          "upgrade legacy",
+        ],
+      },
+    }));
+
+  test("goes over three, each by the call that it has", () =>
+    play({
+      ...to("v1.14.1"),
+      expect: {
+        hops: 2,
+        result: { talosVersion: "v1.14.1" },
+        machineCalls: [
+          `pull ${factoryImage("v1.12.12")}`,
+          "upgrade legacy",
+          `pull ${factoryImage("v1.13.9")}`,
+          "upgrade legacy",
+          `pull ${factoryImage("v1.14.1")}`,
+          "upgrade lifecycle",
+        ],
+        machine: { boots: 4 },
+      },
+    }));
+
+  test("keeps running where its first hop fails, and the failure says where it stands", () =>
+    play({
+      ...to("v1.13.9"),
+      machine: { ...machine(), rollback: true },
+      expect: {
+        error: ["rolled back", "on its way v1.11.5 → v1.12.12 → v1.13.9", "it runs v1.11.5 now"],
+        machine: { boots: 2, talosVersion: "v1.11.5" },
+        node: { unschedulable: true },
+      },
+    }));
+
+  const failsThen: UpgradeRun = {
+    ...to("v1.13.9"),
+    events: [{ atSecond: 200, machine: { rollback: true } }],
+    expect: {
+      error: ["rolled back", "on its way v1.11.5 → v1.12.12 → v1.13.9", "it runs v1.12.12 now"],
+      machine: { boots: 3, talosVersion: "v1.12.12" },
+      node: { unschedulable: true },
+    },
+  };
+  test("stays on the release that it has reached, from where the next run goes on", () =>
+    play(failsThen, {
+      task: to("v1.13.9").task!,
+      machine: { rollback: false },
+      expect: {
+        result: { talosVersion: "v1.13.9" },
+        machineCalls: [`pull ${factoryImage("v1.13.9")}`, "upgrade legacy"],
+        node: { unschedulable: false },
+      },
+    }));
+
+  test("waits on its way until etcd is well again", () =>
+    play({
+      ...to("v1.13.9", { role: "controlplane" }),
+      machine: { ...machine(), etcdState: "Running" },
+      events: [
+        { atSecond: 100, machine: { etcdComplaints: ["no leader"] } },
+        { atSecond: 300, machine: { etcdComplaints: [] } },
+      ],
+      expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { boots: 3 } },
+    }));
+
+  test("goes no further where etcd does not get well", () =>
+    play({
+      ...to("v1.13.9", { role: "controlplane" }),
+      machine: { ...machine(), etcdState: "Running" },
+      events: [{ atSecond: 100, machine: { etcdComplaints: ["no leader"] } }],
+      expect: {
+        error: ["etcd member complains: no leader", "it runs v1.12.12 now"],
+        machine: { boots: 2, talosVersion: "v1.12.12" },
+      },
+    }));
+
+  test("goes no further where its node does not get ready", () =>
+    play({
+      ...to("v1.13.9"),
+      events: [
+        { atSecond: 100, cluster: { state: nodeState({ ready: false, unschedulable: true }) } },
+      ],
+      expect: {
+        error: ["its node is not ready", "it runs v1.12.12 now"],
+        machine: { boots: 2, talosVersion: "v1.12.12" },
+      },
+    }));
+});
+
+describe("refused before any change", () => {
+  const refused = (error: [string, ...string[]], run: Partial<UpgradeRun>): Promise<void> =>
+    play({ ...to("v1.13.9"), ...run, expect: { error, changesNothing: true } });
+
+  test("an extension that the release between does not have", () =>
+    refused(["siderolabs/uhid is not there for v1.12.12", "v1.12.12 first, then to v1.13.9"], {
+      imageAlsoHas: { extensions: ["siderolabs/uhid"] },
+    }));
+  test("an image of the user's own", () =>
+    refused(["installerImage", "2 updates"], {
+      task: {
+        ...to("v1.13.9").task,
+        ownImage: true,
+        installerImage: "registry.example/own:1.13.9",
+      },
+    }));
+  test("no driver to compare with", () =>
+    refused(["no driver of NVIDIA's is loaded"], {
+      machine: { ...machine(), driverWorks: false },
+    }));
+  test("a driver of the release between that is not between those of the ends", () =>
+    refused(["570.211.01 there is not between the loaded 580.1.2 and the wanted 595.91.07"], {
+      machine: { ...machine(), drivers: { "v1.11.5": "580.1.2" } },
+    }));
+  test("a kubelet that the release between does not run", () =>
+    refused(["Kubernetes 1.36 does not run on v1.12.12", "have Kubernetes 1.31 to 1.35"], {
+      machine: {
+        ...machine(),
+        persistent: `${NEXT}  kubelet: {image: "ghcr.io/siderolabs/kubelet:v1.36.1"}\n`,
+      },
+    }));
+  test("control planes whose etcd would be two minors apart", () =>
+    refused(["etcd would go from 3.5 to 3.7", "others run 3.5"], {
+      ...to("v1.14.1", { role: "controlplane" }),
+      machine: {
+        ...machine(),
+        talosVersion: "v1.10.9",
+        etcdState: "Running",
+        members: [1, 2, 3].map((id) => ({
+          id: `${id}`,
+          hostname: `cp-${id}`,
+          learner: false,
+          urls: ["https://10.0.0.1:2380"],
+        })),
+      },
+    }));
+  test("a release of the minor between that the Image Factory does not list", () =>
+    refused(["no release of 1.12 is known to go by"], {
+      workbench: { releases: async () => ["v1.11.5", "v1.13.9"] },
+    }));
+  test("a talosctl that does not fit both ends", () =>
+    refused(["does not fit a machine that goes from v1.11.5 to v1.13.9"], {
+      workbench: { clientVersion: "v1.10.0" },
+    }));
+});
+
+/** The line or the changing call, counted from the run's begin, at which a run is killed; undefined: at none. */
+async function killedAt(at: number | undefined): Promise<{ points: number }> {
+  const parts = setup(to("v1.13.9").task);
+  Object.assign(parts.machine, machine());
+  parts.cluster.podList = [pod("app")];
+  let points = 0;
+  const pass = (): void => {
+    if (points++ === at) throw new Killed();
+  };
+  parts.bench.report = pass;
+  parts.machine.afterCall = parts.cluster.afterCall = pass;
+  if (at !== undefined) await expect(parts.run()).rejects.toThrow(Killed);
+  expect(await parts.run()).toMatchObject({ talosVersion: "v1.13.9" });
+  expect(parts.machine).toMatchObject({ boots: 3, talosVersion: "v1.13.9", active: NEXT });
+  expect(parts.machine.calls.filter((call) => call.startsWith("upgrade"))).toHaveLength(2);
+  expect(parts.cluster.state).toMatchObject({ unschedulable: false, annotations: {} });
+  return { points };
+}
+
+test("killed at any line and after any call that changes something, the next run goes on from where the machine is, with no boot more", async () => {
+  const { points } = await killedAt(undefined);
+  expect(points).toBeGreaterThan(20);
+  for (let at = 0; at < points; at++) await killedAt(at);
+});
+
+test("a run's limit has room for each hop", () => {
+  const minutes = (count: number): number => count * 60_000;
+  const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
+  const more = longestRun(limits, 2) - longestRun(limits, 1);
+  expect(formatDuration(more)).toBe("1h5m");
+});
+
+test("a machine that does not answer after a failure leaves its release unknown", async () => {
+  const parts = setup(to("v1.13.9").task);
+  Object.assign(parts.machine, machine(), { rollback: true });
+  parts.machine.afterCall = (call) => {
+    if (call === "upgrade")
+      parts.clock.after(900, () => {
+        parts.machine.version = () => Promise.reject(new CallError("unreachable", "no route"));
+      });
+  };
+  parts.machine.timing = { install: 40, boot: 900 };
+  await expect(parts.run()).rejects.toThrow(
+    /stopped answering.*it does not answer now|it does not answer now/,
+  );
+});
