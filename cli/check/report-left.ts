@@ -8,6 +8,6 @@ export function reportLeft(
   if (first === undefined) return;
   const named = others.slice(0, 9);
   const more = others.length > named.length ? [`${others.length - named.length} more`] : [];
-  const also = others.length === 0 ? "" : `, nor are ${[...named, ...more].join(", ")}`;
+  const also = others.length === 0 ? "" : `, and ${[...named, ...more].join(", ")} are not either`;
   flawed(first, `is not looked at${also}: ${bound}; give fewer files at once`);
 }

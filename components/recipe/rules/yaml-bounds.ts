@@ -32,8 +32,8 @@ export const boundsOfFile = (text: string): Bounds => (/^nodes:/m.test(text) ? o
 export const ofStacks: Bounds = { entries: 50_000, characters: 2_000_000, tokens: 100_000 };
 
 /**
- * What a machine or another server may say. A machine's API sends 32 MiB at most (talos, pkg/machinery/constants, GRPCMaxMessageSize), of which
- * manifests and files of the machine are single texts.
+ * What a machine or another server may say. A machine's API sends 32 MiB at most (talos, pkg/machinery/constants, GRPCMaxMessageSize).
+ * Manifests and files in it are single texts.
  */
 export const ofServers: Bounds = { entries: 50_000, characters: 32 * 2 ** 20, tokens: 300_000 };
 

@@ -74,7 +74,8 @@ export interface MachineDefaultsSpec {
    */
   talosVersion?: string;
   /**
-   * NVIDIA driver of these machines; what it does not say is the stack's.
+   * NVIDIA driver of these machines; what it does not say is the stack's. `import` writes `{}` for a machine whose image no file describes:
+   * the plan then takes branch and flavour by the card, with a warning, until you write what the machine runs.
    * @default the stack's
    * @example `{ branch: lts }`
    * @causes a new image, and with it one reboot of each GPU machine

@@ -5,13 +5,13 @@
 export interface ImagesSpec {
   /**
    * Image of the DaemonSet that writes the operator's readiness files. It needs sh, cmp and cp. The registry was not asked for the default tag.
-   * @default `busybox:1.37`
+   * @default `busybox:1.37` by its digest
    * @example `registry.example.org/busybox:1.37`
    */
   validationMarkers?: string;
   /**
    * Image of the DaemonSet that sets power limits. It needs bash, awk and glibc. The registry was not asked for the default tag.
-   * @default `ubuntu:24.04`
+   * @default `ubuntu:24.04` by its digest
    * @example `registry.example.org/ubuntu:24.04`
    */
   powerLimit?: string;

@@ -9,6 +9,7 @@ import {
   helpers,
   processors,
   released,
+  withoutDigest,
   workloads,
 } from "../../../components/recipe/facts/data/images.json";
 import { frameworks } from "../../../components/recipe/checks/workloads";
@@ -97,8 +98,20 @@ test("the lab has an answer to every image that a stack gets when it names none"
   expect(defaults.filter((image) => !known.some((pattern) => pattern.test(image)))).toEqual([]);
 });
 
+const repositoryOf = (image: string): string => image.replace(/@.*$/, "").replace(/:[^:/]+$/, "");
+
+test("every image that a stack gets when it names none has a digest, or stands among those that have none", () => {
+  const digest = /^[^@]+:[^@:/]+@sha256:[0-9a-f]{64}$/;
+  const tagged = defaults.filter((image) => !digest.test(image)).map(repositoryOf);
+  expect([...new Set(tagged)].sort()).toEqual(withoutDigest.repositories);
+  // What runs as root in the package's own namespace has one, but for NVIDIA's exporter.
+  expect(Object.values(helpers).filter((image) => !digest.test(image))).toEqual([
+    helpers.dcgmExporter,
+  ]);
+});
+
 test("of every image that a stack gets when it names none, the processors that it is built for are known", () => {
-  const repositories = [...new Set(defaults.map((image) => image.replace(/:[^:/]+$/, "")))];
+  const repositories = [...new Set(defaults.map(repositoryOf))];
   const read = [...processors.amd64, ...processors.amd64AndArm64];
   expect(read.toSorted()).toEqual(repositories.toSorted());
 });
