@@ -3,6 +3,7 @@ import type { ObjectKey } from "../../clients/kubernetes/api";
 import { MANAGER } from "../../clients/kubernetes/manager";
 import { hooksAreThere } from "../../pulumi/hooks";
 import { leaderWorkerSet } from "../../recipe/facts/gpu-provider";
+import type { FieldFinding } from "../../recipe/rules/finding";
 import { renderFinding } from "../../recipe/stack/findings";
 import { isRead } from "../pods";
 import { type ClusterObjects, type LiveObject, OWNER, ownerText, sameStack } from "./live";
@@ -144,7 +145,12 @@ async function valueOf(output: pulumi.Output<string>): Promise<string | undefine
   return (await isKnown) ? new Promise((resolve) => output.apply(resolve)) : undefined;
 }
 
-class Refusal extends Error {}
+/** An object or a release that ends the update, at preview too. */
+class Refusal extends Error {
+  constructor(finding: FieldFinding) {
+    super(renderFinding(finding));
+  }
+}
 
 async function guardObject(
   objects: ClusterObjects,
@@ -188,7 +194,7 @@ async function guardRelease(
     creates &&
     String(chart).split("/").at(-1) === leaderWorkerSet.chart &&
     (await foreignSets(objects, { name, namespace }));
-  if (foreign) throw new Refusal(renderFinding(foreign));
+  if (foreign) throw new Refusal(foreign);
   const records = await objects.records(namespace, name);
   if (records.length === 0) return;
   const ours = owner === undefined ? undefined : await valueOf(pulumi.output(owner));

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { ifDataMayGo } from "../../program/preflight/task";
 import { titleOf, type ObjectKey } from "../../clients/kubernetes/api";
+import type { FieldFinding } from "../../recipe/rules/finding";
 import { type LiveObject, otherStack, type ReleaseRecord } from "./live";
 
 /** What is done before an object is created: nothing; what a killed update left is taken away first; or the end. */
-export type Verdict<T> = { take: T[]; say?: string } | { refuse: string };
+export type Verdict<T> = { take: T[]; say?: string } | { refuse: FieldFinding };
 
 const nothing = { take: [] };
 
@@ -23,11 +24,11 @@ const reasons: Record<Keeper, string> = {
 
 const remedies: Record<Keeper, string> = {
   Namespace: "leave --replace out; ",
-  PersistentVolumeClaim: `put the storageClass back, and leave --replace out; ${ifDataMayGo}; `,
+  PersistentVolumeClaim: `set storageClass to its former value, and leave --replace out; ${ifDataMayGo}; `,
 };
 
 const nameOfBoth =
-  "Pulumi would delete the old one by its name once the new one is there, and so the new one";
+  "both have the same name: Pulumi creates the new one, then deletes the old one by its name, and so deletes the new one";
 
 /** The first of many: a namespace may hold thousands of objects. */
 const inWords = (held: readonly string[]): string =>
@@ -43,7 +44,7 @@ const pendingCreate =
   "pulumi refresh --import-pending-creates (the page on troubleshooting has the whole command)";
 
 /**
- * What an object stands in the way for, that Pulumi is about to create.
+ * Decides what to do about an existing object with the name of one that Pulumi is about to create.
  *
  * Pulumi's Kubernetes provider refuses to create what is there (pulumi-kubernetes, provider/pkg/await/await.go, Creation),
  * and with `upsertExistingObjects` takes over anybody's. An object with the mark of the very resource that is being created is one that
@@ -61,45 +62,67 @@ export function verdictOnObject(
   preview: boolean,
 ): Verdict<LiveObject> {
   if (live === undefined) return nothing;
-  const title = titleOf(live);
   if (owner !== undefined && live.owner === owner) {
     const isClaim = live.kind === "PersistentVolumeClaim";
     const isEmpty = live.holds.length === 0;
     if (preview && !isClaim && !(keepsData(live) && !isEmpty)) return nothing;
     if (!isClaim && isEmpty)
-      return { take: [live], say: `${title}: left by an update that was killed; it is made again` };
-    // Pulumi tells its hook the same of both: a replacement, and a creation after a kill.
-    const reason = keepsData(live) ? reasons[live.kind] : "";
-    const problem = `${title}: is to be replaced${reason}, or was left by an update that was killed`;
-    const afterKill = `after a kill, take it into the stack's state: ${pendingCreate}`;
-    if (isEmpty) return { refuse: `${problem}; ${nameOfBoth}; ${emptyClaim}${afterKill}` };
-    const remedy = keepsData(live) ? remedies[live.kind] : "";
-    return {
-      refuse: `${problem}, and holds ${inWords(live.holds)}; what it holds would be lost; ${remedy}${afterKill}`,
-    };
+      return {
+        take: [live],
+        say: `${titleOf(live)}: left by an update that was killed; it is made again`,
+      };
+    return { refuse: replacedOrLost(live) };
   }
-  if (live.owner !== undefined) {
-    const former = owner === undefined ? undefined : otherStack(live.owner, owner);
-    const renamed =
-      former === undefined
-        ? ""
-        : `; if this stack was called ${former} until now, call it so again: pulumi stack rename ${former}`;
-    return {
-      refuse:
-        `${title}: is in the cluster already, made by ${live.owner.split(" ")[0]}; two stacks, or two resources, would ` +
-        `change and delete the same object; give one of them another name or namespace, or an alias if it was renamed${renamed}`,
-    };
-  }
+  if (live.owner !== undefined) return { refuse: ofAnotherOwner(live, live.owner, owner) };
   if (preview && live.kind !== "Namespace") return nothing;
+  return { refuse: withoutOwner(live) };
+}
+
+/** An object of this very resource that must not be deleted. Pulumi tells its hook the same of a replacement, and of a creation after a kill. */
+function replacedOrLost(live: LiveObject): FieldFinding {
+  const field = titleOf(live);
+  const reason = keepsData(live) ? reasons[live.kind] : "";
+  const problem = `is to be replaced${reason}, or was left by an update that was killed`;
+  const afterKill = `after a kill, take it into the stack's state: ${pendingCreate}`;
+  if (live.holds.length === 0)
+    return { field, problem, why: nameOfBoth, remedy: `${emptyClaim}${afterKill}` };
   return {
-    refuse:
-      `${title}: is in the cluster already, and is not this stack's; it would be taken over, and deleted with the stack; ` +
-      `choose another name or namespace, delete it if it is not needed, or take it into the stack's state: ${pendingCreate}`,
+    field,
+    problem: `${problem}, and holds ${inWords(live.holds)}`,
+    why: "what it holds would be lost",
+    remedy: `${keepsData(live) ? remedies[live.kind] : ""}${afterKill}`,
   };
 }
 
+/** An object with the mark of another stack, or of another resource of this one. */
+function ofAnotherOwner(
+  live: LiveObject,
+  liveOwner: string,
+  owner: string | undefined,
+): FieldFinding {
+  const former = owner === undefined ? undefined : otherStack(liveOwner, owner);
+  const renamed =
+    former === undefined
+      ? ""
+      : `; if you renamed the stack from ${former}, rename it back: pulumi stack rename ${former}`;
+  return {
+    field: titleOf(live),
+    problem: `is in the cluster already, made by ${liveOwner.split(" ")[0]}`,
+    why: "two stacks, or two resources, would change and delete the same object",
+    remedy: `give one of them another name or namespace, or an alias if it was renamed${renamed}`,
+  };
+}
+
+/** An object that no stack has marked. */
+const withoutOwner = (live: LiveObject): FieldFinding => ({
+  field: titleOf(live),
+  problem: "is in the cluster already, and is not this stack's",
+  why: "the stack would take it over, and later delete it",
+  remedy: `choose another name or namespace, delete it if it is not needed, or take it into the stack's state: ${pendingCreate}`,
+});
+
 /**
- * What the same resource has under another name or in another namespace, which Pulumi deletes once the new one is there.
+ * Refuses to move a resource with data to another name or namespace: Pulumi deletes the old object once the new one exists.
  *
  * @param owned Objects with the mark of the resource that is being created.
  */
@@ -110,9 +133,12 @@ export function verdictOnMove(owned: readonly LiveObject[], to: ObjectKey): Verd
   );
   if (former === undefined) return nothing;
   return {
-    refuse:
-      `${titleOf(former)}: holds ${inWords(former.holds.filter(isData))}, and would be deleted once ${titleOf(to)} is there; ` +
-      `volumes do not move to another namespace, so their data would be lost; put the namespace back; ${ifDataMayGo}`,
+    refuse: {
+      field: titleOf(former),
+      problem: `holds ${inWords(former.holds.filter(isData))}, and would be deleted once ${titleOf(to)} exists`,
+      why: "volumes do not move to another namespace, so their data would be lost",
+      remedy: `set the namespace to its former value; ${ifDataMayGo}`,
+    },
   };
 }
 
@@ -128,8 +154,8 @@ export interface ReleaseStep extends Omit<ObjectKey, "apiVersion" | "kind"> {
 }
 
 /**
- * What Helm's records of a release stand in the way for. Helm refuses to install under a name that has a record, and to
- * upgrade while the last record is of an operation that goes on (helm, pkg/action/install.go, availableName, and
+ * Decides what to do about Helm's records of a release that Pulumi is about to install or upgrade. Helm refuses to install under a
+ * name that has a record, and to upgrade while the last record is of an operation that goes on (helm, pkg/action/install.go, availableName, and
  * upgrade.go, errPending); one that was killed leaves such a record forever. Without it Helm goes on from the revision
  * before, and an installation takes over the objects with the release's name (pkg/action/validate.go).
  */
@@ -162,23 +188,26 @@ export function verdictOnRelease(
   }
   // The stack's own release, too, stands there at preview that the update replaces for other values: it goes only in the update.
   if (preview && isChart) {
-    const say =
-      `${title}: is in the cluster with other values; if it is this stack's, the update replaces it; ` +
-      `if it
-      belongs to another owner, the update fails at this point, after it has upgraded the machines; ` +
-      `to avoid
-      that, uninstall it first, or give this stack's release another namespace`;
+    const say = `${title}: is in the cluster with other values; if it is this stack's, the update replaces it; if it belongs to another owner, the update fails at this point, after it has upgraded the machines; to avoid that, uninstall it first, or give this stack's release another namespace`;
     return { take: [], say };
   }
-  const remedy = isChart
-    ? `declare it as external if its owner keeps it, or take it over: takeOver: ${step.name}`
-    : "uninstall it, or give this stack's release another namespace";
-  return {
-    refuse:
-      `${title}: is in the cluster already (${last.chart || "unknown chart"}, ${last.status}), and is not this stack's; ` +
-      `two would fight over the GPUs; ${remedy}`,
-  };
+  return { refuse: foreignRelease(title, last, isChart ? step.name : undefined) };
 }
+
+/** A release that is neither this stack's, by its namespace or its values, nor one that it takes over. */
+const foreignRelease = (
+  field: string,
+  { chart, status }: ReleaseRecord,
+  takeOver: string | undefined,
+): FieldFinding => ({
+  field,
+  problem: `is in the cluster already (${chart || "unknown chart"}, ${status}), and is not this stack's`,
+  why: "two would fight over the GPUs",
+  remedy:
+    takeOver === undefined
+      ? "uninstall it, or give this stack's release another namespace"
+      : `declare it as external if its owner keeps it, or take it over: takeOver: ${takeOver}`,
+});
 
 const chartName = (chart: string): string => chart.split("/").at(-1)!;
 

@@ -1,0 +1,73 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import ts from "typescript";
+
+const root = path.join(__dirname, "../..");
+
+/** Files whose texts are joined from lists of words, not from sentences. */
+const wordLists = ["components/recipe/rules/redact.ts", "components/recipe/rules/secret-text.ts"];
+
+const sources = ["components", "cli"].flatMap((folder) =>
+  fs
+    .readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
+    .map((file) => path.join(folder, file))
+    .filter((file) => /(?<!\.d)\.ts$/.test(file) && !/\/(?:bin|node_modules)\//.test(file)),
+);
+
+/** A text between quotes as the source has it: its first piece, and its last one behind what is filled in. */
+function piecesOf(node: ts.Node): string[] | undefined {
+  if (ts.isTemplateExpression(node))
+    return [node.head, ...node.templateSpans.map(({ literal }) => literal)].map(
+      ({ rawText, text }) => rawText ?? text,
+    );
+  if (ts.isStringLiteral(node)) return [node.text];
+  return ts.isNoSubstitutionTemplateLiteral(node) ? [node.rawText ?? node.text] : undefined;
+}
+
+/** Places of a source where a text breaks its line within a sentence, or ends within one that another text goes on with. */
+function brokenSentences(file: string, text: string): string[] {
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    const pieces = piecesOf(node);
+    // A program in a text begins on a line of its own.
+    const breaks =
+      pieces !== undefined &&
+      !pieces[0]!.startsWith("\n") &&
+      pieces.some((piece) => /[\w,;:]\n +[\w]/.test(piece));
+    if (breaks || isSplit(node)) {
+      const { line } = source.getLineAndCharacterOfPosition(node.getStart());
+      found.push(`${file}:${line + 1}`);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+function isSplit(node: ts.Node): boolean {
+  if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.PlusToken)
+    return false;
+  const left = ts.isBinaryExpression(node.left) ? node.left.right : node.left;
+  const [before, after] = [piecesOf(left)?.at(-1), piecesOf(node.right)?.[0]];
+  return /[\w,)] $/.test(before ?? "") && /^[\w`\\(]|^$/.test(after ?? "-");
+}
+
+// A search for the printed text finds a sentence only where one literal holds it; and a line break in one is printed.
+test("one literal on one line holds each sentence of a message", () => {
+  expect(sources.length).toBeGreaterThan(400);
+  const found = sources
+    .filter((file) => !wordLists.includes(file))
+    .flatMap((file) => brokenSentences(file, fs.readFileSync(path.join(root, file), "utf8")));
+  expect(found).toEqual([]);
+});
+
+test.each([
+  ["a sentence over two literals", '"the update ends " + "there"', 1],
+  ["a sentence over two templates", "`${title}: the update ends ` + `there`", 1],
+  ["a line break in a template", "`${title}: the\n      update ends`", 1],
+  ["two sentences in two literals", '"the update ends; " + "run it again"', 0],
+  ["a program in a text", "`\nset -u\n  while true`", 0],
+])("%s", (_, text, count) => {
+  expect(brokenSentences("a.ts", `const said = ${text};`)).toHaveLength(count);
+});
