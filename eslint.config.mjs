@@ -78,7 +78,7 @@ export default tseslint.config(
   },
   {
     // A message with a value that is not there would say "undefined".
-    files: ["components/recipe/checks/**/*.ts"],
+    files: ["components/**/*.ts", "cli/**/*.ts"],
     rules: {
       "@typescript-eslint/restrict-template-expressions": [
         "error",

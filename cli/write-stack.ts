@@ -63,9 +63,9 @@ export function writeStack(file: string, text: string, force?: boolean): void {
     fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, withKept(text, kept));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const { code, message } = error as NodeJS.ErrnoException;
     throw new Error(
-      `--out: ${file} cannot be written (${code}); nothing was overwritten; name another file`,
+      `--out: ${file} cannot be written (${code ?? message}); nothing was overwritten; name another file`,
       {
         cause: error,
       },

@@ -193,8 +193,8 @@ async function ofCluster(
       ({ metadata, status }) => sees.test(metadata?.name ?? "") && status?.phase === "Running",
     )
     .map(
-      ({ metadata }) =>
-        `kubectl exec -n ${metadata!.namespace} ${metadata!.name} -- nvidia-smi -q\n`,
+      ({ metadata: { namespace = "", name = "" } = {} }) =>
+        `kubectl exec -n ${namespace} ${name} -- nvidia-smi -q\n`,
     );
   files.set("nvidia-smi.txt", `No pod was entered. These run with the cards:\n${enter.join("")}`);
   const runs = pods.flatMap(({ metadata, status }) =>
@@ -208,11 +208,11 @@ async function ofCluster(
     ),
   );
   await someAtATime(runs, async ({ metadata, name, previous }) => {
-    const { namespace: where, name: pod } = metadata!;
+    const { namespace: where = "", name: pod = "" } = metadata ?? {};
     const what = `log of Pod ${where}/${pod} ${name}${previous ? " before its last start" : ""}`;
     if (left() < 0) return void missing.push(`${what}: the time was over`);
-    const path = logPath(where!, pod!, name, previous, LINES);
-    const file = `cluster/${fileName(where!)}/${fileName(pod!)}/${fileName(name)}${previous ? ".previous" : ""}.log`;
+    const path = logPath(where, pod, name, previous, LINES);
+    const file = `cluster/${fileName(where)}/${fileName(pod)}/${fileName(name)}${previous ? ".previous" : ""}.log`;
     const put = (text: string): void => void files.set(file, redact(text));
     await had(what, api.text(what, path).then(put));
   });

@@ -221,7 +221,11 @@ function placeOf(
   const isOfAllArguments = /\.kernelArgs$/.test(field) && problem.startsWith("is set");
   const line = isOfAllArguments
     ? lineIn(piece, "extraKernelArgs")
-    : lineIn(piece, `${problem} ${field.split(".").at(-1)}`, "officialExtensions systemExtensions");
+    : lineIn(
+        piece,
+        `${problem} ${field.split(".").at(-1) ?? ""}`,
+        "officialExtensions systemExtensions",
+      );
   if (isFilledIn(linesOf(piece.text)[line - piece.line] ?? "")) return undefined;
   return { file: piece.file, line, problem: `${nameOf(field)}${problem}` };
 }

@@ -88,7 +88,7 @@ export function convert(
   const chosen = nodes.filter(isGpuNode);
   if (chosen.length === 0)
     throw new Error(
-      `FILE: no node loads NVIDIA's modules or has its extensions, so the stack would have no machine; name the card of one: --gpu '${names[0]}=MODEL' (its nodes are ${names.join(", ")})`,
+      `FILE: no node loads NVIDIA's modules or has its extensions, so the stack would have no machine; name the card of one: --gpu '${names[0] ?? "NODE"}=MODEL' (its nodes are ${names.join(", ")})`,
     );
   const drivers = new Set(chosen.flatMap(({ image }) => JSON.stringify(driverOf(image)) ?? []));
   // An unknown driver is not guessed from that of another machine.

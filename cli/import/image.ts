@@ -84,10 +84,11 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   const driver = nvidiaAloneById.get(id ?? "");
   if (driver !== undefined) return { ...byName, nvidia: true, ...driver };
   const address = node.ipAddress || hostname;
+  const content = id === undefined ? "the schematic" : `schematic ${id.slice(0, 12)}…`;
   const beside = schematic === undefined ? "" : ", and differs from `schematic`";
   const unknown: Note = {
     field: `machines.${hostname}.extensions`,
-    problem: `what is in schematic ${id?.slice(0, 12)}… is not visible in its name${beside}`,
+    problem: `what is in ${content} is not visible in its name${beside}`,
     why: "its driver (branch and flavour), its other extensions and its kernel arguments would be lost: without `driver` the plan takes the branch and the flavour that the card gets by default, and the update stops where the machine runs another",
     remedy: `give its file (--schematic FILE); or ask the Image Factory (--factory); or look with \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, then set the machine's driver.branch and driver.flavour, extensions and kernelArgs`,
   };

@@ -107,13 +107,14 @@ function details(comparison: Comparison): string[] {
 }
 
 function step(before: Runs | undefined, after: Runs | undefined, field: RunsText): string {
-  const [was, is] = [before, after].map((runs) => {
+  const shown = (runs: Runs | undefined): string => {
     if (runs === undefined) return "(none)";
     return runs[field] === ""
       ? "none"
       : asCode(runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1"));
-  });
-  return before === undefined || was === is ? is! : `${was} → ${is}`;
+  };
+  const [was, is] = [shown(before), shown(after)];
+  return before === undefined || was === is ? is : `${was} → ${is}`;
 }
 
 function changes(title: string, all: FieldChange[]): string[] {

@@ -146,12 +146,12 @@ function step(
   { before, after }: MachineComparison,
   field: Exclude<keyof Runs, "extensions">,
 ): Cell {
-  const [was, is] = [before, after].map((runs) =>
+  const shown = (runs: Runs | undefined): string =>
     runs === undefined
       ? "(none)"
-      : runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1") || "none",
-  );
-  return before === undefined || was === is ? is! : { text: `${was} → ${is}`, style: "yellow" };
+      : runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1") || "none";
+  const [was, is] = [shown(before), shown(after)];
+  return before === undefined || was === is ? is : { text: `${was} → ${is}`, style: "yellow" };
 }
 
 function changeOf({ field, before, after }: FieldChange): string {

@@ -77,7 +77,7 @@ function machineAccess(
     read = boundedYaml(content);
   } catch (error) {
     throw new Error(
-      `--talosconfig: cannot be read (${(error as Error).message.split("\n")[0]}), so the machines cannot be reached; name another file, or leave it out`,
+      `--talosconfig: cannot be read (${(error as Error).message.split("\n")[0]!}), so the machines cannot be reached; name another file, or leave it out`,
       { cause: error },
     );
   }

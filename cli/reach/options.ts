@@ -47,7 +47,8 @@ export async function lookAtCluster<T>(
 }
 
 function secondsOf(text: string | undefined): number {
-  const seconds = text === undefined ? WITHIN : Number(text);
+  if (text === undefined) return WITHIN;
+  const seconds = Number(text);
   if (seconds >= 1 && seconds <= 3600) return seconds;
   throw new Error(
     `--within: ${text} is not a number of seconds from 1 to 3600, so there is no limit to go by; write e.g. 30`,

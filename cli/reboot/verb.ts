@@ -31,7 +31,7 @@ talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
   run: async (given, output) => {
     const stack = neededStack(given, "what the machine must run afterwards");
     const machines = plannedMachines(planOfStack(stack));
-    const [name] = given.positionals;
+    const name = given.positionals[0]!;
     const machine = machines.find((one) => one.name === name);
     if (machine === undefined)
       throw new Error(

@@ -59,10 +59,9 @@ export function alertRules({ machines, spec }: Pick<Plan, "machines" | "spec">):
   const missing = machines
     .filter(({ gpuCount }) => gpuCount > 0)
     .map(({ name, gpuCount }): AlertRule => {
-      const [before, since] = ["Hostname", "hostname"].map(
-        (label) => `{__name__=~"DCGM_FI_DEV_GPU_TEMP(_CELSIUS)?",${label}="${name}"}`,
-      );
-      const seen = `count(count by (UUID) (${before} or ${since}))`;
+      const labelled = (label: string): string =>
+        `{__name__=~"DCGM_FI_DEV_GPU_TEMP(_CELSIUS)?",${label}="${name}"}`;
+      const seen = `count(count by (UUID) (${labelled("Hostname")} or ${labelled("hostname")}))`;
       return {
         alert: "NvidiaCardMissing",
         expr: `${spec.machines[name]?.mayBeAway ? seen : `(${seen} or vector(0))`} < ${gpuCount}`,

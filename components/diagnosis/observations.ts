@@ -243,7 +243,7 @@ export function observedNode(
       /** Set if its devices for claims could not be read, so that `allocatable` lacks them. */
       devicesUnseen: published === undefined ? true : undefined,
       /** Why it is not ready, in the kubelet's or the control plane's words. */
-      notReady: condition && !ready ? `${condition.reason}: ${condition.message}` : undefined,
+      notReady: condition && !ready ? wordsOf(condition) : undefined,
       /** Handlers that its container runtime has; absent where the kubelet does not tell (Kubernetes ≤ 1.30, containerd < 2). */
       runtimeHandlers: handlers.length > 0 ? handlers : undefined,
       /** Operating system as the node tells it, e.g. `Talos (v1.12.6)`. */
@@ -251,6 +251,9 @@ export function observedNode(
     }),
   };
 }
+
+const wordsOf = ({ reason, message }: k8s.V1NodeCondition): string =>
+  [reason, message].filter(Boolean).join(": ") || "the condition gives no reason";
 
 /** A machine as its Talos API tells it. */
 export interface ObservedMachine {
@@ -296,11 +299,15 @@ export interface ObservedMachine {
 export type ObservedEvent = Kept<typeof observedEvent, "object" | "message">;
 
 /** What is kept of an event. */
-export const observedEvent = ({ involvedObject, reason, message }: k8s.CoreV1Event) => ({
+export const observedEvent = ({
+  involvedObject: { kind = "", name = "", namespace },
+  reason,
+  message,
+}: k8s.CoreV1Event) => ({
   /** Object that it is about, e.g. `DaemonSet/nvidia-device-plugin`. */
-  object: `${involvedObject.kind}/${involvedObject.name}`,
+  object: `${kind}/${name}`,
   message: message ?? "",
-  ...defined({ namespace: involvedObject.namespace, reason }),
+  ...defined({ namespace, reason }),
 });
 
 /** A message with the object that it is about. */

@@ -75,7 +75,7 @@ function askedAgain(name: string): pulumi.ErrorHook {
     const pause = pauseBeforeRetry(errors);
     if (pause === undefined) return false;
     void pulumi.log.warn(
-      `${name}: the Image Factory did not take the schematic (${errors[0]}); asked again in ${pause / 1_000} s`,
+      `${name}: the Image Factory did not take the schematic (${errors[0] ?? "without a reason"}); asked again in ${pause / 1_000} s`,
     );
     await new Promise((resolve) => setTimeout(resolve, pause));
     return true;

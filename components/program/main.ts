@@ -18,7 +18,7 @@ import { verbs } from "./verbs";
  * PATH, or TALOS_GPU_TALOSCTL and TALOS_GPU_OMNICTL; talosctl connects to the talosconfig's endpoints, or to
  * TALOS_GPU_ENDPOINT.
  */
-async function main(name: string | undefined): Promise<void> {
+async function main(name = ""): Promise<void> {
   const input = fs.readFileSync(0, "utf8");
   const credentials = new Credentials();
   let isTouched = false;
@@ -36,7 +36,7 @@ async function main(name: string | undefined): Promise<void> {
   endWith(() => clients.close());
 
   try {
-    const verb = verbs.get(name ?? "");
+    const verb = verbs.get(name);
     if (verb === undefined)
       throw new Error(`verb ${JSON.stringify(name)} is not one of ${[...verbs.keys()].join(", ")}`);
     endWithPulumi(

@@ -121,7 +121,7 @@ function readNamedFile(
     const problem =
       variable === "KUBECONFIG"
         ? `what KUBECONFIG names cannot be read (${message})`
-        : `the file that ${variable} names cannot be read (${code}: ${file})`;
+        : `the file that ${variable} names cannot be read (${code ?? message}: ${file})`;
     return {
       check,
       field: key,

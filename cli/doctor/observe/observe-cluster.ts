@@ -118,7 +118,7 @@ const nothingSeen = (failed: Failed[]): boolean =>
 function blindSpots(failed: Failed[]): Pick<Seen, "unseen" | "leftOut"> {
   const reasons = reasonsOf(failed);
   if (nothingSeen(failed))
-    return { unseen: [`Kubernetes could not be looked at: ${reasons[0]}`], leftOut: [] };
+    return { unseen: [`Kubernetes could not be looked at: ${reasons.join(", ")}`], leftOut: [] };
   const may = failed.filter(({ kind, error }) => error.code === 403 && oftenHidden.includes(kind));
   const say = ({ kind, error }: Failed): string => `${kind} could not be listed: ${error.words}`;
   return { unseen: failed.filter((one) => !may.includes(one)).map(say), leftOut: may.map(say) };

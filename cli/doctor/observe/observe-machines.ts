@@ -48,7 +48,7 @@ export async function observeMachines(
         const why = whyNot(error, access.problem);
         const hidden = what === "configuration" && /PermissionDenied/.test(error.message);
         const about =
-          what === "release" ? `machine ${name} (${addresses[name]})` : `machine ${name}: ${what}`;
+          what === "release" ? `machine ${name} (${addresses[name]!})` : `machine ${name}: ${what}`;
         seen[hidden ? "leftOut" : "unseen"].push(`${about} could not be looked at: ${why}`);
       }
     },

@@ -311,12 +311,13 @@ export class KubernetesApi {
   /** That the client's certificate is not in force: told in place of how the server refuses it. */
   private outOfForce(what: string, { cert }: https.RequestOptions): KubernetesError | undefined {
     const problem = cert === undefined ? undefined : certificateProblem(String(cert), new Date());
+    if (problem === undefined) return undefined;
     const [user, context] = [
       this.config.getCurrentUser()?.name ?? "?",
       this.config.getCurrentContext(),
     ];
     const words = `kubeconfig: the client certificate of user ${user} (context ${context}) ${problem}`;
-    return problem === undefined ? undefined : new KubernetesError("refused", what, words);
+    return new KubernetesError("refused", what, words);
   }
 }
 

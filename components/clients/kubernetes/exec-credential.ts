@@ -67,7 +67,7 @@ export async function execCredential(
         limit,
       );
       child.on("error", ({ message }) => reject(new Error(`${name} does not start: ${message}`)));
-      child.on("close", (code, signal) => resolve(signal ?? `exit ${code}`));
+      child.on("close", (code, signal) => resolve(signal ?? `exit ${code!}`)); // Node gives one of the two
     });
     if (status !== "exit 0") {
       const last = Buffer.concat(err!).toString().trim().split("\n").at(-1) ?? "";

@@ -50,9 +50,10 @@ function readIfThere(file: string): Content | undefined {
 }
 
 function notThere(files: readonly string[]): string {
-  if (files.length === 0) return "no file is named";
-  return files.length === 1
-    ? `ENOENT: there is no file ${files[0]}`
+  const [first, ...others] = files;
+  if (first === undefined) return "no file is named";
+  return others.length === 0
+    ? `ENOENT: there is no file ${first}`
     : `ENOENT: there is none of ${files.join(", ")}`;
 }
 

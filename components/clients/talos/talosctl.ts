@@ -102,11 +102,11 @@ export class Talosctl {
       child.on("close", (code, signal) => {
         const text = withoutDiff(redact(Buffer.concat(errors).toString(), secrets));
         const fail = (problem: CallErrorKind, what: string): void =>
-          reject(new CallError(problem, `${name} ${args[0]} ${what}${quote(text)}`));
+          reject(new CallError(problem, `${name} ${args[0] ?? ""} ${what}${quote(text)}`));
         if (cutAfter !== undefined)
           fail("unreachable", `did not end within ${formatDuration(inSeconds(cutAfter))}`);
         else if (code === 0) resolve(Buffer.concat(output).toString());
-        else fail(classify(text), `failed (${signal ?? `exit ${code}`})`);
+        else fail(classify(text), `failed (${signal ?? `exit ${code!}`})`);
       });
     }).finally(() => {
       clearTimeout(timer);

@@ -10,12 +10,13 @@ export function cardMemory(
   const planned = gpus.flatMap((gpu) => cardOf(gpu) ?? []);
   const differing = cards.flatMap(({ product, memoryMiB }) => {
     const model = findCard(product)?.model;
-    const alike = planned.filter((card) => card.model === model && card.memoryMiB !== undefined);
-    const isPlanned = alike.some(
-      (card) => meantSize({ memoryMiB: card.memoryMiB! }, memoryMiB) !== undefined,
-    );
+    if (model === undefined) return [];
+    const alike = planned
+      .filter((card) => card.model === model)
+      .flatMap((card) => card.memoryMiB ?? []);
+    const isPlanned = alike.some((size) => meantSize({ memoryMiB: size }, memoryMiB) !== undefined);
     if (alike.length === 0 || isPlanned) return [];
-    const sizes = [...new Set(alike.map((card) => `${card.memoryMiB}Mi`))].join(" and ");
+    const sizes = [...new Set(alike.map((size) => `${size}Mi`))].join(" and ");
     return [
       `its ${model} has ${memoryMiB}Mi of memory, the plan says ${sizes} (gpus[].memory of the machine)`,
     ];

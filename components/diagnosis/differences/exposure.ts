@@ -67,8 +67,8 @@ function release({ kubernetes }: Plan, { releases }: Observations): Difference[]
     (candidate) => candidate.name === name && candidate.namespace === namespace,
   );
   const { status = "not installed", revision } = found ?? {};
-  const problem =
-    found === undefined ? `is ${status}` : `is ${status} in revision ${revision}, not deployed`;
+  const inRevision = revision === undefined ? "" : ` in revision ${revision}`;
+  const problem = found === undefined ? `is ${status}` : `is ${status}${inRevision}, not deployed`;
   return difference(`Helm release ${namespace}/${name}`, status !== "deployed" && problem);
 }
 
@@ -155,10 +155,10 @@ function lackOf(
     const problem = ours
       ? `is not in namespace ${namespace}`
       : whereInstead(plan, namespace, elsewhere);
+    const lacking = difference(`${kind} of ${what}`, problem);
+    if (ours || elsewhere === undefined || !plan.kubernetes.external) return lacking;
     const remedy = `write \`external.namespace: ${elsewhere}\` in the stack's file`;
-    return difference(`${kind} of ${what}`, problem).map((one) =>
-      !ours && elsewhere !== undefined && plan.kubernetes.external ? { ...one, remedy } : one,
-    );
+    return lacking.map((one) => ({ ...one, remedy }));
   }
   const desired = found.reduce((sum, candidate) => sum + (candidate.desired ?? 0), 0);
   if (found.every((candidate) => candidate.desired === undefined) || desired >= wants) return [];
@@ -190,11 +190,8 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
   const planned = `${chart}-${version.replace(/^v/, "")}`;
   const found = [...(seen.daemonSets ?? []), ...(seen.deployments ?? [])]
     .filter((object) => object.namespace === namespace)
-    .map(({ labels }) => labels?.["helm.sh/chart"]?.replace(`${chart}-v`, `${chart}-`))
-    .filter(
-      (label) =>
-        label !== undefined && new RegExp(`^${chart}-[0-9]`).test(label) && label !== planned,
-    );
+    .flatMap(({ labels }) => labels?.["helm.sh/chart"]?.replace(`${chart}-v`, `${chart}-`) ?? [])
+    .filter((label) => new RegExp(`^${chart}-[0-9]`).test(label) && label !== planned);
   const about = `${kubernetes.external ? chart : "Helm release"} ${namespace}/${kubernetes.release.name}`;
   return [...new Set(found)].flatMap((label) =>
     difference(about, `is of chart ${label}, the plan says ${planned}`),

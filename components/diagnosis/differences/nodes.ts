@@ -90,9 +90,11 @@ const labels = ({ nodeLabels }: MachineRecipe, node: ObservedNode): string[] =>
     });
 
 /** Labels by which the GPU Operator knows a GPU node; it needs one of them (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
-const ofDiscovery = ["", "0302_", "0300_"].map(
-  (kind) => `feature.node.kubernetes.io/pci-${kind}10de.present`,
-);
+const ofDiscovery = [
+  "feature.node.kubernetes.io/pci-10de.present",
+  "feature.node.kubernetes.io/pci-0302_10de.present",
+  "feature.node.kubernetes.io/pci-0300_10de.present",
+] as const;
 
 function discovery(
   { gpuCount }: MachineRecipe,

@@ -184,7 +184,9 @@ function runsOldSchematic(seen: Observations, { plan }: System): Evidence[] {
     ({ name, talosVersion, schematicId, imageId, installImage, modules }) => {
       if (byOmni.has(name) || modules?.includes("nvidia") || !needsDriver(name)) return [];
       const [, wanted, release] = /\/([0-9a-f]{64}):(v[^@]+)/.exec(installImage ?? "") ?? [];
-      if (schematicId === undefined || wanted === undefined || release !== talosVersion) return [];
+      if (schematicId === undefined || talosVersion === undefined || wanted === undefined)
+        return [];
+      if (release !== talosVersion) return [];
       if ([schematicId, imageId].includes(wanted)) return [];
       const line = `${name}: runs schematic ${schematicId.slice(0, 12)} of ${talosVersion}, and is configured for ${wanted.slice(0, 12)}`;
       return [{ node: name, line }];

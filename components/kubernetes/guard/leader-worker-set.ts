@@ -33,7 +33,7 @@ export async function foreignSets(
   if (kind[ownerName] !== undefined && kind[policy] !== "keep")
     return {
       field,
-      problem: `Helm release ${kind[ownerNamespace]}/${kind[ownerName]} is 0.7.0 or older`,
+      problem: `Helm release ${kind[ownerNamespace] ?? "default"}/${kind[ownerName]} is 0.7.0 or older`,
       why: "an upgrade deletes the definition of LeaderWorkerSets, and each of them with it",
       remedy: `first run \`kubectl annotate crd ${definition} ${policy}=keep\`, upgrade that release yourself with the definitions of the new chart (lws#880), and leave leaderWorkerSet out`,
     };

@@ -55,7 +55,7 @@ export async function contentOf(namespace: string, api: KubernetesApi): Promise<
         accept: NAMES_ALONE,
       });
       const others = objects.filter(({ metadata }) => !isOfKubernetes(contained, metadata?.name));
-      found.push(...others.map(({ metadata }) => `${kind} ${metadata?.name}`));
+      found.push(...others.map(({ metadata }) => `${kind} ${metadata?.name ?? ""}`));
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       found.push(`possibly a ${kind} (they cannot be listed: ${lastLine(error)})`);

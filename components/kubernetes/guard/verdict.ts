@@ -107,7 +107,7 @@ function ofAnotherOwner(
       : `; if you renamed the stack from ${former}, rename it back: pulumi stack rename ${former}`;
   return {
     field: titleOf(live),
-    problem: `is in the cluster already, made by ${liveOwner.split(" ")[0]}`,
+    problem: `is in the cluster already, made by ${liveOwner.split(" ")[0]!}`,
     why: "two stacks, or two resources, would change and delete the same object",
     remedy: `give one of them another name or namespace, or an alias if it was renamed${renamed}`,
   };
@@ -143,7 +143,9 @@ export function verdictOnMove(owned: readonly LiveObject[], to: ObjectKey): Verd
 }
 
 /** A release about to be created or updated. */
-export interface ReleaseStep extends Omit<ObjectKey, "apiVersion" | "kind"> {
+export interface ReleaseStep {
+  name: string;
+  namespace: string;
   creates: boolean;
   chart: string;
   values: unknown;

@@ -207,7 +207,9 @@ export class KubernetesCluster {
       instead: { 403: undefined },
     });
     return pods.flatMap(({ metadata, spec }) =>
-      spec?.runtimeClassName === name ? [`${metadata?.namespace}/${metadata?.name}`] : [],
+      spec?.runtimeClassName === name
+        ? [`${metadata?.namespace ?? ""}/${metadata?.name ?? ""}`]
+        : [],
     );
   }
 
@@ -303,7 +305,7 @@ export class KubernetesCluster {
 
   /** Makes a Job as this one was made; false while that one is not gone. One that an earlier try made, whose answer was lost, is it. */
   async makeAnew({ metadata, spec }: V1Job): Promise<boolean> {
-    const { name, namespace, uid, labels = {}, annotations = {} } = metadata!;
+    const { name = "", namespace = "", uid, labels = {}, annotations = {} } = metadata ?? {};
     const { [UNTESTED]: _, ...kept } = annotations;
     // What the API server added is of the old Job: its selector, and the labels that the selector goes by.
     const { selector: __, suspend: ___, ...same } = spec!;
@@ -317,13 +319,13 @@ export class KubernetesCluster {
       apiVersion: "batch/v1",
       kind: "Job",
       spec: { ...same, template },
-      metadata: { name: name!, namespace: namespace!, labels: ours(labels), annotations: kept },
+      metadata: { name, namespace, labels: ours(labels), annotations: kept },
     };
     const asking = { method: "POST", body, instead: { 409: undefined } } as const;
     const what = `Job ${namespace}/${name}`;
-    const made = await this.api.ask(what, `${jobsOf(namespace!)}?fieldManager=${GATE}`, asking);
+    const made = await this.api.ask(what, `${jobsOf(namespace)}?fieldManager=${GATE}`, asking);
     if (made !== undefined) return true;
-    const path = `${jobsOf(namespace!)}/${name}`;
+    const path = `${jobsOf(namespace)}/${name}`;
     const there = await this.api.ask<V1Job>(what, path, { instead: { 404: undefined } });
     return there !== undefined && there.metadata?.uid !== uid;
   }

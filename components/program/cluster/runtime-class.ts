@@ -44,7 +44,7 @@ export async function awaitFree(
     if (owner !== "")
       throw new Failure({
         field,
-        problem: `RuntimeClass ${name} is in the cluster already, made by ${owner.split(" ")[0]}`,
+        problem: `RuntimeClass ${name} is in the cluster already, made by ${owner.split(" ")[0]!}`,
         why: "the stack makes one of this name once the machines are upgraded, and Kubernetes would refuse it then",
         remedy: "let one stack have all GPU machines of the cluster",
       });

@@ -109,7 +109,7 @@ export async function awaitTests(
     }
     const since = busySince.get(machine) ?? clock.now();
     busySince.set(machine, since);
-    const inUse = `all ${units.allocatable} units of ${resource} are in use by ${namesOf(users)}`;
+    const inUse = `all ${units.allocatable ?? 0} units of ${resource} are in use by ${namesOf(users)}`;
     say(
       machine,
       `its smoke test waits up to ${formatDuration(forAUnit)} for a free unit: ${inUse}`,
@@ -136,14 +136,14 @@ export async function awaitTests(
     const since = passedSince.get(machine) ?? clock.now();
     passedSince.set(machine, since);
     const late = clock.now() - since >= patience;
+    if (units === undefined || units === allocatable) {
+      say(machine, passed);
+      return true;
+    }
     const differs = `the node offers ${allocatable} of ${resource}, the plan says ${units}`;
-    if (units === undefined || units === allocatable) say(machine, passed);
-    else
-      say(
-        machine,
-        `${passed}; ${differs}${late ? "" : `: waits up to ${formatDuration(patience)}`}`,
-      );
-    return late || units === undefined || units === allocatable;
+    const waits = late ? "" : `: waits up to ${formatDuration(patience)}`;
+    say(machine, `${passed}; ${differs}${waits}`);
+    return late;
   };
 
   const seen = async ({ machine, resource }: Test) => {
@@ -272,7 +272,7 @@ function pluginWords(plugin: V1Pod[], resource: string): string[] {
   return plugin.map(
     (pod) =>
       podWords(pod) ||
-      `Pod ${pod.metadata?.name}: ${isReady(pod) ? "ready" : (pod.status?.phase ?? "unknown")}`,
+      `Pod ${pod.metadata?.name ?? ""}: ${isReady(pod) ? "ready" : (pod.status?.phase ?? "unknown")}`,
   );
 }
 

@@ -16,7 +16,9 @@ export function podWords(pod: V1Pod): string {
     schedulerWords(pod),
     ...containers.map(containerWords),
   ].filter((text) => text !== "");
-  return words.length === 0 ? "" : `Pod ${metadata?.name}: ${words.map(shortened).join(", ")}`;
+  return words.length === 0
+    ? ""
+    : `Pod ${metadata?.name ?? ""}: ${words.map(shortened).join(", ")}`;
 }
 
 /** What the scheduler says of a pod that it cannot place; empty for one that has a node. */

@@ -42,7 +42,10 @@ export function allInUse({ allocatable, users }: Units): boolean {
 /** The pods that have units, e.g. `default/train (2), default/chat (1)`. */
 export const namesOf = (users: Units["users"]): string =>
   users
-    .map(({ pod, units }) => `${pod.metadata?.namespace}/${pod.metadata?.name} (${units})`)
+    .map(({ pod: { metadata }, units }) => {
+      const { namespace = "", name = "" } = metadata ?? {};
+      return `${namespace}/${name} (${units})`;
+    })
     .join(", ");
 
 /** Devices of init containers are used again by the containers, so the larger of both counts. */

@@ -282,7 +282,7 @@ async function foreignNamespaces(
     if (owner === undefined || owner.startsWith(task.mark.ours)) continue;
     found.push({
       field: "kubeconfig",
-      problem: `Namespace ${name} was made by ${owner.split(" ")[0]}`,
+      problem: `Namespace ${name} was made by ${owner.split(" ")[0]!}`,
       why: "two stacks would change and delete the same objects, which the update would find out after the reboots",
       remedy: "give one of the stacks another namespace, or take the other one down first",
     });

@@ -169,6 +169,9 @@ function drainOf(after: MachineState, before: MachineState | undefined): string 
   return runs === undefined ? "by Talos itself, should it run 1.12 or older" : said;
 }
 
+const drainWords = (drained: string): string =>
+  drained === "no" ? "not drained" : `then drained ${drained}`;
+
 /** The effect in one line, as a preview says it. */
 export function describeEffect({
   reboots,
@@ -176,8 +179,7 @@ export function describeEffect({
   drained,
   awayForAtMost,
 }: MachineEffect): string {
-  const howDrained = drained === "no" ? "not drained" : `then drained ${drained}`;
-  const drain = drained === undefined ? "" : `; it is ${howDrained}`;
+  const drain = drained === undefined ? "" : `; it is ${drainWords(drained)}`;
   const away =
     awayForAtMost === undefined ? "" : `, and takes no pods for at most ${awayForAtMost}`;
   return `reboots: ${reboots}${reboots === "only if" ? " " : ": "}${because}${drain}${away}`;

@@ -11,7 +11,7 @@ export interface ContractBasis extends Pick<MachineSpec, "versionContract" | "ru
 /** A contract as given, `v1.12` or `v1.12.6`, as a whole release; undefined where it is none. */
 export function readContract(text: string): string | undefined {
   const parts = /^v?(\d+)\.(\d+)(?:\.(\d+))?$/.exec(text);
-  return parts === null ? undefined : `v${parts[1]}.${parts[2]}.${parts[3] ?? 0}`;
+  return parts === null ? undefined : `v${parts[1]!}.${parts[2]!}.${parts[3] ?? 0}`;
 }
 
 /**

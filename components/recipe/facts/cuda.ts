@@ -58,7 +58,7 @@ export function cudaOfImage(image: string): string | undefined {
     /(?:^|[^a-z])cu(\d{2})(\d)(?!\d)/i.exec(tag);
   const bare = /(?:^|\/)cuda:/.test(image) ? /^(\d{2})\.(\d+)/.exec(tag) : null;
   const found = named ?? bare;
-  return found ? `${found[1]}.${found[2]}` : cudaOfVllmImage(image);
+  return found ? `${found[1]!}.${found[2]!}` : cudaOfVllmImage(image);
 }
 
 /** vLLM's tags name its own release; the table knows which CUDA that is built with, at least. */

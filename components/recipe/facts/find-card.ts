@@ -172,7 +172,7 @@ function withoutMemory(name: string): Card | undefined {
   const match = /^(.+?)(\d{1,8})(?:gb?|gib)(gddr\w+|hbm\w+)?(laptopgpu|edition)?$/.exec(name);
   // In `rtx30604gb` the end of the model's number is not marked, so each place is tried.
   for (let digits = 1; match?.[2] && digits <= match[2].length; digits++) {
-    const base = `${match[1]}${match[2].slice(0, -digits)}${match[4] ?? ""}`;
+    const base = `${match[1]!}${match[2].slice(0, -digits)}${match[4] ?? ""}`;
     const card = lookUp(base);
     if (!card || card.mig || card.mayHaveMig) continue;
     const size = meantSize(card, Number(match[2].slice(-digits)) * 1024);

@@ -136,7 +136,7 @@ function otherDriver(field: string, running: RunningImage, next: NextImage): Nes
   if (runs === undefined || comes === undefined) return undefined;
   const changed = (next.unnamedDriver ?? []).filter((part) => runs[part] !== comes[part]);
   if (changed.length === 0) return undefined;
-  const asYaml = (driver: DriverSpec): string =>
+  const asYaml = (driver: Required<DriverSpec>): string =>
     `{${changed.map((part) => `${part}: ${driver[part]}`).join(", ")}}`;
   return {
     field: `${field}.driver`,
@@ -172,7 +172,7 @@ function lostBeside(
   const other =
     next.overlay === undefined
       ? "none"
-      : `${next.overlay.name} of ${next.overlay.image}, or other options`;
+      : `${next.overlay.name ?? "one without a name"} of ${next.overlay.image ?? "no image"}, or other options`;
   return [
     args.length > 0 && {
       field: `${field}.kernelArgs`,
@@ -262,6 +262,7 @@ function lostExtensions(running: RunningImage, next: NextImage, drop: Loose<Drop
 }
 
 function named(official: string, manifests: Record<string, string>): string {
-  const name = Object.keys(manifests).find((each) => officialName(each) === official);
-  return name === undefined ? official : `${official} ${manifests[name]}`.trim();
+  const [, version = ""] =
+    Object.entries(manifests).find(([each]) => officialName(each) === official) ?? [];
+  return `${official} ${version}`.trim();
 }

@@ -46,7 +46,9 @@ export function patchFindings(documents: readonly Document[], schema: Schema): P
   const flaws = documents.flatMap((document) => {
     const root = plain(document, document.contents);
     if (!isMapping(root)) return []; // told by the patch's `flaw`
-    const [kind, apiVersion, name] = [root["kind"], root["apiVersion"], root["name"]].map(asText);
+    const kind = asText(root["kind"]);
+    const apiVersion = asText(root["apiVersion"]);
+    const name = asText(root["name"]);
     const id = [apiVersion, kind, name].join("/");
     const what =
       kind === "" ? "two documents with machine or cluster" : `two ${kind} ${name}`.trim();
@@ -58,7 +60,7 @@ export function patchFindings(documents: readonly Document[], schema: Schema): P
       ...again,
       ...(kind === "" && apiVersion === ""
         ? ofMain(root, schema)
-        : ofDocument(root, kind!, apiVersion!, schema)),
+        : ofDocument(root, kind, apiVersion, schema)),
     ];
   });
   return flaws.slice(0, 10);

@@ -140,14 +140,13 @@ function unreadableText(text: string): FindingText | undefined {
     };
   const odd =
     controls.exec(text)?.[0] ?? (/\p{Surrogate}/u.test(text) ? "half a character" : undefined);
-  const what = (odd?.length ?? 0) > 1 ? odd : "a control character";
-  return odd === undefined
-    ? undefined
-    : {
-        problem: `${shown(text)} has ${what} in it`,
-        why: "neither YAML nor Kubernetes takes it",
-        remedy: "leave it out",
-      };
+  if (odd === undefined) return undefined;
+  const what = odd.length > 1 ? odd : "a control character";
+  return {
+    problem: `${shown(text)} has ${what} in it`,
+    why: "neither YAML nor Kubernetes takes it",
+    remedy: "leave it out",
+  };
 }
 
 /** Longest part of a path that a message repeats. */

@@ -72,14 +72,14 @@ function faultIn(issue: z.core.$ZodIssue, value: any): FindingText {
           remedy: "write a value or leave the field out",
         };
       return {
-        problem: `is ${value} but must be at least ${issue.minimum}`,
+        problem: `is ${anyText(value)} but must be at least ${issue.minimum}`,
         why: "less has no meaning",
         remedy: `write ${issue.minimum} or more, or leave the field out`,
       };
     }
     case "too_big":
       return {
-        problem: `is ${value} but must be at most ${issue.maximum}`,
+        problem: `is ${anyText(value)} but must be at most ${issue.maximum}`,
         why: "a larger number cannot be handed on",
         remedy: `write ${issue.maximum} or less`,
       };

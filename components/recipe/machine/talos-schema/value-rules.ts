@@ -54,7 +54,7 @@ export const url = (...schemes: string[]): Rule =>
       );
     },
     "is no URL",
-    `write e.g. ${schemes[0]}://host:port`,
+    `write e.g. ${schemes[0] ?? "https"}://host:port`,
   );
 
 /** Fields of the kubelet's configuration that Talos keeps for itself (pkg/machinery/kubelet/kubelet.go). */
