@@ -4,6 +4,7 @@ import { noArguments, refuse } from "../pulumi/checked-arguments";
 import { showRemarks } from "../pulumi/remarks";
 import { credentialNames, type Credentials, textFindings } from "../credentials/credentials";
 import { judge } from "../recipe";
+import type { CheckId } from "../recipe/checks";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { isWithin } from "../recipe/machine/apart";
 import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
@@ -86,6 +87,9 @@ function planAlone(
 
 const anything: Rule = () => undefined;
 
+/** The check that asks for a GPU in the stack. */
+const aboutCards: CheckId = "gpu-machine";
+
 function machineFindings(
   node: string,
   args: GpuMachineArgs,
@@ -108,7 +112,7 @@ function machineFindings(
       nodeName === undefined ? {} : { nodeName },
     ).findings,
     ...ofAStack
-      .filter(({ check, field }) => check !== "gpu-machine" && (!unsaid || field !== "gpuOperator"))
+      .filter(({ check, field }) => check !== aboutCards && (!unsaid || field !== "gpuOperator"))
       .map((finding) => asArgument(finding, node)),
   ];
 }

@@ -11,7 +11,7 @@ import { gpuRequests } from "../stack/workloads";
 import { type CheckedMachine, type Checks, type Found, ofMachines } from "./check";
 
 /** Cards, as far as the tables or this package's own trials leave something open. */
-export const cardRisks: Checks = {
+export const cardRisks = {
   "card-described": {
     severity: "note",
     rule: "The tables list the card",
@@ -103,7 +103,7 @@ export const cardRisks: Checks = {
         },
     ),
   },
-};
+} satisfies Checks;
 
 /** Names of cards; where two have the same one, with their memory. */
 function cardNames(cards: readonly Card[]): string[] {

@@ -17,7 +17,7 @@ import { closestOnes } from "../rules/suggest";
 import { type Checks, type Found, ofGpuMachines, ofMachines } from "./check";
 
 /** Cards of machines, and their power. */
-export const cardChecks: Checks = {
+export const cardChecks = {
   "gpu-machine": {
     rule: "At least one machine of a stack has a GPU",
     source:
@@ -118,7 +118,7 @@ export const cardChecks: Checks = {
       return machine.cards.flatMap((card) => complaintOf(watts, card, field)).slice(0, 1);
     }),
   },
-};
+} satisfies Checks;
 
 /** What is no card of this package's, whatever a stack says of it: by its name. */
 function unlike(model: string): FindingText | undefined {

@@ -20,7 +20,7 @@ const isSection = (key: string, value: unknown): boolean =>
   (["resources", "updateStrategy"].includes(key) && !isMapping(value));
 
 /** What the charts' values hand on to Kubernetes. */
-export const chartObjectChecks: Checks = {
+export const chartObjectChecks = {
   "chart-objects": {
     rule: "Kubernetes accepts the images, tolerations, resources and labels that a chart passes on unchanged",
     source:
@@ -39,7 +39,7 @@ export const chartObjectChecks: Checks = {
         })),
       ),
   },
-};
+} satisfies Checks;
 
 const flawsIn = (values: unknown, path: string): Flaw[] =>
   entriesOf(values).flatMap(([key, value]) => {

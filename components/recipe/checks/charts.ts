@@ -12,7 +12,7 @@ import type { Checks } from "./check";
 import * as semver from "semver";
 
 /** Which chart offers the GPUs, and its release. */
-export const chartChecks: Checks = {
+export const chartChecks = {
   "kubernetes-mode": {
     rule: "Exactly one of gpuOperator, devicePlugin, dra and external is set",
     source:
@@ -176,7 +176,7 @@ export const chartChecks: Checks = {
       };
     },
   },
-};
+} satisfies Checks;
 
 /** Why two providers of GPUs in one cluster are one too many. */
 const twice = "both would hand out the same GPUs";

@@ -1,6 +1,6 @@
 import { defined, flat } from "../mapping";
 import { type Ahead, checkContext, type CheckContext } from "./check";
-import { checks } from "./index";
+import { type CheckId, checks } from "./index";
 import { externalOf, ownValuesOf, type External } from "../external/external";
 import { isFilledAt } from "../external/filled-in";
 import { planBasis, type PlanBasis } from "../plan";
@@ -39,7 +39,11 @@ export function foundIn(spec: ClusterSpec, basis: PlanBasis, looksAhead: boolean
 }
 
 /** Checks that compare a machine with the others, or with the cluster. */
-const ofAll = new Set(["machine-release", "machine-address", "omni-machine"]);
+const ofAll = new Set<string>([
+  "machine-release",
+  "machine-address",
+  "omni-machine",
+] satisfies CheckId[]);
 
 /** What Talos of the next era would refuse in an external release, and this one does not; undefined without such a release, or such an era. */
 function aheadOf(spec: ClusterSpec, basis: PlanBasis): Ahead | undefined {

@@ -5,7 +5,7 @@ import { machinesFor, mayClaim, mayMatch } from "./placement";
 import { oldestForClaims } from "./release-risks";
 
 /** Cards that are had by claims. */
-export const claimChecks: Checks = {
+export const claimChecks = {
   dra: {
     rule: "Talos, Kubernetes and the sharing of cards fit NVIDIA's driver for dynamic resource allocation",
     source:
@@ -105,4 +105,4 @@ export const claimChecks: Checks = {
       };
     }),
   },
-};
+} satisfies Checks;

@@ -13,7 +13,7 @@ import type { Plan } from "../types";
 import { type Checks, ofMachines, ofPatches, together } from "./check";
 
 /** The containerd of machines. */
-export const containerdChecks: Checks = {
+export const containerdChecks = {
   "containerd-part": {
     rule: "No patch writes the file with containerd's configuration, which this package writes",
     source:
@@ -152,7 +152,7 @@ export const containerdChecks: Checks = {
       ),
     ),
   },
-};
+} satisfies Checks;
 
 const isCustomization = (value: unknown): value is Record<string, unknown> =>
   isMapping(value) && value["kind"] === "CRICustomizationConfig";

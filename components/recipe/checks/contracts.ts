@@ -2,7 +2,7 @@ import { contractMinor, contractOf } from "../facts/contract";
 import type { Checks } from "./check";
 
 /** Version contracts: for which Talos a machine's configuration is generated. */
-export const contractChecks: Checks = {
+export const contractChecks = {
   "contract-pinned": {
     severity: "warning",
     rule: "Every owned machine has a versionContract",
@@ -41,4 +41,4 @@ export const contractChecks: Checks = {
           },
       ),
   },
-};
+} satisfies Checks;

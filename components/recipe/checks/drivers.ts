@@ -21,7 +21,7 @@ import {
 } from "./check";
 
 /** Drivers for the cards: kernel modules, their branch and their flavour. */
-export const driverChecks: Checks = {
+export const driverChecks = {
   "module-flavour": {
     rule: "The flavour of the kernel modules supports the machine's cards",
     source:
@@ -219,7 +219,7 @@ export const driverChecks: Checks = {
       };
     }),
   },
-};
+} satisfies Checks;
 
 const lastBranchOf = (card: Card): number => architectureOf(card).lastDriverBranch ?? Infinity;
 

@@ -8,7 +8,7 @@ import type { ClusterSpec, ExternalSpec } from "../spec/index";
 import type { Checks, Find, Found } from "./check";
 
 /** What is not known of an external release, or has to be done there. */
-export const externalRisks: Checks = {
+export const externalRisks = {
   "external-release": {
     severity: "note",
     rule: "The stack itself installs the GPU provider",
@@ -166,7 +166,7 @@ export const externalRisks: Checks = {
         remedy: "look at what the nodes offer (`kubectl describe node`)",
       },
   },
-};
+} satisfies Checks;
 
 /** What a rule about an external release may look at. */
 interface ExternalCase {

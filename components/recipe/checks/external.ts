@@ -16,7 +16,7 @@ const tolerated: Partial<PodToleration>[] = [
 ];
 
 /** What is outside of the stack. */
-export const externalChecks: Checks = {
+export const externalChecks = {
   external: {
     rule: "external names the installed release, whose values fit Talos without additions of the stack",
     source:
@@ -44,7 +44,7 @@ export const externalChecks: Checks = {
       ];
     },
   },
-};
+} satisfies Checks;
 
 const unread = ({ plan }: CheckContext): Found =>
   (plan.spec.external?.read?.unread ?? []).map((what) => ({

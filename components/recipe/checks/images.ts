@@ -20,7 +20,7 @@ import {
 } from "./check";
 
 /** What a machine's image has: extensions, kernel arguments, module parameters. */
-export const imageChecks: Checks = {
+export const imageChecks = {
   "extension-name": {
     rule: "Each extension has the name of an official extension of Talos",
     source:
@@ -201,7 +201,7 @@ export const imageChecks: Checks = {
       );
     }),
   },
-};
+} satisfies Checks;
 
 /** A name of an extension of NVIDIA's that stands for another one, whose branch may not be meant. */
 function withoutBranch(field: string, name: string, suffixed: string[]): FieldFinding {

@@ -31,7 +31,7 @@ import { workloadChecks } from "./workloads";
  * Every check, in the order of the findings: first those that refuse a stack (machines and images, configuration, Kubernetes,
  * workloads), then those that warn or note.
  */
-export const checks: Checks = {
+const table = {
   ...releaseChecks,
   ...machineChecks,
   ...cardChecks,
@@ -60,3 +60,9 @@ export const checks: Checks = {
   ...serverChecks,
   ...plainHttpChecks,
 };
+
+/** Name of a check, e.g. `driver-branches`. */
+export type CheckId = keyof typeof table;
+
+/** The same for programs that look a check up by a name that may be none. */
+export const checks: Checks = table;

@@ -12,7 +12,7 @@ import { valueOfDocument } from "../rules/yaml";
 import { type Checks, ofGpuMachines } from "./check";
 
 /** What a machine's image, kernel or configuration may do to its cards, as far as that is known without the machine. */
-export const machineRisks: Checks = {
+export const machineRisks = {
   "container-escape": {
     severity: "warning",
     rule: "The container toolkit of the Talos release has no published container escape",
@@ -123,7 +123,7 @@ export const machineRisks: Checks = {
         },
     ),
   },
-};
+} satisfies Checks;
 
 /** First minor release whose kernel has branch target identification on arm64 (talos#13019). */
 const firstWithBranchTargets = 13;

@@ -19,7 +19,7 @@ import {
 } from "./check";
 
 /** What a machine is: whose, where, and by what name. */
-export const machineChecks: Checks = {
+export const machineChecks = {
   "owned-machine": {
     rule: "A stack with an owned machine sets clusterName, clusterEndpoint and kubernetesVersion",
     source:
@@ -166,7 +166,7 @@ export const machineChecks: Checks = {
       };
     }),
   },
-};
+} satisfies Checks;
 
 /** A UUID as Omni writes it: the machine's SMBIOS UUID in lower case. */
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -4,7 +4,7 @@ import { migManagerRelease } from "../cluster/mig-manager";
 import type { CheckedMachine, Checks } from "./check";
 
 /** What of MIG the lab shows by emulation alone, and no machine has shown. */
-export const migChecks: Checks = {
+export const migChecks = {
   "mig-untried": {
     severity: "warning",
     rule: "MIG was tried on hardware",
@@ -79,6 +79,6 @@ export const migChecks: Checks = {
       );
     },
   },
-};
+} satisfies Checks;
 
 const namesOf = (machines: CheckedMachine[]): string => machines.map(({ name }) => name).join(", ");

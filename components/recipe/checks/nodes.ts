@@ -24,7 +24,7 @@ import {
 import { ofKubelet } from "./placement";
 
 /** Labels and taints of nodes, and what tolerates them. */
-export const nodeChecks: Checks = {
+export const nodeChecks = {
   "node-labels": {
     rule: "Each label is valid in Kubernetes, and none conflicts with a label that the stack needs",
     source:
@@ -91,7 +91,7 @@ export const nodeChecks: Checks = {
       ...ofOneMachine(context.spec).flatMap((path) => outOfAll(context, path)),
     ],
   },
-};
+} satisfies Checks;
 
 /**
  * What a label turns off when it is not "true"; the operator itself fills in an empty one. Parts that nothing waits for,

@@ -8,7 +8,7 @@ import { valueOfDocument } from "../rules/yaml";
 import { type Checks, ofMachines, ofPatches, together } from "./check";
 
 /** What patches say, compared with the stack and others. */
-export const patchContentChecks: Checks = {
+export const patchContentChecks = {
   "patch-secret": {
     rule: "No patch holds a secret",
     source:
@@ -204,7 +204,7 @@ export const patchContentChecks: Checks = {
         }));
     }),
   },
-};
+} satisfies Checks;
 
 /** What a document of a patch does that Omni refuses in each patch: fields, items of lists, and the document itself. */
 function keptByOmni(value: unknown): string[] {

@@ -12,7 +12,7 @@ import { allPatches, type CheckedMachine, type Checks, type Found, ofPatches } f
 import { type Document, isMap, visit } from "yaml";
 
 /** Patches as Talos takes them. */
-export const patchChecks: Checks = {
+export const patchChecks = {
   "patch-format": {
     rule: "A patch is a strategic-merge patch in YAML",
     source:
@@ -204,7 +204,7 @@ export const patchChecks: Checks = {
       );
     }),
   },
-};
+} satisfies Checks;
 
 /** A host name without its domain, which is no part of the node's name (talos, controllers/k8s/nodename.go). */
 const shortName = (name: string): string => name.split(".")[0]!.toLowerCase();

@@ -4,7 +4,7 @@ import type { Checks } from "./check";
 const charts = ["gpuOperator", "devicePlugin", "dra", "leaderWorkerSet"] as const;
 
 /** Addresses that are asked by plain HTTP: what comes from there runs as administrator of the machines. */
-export const plainHttpChecks: Checks = {
+export const plainHttpChecks = {
   "plain-http": {
     severity: "warning",
     rule: "The Image Factory and the chart repositories are asked by HTTPS",
@@ -29,4 +29,4 @@ export const plainHttpChecks: Checks = {
       ),
     ],
   },
-};
+} satisfies Checks;

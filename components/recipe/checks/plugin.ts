@@ -12,7 +12,7 @@ import * as semver from "semver";
 import { isScalar } from "yaml";
 
 /** The device plugin's own configuration, its paths and its strategy. */
-export const pluginChecks: Checks = {
+export const pluginChecks = {
   "plugin-config": {
     rule: "The device plugin can read its configuration",
     source:
@@ -132,7 +132,7 @@ export const pluginChecks: Checks = {
       ];
     },
   },
-};
+} satisfies Checks;
 
 /** Names that the templates print without quotes (`value: {{ .Values.config.default }}`), so that YAML reads something else than a text. */
 const misread = (path: string, config: unknown): Found =>

@@ -14,7 +14,7 @@ import type { ClusterSpec } from "../spec/index";
 import type { Checks, Find, Found } from "./check";
 
 /** Releases of the charts and their values, as far as they go beyond the tables or leave work to the cluster's owner. */
-export const releaseRisks: Checks = {
+export const releaseRisks = {
   "chart-release": {
     severity: "note",
     rule: "The tables list the release of the chart",
@@ -181,7 +181,7 @@ export const releaseRisks: Checks = {
         remedy: "write it, or look at `kubectl version`",
       },
   },
-};
+} satisfies Checks;
 
 /** First Kubernetes that has resource.k8s.io/v1, and serves it by itself (KEP-4381). */
 export const oldestForClaims = "1.34";

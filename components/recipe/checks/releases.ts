@@ -8,7 +8,7 @@ import { type Checks, type Found, ofMachines, together } from "./check";
 import * as semver from "semver";
 
 /** Releases of Talos and Kubernetes, and the steps between them. */
-export const releaseChecks: Checks = {
+export const releaseChecks = {
   "talos-version": {
     rule: "The drivers of the Talos release are known",
     source:
@@ -251,7 +251,7 @@ export const releaseChecks: Checks = {
       },
     ),
   },
-};
+} satisfies Checks;
 
 /** Names of Talos' releases (siderolabs/talos, tags). */
 const ofTalos = /^v\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?$/;

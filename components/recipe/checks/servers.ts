@@ -12,7 +12,7 @@ import {
 import type { Checks, Found } from "./check";
 
 /** What workloads and metrics leave open: to other pods, to other drivers, to a later update. */
-export const serverChecks: Checks = {
+export const serverChecks = {
   "open-server": {
     severity: "warning",
     rule: "Each server asks for a key, or a NetworkPolicy limits its clients",
@@ -104,7 +104,7 @@ export const serverChecks: Checks = {
         remedy: "nothing needs to be done",
       },
   },
-};
+} satisfies Checks;
 
 /** What every pod of a cluster can do with a server without a key and without a NetworkPolicy, and what ends that. */
 const open: { [W in WorkloadKind]: { can: string; remedy: string } | undefined } = {

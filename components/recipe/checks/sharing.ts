@@ -18,7 +18,7 @@ import {
 import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
 
 /** How cards are shared, and whether all requests fit. */
-export const sharingChecks: Checks = {
+export const sharingChecks = {
   sharing: {
     rule: "Time slicing has at least two replicas, and no card is shared by MPS, which does not work on Talos",
     source:
@@ -201,7 +201,7 @@ export const sharingChecks: Checks = {
         },
     ),
   },
-};
+} satisfies Checks;
 
 const byMps: FindingText = {
   problem:

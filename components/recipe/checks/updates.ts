@@ -4,7 +4,7 @@ import { externalOf } from "../external/external";
 import type { CheckContext, Checks, Found } from "./check";
 
 /** What an update meets on its way: releases that are known in part, machines that are away, and the step from one era to the next. */
-export const updateChecks: Checks = {
+export const updateChecks = {
   "release-drivers": {
     severity: "note",
     rule: "The tables list the drivers of the Talos release",
@@ -111,7 +111,7 @@ export const updateChecks: Checks = {
     ofFiles: false,
     find: nextEra,
   },
-};
+} satisfies Checks;
 
 /**
  * First minor release of a boot medium that the Talos provider installs from: it asks by a dry run whether the configuration reboots

@@ -11,7 +11,7 @@ import { unlikeTalos, withoutGpus, wrongWords } from "./wrong-value-rows";
 import { wrongNames, wrongValues } from "./wrong-values";
 
 /** Values of the charts: their names and types, and those that NVIDIA's programs or Talos do not take. */
-export const valueChecks: Checks = {
+export const valueChecks = {
   "chart-values": {
     rule: "The chart's templates read each value, and accept its type",
     source:
@@ -60,7 +60,7 @@ export const valueChecks: Checks = {
     ofFiles: false,
     find: (context) => wrongValues(context, withoutGpus),
   },
-};
+} satisfies Checks;
 
 function misnamed({ spec, plan }: CheckContext, field: ReleaseField): Found {
   const { version, values } = spec[field] ?? {};

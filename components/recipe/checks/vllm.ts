@@ -10,7 +10,7 @@ import { valueOfFlag, vllmSplit, withDashes } from "../facts/vllm";
 const oldest = "7.0";
 
 /** Servers of vLLM. */
-export const vllmChecks: Checks = {
+export const vllmChecks = {
   vllm: {
     rule: "vLLM's arguments fit its GPUs, its cards and its workload",
     source:
@@ -19,7 +19,7 @@ export const vllmChecks: Checks = {
     find: (context) =>
       workloadsOfKind(context.spec, "vllm").flatMap((server) => ofServer(server, context)),
   },
-};
+} satisfies Checks;
 
 function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Found {
   const { spec } = context;

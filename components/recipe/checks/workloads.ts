@@ -11,7 +11,7 @@ import { type CheckedMachine, type Checks, type Found, ofGpuRequests } from "./c
 import { machinesFor, mayMatch } from "./placement";
 
 /** Workloads: their images, their places and their namespaces. */
-export const workloadChecks: Checks = {
+export const workloadChecks = {
   "cuda-image": {
     rule: "Driver and card support the CUDA of each image",
     source:
@@ -228,7 +228,7 @@ export const workloadChecks: Checks = {
     ofFiles: true,
     find: ({ spec }) => [...texts(spec, [])].map(([path, text]) => secretAt(path, text)),
   },
-};
+} satisfies Checks;
 
 /** Images that carry a framework built for fixed architectures, with no code that a newer driver could translate. */
 export const frameworks = /torch|comfy|vllm|tensorrt/i;

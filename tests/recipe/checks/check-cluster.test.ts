@@ -48,7 +48,9 @@ describe("stacks that a check refuses, warns of or notes something about", () =>
   });
 
   test("there is one for every check, each with a name of its own", () => {
-    const shown = new Set(mistakes.flatMap(({ findings }) => findings.map(({ check }) => check)));
+    const shown = new Set<string>(
+      mistakes.flatMap(({ findings }) => findings.map(({ check }) => check)),
+    );
     expect(Object.keys(checks).filter((id) => !shown.has(id))).toEqual([]);
     expect(new Set(mistakes.map(({ name }) => name)).size).toBe(mistakes.length);
   });

@@ -1,10 +1,13 @@
+import type { CheckId } from "../../../../components/recipe/checks";
 import type { Severity } from "../../../../components/recipe/rules/finding";
 import type { ChangedStack } from "../../stacks";
 
+/** Name of a check, or of the reader of a stack's shape, which comes before all checks. */
+type CheckOrShape = CheckId | "shape";
+
 /** What a check says of a stack. */
 export interface ExpectedFinding {
-  /** Name of the check. */
-  check: string;
+  check: CheckOrShape;
   /** Field of the stack that the finding names. */
   field: string;
   /** Default: it refuses the stack. */
@@ -22,4 +25,4 @@ export interface Mistake extends Omit<ChangedStack, "change"> {
 }
 
 /** Mistakes by the check that finds them, or the first of several checks. */
-export type Mistakes = Record<string, Mistake[]>;
+export type Mistakes = Partial<Record<CheckOrShape, Mistake[]>>;
