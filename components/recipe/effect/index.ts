@@ -8,7 +8,7 @@ export {
   refusalOf,
   type Word,
 } from "./effect";
-export { mostHops } from "./hops";
+export { mostHops, wayBetween } from "./hops";
 export { changedParts, partsOf } from "./parts";
 export {
   changesSomething,

@@ -69,6 +69,25 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
+  test("is verified by the branch alone on a release that the tables do not have", () =>
+    play({
+      ...to("v1.13.9"),
+      machine: { ...machine(), drivers: { ...drivers, "v1.12.99": "570.999.01" } },
+      workbench: { releases: async () => ["v1.12.99"] },
+      expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { boots: 3 } },
+    }));
+
+  test("goes no further where a release between does not load its driver", () =>
+    play({
+      ...to("v1.13.9"),
+      machine: { ...machine(), drivers: { ...drivers, "v1.12.12": "570.1.1" } },
+      expect: {
+        error: ["NVIDIA driver 570.1.1 is loaded, not 570.211.01", "it runs v1.12.12 now"],
+        machine: { boots: 2 },
+        node: { unschedulable: true },
+      },
+    }));
+
   test("goes over three, each by the call that it has", () =>
     play({
       ...to("v1.14.1"),

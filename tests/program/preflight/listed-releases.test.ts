@@ -1,0 +1,54 @@
+import { releasesOf } from "../../../components/program/preflight/listed-releases";
+import { type Answer, placesOf } from "../../../components/program/preflight/web";
+import { factoryImage } from "../fakes";
+
+const image = factoryImage("v1.13.9");
+
+/** Asks twice, of a Factory that answers so. */
+async function listed(answer: Answer, environment: NodeJS.ProcessEnv = {}, of = image) {
+  const [asked, lines]: [string[], string[]] = [[], []];
+  const web = { get: async (url: string) => (asked.push(url), answer) };
+  const releases = releasesOf(web, placesOf(environment), (line) => lines.push(line));
+  const said = [await releases(of), await releases(of)];
+  expect(said[1]).toEqual(said[0]);
+  return { said: said[0], asked, lines };
+}
+
+test("the Image Factory of the image is asked once", async () => {
+  const body = '["v1.12.6", "1.12.7", "v1.13.0-beta.0", "nonsense", 4]';
+  expect(await listed({ status: 200, body })).toEqual({
+    said: ["v1.12.6", "v1.12.7", "v1.13.0-beta.0"],
+    asked: ["https://factory.talos.dev/versions"],
+    lines: [],
+  });
+});
+
+test("another one stands for it where TALOS_GPU_FACTORY says so", async () => {
+  const { asked } = await listed(
+    { status: 200, body: '["v1.12.6"]' },
+    { TALOS_GPU_FACTORY: "http://localhost:1/" },
+  );
+  expect(asked).toEqual(["http://localhost:1/versions"]);
+});
+
+test.each<[string, Answer]>([
+  ["no answer", { silent: "ECONNREFUSED" }],
+  ["a proxy", { unknown: "it is asked through a proxy" }],
+  ["no such page", { status: 404, body: "404 page not found" }],
+  ["no list", { status: 200, body: '{"a": 1}' }],
+  ["an empty list", { status: 200, body: "[]" }],
+  ["no JSON", { status: 200, body: "<html>" }],
+])("%s: the tables tell, and one line says so", async (_, answer) => {
+  const { said, lines } = await listed(answer);
+  expect(said).toBeUndefined();
+  expect(lines).toEqual([expect.stringContaining("the last that this package knows")]);
+});
+
+test("an image of no Image Factory is not asked about", async () => {
+  const { said, asked } = await listed(
+    { status: 200, body: '["v1.12.6"]' },
+    {},
+    "ghcr.io/siderolabs/installer:v1.13.9",
+  );
+  expect([said, asked]).toEqual([undefined, []]);
+});

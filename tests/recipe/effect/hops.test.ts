@@ -1,0 +1,66 @@
+import * as semver from "semver";
+import { mostHops, wayBetween } from "../../../components/recipe/effect";
+import { minorRows, newestRelease } from "../../../components/recipe/facts/talos-release";
+import { installerAt } from "../../../components/recipe/machine/schematic";
+
+const minors = minorRows.map(({ minor }) => minor);
+const pairs = minors.flatMap((from) =>
+  minors.filter((to) => to > from).map((to) => ({ from: `v1.${from}.0`, to: `v1.${to}.0` })),
+);
+
+test.each(pairs)("from $from to $to no minor is skipped, and nothing goes back", ({ from, to }) => {
+  const { hops, fault } = wayBetween(from, to);
+  expect(fault).toBeUndefined();
+  const way = [from, ...hops, to].map((release) => semver.parse(release)!);
+  for (const [index, release] of way.slice(1).entries())
+    expect(release.minor - way[index]!.minor).toBe(1);
+  expect(hops.every((hop) => semver.prerelease(hop) === null)).toBe(true);
+  expect(hops.length).toBeLessThanOrEqual(mostHops(to));
+});
+
+test.each<[string, string, string[] | undefined, string[]]>([
+  ["v1.11.5", "v1.13.9", undefined, ["v1.12.12"]],
+  ["v1.11.5", "v1.13.9", ["v1.12.6", "v1.12.10", "v1.12.9", "v1.12.11-rc.0"], ["v1.12.10"]],
+  ["v1.12.0", "v1.14.1", undefined, ["v1.13.9"]], // what comes after it is inferred alone
+  ["v1.12.12", "v1.13.9", undefined, []],
+  ["v1.13.9", "v1.13.9", undefined, []],
+])("from %s to %s, where the Factory lists %j: by %j", (from, to, listed, hops) =>
+  expect(wayBetween(from, to, { listed })).toEqual({ hops }),
+);
+
+test.each([
+  ["v1.13.9", "v1.12.12", /newer than the wanted/],
+  ["v1.6.0", "v1.12.12", /no release of 1\.7 is known/],
+  ["v1.12.0", "v2.1.0", /another major release/],
+])("from %s to %s is refused", (from, to, words) =>
+  expect(wayBetween(from, to).fault?.problem).toMatch(words),
+);
+
+test("a Kubernetes that no release fits all along the way takes an update for each step", () => {
+  const way = wayBetween("v1.8.4", newestRelease(), { kubernetes: "v1.31.4" });
+  expect(way.fault?.remedy).toMatch(
+    /^(make \d updates: set talosVersion to v1\.9\.6 first|have Kubernetes 1\.32 )/,
+  );
+});
+
+const id = "a".repeat(64);
+test.each([
+  [
+    `factory.talos.dev/metal-installer/${id}:v1.13.9`,
+    "v1.12.12",
+    `factory.talos.dev/metal-installer/${id}:v1.12.12`,
+  ],
+  [
+    `f.example:8080/x/aws-installer-secureboot/${id}:v1.11.0`,
+    "v1.10.9",
+    `f.example:8080/x/aws-installer-secureboot/${id}:v1.10.9`,
+  ],
+  // Before Talos 1.10 no installer has a platform in its name.
+  [
+    `factory.talos.dev/metal-installer/${id}:v1.11.6`,
+    "v1.9.6",
+    `factory.talos.dev/installer/${id}:v1.9.6`,
+  ],
+])("the installer %s at %s is %s", (image, release, at) =>
+  expect(installerAt(image, release)).toBe(at),
+);
