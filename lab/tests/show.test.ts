@@ -137,7 +137,9 @@ describe("the report", () => {
   };
 
   test.each([120, 80, 60, 40])("fits %i columns", (columns) => {
-    for (const line of renderReport(report, { ...terminal, columns }).split("\n"))
+    const lines = renderReport(report, { ...terminal, columns }).split("\n");
+    expect(lines.length).toBeGreaterThan(10);
+    for (const line of lines)
       expect(widthOf(stripVTControlCharacters(line))).toBeLessThanOrEqual(columns);
   });
 

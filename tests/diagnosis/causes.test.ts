@@ -16,7 +16,9 @@ const cases = [...fixCases, ...taintCases, ...operatorCases, ...twoMachineCases]
 const texts = Object.entries(textsOfCauses);
 
 test.each(cases)("what is named of $name", (its) => {
-  for (const plan of plansOf(its)) {
+  const plans = plansOf(its);
+  expect(plans.length).toBeGreaterThan(0);
+  for (const plan of plans) {
     expect(namedOf(its, plan)).toEqual(its.causes);
     if (its.remedy !== undefined) expect(diagnose(its.seen, plan)[0]?.remedy).toContain(its.remedy);
   }
