@@ -62,10 +62,22 @@ const manifests = [
  *
  * @param image e.g. `ollama/ollama:0.32.15`, `ghcr.io/berriai/litellm:v1.110.2`.
  */
-export async function isServed(image: string): Promise<boolean> {
+export const isServed = async (image: string): Promise<boolean> => (await manifestOf(image)).ok;
+
+/** The digest of what a registry has behind an image's tag, of all its processors together; undefined where it has none, or does not tell. */
+export async function digestOf(image: string): Promise<string | undefined> {
+  const { ok, headers } = await manifestOf(image);
+  const digest = headers.get("docker-content-digest") ?? "";
+  return ok && /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : undefined;
+}
+
+/** A registry's answer for an image's manifest, which says that it is there or that it is not. */
+async function manifestOf(image: string): Promise<Response> {
   const [, host, name, tag] = /^(?:([^/]+\.[^/]+)\/)?([^:]+):(.+)$/.exec(image) ?? [];
   if (name === undefined || tag === undefined) throw new Error(`${image}: is no image with a tag`);
-  const url = `https://${host ?? "registry-1.docker.io"}/v2/${name}/manifests/${tag}`;
+  // An official image of Docker's has a name of one word.
+  const path = host === undefined && !name.includes("/") ? `library/${name}` : name;
+  const url = `https://${host ?? "registry-1.docker.io"}/v2/${path}/manifests/${tag}`;
   const ask = (headers: Record<string, string>): Promise<Response> =>
     asked(url, { method: "HEAD", headers: { accept: manifests, ...headers } });
   const first = await ask({});
@@ -76,7 +88,7 @@ export async function isServed(image: string): Promise<boolean> {
       : first;
   if (response.status !== 404 && !response.ok)
     throw new Error(`${url}: answers ${response.status}`);
-  return response.ok;
+  return response;
 }
 
 /** The token that a registry's challenge tells to get. */

@@ -1,4 +1,5 @@
 import { renewCards } from "./renew-cards";
+import { renewDigests } from "./renew-digests";
 import { newerThanTables, renewImages } from "./renew-images";
 import { renewReleases } from "./renew-releases";
 
@@ -7,6 +8,7 @@ const sources: Record<string, () => Promise<string[]>> = {
   releases: () => renewReleases(),
   cards: async () => [await renewCards()],
   images: () => renewImages(),
+  digests: () => renewDigests(),
   newer: () => newerThanTables(),
 };
 

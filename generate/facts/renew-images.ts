@@ -131,7 +131,7 @@ export async function newerThanTables(): Promise<string[]> {
 }
 
 /** What each of several comes to; a failure is reported, and the others go on. Two never write a table at once. */
-async function inTurn<Thing>(
+export async function inTurn<Thing>(
   things: readonly Thing[],
   nameOf: (thing: Thing) => string,
   act: (thing: Thing) => Promise<string | undefined>,

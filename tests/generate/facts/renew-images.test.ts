@@ -2,9 +2,10 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { ofVllm } from "../../../components/recipe/facts/data/cuda.json";
-import { workloads } from "../../../components/recipe/facts/data/images.json";
+import { helpers, workloads } from "../../../components/recipe/facts/data/images.json";
 import { isServed } from "../../../generate/facts/registries";
 import { renewAll } from "../../../generate/facts/renew-all";
+import { renewDigests } from "../../../generate/facts/renew-digests";
 import { newerThanTables, renewImages } from "../../../generate/facts/renew-images";
 
 const data = path.resolve("components/recipe/facts/data");
@@ -130,6 +131,35 @@ test("a public registry is asked with the token that its challenge names", async
     },
     { url: "https://registry.example/v2/a/b/manifests/1", authorization: "Bearer t" },
   ]);
+});
+
+test("a digest is renewed where its registry has another image behind the tag", async () => {
+  const [other, same] = [`sha256:${"a".repeat(64)}`, helpers.powerLimit.split("@")[1]!];
+  const asked: string[] = [];
+  jest.spyOn(globalThis, "fetch").mockImplementation((input) => {
+    const url = input as string;
+    asked.push(url);
+    const headers = { "docker-content-digest": url.includes("busybox") ? other : same };
+    return Promise.resolve(new Response(null, { status: 200, headers }));
+  });
+  const folder = tables();
+  const [tag, digest] = helpers.validationMarkers.split("@");
+  expect(await renewDigests(folder)).toEqual([`${tag}: ${digest} → ${other}`]);
+  expect(asked).toEqual([
+    "https://registry-1.docker.io/v2/library/busybox/manifests/1.37",
+    "https://registry-1.docker.io/v2/library/ubuntu/manifests/24.04",
+  ]);
+  expect(tableIn(folder, "images.json")).toEqual({
+    ...tableIn(data, "images.json"),
+    helpers: { ...helpers, validationMarkers: `${tag}@${other}` },
+  });
+});
+
+test("a digest that no registry tells stays", async () => {
+  registries({ "https://registry-1.docker.io/v2/library/ubuntu/": 200 });
+  const folder = tables();
+  expect(await renewDigests(folder)).toEqual([]);
+  expect(tableIn(folder, "images.json")).toEqual(tableIn(data, "images.json"));
 });
 
 test("charts and CUDA newer than the tables are named, for a person to read", async () => {

@@ -120,6 +120,10 @@ describe("values that have no effect", () => {
       ["gdrcopyEnabled", "unknown"],
     ]);
     expect(complaints("nvidia-device-plugin", "0.18.2", { gdrcopyEnabled: false })).toEqual([]);
+    expect(complaints("lws", "0.9.0", { priorityClassName: "high" })).toEqual([
+      ["priorityClassName", "unknown"],
+    ]);
+    expect(complaints("lws", "0.10.0", { priorityClassName: "high" })).toEqual([]);
   });
 });
 
