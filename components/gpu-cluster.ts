@@ -3,12 +3,12 @@ import { noArguments, refusal } from "./pulumi/checked-arguments";
 import { gpuExposure } from "./cluster/exposure";
 import { makeFleet } from "./cluster/gpu-machines";
 import { preflight } from "./cluster/preflight";
-import { talosProvider, tellProvider } from "./cluster/providers";
-import { tellUnseen } from "./cluster/unseen";
+import { talosProvider, warnOfProvider } from "./cluster/providers";
+import { warnIfUnseen } from "./cluster/unseen";
 import { UpdateSummary } from "./cluster/update-summary";
 import { accessOf } from "./credentials/access";
 import { splitCredentials, type Credentials, credentialFindings } from "./credentials/credentials";
-import { withOutside } from "./lookups/external-files";
+import { withExternal } from "./lookups/external-files";
 import { withAway } from "./lookups/machines-away";
 import { askFactory, type AskedStack } from "./lookups/release-facts";
 import { withClassThere } from "./lookups/runtime-class-there";
@@ -80,7 +80,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     const { machines: _, ...cluster } = plan.spec;
     const seeing = plan.spec.bootstrap
       ? <T>(same: T): T => same
-      : tellUnseen(name, args.kubeconfig);
+      : warnIfUnseen(name, args.kubeconfig);
     const watched = seeing(summary.watching(opts));
     super("talos-gpu:index:GpuCluster", name, cluster, watched);
     const child = { parent: this };
@@ -89,7 +89,7 @@ export class GpuCluster extends pulumi.ComponentResource {
 
     const access = accessOf(clusterCredentials(name, plan, splitCredentials(args).given, child));
     const { secrets } = access;
-    if (!plan.spec.bootstrap) tellProvider(this, secrets.kubeconfig);
+    if (!plan.spec.bootstrap) warnOfProvider(this, secrets.kubeconfig);
     const ofTalos = pulumi.runtime.isDryRun() ? talosProvider(this) : undefined;
     if (ofTalos !== undefined) void pulumi.log.info(ofTalos, this);
     // Others have an image that Omni makes, or one of their owner's.
@@ -150,7 +150,7 @@ export class GpuCluster extends pulumi.ComponentResource {
       withClassThere(args),
       withAway(args),
     ]);
-    return { ...args, ...withOutside(args), ...there, ...away, ...facts };
+    return { ...args, ...withExternal(args), ...there, ...away, ...facts };
   }
 
   /**

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { type ClusterSpec, InvalidStackError, parseSpec, findingsOf } from "../components/recipe";
 import { boundedText, reasonOf } from "../components/lookups/bounded-file";
-import { withOutside } from "../components/lookups/external-files";
+import { withExternal } from "../components/lookups/external-files";
 import { boundedYaml } from "../components/recipe/rules/yaml";
 import { credentialKeys } from "../components/stack/configuration";
 
@@ -45,7 +45,7 @@ export function readStackFile(nameOrFile: string): Record<string, unknown> {
     );
   }
   const config = configurationOf(textOf(file), file);
-  return { ...config, ...withOutside(config, path.dirname(file)) };
+  return { ...config, ...withExternal(config, path.dirname(file)) };
 }
 
 /** Text of a stack file. Throws an Error that names it where it cannot be read, e.g. as it is a folder. */

@@ -2,12 +2,12 @@
 export function reportLeft(
   left: readonly { name: string }[],
   bound: string,
-  flawed: (file: string, problem: string) => void,
+  reportFile: (file: string, problem: string) => void,
 ): void {
   const [first, ...others] = left.map(({ name }) => name);
   if (first === undefined) return;
   const named = others.slice(0, 9);
   const more = others.length > named.length ? [`${others.length - named.length} more`] : [];
   const also = others.length === 0 ? "" : `, and ${[...named, ...more].join(", ")} are not either`;
-  flawed(first, `is not looked at${also}: ${bound}; give fewer files at once`);
+  reportFile(first, `is not looked at${also}: ${bound}; give fewer files at once`);
 }

@@ -9,7 +9,7 @@ import type {
 import { defined, filled, isMapping } from "../../components/recipe/mapping";
 import type { OutsideFile } from "../../components/recipe/external/document";
 import { isChartSource } from "../../components/recipe/external/external";
-import { readOutside } from "../../components/recipe/external/read";
+import { releasesIn } from "../../components/recipe/external/read";
 import { taintText } from "../../components/recipe/machine/taints";
 import { entriesOf, talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { exposure, factoryOf, patchesOf } from "../import/convert";
@@ -39,14 +39,14 @@ import { type GpuPart, gpuPartsOf } from "./pods";
  * What files say of GPUs on Talos. Files of other kinds say nothing.
  *
  * @param said variables that the user names.
- * @param flawed receives each file that names something unreadable.
+ * @param reportFile receives each file that names something unreadable.
  * @param card of the machines whose files do not tell it. Default: none that is known.
  * @param roots folders that were given, in which a talconfig may name files besides those of its project. Default: none.
  */
 export function subjectsOf(
   files: readonly OutsideFile[],
   said: Pick<Said, "environment" | "environmentFiles">,
-  flawed: (file: string, problem: string) => void,
+  reportFile: (file: string, problem: string) => void,
   card: GpuSpec = gpu,
   roots: readonly string[] = [],
 ): Subject[] {
@@ -54,10 +54,10 @@ export function subjectsOf(
   for (const file of files.filter(({ text }) => namesMachines(text))) {
     try {
       subjects.push(
-        ofTalconfig({ file: file.name, line: 1, text: file.text }, { ...said, roots }, flawed),
+        ofTalconfig({ file: file.name, line: 1, text: file.text }, { ...said, roots }, reportFile),
       );
     } catch (error) {
-      flawed(file.name, `is not looked at: ${(error as Error).message}`);
+      reportFile(file.name, `is not looked at: ${(error as Error).message}`);
     }
   }
   // A patch that a talconfig names was judged with it, on that cluster's release.
@@ -78,7 +78,7 @@ export function subjectsOf(
     if (near !== undefined) return [near];
     return [...new Set(clustersOf(file, clusters).flatMap(({ release }) => release ?? []))];
   };
-  const charts = bounded(ofCharts(others, flawed), flawed);
+  const charts = bounded(ofCharts(others, reportFile), reportFile);
   const externalOf = (subject: Subject): ExternalSpec => {
     const mayBeFor = (chart: Subject): boolean =>
       shareCluster(fileOf(chart), fileOf(subject), clusters);
@@ -92,7 +92,7 @@ export function subjectsOf(
       ofPart.flatMap((one) => withReleases(one, releasesOf(file))),
     ),
   ];
-  const machines = bounded(told, flawed)
+  const machines = bounded(told, reportFile)
     .flatMap((subject) => [subject, ...(subject.others ?? [])])
     .map((subject) => ({
       ...subject,
@@ -107,7 +107,7 @@ export function subjectsOf(
       clustersOf(fileOf(chart), clusters).flatMap(({ release }) => release ?? []),
     ),
   );
-  const all = withinEntries([...machines, ...releasedCharts], flawed);
+  const all = withinEntries([...machines, ...releasedCharts], reportFile);
   return card === gpu
     ? all
     : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
@@ -117,7 +117,10 @@ export function subjectsOf(
 const mostSubjects = 2_000;
 
 /** As many of some subjects as are judged; the report names files that have more. */
-function bounded(subjects: Subject[], flawed: (file: string, problem: string) => void): Subject[] {
+function bounded(
+  subjects: Subject[],
+  reportFile: (file: string, problem: string) => void,
+): Subject[] {
   const sizes = subjects.map(
     ({ spec, others = [] }) => Object.keys(spec.machines ?? {}).length + others.length,
   );
@@ -128,7 +131,7 @@ function bounded(subjects: Subject[], flawed: (file: string, problem: string) =>
     subjects.slice(beyond).flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => file)),
   );
   for (const file of left)
-    flawed(
+    reportFile(
       file,
       `is not looked at, or not all of it: more than ${mostSubjects} machines, images, pods and releases are there; give fewer files at once, or parts of this one`,
     );
@@ -141,7 +144,7 @@ const mostEntries = 40_000;
 /** The subjects whose texts are within the bound together; the report names the files of the others. */
 function withinEntries(
   subjects: Subject[],
-  flawed: (file: string, problem: string) => void,
+  reportFile: (file: string, problem: string) => void,
 ): Subject[] {
   const counted = new Set<string>();
   const left = new Set<string>();
@@ -161,7 +164,7 @@ function withinEntries(
   reportLeft(
     [...left].map((name) => ({ name })),
     `what was judged before has ${mostEntries} entries`,
-    flawed,
+    reportFile,
   );
   return within;
 }
@@ -258,7 +261,7 @@ function ofFile({ name, text }: OutsideFile): Subject[] {
 function ofTalconfig(
   whole: Piece,
   said: Omit<Said, "schematicFiles">,
-  flawed: (file: string, problem: string) => void,
+  reportFile: (file: string, problem: string) => void,
 ): Subject {
   const { config, schematics, patchFiles, unread } = readSource([whole.file], {
     ...said,
@@ -266,7 +269,7 @@ function ofTalconfig(
   });
   for (const one of unread) {
     const { problem, why, remedy } = unreadFinding(one, shortName);
-    flawed(whole.file, `${problem}; ${why}; ${remedy}`);
+    reportFile(whole.file, `${problem}; ${why}; ${remedy}`);
   }
   const patchPiece = (text: string): Piece => {
     const from = patchFiles.get(text);
@@ -328,17 +331,17 @@ function ownOf(
 /** Releases of NVIDIA's charts, which something else than a stack installs. */
 function ofCharts(
   files: readonly OutsideFile[],
-  flawed: (file: string, problem: string) => void,
+  reportFile: (file: string, problem: string) => void,
 ): Subject[] {
   const texts = new Map(files.map(({ name, text }) => [name, text]));
   // Keys such as `image` and `resources` are in the values of any chart: a file of values is named after its own.
-  return readOutside(files)
+  return releasesIn(files)
     .releases.filter(({ by, place }) => by !== "values" || /nvidia|gpu-operator/i.test(place.file))
     .map((release): Subject => {
       const { chart, version, versionPlace, namespace, values, place, places, missing } = release;
       // The text of a Secret is not available; and a chart's repository says no values: a pull request may have the release alone.
       for (const what of missing.filter((one) => one.kind !== "Secret" && !isChartSource(one)))
-        flawed(
+        reportFile(
           place.file,
           `names the ${what.kind} ${what.name}, which is not among the files: what it says is not judged`,
         );

@@ -65,7 +65,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
         `--gpu: ${model} is no card that is known here; write it as nvidia-smi or lspci -nn prints it`,
       );
     const unread: UnreadFile[] = [];
-    const flawed = (file: string, problem: string): void =>
+    const reportFile = (file: string, problem: string): void =>
       void unread.push({ file: shortName(file), problem });
     const unopened: { name: string }[] = [];
     let characters = 0;
@@ -79,28 +79,28 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
         characters += text.length;
         if (isWhole) return [{ name: shortName(file), text }];
         if (given.positionals.includes(file) || /nvidia/i.test(text))
-          flawed(
+          reportFile(
             file,
             "is not looked at: it has more than a million characters; give the parts of it that matter",
           );
         return [];
       } catch (error) {
         const maker = makerOf(file, shortName);
-        flawed(
+        reportFile(
           file,
           `cannot be read (${reasonOf(error)})${maker === undefined ? "" : `; ${maker}`}`,
         );
         return [];
       }
     });
-    reportLeft(unopened, `the files before have ${mostCharacters >> 20} MiB`, flawed);
-    const sound = readInTurn(files, flawed);
+    reportLeft(unopened, `the files before have ${mostCharacters >> 20} MiB`, reportFile);
+    const sound = readInTurn(files, reportFile);
     const roots = given.positionals.filter(isFolder);
     const said = { environment: variablesNamed(given), environmentFiles: given.values["env-file"] };
     const subjects = subjectsOf(
       sound,
       said,
-      flawed,
+      reportFile,
       model === undefined ? undefined : { model },
       roots,
     );
@@ -112,7 +112,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       )
         return true;
       const [file = ""] = [...pieces.values()].map((piece) => piece.file);
-      flawed(
+      reportFile(
         file,
         `Talos ${talosVersion} is not in the tables, so it cannot be checked; name a release (--talos)`,
       );
@@ -168,7 +168,7 @@ const mostTokens = 500_000;
  */
 function readInTurn(
   files: readonly OutsideFile[],
-  flawed: (file: string, problem: string) => void,
+  reportFile: (file: string, problem: string) => void,
 ): OutsideFile[] {
   const telling = ({ text }: OutsideFile): boolean => /nvidia|talos/i.test(text);
   const sound = new Set<OutsideFile>();
@@ -179,22 +179,22 @@ function readInTurn(
       left.push(file);
       continue;
     }
-    if (isSound(file, flawed)) sound.add(file);
+    if (isSound(file, reportFile)) sound.add(file);
     tokens += tokensOf(file.text);
   }
-  reportLeft(left, `the files before have ${mostTokens} words and marks`, flawed);
+  reportLeft(left, `the files before have ${mostTokens} words and marks`, reportFile);
   return files.filter((file) => sound.has(file));
 }
 
 /** Whether a file is YAML that can be judged. The report names a file that is not read and mentions NVIDIA. */
 function isSound(
   { name, text }: OutsideFile,
-  flawed: (file: string, problem: string) => void,
+  reportFile: (file: string, problem: string) => void,
 ): boolean {
   const [error] = talosDocuments(text).flatMap(({ errors }) => errors);
   if (error === undefined) return true;
   if (/nvidia/i.test(text))
-    flawed(
+    reportFile(
       name,
       isBeyondBounds(error)
         ? `is not looked at: ${error.message}; give the parts of it that matter`

@@ -1,6 +1,6 @@
 import { customizationPath } from "../../components/recipe/index";
 import { mergesInMemory } from "../../components/recipe/machine/containerd/effective";
-import type { FieldFinding as Note } from "../../components/recipe/rules/finding";
+import type { FieldFinding } from "../../components/recipe/rules/finding";
 import type { ContainerdItem, NvidiaPart } from "./patch";
 
 const itemsOf = (parts: NvidiaPart[]): ContainerdItem[] =>
@@ -27,7 +27,7 @@ export function writersNote(
   field: string,
   parts: NvidiaPart[],
   talosVersion: string | undefined,
-): Note[] {
+): FieldFinding[] {
   const items = itemsOf(parts);
   if (items.length < 2) return [];
   const places = items.flatMap(({ place }) => place ?? []).join(", ");

@@ -20,13 +20,13 @@ import { partInForce, writersNote } from "./containerd-writers";
 import { imageOf, type ImageContent } from "./image";
 import type { Schematics } from "./schematics";
 import { nodeName, type Talconfig, type TalconfigNode, withRole } from "./talconfig";
-import type { FieldFinding as Note } from "../../components/recipe/rules/finding";
+import type { FieldFinding } from "../../components/recipe/rules/finding";
 
 /** A stack made of a talconfig or of machine configurations, and what is left to its user. */
 export interface Imported {
   /** What the stack file says; `talosVersion` is missing if it is unknown. */
   spec: Partial<ClusterSpec> & Pick<ClusterSpec, "machines">;
-  notes: Note[];
+  notes: FieldFinding[];
   /** Nodes that are not in the stack, as nothing says that they have a GPU. */
   leftOut: string[];
 }
@@ -293,12 +293,12 @@ function notesOf(
   shared: NvidiaPart[],
   noUki: boolean,
   version: string | undefined,
-): Note[] {
+): FieldFinding[] {
   const others = image.kernelArgs.filter(isOfImage);
   const field = `machines.${node.hostname}`;
   const dead = image.kernelArgs.filter((arg) => moduleParameterIn(arg) !== undefined);
   const all = [...parts, ...shared];
-  return flat<Note>([
+  return flat<FieldFinding>([
     addressIn(node) === undefined && {
       field: `${field}.address`,
       problem: `${unfilledIn(node.ipAddress)?.problem ?? "is not told by the file"}, so the stack has the name ${node.hostname} in its place`,
@@ -341,7 +341,7 @@ function notesOf(
   ]);
 }
 
-const unfilledTexts = (field: string, texts: Record<string, string>[]): Note[] =>
+const unfilledTexts = (field: string, texts: Record<string, string>[]): FieldFinding[] =>
   Object.entries(Object.assign({}, ...texts) as Record<string, string>).flatMap(([key, text]) => {
     const unfilled = unfilledIn(text);
     const why = "it is not in the stack; the machine keeps what it has of it";
@@ -349,10 +349,10 @@ const unfilledTexts = (field: string, texts: Record<string, string>[]): Note[] =
   });
 
 /** The release that all nodes run. The user is asked for an unknown one. */
-function versionOf(said: string | undefined): { is?: string; notes: Note[] } {
+function versionOf(said: string | undefined): { is?: string; notes: FieldFinding[] } {
   const why = "image, driver and all that follows depend on it";
   const remedy = "name the release that the machines are to run, e.g. --talos v1.13.6";
-  const ask = (problem: string): { notes: Note[] } => ({
+  const ask = (problem: string): { notes: FieldFinding[] } => ({
     notes: [{ field: "talosVersion", problem, why, remedy }],
   });
   if (said === undefined) return ask("is missing in all files");

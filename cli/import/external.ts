@@ -4,13 +4,13 @@ import { boundedText, isBelow, projectRootOf } from "../../components/lookups/bo
 import { gpuProviderOfChart } from "../../components/recipe/facts/gpu-provider";
 import type { OutsideFile } from "../../components/recipe/external/document";
 import { isChartSource, readExternal } from "../../components/recipe/external/external";
-import { readOutside } from "../../components/recipe/external/read";
+import { releasesIn } from "../../components/recipe/external/read";
 import { defined } from "../../components/recipe/mapping";
 import type { ClusterSpec, ExternalSpec } from "../../components/recipe/index";
 import { shareCluster } from "../clusters";
 import { yamlFiles } from "../yaml-files";
 import { namesMachines } from "./source";
-import type { FindingText, FieldFinding as Note } from "../../components/recipe/rules/finding";
+import type { FindingText, FieldFinding } from "../../components/recipe/rules/finding";
 
 /** Objects that describe a release, except the one that installs it. */
 const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)\b/m;
@@ -25,7 +25,7 @@ const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)
 export function outsideOf(
   file: string,
   folder: string,
-): { external?: ExternalSpec; notes: Note[] } {
+): { external?: ExternalSpec; notes: FieldFinding[] } {
   const texts = textsOf(rootOf(path.resolve(path.dirname(file))));
   const clusters = [...texts].flatMap(([name, text]) =>
     namesMachines(text) ? [{ folder: path.dirname(name) }] : [],
@@ -34,7 +34,7 @@ export function outsideOf(
     // What is for another cluster of the repository is none of this one's.
     if (!ofNvidia.test(text) || !shareCluster(path.resolve(file), name, clusters)) return [];
     // A patch of kustomize's alone installs nothing.
-    const release = readOutside([{ name, text }]).releases.find(
+    const release = releasesIn([{ name, text }]).releases.find(
       ({ by, missing }) => by !== "values" && missing.every(({ kind }) => kind !== "HelmRelease"),
     );
     return release === undefined ? [] : [{ name, text, chart: release.chart }];
@@ -77,9 +77,9 @@ const installing =
   /^kind: *["']?(?:HelmRelease|OCIRepository|HelmRepository|HelmChart|Application|ApplicationSet|List)\b/m;
 
 /** What of a file that may install one of NVIDIA's charts cannot be read. */
-function unreadNotes(name: string, text: string, folder: string): Note[] {
+function unreadNotes(name: string, text: string, folder: string): FieldFinding[] {
   if (!ofNvidia.test(text) || !installing.test(text)) return [];
-  return readOutside([{ name: path.relative(folder, name), text }]).flaws.map(
+  return releasesIn([{ name: path.relative(folder, name), text }]).flaws.map(
     ({ file, line, problem }) => ({
       field: "external",
       problem: `${file}:${line} ${problem}`,
@@ -94,7 +94,7 @@ function unreadNotes(name: string, text: string, folder: string): Note[] {
 export function installNote({
   gpuOperator,
   devicePlugin,
-}: Pick<ClusterSpec, "gpuOperator" | "devicePlugin">): Note[] {
+}: Pick<ClusterSpec, "gpuOperator" | "devicePlugin">): FieldFinding[] {
   const [field, release] =
     gpuOperator === undefined ? ["devicePlugin", devicePlugin] : ["gpuOperator", gpuOperator];
   if (release === undefined) return [];
@@ -114,7 +114,7 @@ function namespaceFiles(owner: OutsideFile, texts: Map<string, string>): string[
   const files = [...texts]
     .map(([name, text]) => ({ name, text }))
     .filter(({ text }) => saysNamespace.test(text));
-  const { releases } = readOutside([owner, ...files.filter(({ name }) => name !== owner.name)]);
+  const { releases } = releasesIn([owner, ...files.filter(({ name }) => name !== owner.name)]);
   const place = releases.find((release) => release.place.file === owner.name)?.namespacePlace;
   return place === undefined || place.file === owner.name ? [] : [place.file];
 }

@@ -18,7 +18,7 @@ import {
 import { defined } from "../../components/recipe/mapping";
 import type { RawSchematic, Schematics } from "./schematics";
 import type { TalconfigNode } from "./talconfig";
-import type { FieldFinding as Note } from "../../components/recipe/rules/finding";
+import type { FieldFinding } from "../../components/recipe/rules/finding";
 
 /** What a node's image holds, as far as talhelper's file tells. */
 export interface ImageContent {
@@ -40,7 +40,7 @@ export interface ImageContent {
   unknown?: string;
   /** Its installer, where that is of no Image Factory. */
   installer?: string;
-  notes: Note[];
+  notes: FieldFinding[];
 }
 
 /** Schematics of NVIDIA's extensions alone, by their ID. An ID is a hash, so its content is known only if it was hashed here. */
@@ -86,7 +86,7 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   const address = node.ipAddress || hostname;
   const content = id === undefined ? "the schematic" : `schematic ${id.slice(0, 12)}…`;
   const beside = schematic === undefined ? "" : ", and differs from `schematic`";
-  const unknown: Note = {
+  const unknown: FieldFinding = {
     field: `machines.${hostname}.extensions`,
     problem: `what is in ${content} is not visible in its name${beside}`,
     why: "its driver (branch and flavour), its other extensions and its kernel arguments would be lost: without `driver` the plan takes the branch and the flavour that the card gets by default, and the update stops where the machine runs another",
@@ -130,7 +130,7 @@ const followsFromCard = (name: string): boolean =>
 /** What the name of an installer tells, e.g. `factory.talos.dev/nocloud-installer-secureboot/ID`. */
 function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
   image: Pick<ImageContent, "platform" | "secureBoot">;
-  notes: Note[];
+  notes: FieldFinding[];
 } {
   const { registry, platform, secure } =
     /^(?<registry>[^/]+)\/(?:(?<platform>[a-z-]+)-)?installer(?<secure>-secureboot)?(?:[/:@]|$)/.exec(
@@ -160,7 +160,7 @@ function unsupportedParts(
   hostname: string,
   raw: RawSchematic,
   overlay: OverlaySpec | undefined,
-): Note[] {
+): FieldFinding[] {
   const customization = (raw["customization"] ?? {}) as Record<string, unknown>;
   const parts = [
     ...(raw["overlay"] === undefined || overlay !== undefined ? [] : ["overlay"]),

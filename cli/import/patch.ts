@@ -6,7 +6,7 @@ import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/y
 import { partOfOperations } from "./operations";
 import type { PlaceOf } from "./places";
 import { isEncrypted } from "./substitute";
-import type { FieldFinding as Note } from "../../components/recipe/rules/finding";
+import type { FieldFinding } from "../../components/recipe/rules/finding";
 
 /** NVIDIA's part of a patch or of a machine's configuration. All else stays where it is. */
 export interface NvidiaPart {
@@ -19,7 +19,7 @@ export interface NvidiaPart {
   taints: Record<string, string>;
   /** The items of it that write the file of containerd's parts, in their order. */
   containerd: ContainerdItem[];
-  notes: Note[];
+  notes: FieldFinding[];
 }
 
 /** An item that writes the file of containerd's parts. */
@@ -76,7 +76,7 @@ export function nvidiaPart(
       ...nodeTaints,
     ]) as Record<string, string>,
     containerd,
-    notes: flat<Note>([
+    notes: flat<FieldFinding>([
       (operations?.rest || (flaw !== undefined && flaw.kind !== "shape")) &&
         /nvidia/i.test(withoutComments(text)) && {
           field,
@@ -118,7 +118,7 @@ function hasVariable(text: string): boolean {
  * What talhelper would fill in a text: variables without a value here, and since v3.0.39 Go templates (talhelper,
  * pkg/substitute/envsubst.go, pkg/templating/template.go). Undefined where there is nothing.
  */
-export function unfilledIn(text: string): Pick<Note, "problem" | "remedy"> | undefined {
+export function unfilledIn(text: string): Pick<FieldFinding, "problem" | "remedy"> | undefined {
   if (hasVariable(text))
     return {
       problem: "holds a variable of talhelper's",

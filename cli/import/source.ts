@@ -20,7 +20,7 @@ import {
   type Talconfig,
   withRole,
 } from "./talconfig";
-import type { FieldFinding as Note } from "../../components/recipe/rules/finding";
+import type { FieldFinding } from "../../components/recipe/rules/finding";
 import type { PatchFile } from "./places";
 import { makerOf, type Unread, whyUnread } from "./unread";
 import { isTopf, readTopf } from "./topf/topf";
@@ -36,7 +36,7 @@ export interface Source {
   unread: Unread[];
   /** The files that are imported. */
   given: PatchFile[];
-  notes: Note[];
+  notes: FieldFinding[];
 }
 
 /** Where schematics are looked for: in files of the folder, and of those in it. */
@@ -246,7 +246,7 @@ function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
   const version = versions.size === 1 ? [...versions][0] : undefined;
   return {
     config: { ...defined({ talosVersion: version }), nodes: machines.map(({ node }) => node) },
-    notes: flat<Note>([
+    notes: flat<FieldFinding>([
       version !== undefined && {
         field: "talosVersion",
         problem: `is ${version}, as in machine.install.image`,

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { withOutside } from "../../components/lookups/external-files";
+import { withExternal } from "../../components/lookups/external-files";
 import { defaultFactoryUrl } from "../../components/recipe/facts/factory";
 import {
   type Finding,
@@ -19,7 +19,7 @@ import { convert, type Imported, patchesOf, renderStack, unknownSchematics } fro
 import { nvidiaPart } from "./patch";
 import { placesIn } from "./places";
 import { withRole } from "./talconfig";
-import type { FieldFinding as Note } from "../../components/clients/failure";
+import type { FieldFinding } from "../../components/clients/failure";
 import { installNote, outsideOf } from "./external";
 import { askForSchematic, learn } from "./schematics";
 import { readSource } from "./source";
@@ -153,7 +153,7 @@ function fileOf(given: string): string {
 }
 
 /**
- * Takes out of a stack what is its owner's and flawed, so that the rest plans: containerd's part of a machine, and the values of a
+ * Takes out of a stack its owner's parts that a check refuses, so that the rest plans: containerd's part of a machine, and the values of a
  * release outside.
  *
  * @param containerdPlace where containerd's part stands that something is wrong with
@@ -164,9 +164,9 @@ function withoutFindings(
   containerdPlace: (extra: string, problem: string) => string | undefined,
 ): Imported {
   const { spec, notes } = imported;
-  const { external } = { ...spec, ...withOutside(spec, folder) } as Imported["spec"];
+  const { external } = { ...spec, ...withExternal(spec, folder) } as Imported["spec"];
   const machines = { ...spec.machines };
-  const left: Note[] = [];
+  const left: FieldFinding[] = [];
   for (const { field, problem, why, remedy } of judge({ ...spec, external }).findings) {
     const [machine] = Object.keys(machines).filter((name) =>
       isWithin(field, `machines.${name}.containerd`),
@@ -195,7 +195,7 @@ function withoutFindings(
     });
     machines[machine] = withoutContainerd(machines[machine]!);
   }
-  const flawed = left.some(({ field }) => field === "external");
+  const isRefused = left.some(({ field }) => field === "external");
   const kind = external?.read?.kind ?? external?.kind;
   const namespace = external?.read?.namespace ?? external?.namespace;
   return {
@@ -203,7 +203,7 @@ function withoutFindings(
     spec: {
       ...spec,
       machines,
-      ...(flawed
+      ...(isRefused
         ? { external: { ...(kind && { kind }), ...(namespace === undefined ? {} : { namespace }) } }
         : {}),
     },
@@ -218,14 +218,14 @@ function foundIn({ spec, notes }: Imported, folder: string): Finding[] {
   const asked = notes
     .map(({ field }) => field)
     .filter((field) => /^talosVersion$|\.(?:gpus|address)$/.test(field));
-  return judge({ ...spec, ...withOutside(spec, folder) }).findings.filter(
+  return judge({ ...spec, ...withExternal(spec, folder) }).findings.filter(
     ({ field }) => !asked.some((noted) => isWithin(field, noted)),
   );
 }
 
 /** What does not refuse the stack: warnings and notes. */
 const remarksOn = ({ spec }: Imported, folder: string): Finding[] =>
-  judge({ ...spec, ...withOutside(spec, folder) }).remarks;
+  judge({ ...spec, ...withExternal(spec, folder) }).remarks;
 
 /** `NODE=MODEL` or `NODE=2 x MODEL`. */
 function cardsOf(texts: string[]): Record<string, GpuSpec[]> {

@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { withOutside } from "../../components/lookups/external-files";
+import { withExternal } from "../../components/lookups/external-files";
 import { type Finding, judge } from "../../components/recipe/index";
 import { configurationOf, stackNameOf, textOf } from "../../stacks/stack-file";
 import { neededStack, placesOf, stackFileOf, stackHelp } from "../stack";
@@ -111,7 +111,7 @@ function sideOf(
   files?: FilesInGit,
 ): { side?: Side; findings: Finding[] } {
   const written = configurationOf(text, name);
-  const config = { ...written, ...withOutside(written, path.dirname(file), files?.read) };
+  const config = { ...written, ...withExternal(written, path.dirname(file), files?.read) };
   const judged = judge(config);
   const { plan, remarks } = judged;
   const findings = [...judged.findings, ...tooLong(config)];

@@ -21,7 +21,7 @@ export interface Ambient {
  *
  * @param kubeconfig as it was given; undefined where it was not: the machine program then takes the shell's, as the default provider does.
  */
-export function tellProvider(
+export function warnOfProvider(
   component: pulumi.ComponentResource,
   kubeconfig: pulumi.Output<string> | undefined,
 ): void {

@@ -12,7 +12,7 @@ import { PATIENCE } from "./preflight";
  * @param kubeconfig as the arguments have it.
  * @param why tells why the cluster does not answer; undefined where it does.
  */
-export function tellUnseen(
+export function warnIfUnseen(
   name: string,
   kubeconfig: unknown,
   why = whyUnseen,

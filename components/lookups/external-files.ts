@@ -13,7 +13,7 @@ import { projectRootOf, reasonOf, textBelow } from "./bounded-file";
  * @param readText content of a file by its path; throws where it cannot be read, with the reason. Default: of a regular file of at most
  * 1 MiB in the repository or project of that folder. A stack file may come from a stranger, and a plan prints what it reads.
  */
-export function withOutside(
+export function withExternal(
   { external }: AskedStack,
   folder = process.cwd(),
   readText = inProjectOf(folder),

@@ -9,7 +9,7 @@ import {
   projectRootOf,
   textBelow,
 } from "../../components/lookups/bounded-file";
-import { withOutside } from "../../components/lookups/external-files";
+import { withExternal } from "../../components/lookups/external-files";
 
 const temp = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-bounded-")));
 const project = path.join(temp, "project");
@@ -92,7 +92,7 @@ describe("the folder that they must be in", () => {
 
 describe("external.files of a stack", () => {
   const read = (...files: string[]) =>
-    withOutside({ external: { kind: "gpuOperator", files } }, stacks);
+    withExternal({ external: { kind: "gpuOperator", files } }, stacks);
 
   test("are read in the repository", () =>
     expect(read("../flux/release.yaml")).toMatchObject({

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { withOutside } from "../../components/lookups/external-files";
+import { withExternal } from "../../components/lookups/external-files";
 import { judge } from "../../components/recipe";
 import { withClassThere } from "../../components/lookups/runtime-class-there";
 import { arguments_, build, types } from "../support/gpu-cluster";
@@ -82,7 +82,7 @@ describe("files", () => {
     "/repo/flux/other.yaml": "kind: Secret\n",
   };
   const read = (names: string[], more: object = {}) =>
-    withOutside({ external: { files: names, ...more } }, "/repo/stacks", (file) => {
+    withExternal({ external: { files: names, ...more } }, "/repo/stacks", (file) => {
       if (files[file] === undefined) throw Object.assign(new Error("no"), { code: "ENOENT" });
       return files[file];
     });
@@ -125,8 +125,8 @@ describe("files", () => {
   });
 
   test("are not read twice, nor where a stack names none", () => {
-    expect(withOutside({ external: { files: ["x"], read: {} } })).toEqual({});
-    expect([withOutside({}), withOutside({ external: { kind: "devicePlugin" } })]).toEqual([
+    expect(withExternal({ external: { files: ["x"], read: {} } })).toEqual({});
+    expect([withExternal({}), withExternal({ external: { kind: "devicePlugin" } })]).toEqual([
       {},
       {},
     ]);

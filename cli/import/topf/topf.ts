@@ -10,7 +10,7 @@ import {
   mappingAt,
   valueAt,
 } from "../../../components/recipe/mapping";
-import { type FieldFinding as Note } from "../../../components/recipe/rules/finding";
+import { type FieldFinding } from "../../../components/recipe/rules/finding";
 import { talosDocuments, valueOfDocument } from "../../../components/recipe/rules/yaml";
 import { installerIn } from "../machine-configuration";
 import type { PatchFile } from "../places";
@@ -32,7 +32,7 @@ export interface ReadTopf {
   /** Of files that it names (`schematicId: "@schematic.yaml"`). */
   schematics: RawSchematic[];
   unread: Unread[];
-  notes: Note[];
+  notes: FieldFinding[];
 }
 
 /** Whether a text is a `topf.yaml`: it names an endpoint and a list of hosts, or a program that does. */
@@ -198,7 +198,7 @@ const plainId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4b
 const imageName = (image: string | undefined, whole: string | undefined): string | undefined =>
   image === undefined || /\/[0-9a-f]{64}$/.test(image) ? image : whole;
 
-const severalReleases = (versions: string[]): Note => ({
+const severalReleases = (versions: string[]): FieldFinding => ({
   field: "talosVersion",
   problem: `has several values (${versions.map((one) => (one === "" ? "none" : `v${one}`)).join(", ")})`,
   why: "the machines of a stack run one release",

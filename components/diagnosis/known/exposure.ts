@@ -49,7 +49,7 @@ export const exposureFixes = fixesOf({
   },
 });
 
-/** What keeps the runtime, the device plugin or a release from working, whoever installed them. */
+/** What keeps the runtime, the device plugin or a release from working, also if another tool installed them. */
 export const exposureCauses = {
   runtimeHandler: {
     symptom:

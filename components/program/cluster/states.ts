@@ -23,21 +23,32 @@ export const isClassGiven = (
   });
 
 /** A node, as far as it tells which machine it is. */
-export type AskedNode = ReturnType<typeof askedNode>;
-
-/** What of each node is asked. */
-export const askedNode = ({ metadata, status }: V1Node) => ({
-  name: metadata?.name ?? "",
+export interface AskedNode {
+  name: string;
   /** Changes with every boot; the machine has the same one. */
+  bootId: string;
+  addresses: string[];
+}
+
+/** What the program reads of each node. */
+export const askedNode = ({ metadata, status }: V1Node): AskedNode => ({
+  name: metadata?.name ?? "",
   bootId: status?.nodeInfo?.bootID ?? "",
   addresses: (status?.addresses ?? []).map(({ address }) => address),
 });
 
-/** What is asked of one node. */
-export type NodeState = ReturnType<typeof nodeState>;
+/** The state of one node. */
+export interface NodeState {
+  /** Whether it is cordoned. */
+  unschedulable: boolean;
+  annotations: Record<string, string>;
+  ready: boolean;
+  /** Units of resources that it offers, by their names, and devices for claims, by their class. */
+  allocatable: Record<string, string>;
+}
 
-/** What of one node is asked. */
-export function nodeState(node: V1Node, slices: readonly V1ResourceSlice[] = []) {
+/** What the program reads of one node. */
+export function nodeState(node: V1Node, slices: readonly V1ResourceSlice[] = []): NodeState {
   const { metadata, spec, status } = node;
   return {
     unschedulable: spec?.unschedulable === true,
@@ -45,16 +56,35 @@ export function nodeState(node: V1Node, slices: readonly V1ResourceSlice[] = [])
     ready:
       status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ===
       true,
-    /** Units of resources that it offers, by their names, and devices for claims, by their class. */
     allocatable: offeredBy(node, slices),
   };
 }
 
-/** What a drain asks of a pod. */
-export type PodState = ReturnType<typeof podState>;
+/** A pod, as far as a drain looks at it. */
+export interface PodState {
+  namespace: string;
+  name: string;
+  uid: string;
+  /** Kind of its controller, e.g. `DaemonSet`; undefined for a bare pod. */
+  controller: string | undefined;
+  /** Whether it mirrors a static pod of the kubelet. */
+  mirror: boolean;
+  /** Whether it ran to its end. */
+  finished: boolean;
+  /** Whether its deletion was requested. */
+  terminating: boolean;
+  /** Whether it keeps something in an emptyDir, which goes with it. */
+  localStorage: boolean;
+  /** Cards, or parts of them, that it holds (`nvidia.com/…`), and claims. */
+  gpus: number;
+  /** Seconds that it may take to end. */
+  grace: number | undefined;
+  /** What else must happen before it is gone, in the words of its metadata. */
+  finalizers: string[];
+}
 
-/** What of a pod a drain asks. */
-export function podState({ metadata = {}, spec, status }: V1Pod) {
+/** What a drain reads of a pod. */
+export function podState({ metadata = {}, spec, status }: V1Pod): PodState {
   const limits = (spec?.containers ?? []).flatMap(({ resources }) =>
     Object.entries(resources?.limits ?? {}),
   );
@@ -64,23 +94,15 @@ export function podState({ metadata = {}, spec, status }: V1Pod) {
     namespace: metadata.namespace ?? "",
     name: metadata.name ?? "",
     uid: metadata.uid ?? "",
-    /** Kind of its controller, e.g. `DaemonSet`; undefined for a bare pod. */
     controller: metadata.ownerReferences?.find((owner) => owner.controller === true)?.kind,
-    /** Whether it mirrors a static pod of the kubelet. */
     mirror: metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined,
-    /** Whether it ran to its end. */
     finished: status?.phase === "Succeeded" || status?.phase === "Failed",
-    /** Whether its deletion was requested. */
     terminating: metadata.deletionTimestamp !== undefined,
-    /** Whether it keeps something in an emptyDir, which goes with it. */
     localStorage: (spec?.volumes ?? []).some(
       ({ emptyDir }) => emptyDir !== undefined && emptyDir.medium !== "Memory",
     ),
-    /** Cards, or parts of them, that it holds (`nvidia.com/…`), and claims. */
     gpus: ofNvidia.reduce((sum, [, count]) => sum + Number(count), claims.length),
-    /** Seconds that it may take to end. */
     grace: spec?.terminationGracePeriodSeconds,
-    /** What else must happen before it is gone, in the words of its metadata. */
     finalizers: metadata.finalizers ?? [],
   };
 }

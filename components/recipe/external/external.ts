@@ -8,7 +8,7 @@ import { capabilitiesOf } from "../facts/talos-release";
 import { defined, mergeAsHelm } from "../mapping";
 import { gpuProviderFields, gpuProviderOfChart, gpuProviderOfField } from "../facts/gpu-provider";
 import type { ReleaseRecipe } from "../types";
-import { readOutside } from "./read";
+import { releasesIn } from "./read";
 import type { OutsideFile } from "./document";
 
 /** What something outside of the stack installs, from the stack's fields and the files that these name. */
@@ -115,7 +115,7 @@ export function asRelease(spec: ClusterSpec): ClusterSpec {
 /** What files say, as `external.read` takes it; `unread` names what is in doubt. */
 export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind): ExternalReadSpec {
   const wanted = kind && gpuProviderOfField(kind).chart;
-  const { releases, flaws } = readOutside(files, wanted);
+  const { releases, flaws } = releasesIn(files, wanted);
   const unread = flaws.map(({ file, line, problem }) => `${file}:${line} ${problem}`);
   const names = files.map(({ name }) => name).join(", ");
   const [release, another] = releases.filter(

@@ -31,7 +31,7 @@ import { parameterOf, release, valuesOf, type OutsideRelease } from "./release";
  * @param hint the chart of a file of values that does not tell it by its keys. Default: none.
  * @returns with what could not be read.
  */
-export function readOutside(
+export function releasesIn(
   files: readonly OutsideFile[],
   hint?: ChartName,
 ): { releases: OutsideRelease[]; flaws: DocumentFinding[] } {

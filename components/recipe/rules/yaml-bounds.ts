@@ -17,8 +17,8 @@ export interface Bounds {
 export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens: 60_000 };
 
 /**
- * What a file may have that lists machines (`nodes` of a talconfig.yaml or topf.yaml): a thousand of them, with all that talhelper
- * takes of each, have 54,000 entries and 200,000 tokens. A machine counts as one where it has no more than `ofMachine`.
+ * What a file may have that lists machines (`nodes` of a talconfig.yaml or topf.yaml): a thousand machines, each with every
+ * field that talhelper takes, have 54,000 entries and 200,000 tokens. A machine counts as one where it has no more than `ofMachine`.
  */
 export const ofFleets: Bounds = { entries: 100_000, characters: 2_000_000, tokens: 400_000 };
 

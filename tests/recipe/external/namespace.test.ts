@@ -1,4 +1,4 @@
-import { readOutside } from "../../../components/recipe/external/read";
+import { releasesIn } from "../../../components/recipe/external/read";
 
 const helmRelease =
   "kind: HelmRelease\nmetadata: { name: nvidia-device-plugin }\nspec: { chart: { spec: { chart: nvidia-device-plugin } } }\n";
@@ -9,7 +9,7 @@ const ks = (path: string, more: string): string =>
   `apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: { name: x }\nspec:\n  path: ${path}\n${more}`;
 
 const namespaceIn = (files: Record<string, string>): string | undefined => {
-  const { releases } = readOutside(Object.entries(files).map(([name, text]) => ({ name, text })));
+  const { releases } = releasesIn(Object.entries(files).map(([name, text]) => ({ name, text })));
   expect(releases).toHaveLength(1);
   return releases[0]!.namespace;
 };

@@ -1,4 +1,4 @@
-import { readOutside } from "../../../components/recipe/external/read";
+import { releasesIn } from "../../../components/recipe/external/read";
 import type { OutsideRelease } from "../../../components/recipe/external/release";
 import { yaml } from "../../support/yaml";
 
@@ -13,7 +13,7 @@ type ExpectedRelease = {
 
 /** Reads files, by name, and fails unless they are of exactly these releases, in order. */
 function expectReleases(files: Record<string, string>, expected: ExpectedRelease[]): void {
-  const { releases, flaws } = readOutside(
+  const { releases, flaws } = releasesIn(
     Object.entries(files).map(([name, text]) => ({ name, text })),
   );
   expect(flaws).toEqual([]);
@@ -485,7 +485,7 @@ test("says what it cannot read, and passes over what is not about it", () => {
     "{{ template }}\n",
     "",
   ];
-  const { releases, flaws } = readOutside(
+  const { releases, flaws } = releasesIn(
     texts.map((text, index) => ({ name: `${index}.yaml`, text })),
   );
   expect(releases).toEqual([]);
