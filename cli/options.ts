@@ -9,7 +9,7 @@ const everywhere: Record<string, Option> = {
   help: { help: "shows this help" },
 };
 
-/** An option or argument that is not right: the user's to mend. */
+/** An option or argument that is not right: the user must correct it. */
 export class UsageError extends Error {}
 
 /**

@@ -89,7 +89,7 @@ function readYaml(text: string, file: string): unknown {
     return boundedYaml(text);
   } catch (error) {
     throw new Error(
-      `${file}: is not YAML, so the stack is unknown; mend it: ${(error as Error).message.replace(/:$/, "")}`,
+      `${file}: is not YAML, so the stack is unknown; correct it: ${(error as Error).message.replace(/:$/, "")}`,
       { cause: error },
     );
   }

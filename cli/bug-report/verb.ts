@@ -11,14 +11,14 @@ import { collect } from "./collect";
 export const bugReport: Verb = {
   summary: "collects what NVIDIA and Sidero ask for of a failure, free of secrets; changes nothing",
   options: {
-    ...reachOptions("machines stay out"),
+    ...reachOptions("the report lacks the machines"),
     stack: {
       value: "NAME",
-      help: `take the plan of this stack in, ${stackHelp}, and hold the cluster against it`,
+      help: `include the plan of this stack, ${stackHelp}, and compare the cluster with it`,
     },
     out: {
       value: "FOLDER",
-      help: "folder to write, which must not be there (default: gpu-report-TIME)",
+      help: "folder to write, which must not exist (default: gpu-report-TIME)",
     },
   },
   more: `Of the GPU machines: kernel log, services and their logs, PCI devices, modules, extensions. Of the cluster: nodes, events, and
@@ -30,7 +30,7 @@ objects and logs of the GPU provider. No pod is entered: nvidia-smi.txt has the 
     const folder = valueOf(given, "out") ?? `gpu-report-${time}`;
     if (fs.existsSync(folder))
       throw new Error(
-        `--out: ${folder} is there, and what is in it would be taken for this report; name another`,
+        `--out: ${folder} exists, and its files would be mistaken for this report; name another folder`,
       );
     const { files, missing } = await lookAtCluster(given, (access, within) =>
       collect(access, plan, within),

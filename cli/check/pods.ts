@@ -78,8 +78,8 @@ function findingsOf(resource: string, request: unknown, limit: unknown): Omit<Fi
     unlike && {
       check: "gpu-limit",
       problem: `resources.requests has another number of ${resource} than limits`,
-      why: "of a card no more can be used than was asked for: Kubernetes refuses the pod",
-      remedy: "write the number under limits alone, and Kubernetes asks for as many",
+      why: "for extended resources, requests must equal limits: Kubernetes refuses the pod",
+      remedy: "write the number only under limits; Kubernetes then sets the same request",
     },
   ]);
 }
@@ -95,7 +95,7 @@ function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): Gp
     return [
       {
         check: "runtime-class",
-        problem: `handler is ${asText(handler) || "not said"}, and containerd on Talos has ${there ? "nvidia" : "none of NVIDIA's"}`,
+        problem: `handler is ${asText(handler) || "not set"}, and containerd on Talos has ${there ? "nvidia" : "none of NVIDIA's"}`,
         why: "pods of this RuntimeClass do not start, or see no card",
         remedy: there
           ? "write `handler: nvidia`"

@@ -343,7 +343,7 @@ function ofCharts(
       for (const what of missing.filter((one) => one.kind !== "Secret" && !isChartSource(one)))
         reportFile(
           place.file,
-          `names the ${what.kind} ${what.name}, which is not among the files: what it says is not judged`,
+          `names the ${what.kind} ${what.name}, which is not among the files: its content is not checked`,
         );
       const pieceOf = (file: string): Piece => ({ file, line: 1, text: texts.get(file) ?? "" });
       const holders = [...new Set(Object.values(places).map(({ file }) => file))];

@@ -19,7 +19,7 @@ import { shortName, subjectsOf } from "./subjects";
 /** `talos-gpu check`: what has no effect or will fail in the user's files. */
 export const check: Verb = {
   summary:
-    "says what of your files has no effect on Talos, or fails: no stack, no cluster, no network",
+    "finds settings in your files that have no effect on Talos, or fail: no stack, no cluster, no network",
   argument: { name: "FILE", several: true },
   options: {
     talos: {
@@ -28,7 +28,7 @@ export const check: Verb = {
     },
     gpu: {
       value: "MODEL",
-      help: "card of the machines whose files do not tell it, e.g. 'GTX 1080' or 10de:1b06; default: none, and so nothing that hangs on it",
+      help: "card of the machines whose files do not name one, e.g. 'GTX 1080' or 10de:1b06; default: none; checks that need the card are skipped",
     },
     "env-file": {
       value: "FILE",
@@ -62,7 +62,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
     const model = valueOf(given, "gpu");
     if (model !== undefined && findCard(model) === undefined)
       throw new Error(
-        `--gpu: ${model} is no card that is known here; write it as nvidia-smi or lspci -nn prints it`,
+        `--gpu: ${model} is in no table of cards; write it as nvidia-smi or lspci -nn prints it`,
       );
     const unread: UnreadFile[] = [];
     const reportFile = (file: string, problem: string): void =>
@@ -128,12 +128,12 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
     const untold = [
       ...(leftOut > 0 ? [`, and ${leftOut} more are not`] : []),
       ...(unjudged > 0
-        ? [`; ${unjudged} machines, images, pods and releases after them are not judged`]
+        ? [`; ${unjudged} machines, images, pods and releases after them are not checked`]
         : []),
     ];
     if (untold.length > 0)
       output.remark(
-        `The first ${mostFindings} findings are reported${untold.join("")}; mend those, then check again.`,
+        `The first ${mostFindings} findings are reported${untold.join("")}; fix those, then check again.`,
       );
     if (subjects.length === 0 && unread.length === 0)
       output.remark(

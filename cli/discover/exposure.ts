@@ -102,8 +102,8 @@ function external(
   note(
     "external",
     by === undefined
-      ? `give its values, so that they are judged: \`helm -n ${namespace} get values ${name ?? "RELEASE"} > values.yaml\`, and files: [values.yaml]; docs/use.md#take-a-release-over says how the stack takes the release over`
-      : `name the files that ${by} has it from under files, so that its values are judged: ${by === "Flux" ? "HelmRelease, and OCIRepository or HelmRepository" : "Application, and its files of values"}`,
+      ? `give its values, so that they are checked: \`helm -n ${namespace} get values ${name ?? "RELEASE"} > values.yaml\`, and files: [values.yaml]; docs/use.md#take-a-release-over says how the stack takes the release over`
+      : `list under files the manifests from which ${by} installs it, so that its values are checked: ${by === "Flux" ? "HelmRelease, and OCIRepository or HelmRepository" : "Application, and its files of values"}`,
   );
   return { external: { kind, namespace, ...(version === undefined ? {} : { version }) } };
 }

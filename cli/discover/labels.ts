@@ -55,7 +55,7 @@ function ownTaints(taints: readonly string[], tell: Tell): Record<string, string
     const { key, value = "", effect } = readTaint(taint);
     if (key in own)
       tell(
-        `it has the taint ${taint} too, and a stack can say only one of a key, so its pods do not tolerate this one: remove it, or taint with another key`,
+        `it has a second taint with this key, ${taint}; a stack can set one taint per key, so its pods do not tolerate this one: remove it, or use another key`,
       );
     else own[key] = `${value}:${effect}`;
   }

@@ -12,7 +12,7 @@ export const discover: Verb = {
   summary:
     "looks at a live cluster and writes the stack file of it; changes nothing in the cluster",
   options: {
-    ...reachOptions("cards and images stay out"),
+    ...reachOptions("the stack file lacks cards and images"),
     ...writeOptions,
     stack: {
       value: "NAME",

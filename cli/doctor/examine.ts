@@ -75,7 +75,7 @@ export async function examine(
       ...looking.leftOut,
       ...leftOut,
       ...away.map(
-        (name) => `machine ${name} is away, as its mayBeAway allows; nothing of it was judged`,
+        (name) => `machine ${name} is away, which its mayBeAway allows; nothing of it was checked`,
       ),
       ...remarks(judged, expected),
     ],

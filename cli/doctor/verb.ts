@@ -9,7 +9,7 @@ import { type DoctorReport, renderReport } from "./report";
 export const doctor: Verb = {
   summary: "looks at a live cluster and names what is wrong with its GPUs; changes nothing",
   options: {
-    ...reachOptions("machines stay out"),
+    ...reachOptions("the report lacks the machines"),
     stack: {
       value: "NAME",
       help: `compare the cluster with the plan of this stack, ${stackHelp}; without any, judge by what is seen`,

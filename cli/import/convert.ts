@@ -309,13 +309,13 @@ function notesOf(
       field: `${field}.gpus`,
       problem: "nothing says which card it has",
       why: "kernel modules, driver and resources follow from the card",
-      remedy: `name it: --gpu '${node.hostname}=MODEL', or in the stack file in the place of ${unnamed}; if it has no card, take it out of the stack: delete machines.${node.hostname}`,
+      remedy: `name it: --gpu '${node.hostname}=MODEL', or in the stack file instead of ${unnamed}; if it has no card, take it out of the stack: delete machines.${node.hostname}`,
     },
     image.notes,
     dead.length > 0 && {
       field: `${field}.moduleParameters`,
-      problem: `has what has no effect as a kernel argument today: ${dead.join(", ")}`,
-      why: "Talos loads NVIDIA's modules with the parameters of the configuration alone, so with the stack it takes effect",
+      problem: `has parameters that are kernel arguments without effect today: ${dead.join(", ")}`,
+      why: "Talos loads NVIDIA's modules only with the parameters of the configuration; the stack sets them there, so they take effect",
       remedy: "leave out what you do not want",
     },
     others.length > 0 &&

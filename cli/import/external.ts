@@ -47,8 +47,7 @@ export function outsideOf(
     const several: FindingText = {
       problem: `${named(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, and the files do not say which of them the cluster has`,
       why: "a second release from the stack would hand out the same cards",
-      remedy:
-        "name the files of the cluster's under external.files, in the place of what the stack says of it",
+      remedy: "name the files of the cluster's under external.files, instead of the fields here",
     };
     // Next to an operator the driver gives out the cards. A stack that installs nothing gives out none twice.
     const { chart } = owners.find((one) => one.chart === "dra-driver-nvidia-gpu") ?? owner;
@@ -83,9 +82,9 @@ function unreadNotes(name: string, text: string, folder: string): FieldFinding[]
     ({ file, line, problem }) => ({
       field: "external",
       problem: `${file}:${line} ${problem}`,
-      why: "what it installs is not known here, and this stack may install the same a second time",
+      why: "it is unknown what it installs, and this stack may install the same a second time",
       remedy:
-        "repair the file and import again, or write external in the place of what this stack would install",
+        "repair the file and import again, or write external instead of what this stack would install",
     }),
   );
 }
@@ -104,7 +103,7 @@ export function installNote({
       field,
       problem: `no file here installs what gives out the cards, so this stack will install ${what} ${release.version}`,
       why: "two of them would give out the same cards twice",
-      remedy: `if Flux, Argo CD or \`helm install\` has installed one, write external in the place of ${field}`,
+      remedy: `if Flux, Argo CD or \`helm install\` has installed one, write external instead of ${field}`,
     },
   ];
 }

@@ -257,7 +257,7 @@ function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
         ({ namedAfterFile, node }) =>
           namedAfterFile && {
             field: `machines.${node.hostname}`,
-            problem: "has the name of its file, as its configuration names no host",
+            problem: "has the name of its file, because its configuration names no host",
             why: "the update looks for a node of that name",
             remedy: "write the node's name, as `kubectl get nodes` has it",
           },

@@ -127,7 +127,7 @@ async function importAll(given: Given, output: Output): Promise<number> {
   if (leftOut.length > 0)
     output.remark(
       inLine(
-        `Not in the stack, as nothing says that they have a GPU: ${leftOut.join(", ")} (if one has: --gpu NODE=MODEL)`,
+        `Not in the stack, because nothing says that they have a GPU: ${leftOut.join(", ")} (if one has: --gpu NODE=MODEL)`,
       ),
     );
   // Last, so that the message about an unknown card comes first.

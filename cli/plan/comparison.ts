@@ -117,7 +117,7 @@ function gpusAway(from: Plan, to: Plan): string | false {
   if (external)
     return (
       era !== to.era &&
-      "GPUs for new pods: on each machine until it is upgraded, and what is outside offers them there"
+      "GPUs for new pods: on each machine until it is upgraded and the external GPU provider offers them there"
     );
   if (mode !== to.kubernetes.mode || era !== to.era) {
     const ahead = " that goes ahead (upgrade.first); on each other machine until it is upgraded";

@@ -118,7 +118,7 @@ function sideOf(
   return plan === undefined ? { findings } : { side: { plan, findings, remarks }, findings };
 }
 
-/** The same of the base, without a plan also where its file cannot be read: the edit that is looked at may be what mends it. */
+/** The same of the base, without a plan also where its file cannot be read: the edit in question may be what fixes it. */
 function baseSideOf(file: string, ref: string, files: FilesInGit): { side?: Side } {
   try {
     return sideOf(files.read(file), `${ref}:${file}`, file, files);

@@ -8,7 +8,7 @@ const WITHIN = 55;
 /**
  * The options of every verb that looks at a live cluster.
  *
- * @param withoutTalosconfig What the verb leaves out where it has no talosconfig, e.g. `machines stay out`.
+ * @param withoutTalosconfig What the verb leaves out where it has no talosconfig, e.g. `the report lacks the machines`.
  */
 export const reachOptions = (withoutTalosconfig: string): Record<string, Option> => ({
   kubeconfig: {

@@ -64,8 +64,8 @@ export function providerWarning(
   const server = wanted?.server ?? "the cluster of kubeconfig";
   return renderFinding({
     field: "providers",
-    problem: `the options have no Kubernetes provider, and Pulumi's default one leads ${leads}`,
-    why: `machines are drained and objects are looked at in ${server}, but objects would be made where the default provider leads`,
+    problem: `the component's options have no Kubernetes provider, and Pulumi's default one leads ${leads}`,
+    why: `this package drains machines and reads objects in ${server}, but Pulumi would create objects where its default provider leads`,
     remedy:
       'pass one that is made from the same kubeconfig: { providers: { kubernetes: new k8s.Provider("kubernetes", { kubeconfig }) } }',
   });

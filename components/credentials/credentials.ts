@@ -39,7 +39,7 @@ const encryptedServer: Rule = (url) => serverUrl(url) ?? encrypted(url);
 /** A name of a credential. */
 export type Credential = keyof Credentials;
 
-/** What machines a cluster has, as far as its credentials hang on them. */
+/** The kinds of machines in the cluster that decide which credentials are needed. */
 interface Owners {
   owned: boolean;
   omni: boolean;
@@ -234,16 +234,17 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credent
       : [
           finding("kubeconfig", {
             problem: "is set, in a stack that bootstraps its cluster",
-            why: "it is of a cluster that is there already, and what belongs to the new one would be made in it",
-            remedy: "take it away: the stack fetches the new cluster's; or leave bootstrap out",
+            why: "it belongs to an existing cluster, in which the new cluster's objects would be created",
+            remedy:
+              "remove it, since the stack fetches the new cluster's kubeconfig, or leave bootstrap out",
           }),
         ]),
     ...(isHalf
       ? [
           finding(missing, {
             problem: `is not set, and ${given} is`,
-            why: "a client of the machines is signed by the cluster's secrets, so the two come together",
-            remedy: "give both, or neither: the stack then makes them",
+            why: "the CA in machineSecrets signs the client certificate in talosconfig, so both are needed",
+            remedy: "give both, or neither: then the stack makes them",
           }),
         ]
       : []),

@@ -85,7 +85,7 @@ const inPlainText = (key: string): Finding => ({
   check,
   field: key,
   problem: "is in plain text in the stack file",
-  why: "every reader of the repository gets into the machines and the cluster",
+  why: "everyone who can read the repository can administer the machines and the cluster",
   remedy: `take it out, make new credentials if it was committed, and set it by \`pulumi config set --secret talos-gpu:${key}\`, or by the environment`,
 });
 

@@ -30,7 +30,7 @@ export async function moduleChart({ module, version, folder }: ChartModule): Pro
     (error: Error) => {
       throw new Error(
         `${error.message}; the lab installs the chart that is in this module; ` +
-          "mend the way to the Go proxy (`go env GOPROXY`) or install Go, and run again",
+          "repair the connection to the Go proxy (`go env GOPROXY`) or install Go, and run again",
         { cause: error },
       );
     },

@@ -178,7 +178,7 @@ function startComponent(
       if (seen === "holds") return;
       throw new Error(
         `${name}: ${seen === "" ? `does not work after ${startSeconds} s` : `ended (${seen})`}, and a control plane without it cannot serve; ` +
-          `the end of its log says what to mend:\n${words().slice(-quoted).trim()}`,
+          `the end of its log says what to fix:\n${words().slice(-quoted).trim()}`,
       );
     },
     stop: async () => {

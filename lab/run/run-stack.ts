@@ -65,7 +65,7 @@ const manifestsPhase: Phase<Running> = {
           .apply(object, { fieldManager: "lab", force: false })
           .catch((error: Error) => {
             throw new Error(
-              `--manifest ${file}: ${error.message}; the stack would find another cluster than the one meant; mend the file`,
+              `--manifest ${file}: ${error.message}; the stack would find another cluster than the one meant; correct the file`,
               { cause: error },
             );
           });

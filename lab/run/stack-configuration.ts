@@ -39,7 +39,7 @@ export function stackConfiguration(
 /** An installer's name that tells the lab's Factory what is in it (lab/machines, talos/factory/image.go). */
 const served = /^[^/]+\/(?:[a-z0-9]+-)?installer(?:-secureboot)?\/[0-9a-f]{64}:/;
 
-/** The stack with the Image Factory's installer in the place of the user's own image, whose content is unknown here. */
+/** The stack with the Image Factory's installer instead of the user's own image, whose content is unknown here. */
 function withoutOwnImages(read: Record<string, unknown>): {
   read: Record<string, unknown>;
   assumed: string[];

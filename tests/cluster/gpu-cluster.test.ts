@@ -211,7 +211,7 @@ test("a hostile name in a stack makes no line of its own in what ends the progra
 
 test("findings from elsewhere are reported with those of the arguments", () => {
   const also = [
-    { check: "x", field: "elsewhere", problem: "is wrong", why: "it is", remedy: "mend it" },
+    { check: "x", field: "elsewhere", problem: "is wrong", why: "it is", remedy: "fix it" },
   ];
   expect(() => GpuCluster.plan(arguments_("rtx5070ti"), also)).toThrow(/elsewhere: is wrong/);
 });

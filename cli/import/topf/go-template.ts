@@ -131,7 +131,7 @@ function evaluate(
   };
   const call = (name: string, values: unknown[]): unknown => {
     const word = Object.hasOwn(words, name) ? words[name] : undefined;
-    if (word === undefined) throw new Error(`the function ${name} is not known here`);
+    if (word === undefined) throw new Error(`the function ${name} is unknown`);
     return word(...values);
   };
   return pipeline.reduce<unknown>((last, [first, ...others], index) => {
@@ -159,7 +159,7 @@ const envOf =
   (name) => {
     const value = Object.hasOwn(environment, asText(name)) ? environment[asText(name)] : undefined;
     if (value === undefined)
-      throw new Error(`the variable ${asText(name)} of the environment is not known here`);
+      throw new Error(`the variable ${asText(name)} of the environment is unknown`);
     return value;
   };
 
@@ -204,7 +204,7 @@ function parse(text: string): Part[] {
       if (closed === undefined) throw new Error("`end` stands alone");
       open.length -= closed.chained;
     } else if (["define", "template", "block", "break", "continue"].includes(word))
-      throw new Error(`\`${word}\` is not known here`);
+      throw new Error(`\`${word}\` is unknown`);
     else push(actionOf(undefined, [word, ...rest]));
   }
 }

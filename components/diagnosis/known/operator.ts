@@ -104,11 +104,11 @@ export const operatorFixes = fixesOf({
     sign: (seen, system) => ofNri(seen, system, /RuntimeClass "?nvidia"? not found/i),
   },
   managementCards: {
-    does: "a pod that needs every GPU without a request asks for them by an annotation of the NRI plugin; it is in the operator's namespace or one that its toolkit knows",
+    does: "a pod that needs every GPU, such as the power-limit pod, gets them by the NRI plugin's annotation, in the operator's namespace or in one that the toolkit lists",
     symptom:
       "the pod that sets the power limit ends again and again: nvidia-smi cannot switch persistence mode on",
     cause:
-      "on Talos ≥ 1.15 no runtime brings all cards: the NRI plugin of the operator's toolkit does, to annotated pods; in a namespace that it does not know it silently ignores the annotation",
+      "on Talos ≥ 1.15 no runtime gives a pod all cards; the NRI plugin of the operator's toolkit gives them to annotated pods, and silently ignores the annotation in a namespace that it does not list",
     errors: ["power limit: nvidia-smi cannot switch persistence mode on: is the driver loaded?"],
     inForce:
       "if another tool installs the operator, name the namespace in its toolkit.env NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES",

@@ -55,7 +55,7 @@ export const schedulingFixes = fixesOf({
     symptom:
       "the node does not have its taint, and pods that do not belong there take the GPU machine",
     cause:
-      "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a node that is registered already, and with it every label that Talos sets in the same update",
+      "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a registered node; Talos sets labels in the same request, so these are refused too",
     source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
     usedBy: (plan) =>
       Object.values(plan.spec.machines).some(

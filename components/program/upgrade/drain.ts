@@ -231,8 +231,8 @@ export async function isStillCordoned(run: Run): Promise<boolean> {
     look,
     (within) => ({
       field: `machines.${node}`,
-      problem: `whether an earlier run left its node cordoned is not known: Kubernetes did not answer ${within}`,
-      why: "the machine is as the stack says, but a node that stays cordoned takes no pods",
+      problem: `Kubernetes did not answer ${within}, so it is unknown whether an earlier run left the node cordoned`,
+      why: "the machine matches the stack, but a node that stays cordoned takes no pods",
       remedy: `see that \`kubectl get node ${node}\` answers, then run again`,
     }),
   );

@@ -30,13 +30,13 @@ export function holding(
   if (pod.finalizers.length > 0) {
     return {
       reason: `it is being deleted, and waits for ${pod.finalizers.join(", ")}`,
-      decides: `the one who put the finalizer there decides: look at \`kubectl -n ${pod.namespace} get pod ${pod.name} -o yaml\``,
+      decides: `the controller that set the finalizer must remove it: look at \`kubectl -n ${pod.namespace} get pod ${pod.name} -o yaml\``,
     };
   }
   const grace = pod.grace === undefined ? "" : `, and may take ${pod.grace} s`;
   return {
     reason: `it is still terminating${grace}`,
-    decides: `the pod's owner decides how long it takes: raise timeouts.drain above its grace period, or end it`,
+    decides: `raise timeouts.drain above its grace period, or end the pod`,
   };
 }
 
@@ -49,11 +49,11 @@ export const unanswered = (last: string): { reason: string; decides: string } =>
 /** Who decides on a refusal, by the API's words (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go, and the admission plugin NamespaceLifecycle). */
 function whoDecides(namespace: string, refused: string): string {
   if (/more than one PodDisruptionBudget/.test(refused))
-    return `the owner of the disruption budgets in the namespace ${namespace} decides: Kubernetes evicts no pod that several disruption budgets select; its owner must change them until only one selects it (\`kubectl -n ${namespace} get pdb\`)`;
+    return `several disruption budgets in the namespace ${namespace} select the pod, so Kubernetes never evicts it: their owner must change them until only one selects it (\`kubectl -n ${namespace} get pdb\`)`;
   if (/namespace \S+ is being terminated/.test(refused))
-    return `the one who deletes the namespace ${namespace} decides: its pods go with it; \`kubectl get namespace ${namespace} -o yaml\` says what it waits for`;
+    return `the namespace ${namespace} is being deleted with its pods: \`kubectl get namespace ${namespace} -o yaml\` says what it waits for`;
   const budget = /disruption budget (\S+)/.exec(refused)?.[1];
   return budget === undefined
-    ? `the owner of the namespace ${namespace} decides`
-    : `the owner of the disruption budget ${namespace}/${budget} decides: the owner must add replicas on other nodes, or relax the budget`;
+    ? `the owner of the namespace ${namespace} must allow the eviction`
+    : `the owner of the disruption budget ${namespace}/${budget} must add replicas on other nodes, or relax the budget`;
 }

@@ -18,8 +18,8 @@ function checkWaiting(
   return [
     {
       field: `machines.${machine}`,
-      problem: `another image than the wanted one is installed on it and waits for its boot: ${waiting}`,
-      why: "a reboot would bring that one, and another installation would remove the image that runs, the only one of which is known that it boots",
+      problem: `an image that this stack does not want is installed and boots next: ${waiting}`,
+      why: "a reboot would start it, and a further installation would overwrite the running image, the only one that is known to boot",
       remedy: `\`talosctl -n ${address} rollback\` goes back to the running image; \`talosctl -n ${address} reboot\` goes on to the other one; both reboot without a drain; then run again`,
     },
   ];

@@ -37,11 +37,9 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
   const takesBack = await patiently(run, () => machine.isUnconfirmed());
   run.lacksOwnImage = task.ownImage === true && (takesBack || !runsImage(before, task));
   if (await patiently(run, () => runsNothing(run)))
-    report(
-      "drain: none, since nothing of Kubernetes runs on the machine, and its API does not answer",
-    );
+    report("drain: skipped, since the machine runs no pods and the Kubernetes API does not answer");
   else await drain(run);
-  const back = takesBack ? "; Talos has not confirmed the upgrade, and may take it back" : "";
+  const back = takesBack ? "; Talos has not confirmed the upgrade, and may roll back" : "";
   const start = (): Promise<void> => machine.reboot();
   await rebootBy(
     run,
@@ -56,7 +54,7 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
   const isOther = !task.ownImage && before.schematicId !== after.schematicId;
   if (isOther || before.talosVersion !== after.talosVersion)
     report(
-      `reboot: Talos took the upgrade back whose boot had failed, and runs the previous ${after.talosVersion}`,
+      `reboot: the upgrade's boot failed and Talos rolled back; it runs ${after.talosVersion} again`,
     );
 }
 
@@ -192,7 +190,7 @@ async function bootOnce(
         if (clock.now() + poll < Math.min(runsSince + limits.verify, end))
           return { not: `not ready${lacks}` };
         report(
-          `warning: ${task.machine}: it runs and is not ready${lacks}; Talos confirms an upgrade only then, and a boot that fails before takes it back`,
+          `warning: ${task.machine}: it runs but is not ready${lacks}; Talos confirms an upgrade once the machine is ready, and rolls back if a boot fails before that`,
         );
         return { done: accepted };
       }
@@ -221,7 +219,7 @@ async function bootOnce(
   const failed = (problem: string): FieldFinding => ({
     field: `machines.${task.machine}`,
     problem,
-    why: "whether it runs the wanted image is not known; its node stays cordoned if it was drained",
+    why: "it is unknown whether it runs the wanted image; its node stays cordoned if it was drained",
     remedy:
       gone && !runsImage(before, task)
         ? `look at its console. ${onlyByConsole}; then \`talosctl -n ${task.address} rollback\` makes that the default again, and run again`

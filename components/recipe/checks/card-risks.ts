@@ -23,7 +23,7 @@ export const cardRisks = {
           card?.described === true && {
             field,
             problem: `"${card.model}" is in no table of cards`,
-            why: `it is taken as the stack describes it (${card.architecture}), and whether it has MIG and which power limits it takes is not judged`,
+            why: `the package trusts the stack's description (${card.architecture}), and checks neither MIG nor power limits of the card`,
             remedy: "compare what the stack says of it with `nvidia-smi -q`",
           },
       ),
@@ -157,8 +157,8 @@ function power({
     return (
       !(refused || known || card.family === "spark") && {
         field: ".powerLimit",
-        problem: `whether the ${card.model} takes ${watts} W is not known here`,
-        why: "where it does not, nvidia-smi refuses the limit, and the card runs with its own",
+        problem: `it is unknown whether the ${card.model} takes ${watts} W`,
+        why: "if it does not, nvidia-smi refuses the limit, and the card runs with its own",
         remedy: "look at the card's range (`nvidia-smi -q -d POWER`)",
       }
     );

@@ -71,7 +71,7 @@ export const cardChecks = {
         return {
           field: `${field}.memory`,
           problem: `is ${gpu.memory}, but the ${card.model} exists with ${sizesInWords(sizes)}`,
-          why: "claims by memory are judged by it, and one that only another size fits stays Pending forever",
+          why: "claims by memory are checked against it, and a claim that only another size meets stays Pending forever",
           remedy: "write a size that it exists with, or leave memory out",
         };
       }),
@@ -157,7 +157,7 @@ function unknown(field: string, model: string): FieldFinding {
   if (/^PG\d{3}(-\d{3})?$/i.test(name))
     return {
       field: `${field}.model`,
-      problem: `"${model}" is the code of a board, not of a card that is known here`,
+      problem: `"${model}" is the code of a board, not of a card in the tables`,
       why: "kernel modules, driver and resources follow from the card's architecture",
       remedy:
         "write the PCI ID as `lspci -nn` prints it, e.g. `10de:1df0`, or the name of the card that is on the board",
@@ -170,7 +170,7 @@ function unknown(field: string, model: string): FieldFinding {
     near.length === 0 ? "" : `did you mean ${near.map((name) => `"${name}"`).join(" or ")}? `;
   return {
     field: `${field}.model`,
-    problem: `"${model}" is not a card that is known here`,
+    problem: `"${model}" is in no table of cards`,
     why: "kernel modules, driver and resources follow from the card's architecture",
     remedy: `${meant}write what \`nvidia-smi -L\` prints, or its PCI ID (10de:…), or a newer card's architecture and memory`,
   };

@@ -34,7 +34,7 @@ export const claimChecks = {
         sharing?.mig !== undefined && {
           field: "sharing.mig",
           problem: "is set together with dra",
-          why: "the driver offers MIG devices that are there already (making them is alpha: DynamicMIG), and on Talos only the GPU Operator's MIG manager makes them, again after each boot",
+          why: "the driver offers only existing MIG devices (it creates them only as an alpha feature: DynamicMIG), and on Talos only the GPU Operator's MIG manager creates them, again after each boot",
           remedy: "take gpuOperator, or leave mig out",
         },
         (["timeSlicing", "mps"] as const).map(
@@ -62,8 +62,8 @@ export const claimChecks = {
       if (context.spec.dra === undefined && !isAlone)
         return {
           field: ".claim",
-          problem: "is there without dra",
-          why: "a resource of the node is a number: it does not say which card",
+          problem: "is set without dra",
+          why: "without dra a pod requests a number of cards and cannot choose among them",
           remedy:
             "leave it out, and choose machines by nodeSelector, or give the cards out by `dra`",
         };
@@ -72,9 +72,10 @@ export const claimChecks = {
         return [
           Object.keys(claim).length > 1 && {
             field: ".claim",
-            problem: `says ${Object.keys(claim).join(", ")} together`,
-            why: "a claim of your own, or a template, is all that the pod gets",
-            remedy: "keep that one alone, and say in it what the others say",
+            problem: `sets ${Object.keys(claim).join(", ")} together`,
+            why: "the pod gets only the claim or template that is named, so the other fields have no effect",
+            remedy:
+              "keep one name, and write the other conditions into that ResourceClaim or template",
           },
           own.resourceClaimName !== undefined &&
             machines > 1 && {
@@ -97,8 +98,8 @@ export const claimChecks = {
         field: ".claim",
         problem:
           gpus === 1
-            ? `wants what no card of ${names} has (${cards})`
-            : `wants what no ${gpus} cards of one machine of ${names} have (${cards})`,
+            ? `no card of ${names} meets it (${cards})`
+            : `no ${gpus} cards of one machine of ${names} meet it (${cards})`,
         why: "no device fits the claim, and the pod stays Pending forever",
         remedy:
           "ask for less memory (a card has a little less than its name says), or for another architecture",

@@ -27,9 +27,9 @@ export const containerdChecks = {
       return {
         problem: `writes ${customizationPath} ${how}`,
         why: mergesInMemory(talosVersion)
-          ? "with a second such item, as the fields of containerd make one, Talos ≥ 1.14 takes the first and ignores the other silently"
-          : "with a second such item, as the fields of containerd make one, CRI and kubelet do not start, and the machine reboots every 35 minutes",
-        remedy: `say it under ${field}.containerd (extra takes any TOML)`,
+          ? "the fields of containerd make a second such item; Talos ≥ 1.14 takes the first and silently ignores the other"
+          : "the fields of containerd make a second such item; then CRI and kubelet do not start, and the machine reboots every 35 minutes",
+        remedy: `set it under ${field}.containerd (extra takes any TOML)`,
       };
     }),
   },
@@ -85,7 +85,7 @@ export const containerdChecks = {
           field,
           problem: `sets ${key} to something else than the other options`,
           why: "one of the two would be lost silently",
-          remedy: "say it once, by the option or in extra",
+          remedy: "set it once, by the option or in extra",
         })),
         oldPlugin && {
           field,

@@ -138,7 +138,7 @@ export const driverChecks = {
         spec.driver !== undefined &&
         Object.keys(spec.driver).length === 0 && {
           field: ".driver",
-          problem: `names neither branch nor flavour, so the plan takes ${branch} with ${flavour} modules, as the card has it by default`,
+          problem: `names neither branch nor flavour, so the plan takes the default of the card, ${branch} with ${flavour} modules`,
           why: "the machine may run another driver today, and the update then stops before it reboots the machine",
           remedy: `write what it runs as branch and flavour: \`talosctl -n ${address} get extensions\` shows it`,
         },

@@ -20,7 +20,7 @@ export const externalRisks = {
       return {
         field: "external",
         problem: `${release.chart}${where} is not this stack's`,
-        why: "nothing of it is made, changed or removed here",
+        why: "this stack makes, changes and removes nothing of it",
         remedy: "nothing needs to be done",
       };
     }),
@@ -34,7 +34,7 @@ export const externalRisks = {
       external.read?.missing?.map(({ kind, name }) => ({
         field: "external.files",
         problem: `${kind} ${name} is not among the files`,
-        why: "what it says is neither known nor judged",
+        why: "its content is unknown and not checked",
         remedy: "name it here",
       })),
     ),
@@ -48,10 +48,10 @@ export const externalRisks = {
       ({ outside: { assumesNamespace, release } }) =>
         assumesNamespace && {
           field: "external.namespace",
-          problem: `no file says it, so ${release.namespace} is assumed`,
+          problem: `no file names it, so ${release.namespace} is assumed`,
           why: "the doctor has to look for the release in the whole cluster",
           remedy:
-            "write the namespace, or name the file that says it under external.files (targetNamespace of a Flux Kustomization, namespace of a kustomization)",
+            "write the namespace, or list under external.files the file that names it (targetNamespace of a Flux Kustomization, namespace of a kustomization)",
         },
     ),
   },
@@ -65,7 +65,7 @@ export const externalRisks = {
       filledPaths(release.values).map((path) => ({
         field: `external.values.${path}`,
         problem: "another tool fills it in",
-        why: "what it comes to is not known here, and not judged",
+        why: "its final value is unknown and not checked",
         remedy: "check what the tool writes there",
       })),
     ),
@@ -81,7 +81,7 @@ export const externalRisks = {
         own?.values === undefined && {
           field: "external.values",
           problem: "the values of the release are not known",
-          why: "nothing says whether they fit Talos",
+          why: "no check can say whether they fit Talos",
           remedy: "name its files under external.files",
         },
     ),
@@ -96,8 +96,8 @@ export const externalRisks = {
         own?.values !== undefined &&
         release.version === "" && {
           field: "external.version",
-          problem: "which release of the chart it is is not known",
-          why: "whether it has these values is not judged",
+          problem: "the release's chart version is unknown",
+          why: "no check can say whether the chart has these values",
           remedy: "write it here",
         },
     ),
@@ -139,7 +139,7 @@ export const externalRisks = {
         !own.partly &&
         (valueAt(own.values, "runtimeClassName") ?? "") === "" && {
           field: `${own.field}.values.runtimeClassName`,
-          problem: "is not said",
+          problem: "is not set",
           why: "the plugin then finds the cards only where nvidia is the machine's default runtime",
           remedy:
             "write `runtimeClassName: nvidia`, and have a RuntimeClass of that name with the handler nvidia",
@@ -161,7 +161,7 @@ export const externalRisks = {
           : spec.devicePlugin
             ? "devicePlugin.values.config"
             : "gpuOperator.values.devicePlugin.config",
-        problem: "how many units the nodes offer is not known here",
+        problem: "it is unknown how many units the nodes offer",
         why: "the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit",
         remedy: "look at what the nodes offer (`kubectl describe node`)",
       },

@@ -76,7 +76,7 @@ function unsaid({ plan }: CheckContext): Found {
   return {
     field: "external.kind",
     problem: isUnread ? "is not set, and the files were not read" : "is missing",
-    why: "operator and plugin want other labels of a node, and other values",
+    why: "operator and plugin need different node labels, and different values",
     remedy: isUnread
       ? "write gpuOperator, devicePlugin or dra, or let a TypeScript program read files by `await GpuCluster.withFacts(args)`"
       : "write gpuOperator, devicePlugin or dra, or name the files that install it",
@@ -96,19 +96,19 @@ function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
     sharing !== undefined && {
       field: "sharing",
       problem: `is set together with ${words}`,
-      why: "the values of the release say how cards are shared, and the stack merges none of its own under them",
+      why: "the values of the release set the sharing, and the stack does not change them",
       remedy:
         field === "external"
-          ? `leave it out, and say it there${mig}, another resource than nvidia.com/gpu under external.resourceName`
-          : `leave it out, and say it there${mig}`,
+          ? `remove this field, and set sharing in those values${mig}; name a resource other than nvidia.com/gpu in external.resourceName`
+          : `remove this field, and set sharing in those values${mig}`,
     },
     operator &&
       monitoring?.serviceMonitor && {
         field: "monitoring.serviceMonitor",
         problem: `is set together with ${words}`,
-        why: "the operator's own exporter makes the ServiceMonitor, by the values of its release, under which the stack merges none of its own",
+        why: "the operator's exporter makes the ServiceMonitor by the values of its release, which the stack does not change",
         remedy:
-          "leave it out, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` there",
+          "remove this field, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` in those values",
       },
   ];
 }
@@ -134,7 +134,7 @@ function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValu
   return (
     missing && {
       field: `${field}.values.${path.join(".")}`,
-      problem: `is not said, and the chart does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
+      problem: `is not set, and the chart does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
       why: "NVIDIA's pods would not be placed there, and the node would offer no GPU",
       remedy:
         "list the taint there, and those that the chart tolerates by itself (`helm show values`)",

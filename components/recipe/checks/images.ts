@@ -288,7 +288,7 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
     spec.drop !== undefined && {
       field: ".drop",
       problem: "is set together with installerImage",
-      why: "what such an image lacks of the machine's current one is not known, so nothing is compared, and nothing allowed by it",
+      why: "the package cannot see what such an image contains, so it compares nothing with it, and drop has no effect",
       remedy: "leave it out",
     },
   ];

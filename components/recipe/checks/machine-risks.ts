@@ -60,7 +60,7 @@ export const machineRisks = {
         (parseTalosVersion(talosVersion)?.minor ?? 0) >= firstWithBranchTargets && {
           field: ".kernelArgs",
           problem: `the kernel of Talos ≥ 1.${firstWithBranchTargets} has branch target identification on arm64, with which NVIDIA's modules crash on a GB10`,
-          why: "whether they crash with a card in a slot is not known",
+          why: "it is unknown whether they crash with a card in a slot",
           remedy: "if the kernel log shows an Oops of nvidia, write arm64.nobti here",
         },
     ),
@@ -77,7 +77,7 @@ export const machineRisks = {
         !hasSwitches(uses) &&
         !hasNoSwitch(uses) && {
           field: ".extensions",
-          problem: "whether an NVSwitch is in the machine is not known here",
+          problem: "it is unknown whether the machine has an NVSwitch",
           why: "without one the fabric manager ends at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it",
           remedy:
             "leave the fabric manager out, unless the machine has one (boards of four modules have none)",
@@ -98,7 +98,7 @@ export const machineRisks = {
         return {
           field: `${field}.installerImage`,
           problem:
-            "what is in the image is not known here, nor what the machine would lose with it",
+            "the contents of the image are unknown, and so is what the machine would lose with it",
           why: "its owner made it, and nothing lists its contents",
           remedy:
             gpuCount > 0

@@ -94,7 +94,7 @@ export const machineChecks = {
           problem: "there is no control plane to bootstrap the cluster on",
           why: "etcd and the Kubernetes API run on control planes",
           remedy:
-            "give a machine `role: controlplane`, or leave bootstrap out when the cluster is there already",
+            "give a machine `role: controlplane`, or leave bootstrap out if the cluster exists already",
         },
     ),
   },

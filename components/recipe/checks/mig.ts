@@ -15,7 +15,7 @@ export const migChecks = {
         field: "sharing.mig",
         problem: "MIG was not tried on hardware by us",
         why: "slices end with every boot, and a workload that takes a card before it is split again makes the MIG manager fail",
-        remedy: `try one machine first (upgrade.first); with ${migManagerRelease} others split cards on Talos whose MIG mode was on already`,
+        remedy: `try one machine first (upgrade.first); with ${migManagerRelease} other users have split cards on Talos, where the MIG mode was already on`,
       },
   },
   "mig-whole": {
@@ -51,7 +51,7 @@ export const migChecks = {
             migOf(card) === undefined &&
             card.mayHaveMig && {
               field,
-              problem: `the MIG profiles of the ${model} are not known here`,
+              problem: `the tables lack the MIG profiles of the ${model}`,
               why: "the plan counts on one instance of the profile or more, so no check says whether all requests fit",
               remedy:
                 "look at the node's label nvidia.com/mig.config.state, and count its instances",

@@ -82,7 +82,7 @@ export const patchContentChecks = {
         .filter(([key]) => isForbidden(key))
         .map(([key]) => ({
           problem: `sets ${key} on a worker`,
-          why: "a worker may not set it on itself: Kubernetes refuses the update, and with it every other label that Talos sets",
+          why: "a worker may not set it on itself: Kubernetes refuses the request, so Talos sets none of its labels",
           remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
         }));
     }),
@@ -99,7 +99,7 @@ export const patchContentChecks = {
         workers.length > 0 &&
         patch.nodeTaints.length > 0 && {
           problem: `sets taints on workers (${workers.join(", ")})`,
-          why: "a worker may not change its own taints: Kubernetes refuses the update, and with it every label that Talos sets in the same one",
+          why: "a worker may not change its own taints: Kubernetes refuses the request, so Talos also sets none of its labels",
           remedy: "write them under machines.<name>.taints, which go through the Kubernetes API",
         }
       );
@@ -199,7 +199,7 @@ export const patchContentChecks = {
         .flatMap((document) => keptByOmni(valueOfDocument(document)))
         .map((does) => ({
           problem: `${does}, and ${machine.name} is Omni's`,
-          why: "Omni says it itself, and refuses a patch that does",
+          why: "Omni sets it itself, and refuses a patch that does",
           remedy: "leave it out",
         }));
     }),

@@ -179,9 +179,9 @@ export const patchChecks = {
             `${machine.field}.patches`;
           return {
             field,
-            problem: `${override.wins} and ${override.loses} of ${machine.name} both say ${override.key}`,
+            problem: `${override.wins} and ${override.loses} of ${machine.name} both set ${override.key}`,
             why: `Talos lets ${override.wins} win silently, so the other has no effect`,
-            remedy: "say it in one of the two",
+            remedy: "set it in one of the two",
           };
         });
       });
@@ -197,7 +197,7 @@ export const patchChecks = {
       return (
         adopted !== undefined &&
         patch.documents.some(deletes) && {
-          problem: `deletes ($patch), and ${adopted.name} is adopted`,
+          problem: `has \`$patch: delete\`, but ${adopted.name} is adopted`,
           why: "this package only merges into a configuration that another tool owns: it could not bring back what a patch deleted",
           remedy: "delete it where the configuration is made",
         }

@@ -27,7 +27,7 @@ export const releaseRisks = {
         !judges.includes(version.replace(/^v/, "")) && {
           field: `${field}.version`,
           problem: `${chart} ${version} is not in the tables`,
-          why: `its values are judged by those of ${judges.join(" and ")}`,
+          why: `its values are checked by the tables of ${judges.join(" and ")}`,
           remedy: "compare the values with `helm show values`",
         }
       );
@@ -41,7 +41,7 @@ export const releaseRisks = {
     find: ofReleases(({ field, chart, version, values }) =>
       judgeValues(chart, version, values).open.map((path) => ({
         field: `${field}.values.${path}`,
-        problem: `whether ${chart} ${version} has this value is not known here`,
+        problem: `it is unknown whether ${chart} ${version} has this value`,
         why: "Helm ignores a value that a chart does not have",
         remedy: "look for it in `helm show values`",
       })),
@@ -58,7 +58,7 @@ export const releaseRisks = {
         semver.lt(semver.coerce(version) ?? "99.0.0", "26.3.0") && {
           field: `${field}.version`,
           problem: `${version} is a release of the operator that NVIDIA no longer supports`,
-          why: "of the releases since, 26.3 is deprecated and 26.7 supported (platform support, 2026-11)",
+          why: "NVIDIA supports 26.7; 26.3 is deprecated (platform support, 2026-11)",
           remedy: "plan its upgrade",
         },
     ),
@@ -161,7 +161,7 @@ export const releaseRisks = {
         !(envOf(env, "DEVICE_LIST_STRATEGY") ?? "cdi-").includes("cdi-") && {
           field: "gpuOperator.values.devicePlugin.env",
           problem: "sets DEVICE_LIST_STRATEGY without CDI, and CDI is on",
-          why: "that is an error to the next operator",
+          why: "the next release of the GPU Operator refuses this",
           remedy: "to keep CDI off, write `cdi: { enabled: false }` instead",
         }
       );
@@ -176,7 +176,7 @@ export const releaseRisks = {
       spec.dra !== undefined &&
       spec.kubernetesVersion === undefined && {
         field: "kubernetesVersion",
-        problem: "is missing, so which release the cluster has is not known here",
+        problem: "is missing, so the cluster's release is unknown",
         why: `claims need Kubernetes ${oldestForClaims} or newer`,
         remedy: "write it, or look at `kubectl version`",
       },

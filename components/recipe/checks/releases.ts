@@ -35,8 +35,8 @@ export const releaseChecks = {
       if (!release)
         return {
           field,
-          problem: `Talos 1.${version.minor} is not known here (known: ${minors[0]!} to ${minors.at(-1)!})`,
-          why: "which drivers it brings and how it exposes them would be guessed",
+          problem: `Talos 1.${version.minor} is not in the tables (they have ${minors[0]!} to ${minors.at(-1)!})`,
+          why: "the package would have to guess its drivers, and how pods get GPUs there",
           remedy:
             "take a release of a known minor, or add the minor to the tables (recipe/facts/data/talos-releases.json)",
         };
@@ -190,7 +190,7 @@ export const releaseChecks = {
           return {
             field,
             problem: `${shown(name)} is not a machine of this stack`,
-            why: "nothing would go ahead of the others",
+            why: "the update could not upgrade it before the other workers",
             remedy: `${didYouMean(name, names)}name a worker with a GPU, by its node's name`,
           };
         }
@@ -212,7 +212,7 @@ export const releaseChecks = {
           first.indexOf(name) < index && {
             field,
             problem: `${shown(name)} is named twice`,
-            why: "it goes ahead once",
+            why: "a machine is upgraded once",
             remedy: "leave one of the two out",
           }
         );
@@ -231,7 +231,7 @@ export const releaseChecks = {
           role === "controlplane" && {
             field: ".mayBeAway",
             problem: "is true of a control plane",
-            why: "its member of etcd is missed as soon as it is away, and no other control plane is upgraded meanwhile",
+            why: "while it is away, etcd has one member less, and the update upgrades no other control plane",
             remedy: "leave it out, or make the machine a worker",
           },
       ),
@@ -244,7 +244,7 @@ export const releaseChecks = {
             !able.includes(name) && {
               field: `away[${index}]`,
               problem: `${shown(name)} is not a machine that may be away`,
-              why: "an update leaves alone what it names, so a missing machine would go unnoticed",
+              why: "an update skips the machines of this list, so a missing machine would go unnoticed",
               remedy: `${didYouMean(name, able)}set machines.<name>.mayBeAway: true, or take it out`,
             },
         );

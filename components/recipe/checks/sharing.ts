@@ -26,7 +26,7 @@ export const sharingChecks = {
     ofFiles: true,
     find: ({ spec, gpuMachines }) => {
       const { timeSlicing, mps } = spec.sharing ?? {};
-      // Another image may have it mended.
+      // Another image may have the fix.
       const own = pluginConfigPlaces.filter(
         ({ field, image }) =>
           spec[field] !== undefined && valueAt(spec[field]?.values, ...image) === undefined,
@@ -74,7 +74,7 @@ export const sharingChecks = {
           field: `${field}.values.${[...section, key].join(".")}`,
           problem: "names a configuration of the device plugin, and sharing is set",
           why: "the plugin uses one per node: the chart refuses two, or yours replaces the one that `sharing` makes",
-          remedy: "leave it out, or leave sharing out and say it all in your configuration",
+          remedy: "leave it out, or leave sharing out and set all of it in your configuration",
         }));
       });
     },

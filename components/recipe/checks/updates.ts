@@ -26,7 +26,8 @@ export const updateChecks = {
           why: `the Image Factory says that it brings drivers ${lts} (lts) and ${production} (production)${toolkit === undefined ? "" : `, toolkit ${toolkit}`}`,
           remedy: "nothing needs to be done",
         };
-      const why = silent === undefined ? "" : `, as the Image Factory says nothing (${silent})`;
+      const why =
+        silent === undefined ? "" : `, because the Image Factory says nothing (${silent})`;
       return {
         field: "talosVersion",
         problem,
@@ -91,13 +92,13 @@ export const updateChecks = {
       if (outside !== undefined)
         return {
           ...found,
-          why: "from the change of the values until a machine is upgraded, no new pod gets a GPU there",
-          remedy: `let ${outside.by ?? "its installer"} apply the values for the newer Talos, by which external is judged, right before this update`,
+          why: "between the change of the values and its upgrade, a machine gives no GPU to new pods",
+          remedy: `let ${outside.by ?? "its installer"} apply the values for the newer Talos right before this update; external is checked by them`,
         };
       return {
         ...found,
         why: spec.upgrade?.first?.length
-          ? "no new pod gets a GPU on a machine until it is upgraded, nor before those that go ahead are"
+          ? "no new pod gets a GPU on a machine until it is upgraded, and until the machines of upgrade.first are upgraded"
           : "no new pod gets a GPU until the last machine is upgraded",
         remedy:
           'first remove what the stack did not make: a release of the device plugin, or a RuntimeClass "nvidia" (docs/operations.md#upgrades)',

@@ -66,7 +66,7 @@ export function effectsOf(before: Plan | undefined, after: Plan): Record<string,
  */
 export function effectOfLook(state: MachineState): MachineEffect {
   const because =
-    "it is not what the stack says already (the update before failed, or it is looked at with another credential or program)";
+    "it differs from the stack (the last update failed, or the credential or the program has changed)";
   return away({ reboots: "only if", because, changes: [] }, state);
 }
 
@@ -271,7 +271,7 @@ function changed(before: MachineState, after: MachineState): MachineEffect {
   );
 }
 
-/** On what it hangs whether the machine reboots; undefined where it does not. */
+/** The condition on which the machine reboots; undefined if it does not. */
 function conditionOf(
   before: MachineState,
   after: MachineState,
@@ -279,15 +279,16 @@ function conditionOf(
   perhaps: Change[],
 ): string | undefined {
   if (before.configuration !== after.configuration)
-    return "with another owner its configuration becomes another one";
+    return "its configuration changes with its new owner";
   if (boot.length > 0) {
-    const who = after.configuration === "owned" ? "what Talos generates" : "another owner";
-    return `${who} does not say the same already: ${reasons(boot)}`;
+    const whose = after.configuration === "owned" ? "that Talos generates" : "in force";
+    return `this changes the
+    configuration ${whose}: ${reasons(boot)}`;
   }
   if (perhaps.some(({ field }) => field === "reconcileToken"))
-    return `it is not as the last update has left it: ${reasons(perhaps)}`;
+    return `it differs from what the last update left: ${reasons(perhaps)}`;
   if (perhaps.length > 0)
-    return `Talos generates another configuration for it: ${reasons(perhaps)}`;
+    return `Talos generates a different configuration for it: ${reasons(perhaps)}`;
   if (before.address !== after.address) return `another machine answers at ${after.address}`;
   return undefined;
 }

@@ -52,8 +52,8 @@ export function driftFinding(
 ): FindingText | undefined {
   if (isSaid || was === undefined || is === undefined || was === is) return undefined;
   return {
-    problem: `is not said, and the contract of the generated configuration would go from ${was} to ${is}`,
-    why: "Talos then writes the defaults of another release into it, which Talos' makers advise against: the contract is to stay that of the release that created the cluster (siderolabs/terraform-provider-talos#401)",
+    problem: `is not set, and the generated configuration would change from the defaults of Talos ${was} to those of ${is}`,
+    why: "Talos' makers advise to keep the contract of the release that created the cluster (siderolabs/terraform-provider-talos#401)",
     remedy: `write \`versionContract: ${was}\` under machineDefaults or at the machine, which changes nothing, or ${is} if you want the new defaults`,
   };
 }

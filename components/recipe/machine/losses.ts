@@ -113,12 +113,11 @@ export function losses(
   const field = `machines.${machine}`;
   const extensions = lostExtensions(running, next, drop);
   const runs = extensions.map((name) => named(name, running.extensions));
-  const them = extensions.length === 1 ? "it" : "them";
   return flat<FieldFinding>([
     extensions.length > 0 && {
       field: `${field}.extensions`,
-      problem: `the machine runs ${runs.join(", ")}, and its next image has ${them} not`,
-      why: "what they bring (storage, network, microcode) would be gone after the reboot",
+      problem: `the machine runs ${runs.join(", ")}, which its next image lacks`,
+      why: "after the reboot the machine would lack the storage, network or microcode of a missing extension",
       remedy: `list them under ${field}.extensions, or under ${field}.drop.extensions to lose them on purpose: [${extensions.join(", ")}]`,
     },
     otherDriver(field, running, next),
@@ -168,7 +167,6 @@ function lostBeside(
     (running.schematic === undefined ? undefined : readSchematic(running.schematic)) ?? {};
   const kind = installerKind(installer);
   const { platform } = running;
-  const those = args.length === 1 ? "that" : "those";
   const other =
     next.overlay === undefined
       ? "none"
@@ -176,8 +174,8 @@ function lostBeside(
   return [
     args.length > 0 && {
       field: `${field}.kernelArgs`,
-      problem: `the machine's kernel was started with ${args.join(" ")}, and its next image has ${those} not`,
-      why: "the kernel would start without it, and what it sets (devices, consoles, memory) would be different",
+      problem: `the machine's kernel was started with ${args.join(" ")}, which its next image lacks`,
+      why: "after the reboot devices, consoles or memory could be set up differently",
       remedy: `${keepArgs(field, running)}, or under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
     },
     overlay !== undefined &&
@@ -193,8 +191,8 @@ function lostBeside(
         field: `${field}.drop`,
         problem:
           "a machine configuration is embedded in the machine's image, and its next image has none",
-        why: "what only the embedded one says would be gone after the reboot, and a stack cannot carry it on",
-        remedy: `put what it says into ${field}.patches, and set ${field}.drop.embeddedMachineConfiguration: true`,
+        why: "settings that are only in the embedded configuration would be gone after the reboot, and a stack cannot embed one",
+        remedy: `put its settings into ${field}.patches, and set ${field}.drop.embeddedMachineConfiguration: true`,
       },
     kind?.platform !== undefined &&
       platform !== undefined &&
@@ -243,7 +241,7 @@ export function unheardArgs(
     {
       field: `machines.${machine}.kernelArgs`,
       problem: `the machine boots by GRUB, which takes no arguments from the image, and the kernel would start without ${args.join(" ")}`,
-      why: "the reboot would not bring what they are for",
+      why: "the reboot would have no effect on what these arguments set",
       remedy:
         'have GRUB take the image\'s, with Talos 1.12 or newer on the machine: `talosctl patch machineconfig --patch \'{"machine":{"install":{"grubUseUKICmdline":true}}}\'`; with an older one, put them under machine.install.extraKernelArgs in the same way; neither reboots it; then run again',
     },

@@ -54,7 +54,7 @@ export const objectName = ruleOf(
 /** A text that stands in comments, annotations and a process' environment. */
 export const oneLine = ruleOf(/^[\x20-\x7e]{1,100}$/, {
   problem: "is not a short line of text",
-  why: "it is noted on what was looked at",
+  why: "it is written into annotations and environment variables",
   remedy: "write up to 100 letters, digits and signs of ASCII, e.g. `2026-11-22`",
 });
 
@@ -221,7 +221,7 @@ export const absolutePath = ruleOf(
   (text) => /^\/[^\0\s]*$/.test(text) && !text.split("/").includes(".."),
   {
     problem: "is not the path of a folder",
-    why: "containerd looks for it from its own working directory, where nothing is",
+    why: "containerd would look for it in its own working directory, which has no such folder",
     remedy: "write it from the root, e.g. `/run/cdi`",
   },
   /^\//,

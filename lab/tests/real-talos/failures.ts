@@ -153,10 +153,7 @@ const all: readonly Row[] = [
     name: "another image than the wanted one is installed and waits for its boot",
     from: "installed",
     run: (stand) => stand.start("upgrade", stand.upgradeTo(stand.schematics.modules)).ended,
-    says: [
-      /another image than the wanted one is installed on it and waits for its boot: \S+/,
-      /rollback/,
-    ],
+    says: [/an image that this stack does not want is installed and boots next: \S+/, /rollback/],
     within: 60,
     untouched: true,
     then: async (stand) => {

@@ -45,7 +45,7 @@ describe("providing a tool", () => {
     const broken = `package main\n\nfunc main() {\n${"\tmissing()\n".repeat(3)}}\n`;
     const error = await provide(sandbox.tool(broken), options).catch(String);
     expect(error).toMatch(
-      /helm: `go build` ended with exit status 1, and the lab cannot run without helm; mend[^]*main\.go:4:2: undefined: missing/,
+      /helm: `go build` ended with exit status 1, and the lab cannot run without helm; fix[^]*main\.go:4:2: undefined: missing/,
     );
     expect(sandbox.states()).toEqual(["building", "failed"]);
     expect(sandbox.cached()).toEqual([]);

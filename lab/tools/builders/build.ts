@@ -120,7 +120,7 @@ async function goBuild(
   signal?.throwIfAborted();
   if (ended === "") return seconds();
   throw new Error(
-    `${tool.name}: \`go build\` ${ended}, and the lab cannot run without ${tool.name}; mend what its output names ` +
+    `${tool.name}: \`go build\` ${ended}, and the lab cannot run without ${tool.name}; fix what its output names ` +
       `(often a full disk, or no way to the Go proxy or its checksum database, see \`go env GOPROXY\`) and run again; finished packages are kept. ` +
       `Its end:\n${lines.slice(-TAIL_LINES).join("\n")}`,
   );

@@ -144,7 +144,7 @@ test("what comes after a thousand findings is not judged, and its number is repo
   expect(status).toBe(1);
   expect(result.trimEnd().split("\n")).toHaveLength(1_000);
   expect(remark).toContain(
-    "The first 1000 findings are reported; 10 machines, images, pods and releases after them are not judged",
+    "The first 1000 findings are reported; 10 machines, images, pods and releases after them are not checked",
   );
 });
 

@@ -169,7 +169,7 @@ describe("a machine's configuration", () => {
     expect(config["talos-gpu:talosVersion"]).toBe("v1.12.6");
     expect(remarks.map((text) => text.split("; ")[0])).toEqual([
       "talosVersion: is v1.12.6, as in machine.install.image",
-      "machines.node0: has the name of its file, as its configuration names no host",
+      "machines.node0: has the name of its file, because its configuration names no host",
       "machines.node0.address: is not told by the file, so the stack has the name node0 in its place",
       expect.stringMatching(/^devicePlugin: no file here/),
     ]);
@@ -234,7 +234,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
   const files = ["apps/gpu/helmrelease.yaml", "apps/gpu/ocirepository.yaml"];
   expect(config["talos-gpu:external"]).toEqual({ files });
   expect(config).not.toHaveProperty(["talos-gpu:gpuOperator"]);
-  // What is wrong with it is its owner's to mend: the stack plans without.
+  // Its owner must correct it: the stack plans without.
   fs.writeFileSync(
     path.join(app, "helmrelease.yaml"),
     `${helmRelease.replace(/ }\n$/, "")}, gfd: { enabld: true }, failOnInitError: "no" }\n`,

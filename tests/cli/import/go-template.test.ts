@@ -44,12 +44,12 @@ test.each<[string, string]>([
 
 test.each<[string, RegExp]>([
   ["{{ .Node.Data.vlan }}", /^\.Node\.Data\.vlan is not there$/],
-  ['{{ env "HOME" }}', /^the variable HOME of the environment is not known here$/],
-  ["{{ genCA . }}", /^the function genCA is not known here$/],
+  ['{{ env "HOME" }}', /^the variable HOME of the environment is unknown$/],
+  ["{{ genCA . }}", /^the function genCA is unknown$/],
   ["{{ if . }}", /^an `end` is missing$/],
-  ['{{ template "a" }}', /^`template` is not known here$/],
+  ['{{ template "a" }}', /^`template` is unknown$/],
   ["{{ ! }}", /cannot be read$/],
-  ["{{ constructor }}", /^the function constructor is not known here$/],
+  ["{{ constructor }}", /^the function constructor is unknown$/],
   ["{{ $a }}", /^\$a is not there$/],
 ])("%s is refused", (template, reason) => {
   expect(() => renderTemplate(template, data)).toThrow(reason);

@@ -219,7 +219,7 @@ describe("the verb", () => {
     expect(result).toContain("Compared with nothing");
   });
 
-  test("a base that is no YAML is nothing to compare with, since the edit may mend it", async () => {
+  test("a base that is no YAML is nothing to compare with, since the edit may fix it", async () => {
     git("checkout", "-q", "--orphan", "broken");
     fs.writeFileSync(file, "config: [");
     git("add", ".");

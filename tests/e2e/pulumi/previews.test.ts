@@ -87,7 +87,7 @@ test(
 );
 
 test(
-  "a policy that a program breaks stops its preview, and says which resource and how to mend it",
+  "a policy that a program breaks stops its preview, and says which resource and how to fix it",
   async () => {
     const folder = "examples/floating";
     const [from, to] = ["compose", "floating"].map((name) =>

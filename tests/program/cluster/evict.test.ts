@@ -129,19 +129,19 @@ test.each([
     "that more than one disruption budget selects",
     budgets,
     "This pod has more than one PodDisruptionBudget",
-    "the owner of the disruption budgets in the namespace default decides",
+    "several disruption budgets in the namespace default select the pod",
   ],
   [
     "whose namespace is being deleted",
     dying,
     "because it is being terminated",
-    "the one who deletes the namespace default decides",
+    "the namespace default is being deleted with its pods",
   ],
   [
     "whose disruption budget has no room",
     room,
     "it would violate the pod's disruption budget",
-    "the owner of the disruption budget default/db decides",
+    "the owner of the disruption budget default/db must",
   ],
 ])(
   "a pod %s keeps no other from going, and is reported in its own words",

@@ -175,7 +175,7 @@ describe("a paused boot that a run finds", () => {
       events: rebootEndsPause,
       expect: {
         machineCalls: ["reboot", `pull ${ownImage}`, "upgrade legacy"],
-        logsNever: ["Talos took the upgrade back"],
+        logsNever: ["Talos rolled back"],
       },
     }));
 
@@ -231,8 +231,8 @@ describe("a paused boot that a run finds", () => {
         result: { talosVersion: "v1.13.1", rebooted: true },
         machineCalls: ["reboot", `pull ${factoryImage("v1.13.1")}`, "upgrade lifecycle"],
         logs: [
-          "Talos has not confirmed the upgrade, and may take it back",
-          "Talos took the upgrade back whose boot had failed",
+          "Talos has not confirmed the upgrade, and may roll back",
+          "the upgrade's boot failed and Talos rolled back",
         ],
       },
     }));
@@ -275,7 +275,7 @@ describe("a paused boot that a run finds", () => {
         machineCalls: ["reboot"],
         kubernetesCalls: [],
         logs: [
-          "drain: none, since nothing of Kubernetes runs on the machine, and its API does not answer",
+          "drain: skipped, since the machine runs no pods and the Kubernetes API does not answer",
         ],
         minutes: { lessThan: 3.5 },
       },

@@ -166,11 +166,19 @@ test.each([
   [
     "Cannot evict pod as it would violate the pod's disruption budget. The disruption budget web needs 1 healthy pods and has 1 currently",
     {},
-    "the owner of the disruption budget default/web decides",
+    "the owner of the disruption budget default/web must add replicas",
   ],
-  ["admission webhook denied the request", {}, "the owner of the namespace default decides"],
-  [undefined, { finalizers: ["example.com/hold"] }, "the one who put the finalizer there decides"],
-  [undefined, { grace: 3600 }, "the pod's owner decides how long it takes: raise timeouts.drain"],
+  [
+    "admission webhook denied the request",
+    {},
+    "the owner of the namespace default must allow the eviction",
+  ],
+  [
+    undefined,
+    { finalizers: ["example.com/hold"] },
+    "the controller that set the finalizer must remove it",
+  ],
+  [undefined, { grace: 3600 }, "raise timeouts.drain above its grace period"],
 ])("who decides on a pod that does not go: %s", (refused, more, decides) => {
   expect(holding(pod("web", more), refused).decides).toContain(decides);
 });

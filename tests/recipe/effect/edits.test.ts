@@ -200,21 +200,21 @@ const updates: Updates[] = [
     stack: "rtx5070ti",
     after: { reconcileToken: "one" },
     reboots: "only if",
-    because: /^it is not as the last update has left it: reconcileToken: \(none\) → one$/,
+    because: /^it differs from what the last update left: reconcileToken: \(none\) → one$/,
   },
   {
     name: "a reconcileToken that is given",
     stack: "velaryon",
     after: { reconcileToken: "one" },
     reboots: "only if",
-    because: /^it is not as the last update has left it: reconcileToken: \(none\) → one$/,
+    because: /^it differs from what the last update left: reconcileToken: \(none\) → one$/,
   },
   {
     name: "a reconcileToken that is given",
     stack: "frank",
     after: { reconcileToken: "one" },
     reboots: "only if",
-    because: /^it is not as the last update has left it: reconcileToken: \(none\) → one$/,
+    because: /^it differs from what the last update left: reconcileToken: \(none\) → one$/,
   },
   {
     name: "a reconcileToken that is another",
@@ -291,8 +291,8 @@ const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machine
 
 test("a machine that is unchanged in the stack, and that the program inspects, reboots on a condition", () => {
   expect(describeEffect(effectOfLook(stateOf("rtx5070ti", "v1.12.6")))).toBe(
-    "reboots: only if it is not what the stack says already (the update before failed, or it is looked at with another " +
-      "credential or program); it is then drained for at most 5m, and takes no pods for at most 45m",
+    "reboots: only if it differs from the stack (the last update failed, or the credential or the program has " +
+      "changed); it is then drained for at most 5m, and takes no pods for at most 45m",
   );
 });
 

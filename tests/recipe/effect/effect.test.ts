@@ -45,7 +45,7 @@ describe("a machine whose configuration gets another owner", () => {
       /^the update refuses to change its configuration from adopted to owned in one step$/,
     ],
     ["omni", "adopted", "no", /^the update refuses/],
-    ["owned", "adopted", "only if", /^with another owner/],
+    ["owned", "adopted", "only if", /with its new owner/],
   ];
   test.each(words)("%s to %s", (was, is, reboots, because) => {
     const [before, after] = [was, is].map((configuration) => ({ ...state, configuration }));

@@ -52,6 +52,6 @@ test("how many units a node offers is not known where Flux fills in a part of th
   const { findings, remarks } = judge({ ...rest, external: { read } });
   expect(findings).toEqual([]);
   expect(remarks.map(renderFinding)).toContainEqual(
-    expect.stringMatching(/how many units the nodes offer is not known here/),
+    expect.stringMatching(/it is unknown how many units the nodes offer/),
   );
 });

@@ -71,7 +71,7 @@ describe("the preview of a new talosVersion", () => {
   test("stops if it would bring another, unrequested contract, and says what to write", () => {
     const refused = refusedBetween(before, owned("v1.13.9"));
     expect(refused).toMatch(
-      /^machines\.gpu\.versionContract: is not said, .* v1\.12 to v1\.13; .*; write `versionContract: v1\.12`/,
+      /^machines\.gpu\.versionContract: is not set, .* v1\.12 to those of v1\.13; .*; write `versionContract: v1\.12`/,
     );
   });
 

@@ -210,7 +210,7 @@ test("a release of the tables gets no note", () =>
 test("a release between two of the tables gets a note", () =>
   expectPlan(
     { base: "aarhus-h100", change: { devicePlugin: { version: "0.18.0" } } },
-    { someNotes: [/judged by those of 0\.17\.4 and 0\.18\.2; /] },
+    { someNotes: [/checked by the tables of 0\.17\.4 and 0\.18\.2; /] },
   ));
 
 test("a release newer than the tables that asks for InfiniBand gets two notes", () =>
@@ -234,7 +234,7 @@ test("a plugin that the stack takes over without NVIDIA's runtime gets a note", 
       base: "rtx5070ti",
       change: { gpuOperator: null, devicePlugin: { version: "0.18.2", takeOver: "a", values: {} } },
     },
-    { someNotes: [/^devicePlugin\.values\.runtimeClassName: is not said/] },
+    { someNotes: [/^devicePlugin\.values\.runtimeClassName: is not set/] },
   ));
 
 test("a plugin that the stack takes over with NVIDIA's runtime gets no note", () =>
@@ -246,7 +246,7 @@ test("a plugin that the stack takes over with NVIDIA's runtime gets no note", ()
         devicePlugin: { version: "0.18.2", takeOver: "a", values: { runtimeClassName: "nvidia" } },
       },
     },
-    { noNote: [/^devicePlugin\.values\.runtimeClassName: is not said/] },
+    { noNote: [/^devicePlugin\.values\.runtimeClassName: is not set/] },
   ));
 
 test("the chart's repository is the stack's, and pods may have several slices", () =>

@@ -142,7 +142,7 @@ test("a strategy without CDI, which the next operator refuses, gets a note", () 
         },
       },
     },
-    { notes: [/is an error to the next operator/] },
+    { notes: [/the next release of the GPU Operator refuses this/] },
   ));
 
 test("Talos 1.13 without the operator's CDI gets a note", () =>

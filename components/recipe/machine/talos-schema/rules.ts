@@ -43,7 +43,7 @@ const rules: Record<string, rule.Rule> = {
     const [error] = documents.flatMap(({ errors }) => errors);
     // A manifest may be longer than what is read here.
     if (error === undefined || isBeyondBounds(error)) return undefined;
-    return ["is no YAML", `mend it (line ${lineCounter.linePos(error.pos[0]).line} of it)`];
+    return ["is no YAML", `correct it (line ${lineCounter.linePos(error.pos[0]).line} of it)`];
   },
   "v1alpha1.KernelModuleConfig.name": rule.text(
     (word) => /^[\w-]+$/.test(word),

@@ -13,7 +13,7 @@ import {
 /** A variable of NCCL or Gloo, which some of PyTorch's talk by instead. */
 const fabricSetting = rules.ruleOf((name) => /^(NCCL|GLOO)_[A-Z0-9_]+$/.test(name), {
   problem: "is no setting of NCCL or Gloo",
-  why: "nothing would read it, or something else",
+  why: "NCCL and Gloo would ignore it, and another program may read it",
   remedy: "write e.g. `NCCL_SOCKET_IFNAME: eth0`",
 });
 

@@ -77,7 +77,7 @@ export const cardsMistakes: Mistakes = {
         {
           check: "gpu-model",
           field: "machines.gpu-1.gpus[3].model",
-          says: ['"PG199" is the code of a board, not of a card that is known here'],
+          says: ['"PG199" is the code of a board, not of a card in the tables'],
         },
       ],
     },

@@ -29,7 +29,7 @@ export const claimsMistakes: Mistakes = {
         {
           check: "dra",
           field: "sharing.mig",
-          says: ["only the GPU Operator's MIG manager makes them"],
+          says: ["only the GPU Operator's MIG manager creates them"],
         },
       ],
     },
@@ -46,7 +46,7 @@ export const claimsMistakes: Mistakes = {
         {
           check: "claims",
           field: "workloads.ollama.claim",
-          says: ["is there without dra", "nodeSelector"],
+          says: ["is set without dra", "nodeSelector"],
         },
       ],
     },
@@ -78,7 +78,7 @@ export const claimsMistakes: Mistakes = {
         {
           check: "claims",
           field: "workloads.ollama.claim",
-          says: ["says architecture, resourceClaimName together", "keep that one alone"],
+          says: ["sets architecture, resourceClaimName together", "keep one name"],
         },
       ],
     },

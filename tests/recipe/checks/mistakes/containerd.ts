@@ -90,7 +90,7 @@ export const containerdMistakes: Mistakes = {
         {
           check: "containerd-part",
           field: "patches[0]",
-          says: ["takes the first and ignores the other silently"],
+          says: ["takes the first and silently ignores the other"],
         },
       ],
     },

@@ -96,7 +96,7 @@ export const externalMistakes: Mistakes = {
         {
           check: "external",
           field: "external.values.cdi.nriPluginEnabled",
-          says: ["is not said", "write `cdi: { nriPluginEnabled: true }`"],
+          says: ["is not set", "write `cdi: { nriPluginEnabled: true }`"],
         },
         {
           check: "external",
@@ -166,7 +166,7 @@ export const externalMistakes: Mistakes = {
         {
           check: "external",
           field: "external.values.nvidiaDriverRoot",
-          says: ["is not said, and deviceListStrategy asks for CDI", "write `nvidiaDriverRoot: /`"],
+          says: ["is not set, and deviceListStrategy asks for CDI", "write `nvidiaDriverRoot: /`"],
         },
       ],
     },

@@ -110,7 +110,7 @@ export const patchContentsMistakes: Mistakes = {
         {
           check: "patch-node-labels",
           field: "machines.velaryon.patches[0]",
-          says: ["sets node-role.kubernetes.io/gpu on a worker", "every other label"],
+          says: ["sets node-role.kubernetes.io/gpu on a worker", "sets none of its labels"],
         },
       ],
     },
@@ -377,7 +377,7 @@ export const patchContentsMistakes: Mistakes = {
           check: "patch-delete",
           field: "machines.gpu.patches[0]",
           says: [
-            "deletes ($patch), and gpu is adopted",
+            "has `$patch: delete`, but gpu is adopted",
             "delete it where the configuration is made",
           ],
         },

@@ -242,7 +242,7 @@ export const patchesMistakes: Mistakes = {
         {
           check: "patch-delete",
           field: "machines.talos-gpu.patches[0]",
-          says: ["deletes ($patch), and talos-gpu is adopted"],
+          says: ["has `$patch: delete`, but talos-gpu is adopted"],
         },
       ],
     },

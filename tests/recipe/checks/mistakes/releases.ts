@@ -58,7 +58,7 @@ export const releasesMistakes: Mistakes = {
         {
           check: "talos-version",
           field: "talosVersion",
-          says: ["Talos 1.99 is not known here (known: 1.8 to 1."],
+          says: ["Talos 1.99 is not in the tables (they have 1.8 to 1."],
         },
       ],
     },

@@ -144,7 +144,7 @@ export const valuesMistakes: Mistakes = {
         {
           check: "chart-values",
           field: "gpuOperator.values.operator.runtimeClass",
-          says: ["must be nvidia", "calls its runtime so"],
+          says: ["must be nvidia", "gives its runtime this name"],
         },
         {
           check: "chart-values",
