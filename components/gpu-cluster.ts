@@ -37,7 +37,7 @@ export interface GpuClusterArgs extends StackSpec, Credentials {}
  * goes. The kernel modules stay in a machine's configuration with the image, whose boot would not end without them. Pass the
  * Kubernetes provider in the options. A stack that bootstraps its cluster needs none: `kubeconfig` then leads to it.
  *
- * A stack with mistakes is refused at preview, before anything is registered, with all of them at once.
+ * A stack with mistakes is refused at preview, before anything is registered; the error lists all of them.
  */
 export class GpuCluster extends pulumi.ComponentResource {
   /** What each machine runs, by node name. Resolves once every machine is done. */
@@ -67,8 +67,9 @@ export class GpuCluster extends pulumi.ComponentResource {
    */
   public readonly machineSecrets: pulumi.Output<string>;
   /**
-   * Kubeconfig of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. One that is given
-   * serves to drain machines and to look at objects; objects are made through the Kubernetes provider of the options. Secret.
+   * Kubeconfig of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. If you
+   * pass a kubeconfig, the package drains machines and reads objects with it. It creates objects with the Kubernetes
+   * provider of the options. Secret.
    */
   public readonly kubeconfig: pulumi.Output<string>;
 
@@ -135,14 +136,15 @@ export class GpuCluster extends pulumi.ComponentResource {
   }
 
   /**
-   * The arguments with what others know. Await it before `plan` and the constructor, where a program can. Never fails; a Factory that
+   * Adds facts from the cluster, the Image Factory and `external`'s files to the arguments. Await it before `plan` and
+   * the constructor, where a program can. Never fails; a Factory that
    * does not answer costs half a minute at the most. It adds:
    *
-   * - what the files of `external` say;
+   * - the content of the files of `external`;
    * - whether the cluster's RuntimeClass `nvidia` is external, if the stack brings a device plugin;
    * - which of the machines that may be away are away;
-   * - what the Image Factory says of the Talos releases, of the stack, of machines and of pools, that the tables do not have. Without
-   *   it the drivers of such a release are assumed.
+   * - drivers and extensions by the Image Factory, for each Talos release of the stack, of machines and of pools that
+   * the tables lack. Without them the drivers of such a release are assumed.
    */
   public static async withFacts<T extends AskedStack>(args: T): Promise<T> {
     const [facts, there, away] = await Promise.all([

@@ -122,7 +122,7 @@ export function makeFleet(
 
 const hasGpus = ({ gpuCount }: PlannedMachine): boolean => gpuCount > 0;
 
-/** Of a machine that is away nothing changes, of whatever the stack says. */
+/** An update changes nothing of a machine that is away. */
 export const leftAsIs: pulumi.ResourceTransformation = ({ props, opts }) => ({
   props,
   opts: pulumi.mergeOptions(opts, { ignoreChanges: ["*"] }),

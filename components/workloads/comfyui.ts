@@ -17,8 +17,8 @@ export interface ComfyUiArgs extends ComfyUiSpec, ServerAccess {
 /**
  * ComfyUI on a GPU: namespace, volume for models and outputs, and the server.
  *
- * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: what an update that was
- * killed has left stands in the next one's way, until it is imported or deleted by hand.
+ * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: objects left by a
+ * killed update block the next one until you import or delete them.
  */
 export class ComfyUi extends pulumi.ComponentResource {
   /** URL within the cluster, e.g. `http://comfyui.comfyui.svc:8188`. Resolves once the server is ready. */

@@ -29,8 +29,8 @@ export interface GpuPodArgs extends GpuPodSpec, GpuAccess {
  * takes `runtimeClassName` and `gpuResourceName` from the cluster. The namespace must exist; a GpuCluster makes the default
  * one for the pods of its own.
  *
- * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: what an update that was
- * killed has left stands in the next one's way, until it is imported or deleted by hand.
+ * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: objects left by a
+ * killed update block the next one until you import or delete them.
  */
 export class GpuPod extends pulumi.ComponentResource {
   /** Name of the pod. Resolves once it is ready or has completed. */

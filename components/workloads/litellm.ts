@@ -47,8 +47,8 @@ export interface LiteLlmArgs extends LiteLlmSpec {
 /**
  * LiteLLM in front of ollama and other servers: one OpenAI-compatible endpoint for their models.
  *
- * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: what an update that was
- * killed has left stands in the next one's way, until it is imported or deleted by hand.
+ * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: objects left by a
+ * killed update block the next one until you import or delete them.
  */
 export class LiteLlm extends pulumi.ComponentResource {
   /** URL within the cluster, e.g. `http://litellm.litellm.svc:4000`. Resolves once it is ready. */

@@ -18,8 +18,8 @@ export interface OllamaArgs extends OllamaSpec, ServerAccess {}
  * Ollama on a GPU: namespace, volume for models, server, and a Job per model that pulls it once the server runs.
  * A model taken off the list stays on the volume.
  *
- * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: what an update that was
- * killed has left stands in the next one's way, until it is imported or deleted by hand.
+ * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: objects left by a
+ * killed update block the next one until you import or delete them.
  */
 export class Ollama extends pulumi.ComponentResource {
   /** URL of the API within the cluster, e.g. `http://ollama.ollama.svc:11434`. Resolves once the server is ready and every model is pulled. */

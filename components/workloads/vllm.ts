@@ -21,8 +21,8 @@ export interface VllmArgs extends VllmSpec, ServerAccess {
  * vLLM on one or more GPUs of a machine: volume for models and compiled graphs, and the server. With several GPUs the model
  * is split over them by tensor parallelism, and over several machines by pipeline parallelism, in a LeaderWorkerSet.
  *
- * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: what an update that was
- * killed has left stands in the next one's way, until it is imported or deleted by hand.
+ * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: objects left by a
+ * killed update block the next one until you import or delete them.
  */
 export class Vllm extends pulumi.ComponentResource {
   /** Base URL of the OpenAI API within the cluster, e.g. `http://vllm.vllm.svc:8000/v1`. Resolves once the model is served. */

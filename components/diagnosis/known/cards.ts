@@ -34,7 +34,7 @@ export const cardCauses = {
     cause:
       "the card or its firmware came to a state that only a reset ends (NVIDIA's catalogue: RESET_GPU)",
     remedy:
-      "reboot the machine, since Talos has no shell that could reset one card: `npx talos-gpu reboot MACHINE --stack NAME` drains its node before, and verifies the driver. Where it comes again, above all Xid 48, 64 or 95, the memory fails: replace the card",
+      "reboot the machine, since Talos has no shell that could reset one card: `npx talos-gpu reboot MACHINE --stack NAME` drains its node before, and verifies the driver. If it happens again, above all Xid 48, 64 or 95, the memory fails: replace the card",
     errors: [
       "NVRM: Xid (PCI:…): 119, … Timeout after 6s of waiting for RPC response from GPU0 GSP!",
       "NVRM: Xid (PCI:…): 48, … An uncorrectable double bit error (DBE) has been detected on GPU",
@@ -52,7 +52,7 @@ export const cardCauses = {
     cause:
       "the card does not answer on the PCI bus: its power, a riser or slot, heat, or the card itself",
     remedy:
-      "drain the node and switch the machine off for a minute: a reboot alone may not bring the card back. Where it comes again, check supply, cables, riser and temperature, then try the card in another slot",
+      "drain the node and switch the machine off for a minute: a reboot alone may not bring the card back. If it happens again, check supply, cables, riser and temperature, then try the card in another slot",
     errors: [
       "NVRM: Xid (PCI:…): 79, GPU has fallen off the bus.",
       "NVRM: fallen off the bus and is not responding to commands.",
@@ -111,7 +111,7 @@ export const cardCauses = {
     symptom: "programs over several cards end or hang, and those on one card run",
     cause: "a link between cards, or to a switch, has failed",
     remedy:
-      "reboot the machine (`npx talos-gpu reboot MACHINE --stack NAME`); where it comes again, reseat bridge or board, and take the card out of service",
+      "reboot the machine (`npx talos-gpu reboot MACHINE --stack NAME`); if it happens again, reseat bridge or board, and take the card out of service",
     errors: [
       "NVRM: Xid (PCI:…): 74, … NVLink: fatal error detected on link 2",
       "NVRM: Xid (PCI:…): 149, NETIR_LINK_EVT",

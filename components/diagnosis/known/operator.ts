@@ -104,7 +104,7 @@ export const operatorFixes = fixesOf({
     sign: (seen, system) => ofNri(seen, system, /RuntimeClass "?nvidia"? not found/i),
   },
   managementCards: {
-    does: "a pod that needs every GPU, such as the power-limit pod, gets them by the NRI plugin's annotation, in the operator's namespace or in one that the toolkit lists",
+    does: "a pod that needs every GPU gets them by the NRI plugin's annotation; it runs in the operator's namespace or in one that the toolkit lists",
     symptom:
       "the pod that sets the power limit ends again and again: nvidia-smi cannot switch persistence mode on",
     cause:

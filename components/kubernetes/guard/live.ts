@@ -1,6 +1,6 @@
 import type { ObjectKey } from "../../clients/kubernetes/api";
 
-/** Annotation of every object that a stack makes: by whose word it is there, as `ownerText` writes it. */
+/** Annotation of every object that a stack makes: which stack and resource own it, as `ownerText` writes it. */
 export const OWNER = "talos-gpu/owner";
 
 /** An object as it is in the cluster. */

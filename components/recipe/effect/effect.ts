@@ -282,8 +282,7 @@ function conditionOf(
     return "its configuration changes with its new owner";
   if (boot.length > 0) {
     const whose = after.configuration === "owned" ? "that Talos generates" : "in force";
-    return `this changes the
-    configuration ${whose}: ${reasons(boot)}`;
+    return `this changes the configuration ${whose}: ${reasons(boot)}`;
   }
   if (perhaps.some(({ field }) => field === "reconcileToken"))
     return `it differs from what the last update left: ${reasons(perhaps)}`;

@@ -13,7 +13,7 @@ import type { SharingSpec } from "./sharing";
 import type { TimeoutsSpec, UpgradeSpec } from "./update";
 import type { WorkloadsSpec } from "./workloads/workloads";
 
-/** What a stack says of its cluster, and a machine that stands alone of the cluster that it is in. */
+/** Fields of the cluster that a stack sets, and that a `GpuMachine` without a `GpuCluster` sets, too. */
 export interface AroundMachinesSpec {
   /**
    * Talos release that the machines should run, of the minors 1.8 to 1.15.
@@ -31,12 +31,13 @@ export interface AroundMachinesSpec {
   kubernetesVersion?: string;
   /**
    * Drivers, toolkit and extensions of the stack's Talos release, where it is newer than the package's tables.
-   * @default what the tables or the Image Factory say
+   * @default by the tables or the Image Factory
    * @example `{ talosVersion: v1.13.10, production: 595.91.07 }`
    */
   releaseFacts?: ReleaseFactsSpec;
   /**
-   * Name of the Talos cluster. Required with an owned machine. Also required with a machine of Omni's, and is then the cluster's name in Omni.
+   * Name of the Talos cluster. Required with an owned machine, and with a machine of Omni's: there it is the cluster's
+   * name in Omni.
    * @default none
    * @example `home`
    * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older
@@ -100,12 +101,12 @@ export interface AroundMachinesSpec {
    */
   timeouts?: TimeoutsSpec;
   /**
-   * Change this text, and the next update looks at every machine, its node, the release and every object of the stack. It restores what
-   * was changed by hand, and leaves the rest alone. Any text will do, for example today's date. While
-   * the text stays the same, an update trusts the state of the update before.
+   * Change this text, and the next update inspects every machine, its node, the release and every object of the stack.
+   * It restores what was changed by hand, and leaves the rest alone. Any text will do, for example today's date. While
+   * the text stays the same, an update trusts the state of the last update.
    * @default none
    * @example `2026-11-22`
-   * @causes a look at every machine, and the reboot of one that runs another image or has another configuration staged
+   * @causes an inspection of every machine, and a reboot of each whose image or staged configuration differs from the stack
    */
   reconcileToken?: string;
   /**
@@ -120,8 +121,9 @@ export interface AroundMachinesSpec {
 /** What a stack says of its cluster, besides its machines. */
 export interface ClusterOptionsSpec extends AroundMachinesSpec {
   /**
-   * The same as `releaseFacts`, for other Talos releases that machines or pools have (`talosVersion`).
-   * @default what the tables or the Image Factory say
+   * Drivers, toolkit and extensions of other Talos releases that machines or pools have (`talosVersion`), as in
+   * `releaseFacts`.
+   * @default by the tables or the Image Factory
    * @example `[{ talosVersion: v1.13.11, production: 595.99.10 }]`
    */
   otherReleaseFacts?: ReleaseFactsSpec[];
@@ -130,7 +132,7 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    * image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig. Leave it `true` afterwards: the stack
    * holds the secrets and the way to the cluster. Every machine must be owned, and at least one must be a control plane. The
    * machines must have started from a boot medium of Talos 1.13 or newer, whatever release the stack installs.
-   * @default `false`: the cluster is there
+   * @default `false`: the cluster exists
    * @example `true`
    */
   bootstrap?: boolean;
@@ -150,7 +152,7 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
   monitoring?: MonitoringSpec;
   /**
    * Install LeaderWorkerSet, which a workload over several machines needs (`workloads.vllm.machines`).
-   * @default none: where a workload needs it, it is installed outside the stack
+   * @default none: if a workload needs it, another tool has installed it
    * @example `{ version: 0.9.0 }`
    */
   leaderWorkerSet?: LeaderWorkerSetSpec;
@@ -161,13 +163,14 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    */
   workloads?: WorkloadsSpec;
   /**
-   * Machines that are away (`mayBeAway`): an update leaves them as the last one left them.
-   * @default those that the program of the stacks finds so
+   * Machines that are away (`mayBeAway`): an update skips them.
+   * @default the machines that the program of the stacks finds offline
    * @example `[gpu-3]`
    */
   away?: string[];
   /**
-   * Image of the smoke test, which also needs `sh`: a second container looks whether it sees cards without asking. With MIG's strategy
+   * Image of the smoke test, which also needs `sh`: a second container requests no card and checks that it sees none.
+   * With MIG's strategy
    * `single` it needs `grep`, too, which looks for the slice before the test. The default is not verified on Blackwell: the sample of CUDA 12.5 holds no code for it, so the driver has to
    * compile some.
    * @default a CUDA sample that the driver can run
@@ -200,8 +203,9 @@ export interface StackSpec extends ClusterOptionsSpec {
    */
   machines?: Record<string, MachineEntrySpec>;
   /**
-   * What every machine has, unless its pool or the machine itself says something else. Any field of a machine but `address`
-   * and `uuid`. Labels, taints, containerd's options and the driver are merged key by key; any other field is taken from the
+   * Fields of every machine, unless its pool or the machine itself sets them. Any field of a machine but `address` and
+   * `uuid`. Labels, taints, containerd's options and the driver are merged key by key; any other field is taken from
+   * the
    * machine, else from its pool, else from here.
    * @default none
    * @example `{ role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }] }`

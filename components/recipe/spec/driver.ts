@@ -15,7 +15,8 @@ export type ModuleFlavour = (typeof ModuleFlavour)[keyof typeof ModuleFlavour];
 /** NVIDIA driver of the cluster. */
 export interface DriverSpec {
   /**
-   * Branch as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`; `new-feature` is there from 1.15 on, with open modules alone.
+   * Branch as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`; `new-feature` exists from 1.15
+   * on, only with open modules.
    * @default `production`, or `lts` where the card or the release asks for it
    * @example `lts`
    * @causes a new image, and with it one reboot of each GPU machine

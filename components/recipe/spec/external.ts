@@ -1,4 +1,5 @@
-/** What something outside of the stack installs: NVIDIA's GPU Operator, the standalone device plugin, or NVIDIA's driver for dynamic resource allocation. */
+/** The chart that a tool outside of the stack installs: NVIDIA's GPU Operator, the standalone device plugin, or
+NVIDIA's driver for dynamic resource allocation. */
 export const ExternalKind = {
   gpuOperator: "gpuOperator",
   devicePlugin: "devicePlugin",
@@ -16,7 +17,7 @@ export interface ExternalSpec {
   /**
    * The chart that is installed: `gpuOperator`, `devicePlugin` or `dra` (NVIDIA's driver for dynamic resource
    * allocation, with or without the operator). With `dra`, pods get cards by claims.
-   * @default what the files install
+   * @default by the files
    * @example `devicePlugin`
    */
   kind?: ExternalKind;
@@ -30,14 +31,14 @@ export interface ExternalSpec {
    */
   files?: string[];
   /**
-   * Release of the chart. The values are judged by it.
-   * @default what the files say, else unknown: the values are not judged then
+   * Release of the chart, by which the values are checked.
+   * @default by the files, else unknown: then the values are not checked
    * @example `v26.3.3`
    */
   version?: string;
   /**
    * Namespace of it.
-   * @default what the files say, else `gpu-operator`, `nvidia-device-plugin` or `dra-driver-nvidia-gpu`
+   * @default by the files, else `gpu-operator`, `nvidia-device-plugin` or `dra-driver-nvidia-gpu`
    * @example `kube-system`
    */
   namespace?: string;
@@ -56,13 +57,13 @@ export interface ExternalSpec {
   resourceName?: string;
   /**
    * Values that it is installed with; merged over those of the files.
-   * @default what the files say
+   * @default by the files
    * @example `{ driver: { enabled: false }, toolkit: { enabled: false } }`
    */
   values?: Record<string, any>;
   /**
    * What the files say. A program in another language than TypeScript may give it; else it is read from `files`.
-   * @default what the files say
+   * @default by the files
    * @example `{ kind: gpuOperator, version: v26.3.3 }`
    */
   read?: ExternalReadSpec;
@@ -113,13 +114,13 @@ export interface ExternalReadSpec {
    */
   places?: Record<string, string>;
   /**
-   * What could not be read of them; each one refuses the stack.
+   * Files that could not be read, each with its reason; each one refuses the stack.
    * @default none
    * @example `["helmrelease.yaml cannot be read (ENOENT)"]`
    */
   unread?: string[];
   /**
-   * What they take from elsewhere, so that it is not known here.
+   * Objects and files that they name and that are not among them, so that their content is unknown.
    * @default none
    * @example `[{ kind: "ConfigMap", name: "gpu-operator-values" }]`
    */

@@ -27,8 +27,8 @@ export interface GpuSpec {
    */
   architecture?: GpuArchitecture;
   /**
-   * Memory of one card: of one that the tables do not have, or of one that exists with several sizes (e.g. RTX 4060 Ti, RTX 3060). Its
-   * name does not tell it; nvidia-smi does.
+   * Memory of one card. Needed if the tables lack the card, or if it exists with several sizes (e.g. RTX 4060 Ti, RTX
+   * 3060). nvidia-smi shows it.
    * @default by the tables, else unknown
    * @example `16Gi`
    */

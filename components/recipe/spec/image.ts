@@ -18,11 +18,11 @@ export interface OverlaySpec {
   options?: Record<string, any>;
 }
 
-/** What a schematic of the Image Factory says besides extensions, kernel arguments and overlay. */
+/** Parts of an Image Factory schematic other than extensions, kernel arguments and overlay. */
 export interface CustomizationSpec {
   /**
    * Boot loader of an installation: `none`, `dual-boot`, `sd-boot` or `grub`. An installed machine keeps the one that it has.
-   * @default the one that Talos takes by itself
+   * @default Talos' own
    * @example `sd-boot`
    * @causes a new image, and with it one reboot of the machine
    */
@@ -35,11 +35,11 @@ export interface CustomizationSpec {
   secureboot?: SecureBootKeysSpec;
 }
 
-/** Keys that a machine takes at its first boot with Secure Boot. */
+/** Secure Boot keys that a machine enrolls at its first boot. */
 export interface SecureBootKeysSpec {
   /**
-   * How they are enrolled, as systemd-boot says it.
-   * @default what Talos takes by itself
+   * How the keys are enrolled at the first boot (systemd-boot's `secure-boot-enroll`).
+   * @default Talos' own
    * @example `force`
    * @causes a new image, and with it one reboot of the machine
    */

@@ -52,21 +52,22 @@ export interface ContainerdSpec {
 export interface MachineDefaultsSpec {
   /**
    * `controlplane` or `worker`.
-   * @default what the pool or `machineDefaults` says; one of the three must
+   * @default the value of the pool or of `machineDefaults`; required in one of the three places
    * @example `worker`
    */
   role?: MachineRole;
   /**
    * Who holds its configuration: `owned` (this stack, all of it), `adopted` (another tool; the stack merges its part in) or
    * `omni`.
-   * @default what the pool or `machineDefaults` says; one of the three must
+   * @default the value of the pool or of `machineDefaults`; required in one of the three places
    * @example `adopted`
    * @causes a new configuration, with one reboot of a GPU machine; an update refuses to change `adopted` or `omni`:
    *   remove the machine in one update and add it in the next
    */
   configuration?: ConfigurationOwner;
   /**
-   * Talos release of these machines, where it differs from the stack's, e.g. in a pool that goes ahead. Either both releases
+   * Talos release of these machines, where it differs from the stack's, e.g. in a pool that is upgraded first. Either
+   * both releases
    * are older than Talos 1.13, or neither is: the two sides offer GPUs in different ways.
    * @default the stack's
    * @example `v1.12.7`
@@ -74,8 +75,9 @@ export interface MachineDefaultsSpec {
    */
   talosVersion?: string;
   /**
-   * NVIDIA driver of these machines; what it does not say is the stack's. `import` writes `{}` for a machine whose image no file describes:
-   * the plan then takes branch and flavour by the card, with a warning, until you write what the machine runs.
+   * NVIDIA driver of these machines. The stack's driver sets what is missing here. `import` writes `{}` for a machine whose
+   * image no file describes: the plan then takes branch and flavour by the card, with a warning, until you write what the
+   * machine runs.
    * @default the stack's
    * @example `{ branch: lts }`
    * @causes a new image, and with it one reboot of each GPU machine
@@ -133,17 +135,19 @@ export interface MachineDefaultsSpec {
    */
   overlay?: OverlaySpec;
   /**
-   * What the machine's schematic says besides, so that it stays the machine's.
+   * Other parts of the machine's schematic (boot loader, Secure Boot keys), so that the new image keeps them.
    * @default none
    * @example `{ bootloader: sd-boot }`
    * @causes a new image, and with it one reboot of the machine
    */
   customization?: CustomizationSpec;
   /**
-   * Installer image of your own in the place of the Image Factory's, by tag or digest: your imager or your Factory made it, with NVIDIA's
-   * extensions in it. Its other contents are unknown, so the other fields of the image are refused with it. The update sees
-   * Talos' release, NVIDIA's modules, the branch of the driver and NVIDIA's services up; name another image with another release.
-   * @default the Image Factory's, of what the stack says
+   * Installer image of your own instead of the Image Factory's, by tag or digest: your imager or your Factory made it,
+   * with NVIDIA's
+   * extensions in it. Its other contents are unknown, so the other fields of the image are refused with it. The update
+   * verifies Talos' release, NVIDIA's modules, the branch of the driver and NVIDIA's services. For another Talos
+   * release, name another image.
+   * @default the Image Factory's, made from the other fields of the machine
    * @example `registry.example.com/talos/installer:v1.13.6-nvidia-2`
    * @causes one reboot of the machine
    */
@@ -185,9 +189,10 @@ export interface MachineDefaultsSpec {
    */
   powerLimit?: number;
   /**
-   * Whether the machine, a worker, may be off when an update comes: its card is lent, or another system controls its power. While its
-   * node is not ready and its Talos API does not answer, updates do not touch it, and say so. Its first update needs it there. The
-   * program of the stacks asks for it, and so does `GpuCluster.withFacts`.
+   * Whether the machine, a worker, may be off during an update: its card is lent, or another system controls its power.
+   * While its node is not ready and its Talos API does not answer, updates skip it and report that. It must be
+   * online for the update that adds it. The program of the stacks looks whether it is away, and so does
+   * `GpuCluster.withFacts`.
    * @default `false`
    * @example `true`
    * @causes nothing by itself
@@ -196,15 +201,16 @@ export interface MachineDefaultsSpec {
   /**
    * Release that the machine runs today; a first preview then names the releases on its way and refuses a downgrade. Without `versionContract` the configuration of an
    * owned machine is generated for the older of this release and the wanted one.
-   * @default unknown: the upgrade itself looks
+   * @default unknown: the upgrade reads it from the machine
    * @example `v1.11.5`
    * @causes one reboot of an owned machine, if Talos generates a different configuration for that release
    */
   runningVersion?: string;
   /**
    * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. Write the release that created
-   * the cluster, and leave it there whatever `talosVersion` says later: Talos advises against another contract for a cluster that is there. A
-   * machine gets its configuration before its upgrade, so it must be able to read it: Talos before 1.12 refuses a contract of 1.12 or newer.
+   * the cluster, and keep it when `talosVersion` changes: Talos advises against a new contract for an existing cluster.
+   * A machine gets its configuration before its upgrade, so the Talos that it still runs must
+   * accept the contract: Talos before 1.12 refuses one of 1.12 or newer.
    * @default the older of `runningVersion` and `talosVersion`; a preview then refuses a change of `talosVersion` that would bring another one
    * @example `v1.11`
    * @causes one reboot, if Talos generates a different configuration for that release
@@ -219,7 +225,8 @@ export interface MachineDefaultsSpec {
   containerd?: ContainerdSpec;
 }
 
-/** One Talos machine as a stack says it: in addition to the stack's fields for all of them. Its key in `machines` is its node name. */
+/** One Talos machine in a stack file, where `machineDefaults` or a pool may set its other fields. Its key in `machines`
+is its node name. */
 export interface MachineEntrySpec extends MachineDefaultsSpec {
   /**
    * Address of the machine's Talos API: IP or host name.

@@ -16,16 +16,17 @@ export interface ImagesSpec {
    */
   powerLimit?: string;
   /**
-   * Of the DCGM exporter with the device plugin. That the default's tag is served is not verified.
-   * @default `nvcr.io/nvidia/k8s/dcgm-exporter` as GPU Operator v26.3.3 has it
+   * Image of the DCGM exporter with the device plugin. The registry was not asked for the default tag.
+   * @default `nvcr.io/nvidia/k8s/dcgm-exporter` with the tag of GPU Operator v26.3.3
    * @example `registry.example.org/dcgm-exporter:4.5.3-4.8.2-distroless`
    */
   dcgmExporter?: string;
 }
 
 /**
- * What a Talos release brings that the tables do not know yet. The stacks' program asks the Image Factory for it once per
- * preview; a program of one's own takes it from `GpuCluster.withFacts`; where no Factory can be asked, the stack may say it.
+ * Drivers, toolkit and extensions of a Talos release that the tables lack. The stacks' program asks the Image Factory
+ * for them once per preview; a program of your own gets them by `GpuCluster.withFacts`. If no Factory can be reached,
+ * set them in the stack.
  */
 export interface ReleaseFactsSpec {
   /**

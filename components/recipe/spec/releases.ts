@@ -8,15 +8,16 @@ export interface ReleaseSpec {
   values?: Record<string, any>;
   /**
    * Name of an external Helm release of this chart in the namespace. The stack takes it over, and Helm upgrades it to
-   * this version with these values alone: nothing of the stack's is merged under them, so with what is installed no pod changes.
-   * Its namespace stays external. Keep the field afterwards. Stop what installed it before (docs/use.md#take-a-release-over).
+   * this version with only these values: the stack adds none. With the installed version and values, no pod changes.
+   * Its namespace stays external. Keep the field afterwards. Stop its former installer before
+   * (docs/use.md#take-a-release-over).
    * @default none: the stack installs its own
    * @example `nvdp`
    */
   takeOver?: string;
   /**
-   * With true, the release, its namespace and the RuntimeClass stay in the cluster when they leave the stack: after one update with
-   * it, put `external` in the place of this, or destroy the stack.
+   * With true, the release, its namespace and the RuntimeClass stay in the cluster when they leave the stack. After one
+   * update with `handBack: true`, replace this field by `external`, or destroy the stack.
    * @default `false`
    * @example `true`
    */
@@ -37,8 +38,8 @@ export interface GpuOperatorSpec extends ReleaseSpec {
    */
   namespace?: string;
   /**
-   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart is. Images
-   * come from where the chart's values say (`operator.repository` and others).
+   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart
+   * is. The chart's values set where images come from (`operator.repository` and others).
    * @default `https://helm.ngc.nvidia.com/nvidia`
    * @example `oci://registry.example.org/charts`
    */
@@ -46,8 +47,8 @@ export interface GpuOperatorSpec extends ReleaseSpec {
 }
 
 /**
- * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`. From 1.13 on, Talos documents and tests the operator
- * alone. The plugin works there too, with what this package writes.
+ * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`. From 1.13 on, Talos documents and tests only the
+ * operator. The plugin works there too, with the values and the RuntimeClass that this package writes.
  */
 export interface DevicePluginSpec extends ReleaseSpec {
   /**
@@ -62,15 +63,15 @@ export interface DevicePluginSpec extends ReleaseSpec {
    */
   namespace?: string;
   /**
-   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart is. The image
-   * comes from where the chart's values say (`image.repository`).
+   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart
+   * is. The chart's values set where the image comes from (`image.repository`).
    * @default `https://nvidia.github.io/k8s-device-plugin`
    * @example `oci://ghcr.io/home-operations/charts-mirror`
    */
   repository?: string;
   /**
-   * Whether the stack makes the RuntimeClass `nvidia`. With false there is an external one, whose handler is `nvidia`: the stack
-   * leaves it as it is.
+   * Whether the stack makes the RuntimeClass `nvidia`. With false another owner makes it, with the handler `nvidia`,
+   * and the stack does not change it.
    * @default true, unless the program of the stacks (`GpuCluster.withFacts`) finds an external one in the cluster
    * @example `false`
    */
@@ -94,8 +95,8 @@ export interface DraSpec extends ReleaseSpec {
    */
   namespace?: string;
   /**
-   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart is. The image
-   * comes from where the chart's values say (`image.repository`).
+   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart
+   * is. The chart's values set where the image comes from (`image.repository`).
    * @default `oci://registry.k8s.io/dra-driver-nvidia/charts`
    * @example `oci://registry.example.org/charts`
    */
@@ -113,8 +114,8 @@ export interface LeaderWorkerSetSpec {
    */
   version: string;
   /**
-   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart is. The image
-   * comes from where the chart's values say (`image.manager.repository`).
+   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart
+   * is. The chart's values set where the image comes from (`image.manager.repository`).
    * @default `oci://registry.k8s.io/lws/charts`
    * @example `oci://registry.example.org/charts`
    */
@@ -127,19 +128,19 @@ export interface LeaderWorkerSetSpec {
   values?: Record<string, any>;
 }
 
-/** Metrics of the cards (DCGM exporter), for Prometheus and Grafana that are there already. */
+/** Metrics of the cards (DCGM exporter), for existing installations of Prometheus and Grafana. */
 export interface MonitoringSpec {
   /**
-   * Make a ServiceMonitor. The cluster must have the Prometheus Operator's definition of it: a preview looks, and ends with
-   * `servicemonitors.monitoring.coreos.com does not exist` when it is not there. In a stack with `bootstrap: true`, set this only
+   * Make a ServiceMonitor. The cluster must have the Prometheus Operator's definition of it, else a preview ends with
+   * `servicemonitors.monitoring.coreos.com does not exist`. In a stack with `bootstrap: true`, set this only
    * after the cluster has the Prometheus Operator.
    * @default `false`
    * @example `true`
    */
   serviceMonitor?: boolean;
   /**
-   * Make a PrometheusRule: alerts of cards that fail, each with what to do. The exporter then says what they need besides what it says
-   * by itself. The Prometheus Operator must be there, as with `serviceMonitor`.
+   * Make a PrometheusRule with alerts of cards that fail, each with a remedy. The exporter then also exports the
+   * metrics that the alerts need. The cluster must have the Prometheus Operator, as with `serviceMonitor`.
    * @default `false`
    * @example `true`
    */

@@ -21,8 +21,8 @@ export interface TimeSlicingSpec extends ReplicasSpec {
    */
   renameByDefault?: boolean;
   /**
-   * Refuse a pod that requests more than one slice. `false` lets it have several. They give no larger part of a card than one, and may
-   * be slices of several cards.
+   * Refuse a pod that requests more than one slice. Two slices give no more of a card than one, and may be on different
+   * cards. `false` allows such pods.
    * @default `true`
    * @example `false`
    */

@@ -16,7 +16,8 @@ export interface UpgradeSpec {
    */
   maxParallel?: any;
   /**
-   * Evict pods before the reboot. A cluster of one node has nowhere to go and is not drained. Talos up to 1.12 evicts pods itself in an upgrade, either way.
+   * Evict pods before the reboot. In a cluster of one node pods have nowhere to go, so it is not drained. Talos up to
+   * 1.12 evicts pods itself in an upgrade, either way.
    * @default `true`
    * @example `false`
    */

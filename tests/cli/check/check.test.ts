@@ -76,7 +76,7 @@ test("a finding that depends on the card is at the card's line", async () => {
   expect(newest.result).toMatch(
     /the production driver .* runs up to 580; .*; take the extensions of branch lts/,
   );
-  await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is no card");
+  await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is in no table of cards");
 });
 
 test("a warning about a machine stands at its file, and leaves the exit code alone", async () => {

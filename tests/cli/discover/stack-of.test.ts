@@ -155,7 +155,7 @@ const discoveries: Discovery[] = [
       releases: [{ ...operator, by: "Flux" }],
     },
     stack: { gpuOperator: null },
-    comments: { external: /name the files that Flux has it from/ },
+    comments: { external: /list under files the manifests from which Flux installs it/ },
   },
   {
     name: "a machine of Omni's is known by its kernel arguments; platform and Secure Boot stay Omni's",
@@ -305,7 +305,7 @@ const discoveries: Discovery[] = [
     name: "a second taint of a key becomes a comment, since a stack can list one",
     seen: { machines: [{ taints: ["gpu=true:NoSchedule", "gpu=true:NoExecute"] }] },
     stack: { machines: { "gpu-1": { taints: { gpu: "true:NoSchedule" } } } },
-    comments: { "machines.gpu-1": /it has the taint gpu=true:NoExecute too/ },
+    comments: { "machines.gpu-1": /it has a second taint with this key, gpu=true:NoExecute/ },
   },
   {
     name: "the stack's Talos version is the newest; an older machine names its own",

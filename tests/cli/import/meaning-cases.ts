@@ -93,7 +93,7 @@ export const meaningCases: MeaningCase[] = [
     },
     checks: [],
     notes: [
-      /^machines\.gpu\.moduleParameters has what has no effect as a kernel argument today. nvidia-drm\.modeset=1/,
+      /^machines\.gpu\.moduleParameters has parameters that are kernel arguments without effect today. nvidia-drm\.modeset=1/,
     ],
   },
   {

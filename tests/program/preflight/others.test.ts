@@ -57,7 +57,7 @@ describe("something else that gives out the cards ends the update before the fir
       daemonSet("kube-system", "nvdp-nvidia-device-plugin", pluginImage, { labels: ofFlux }),
       [
         "gpuOperator: device plugin is in the cluster already (DaemonSet kube-system/nvdp-nvidia-device-plugin, kept by Flux' HelmRelease kube-system/nvdp)",
-        "write `external: { kind: devicePlugin, namespace: kube-system }` in the place of gpuOperator",
+        "write `external: { kind: devicePlugin, namespace: kube-system }` instead of gpuOperator",
         "take Flux' HelmRelease kube-system/nvdp out of its repository, then run again",
       ],
     ],

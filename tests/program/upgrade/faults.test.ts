@@ -388,7 +388,7 @@ describe("an image that is installed and waits for its boot", () => {
       },
       expect: {
         error: [
-          `waits for its boot: ${factoryImage("v1.13.1", schematics.other)}`,
+          `boots next: ${factoryImage("v1.13.1", schematics.other)}`,
           "talosctl -n 10.0.0.1 rollback",
         ],
         changesNothing: true,
@@ -465,7 +465,7 @@ describe("what an earlier run left", () => {
       cluster: { unreachable: true },
       expect: {
         error: [
-          /^machines\.gpu-1: Kubernetes did not answer within 5m, so it is unknown whether /,
+          /^machines\.gpu-1: Kubernetes did not answer within 5m .*, so it is unknown whether /,
           /within 5m .*takes no pods; see that `kubectl get node gpu-1` answers/,
         ],
         minutes: { atLeast: 5, lessThan: 5.01 },

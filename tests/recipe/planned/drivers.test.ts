@@ -276,7 +276,7 @@ test("a fabric manager with half a board gets a note", () =>
         extensions: ["siderolabs/nvidia-fabricmanager-production"],
       },
     },
-    { someNotes: [/whether an NVSwitch/] },
+    { someNotes: [/whether the machine has an NVSwitch/] },
   ));
 
 test("a fabric manager with a whole board gets no note", () =>
@@ -287,13 +287,13 @@ test("a fabric manager with a whole board gets no note", () =>
         extensions: ["siderolabs/nvidia-fabricmanager-production"],
       },
     },
-    { noNote: [/whether an NVSwitch/] },
+    { noNote: [/whether the machine has an NVSwitch/] },
   ));
 
 test("a fabric manager with a card that has no switch gets a finding, no note", () =>
   expectPlan(
     { machine: { extensions: ["siderolabs/nvidia-fabricmanager-production"] } },
-    { noNote: [/whether an NVSwitch/], findings: [/^fabricmanager-branch /] },
+    { noNote: [/whether the machine has an NVSwitch/], findings: [/^fabricmanager-branch /] },
   ));
 
 test("our patch follows the cluster's and the machine's", () =>

@@ -82,7 +82,7 @@ test("a release and a value that the tables do not know get a note", () =>
     { change: { gpuOperator: { version: "v99.9.0", values: { cardDoctor: { enabled: false } } } } },
     {
       someNotes: [
-        /^gpuOperator\.values\.cardDoctor: whether gpu-operator v99\.9\.0 has this value is not known/,
+        /^gpuOperator\.values\.cardDoctor: it is unknown whether gpu-operator v99\.9\.0 has this value/,
       ],
     },
   ));

@@ -75,7 +75,7 @@ test("a note names a card of no table", () =>
     },
     {
       notes: [
-        /"RTX 6090" is in no table of cards; it is taken as the stack describes it \(Blackwell\)/,
+        /"RTX 6090" is in no table of cards; the package trusts the stack's description \(Blackwell\)/,
         /no longer supports/,
       ],
     },

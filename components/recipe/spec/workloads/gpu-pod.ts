@@ -38,8 +38,8 @@ export interface GpuPodSpec extends GpuRequestSpec {
    */
   limits?: Record<string, string>;
   /**
-   * Run as user 65534 with a read-only root file system, which also meets Pod Security `restricted`. Many images do not work so: they need root, or
-   * write to their own file system.
+   * Run as user 65534 with a read-only root file system, which also meets Pod Security `restricted`. Many images do not
+   * work with it: they need root, or write to their own file system.
    * @default `false`
    * @example `true`
    */

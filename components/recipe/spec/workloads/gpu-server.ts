@@ -1,9 +1,9 @@
 import type { GpuArchitecture } from "../gpu";
 
-/** What a claim wants of each card, all of which must fit; or a claim of your own, by its name. */
+/** Conditions that each card of the claim must meet; or the name of a claim of your own. */
 export interface ClaimSpec {
   /**
-   * Memory that it has at least. Cards have a little less than their name says: `70Gi` fits one of 80 GB.
+   * Least memory of the card. Cards have a little less than their name says: `70Gi` fits one of 80 GB.
    * @default any
    * @example `40Gi`
    */
@@ -64,7 +64,7 @@ export interface GpuRequestSpec {
    */
   migProfile?: string;
   /**
-   * What it wants of each card, in a stack whose cards are had by claims (`dra`).
+   * Conditions on each card, in a stack with `dra`, where pods claim cards.
    * @default any card
    * @example `{ memory: 40Gi, architecture: Hopper }`
    */

@@ -15,7 +15,7 @@ export interface OllamaSpec extends GpuRequestSpec, GpuServerSpec {
    */
   image?: string;
   /**
-   * Image of the Jobs that pull the models; any with sh, curl and grep. That the default's tag is served is not verified.
+   * Image of the Jobs that pull the models; any with sh, curl and grep. The registry was not asked for the default tag.
    * @default `curlimages/curl:8.16.0`
    * @example `curlimages/curl:8.16.0`
    */

@@ -1,6 +1,6 @@
 import type { GpuRequestSpec, GpuServerSpec } from "./gpu-server";
 
-/** A key of a Secret that is there already. Its content passes neither through this package nor through Pulumi's state. */
+/** A key of an existing Secret. Its content passes neither through this package nor through Pulumi's state. */
 export interface SecretKeySpec {
   /**
    * Name of the Secret, in the workload's namespace.
@@ -17,9 +17,9 @@ export interface SecretKeySpec {
 /** The network between the machines of one model. */
 export interface FabricSpec {
   /**
-   * Least bandwidth of an all-reduce over all cards of the model, in GB/s (bus bandwidth, as nccl-tests counts it). The pods measure it
-   * before they load the model, and do not go on below it.
-   * @default none: it is measured, and said in the log
+   * Least bandwidth of an all-reduce over all cards of the model, in GB/s (bus bandwidth, as nccl-tests counts it). The
+   * pods measure it before they load the model, and do not start the model if the bandwidth is lower.
+   * @default none: the pods only log what they measure
    * @example `10`
    */
   leastBandwidth?: number;
@@ -61,15 +61,16 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
    */
   args?: string[];
   /**
-   * Token for gated models. The Secret must be there first, so `namespace` must name an existing one.
+   * Token for gated models. The Secret must exist first, so `namespace` must name an existing one.
    * @default none
    * @example `{ name: hugging-face, key: token }`
    */
   huggingFaceToken?: SecretKeySpec;
   /**
-   * Key that clients must send. The Secret must be there first, so `namespace` must name an existing one; LiteLLM of the stack needs a Secret of
-   * that name in its own namespace. vLLM asks for the key below `/v1` and a few other paths alone: `/tokenize`, `/metrics` and others answer
-   * without. Use `allowFrom` with it.
+   * Key that clients must send. The Secret must exist first, so `namespace` must name an existing one; LiteLLM of the
+   * stack needs a Secret of
+   * that name in its own namespace. vLLM asks for the key only below `/v1` and at a few other paths: `/tokenize`,
+   * `/metrics` and others answer without it. Use `allowFrom` with it.
    * @default none: everyone who can reach it may use it
    * @example `{ name: vllm, key: api-key }`
    */

@@ -68,7 +68,7 @@ export const underItsName =
     field: `workloads.${workload}`,
   });
 
-/** A key of a Secret that is there already. */
+/** A key of an existing Secret. */
 export const secretKey = z.strictObject({ name: objectName, key: ruled(rules.dataKey) });
 
 /** Profile of MIG devices. */

@@ -16,7 +16,7 @@ export const cardRisksMistakes: Mistakes = {
           field: "machines.gpu.gpus[0]",
           severity: "note",
           says: [
-            '"RTX 6090" is in no table of cards; it is taken as the stack describes it (Blackwell), and whether',
+            '"RTX 6090" is in no table of cards; the package trusts the stack\'s description (Blackwell), and checks neither',
           ],
         },
       ],
@@ -111,7 +111,7 @@ export const cardRisksMistakes: Mistakes = {
           field: "machines.gpu.powerLimit",
           severity: "note",
           says: [
-            "whether the RTX 3090 takes 380 W is not known here; where it does not, nvidia-smi refuses the limit, and the card runs with its own; look at the card's range",
+            "it is unknown whether the RTX 3090 takes 380 W; if it does not, nvidia-smi refuses the limit, and the card runs with its own; look at the card's range",
           ],
         },
       ],

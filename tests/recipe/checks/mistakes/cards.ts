@@ -26,7 +26,7 @@ export const cardsMistakes: Mistakes = {
         {
           check: "gpu-model",
           field: "machines.k8s-worker4.gpus[0].model",
-          says: ['"RTX 5070 Tie" is not a card', "RTX 5070 Ti"],
+          says: ['"RTX 5070 Tie" is in no table of cards', "RTX 5070 Ti"],
         },
       ],
     },

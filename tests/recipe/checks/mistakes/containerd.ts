@@ -164,7 +164,7 @@ export const containerdMistakes: Mistakes = {
         {
           check: "containerd-toml",
           field: "machines.gpu-1.containerd.extra",
-          says: ["default_runtime_name to something else", "say it once"],
+          says: ["default_runtime_name to something else", "set it once"],
         },
       ],
     },

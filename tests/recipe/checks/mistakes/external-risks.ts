@@ -18,7 +18,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external",
           severity: "note",
           says: [
-            "gpu-operator is not this stack's; nothing of it is made, changed or removed here; nothing needs to be done",
+            "gpu-operator is not this stack's; this stack makes, changes and removes nothing of it; nothing needs to be done",
           ],
         },
         {
@@ -26,7 +26,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.namespace",
           severity: "warning",
           says: [
-            "no file says it, so gpu-operator is assumed; the doctor has to look for the release in the whole cluster; write the namespace, or name the file",
+            "no file names it, so gpu-operator is assumed; the doctor has to look for the release in the whole cluster; write the namespace, or list under external.files the file",
           ],
         },
         {
@@ -34,7 +34,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.values",
           severity: "warning",
           says: [
-            "the values of the release are not known; nothing says whether they fit Talos; name its files under external.files",
+            "the values of the release are not known; no check can say whether they fit Talos; name its files under external.files",
           ],
         },
       ],
@@ -64,7 +64,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.files",
           severity: "warning",
           says: [
-            "ConfigMap gpu-values is not among the files; what it says is neither known nor judged; name it here",
+            "ConfigMap gpu-values is not among the files; its content is unknown and not checked; name it here",
           ],
         },
         {
@@ -72,7 +72,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.version",
           severity: "warning",
           says: [
-            "which release of the chart it is is not known; whether it has these values is not judged; write it here",
+            "the release's chart version is unknown; no check can say whether the chart has these values; write it here",
           ],
         },
         {
@@ -80,7 +80,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.values.gfd.enabled",
           severity: "note",
           says: [
-            "another tool fills it in; what it comes to is not known here, and not judged; check what the tool writes there",
+            "another tool fills it in; its final value is unknown and not checked; check what the tool writes there",
           ],
         },
       ],
@@ -127,7 +127,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "devicePlugin.values.runtimeClassName",
           severity: "warning",
           says: [
-            "is not said; the plugin then finds the cards only where nvidia is the machine's default runtime; write `runtimeClassName: nvidia`",
+            "is not set; the plugin then finds the cards only where nvidia is the machine's default runtime; write `runtimeClassName: nvidia`",
           ],
         },
       ],
@@ -146,7 +146,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "devicePlugin.values.config",
           severity: "note",
           says: [
-            "how many units the nodes offer is not known here; the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit; look at what the nodes offer",
+            "it is unknown how many units the nodes offer; the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit; look at what the nodes offer",
           ],
         },
       ],

@@ -30,7 +30,7 @@ export const externalMistakes: Mistakes = {
         {
           check: "external",
           field: "sharing",
-          says: ["how cards are shared", "say it there (MIG"],
+          says: ["set the sharing", "set sharing in those values (MIG"],
         },
         {
           check: "external",

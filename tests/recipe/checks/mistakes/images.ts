@@ -384,7 +384,7 @@ export const imagesMistakes: Mistakes = {
         {
           check: "installer-image",
           field: "machines.k8s-worker4.drop",
-          says: ["nothing is compared"],
+          says: ["it compares nothing"],
         },
       ],
     },

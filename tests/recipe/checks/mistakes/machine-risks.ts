@@ -79,7 +79,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu.extensions",
           severity: "warning",
           says: [
-            "whether an NVSwitch is in the machine is not known here; without one the fabric manager ends at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it; leave the fabric manager out",
+            "it is unknown whether the machine has an NVSwitch; without one the fabric manager ends at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it; leave the fabric manager out",
           ],
         },
       ],
@@ -98,7 +98,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu.installerImage",
           severity: "warning",
           says: [
-            "nor what the machine would lose with it; its owner made it, and nothing lists its contents; make sure that the image has siderolabs/nvidia-",
+            "and so is what the machine would lose with it; its owner made it, and nothing lists its contents; make sure that the image has siderolabs/nvidia-",
           ],
         },
       ],

@@ -14,7 +14,7 @@ export const migMistakes: Mistakes = {
           severity: "warning",
           says: [
             "MIG was not tried on hardware by us; slices end with every",
-            "others split cards on Talos whose MIG mode was on already",
+            "other users have split cards on Talos, where the MIG mode",
           ],
         },
         {
@@ -43,7 +43,7 @@ export const migMistakes: Mistakes = {
           field: "machines.gpu.gpus[0]",
           severity: "note",
           says: [
-            "the MIG profiles of the NVIDIA X100 80GB are not known here; the plan counts on one instance of the profile or more, so no check says whether all requests fit; look at the node's label",
+            "the tables lack the MIG profiles of the NVIDIA X100 80GB; the plan counts on one instance of the profile or more, so no check says whether all requests fit; look at the node's label",
           ],
         },
       ],

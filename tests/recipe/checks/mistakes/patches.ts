@@ -369,7 +369,7 @@ export const patchesMistakes: Mistakes = {
         {
           check: "patch-override",
           field: "patches[0]",
-          says: ["both say vm.swappiness", "Talos lets SysctlConfig win"],
+          says: ["both set vm.swappiness", "Talos lets SysctlConfig win"],
         },
       ],
     },

@@ -16,7 +16,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "devicePlugin.version",
           severity: "note",
           says: [
-            "nvidia-device-plugin 0.18.0 is not in the tables; its values are judged by those of 0.17.4 and 0.18.2; compare the values with",
+            "nvidia-device-plugin 0.18.0 is not in the tables; its values are checked by the tables of 0.17.4 and 0.18.2; compare the values with",
           ],
         },
       ],
@@ -35,7 +35,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.cardDoctor",
           severity: "note",
           says: [
-            "whether gpu-operator v99.9.0 has this value is not known here; Helm ignores a value that a chart does not have; look for it in `helm show values`",
+            "it is unknown whether gpu-operator v99.9.0 has this value; Helm ignores a value that a chart does not have; look for it in `helm show values`",
           ],
         },
       ],
@@ -51,7 +51,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.version",
           severity: "warning",
           says: [
-            "v25.10.1 is a release of the operator that NVIDIA no longer supports; of the releases since, 26.3 is deprecated",
+            "v25.10.1 is a release of the operator that NVIDIA no longer supports; NVIDIA supports 26.7; 26.3 is deprecated",
           ],
         },
       ],
@@ -166,7 +166,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.devicePlugin.env",
           severity: "warning",
           says: [
-            "sets DEVICE_LIST_STRATEGY without CDI, and CDI is on; that is an error to the next operator; to keep CDI off, write `cdi: { enabled: false }` instead",
+            "sets DEVICE_LIST_STRATEGY without CDI, and CDI is on; the next release of the GPU Operator refuses this; to keep CDI off, write `cdi: { enabled: false }` instead",
           ],
         },
       ],
@@ -182,7 +182,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "kubernetesVersion",
           severity: "note",
           says: [
-            "is missing, so which release the cluster has is not known here; claims need Kubernetes 1.34 or newer; write it, or look at `kubectl version`",
+            "is missing, so the cluster's release is unknown; claims need Kubernetes 1.34 or newer; write it, or look at `kubectl version`",
           ],
         },
       ],

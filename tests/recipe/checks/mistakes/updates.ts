@@ -34,7 +34,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "are assumed (580.126.20, 570.211.01), as the Image Factory says nothing (ECONNREFUSED), so only",
+            "are assumed (580.126.20, 570.211.01), because the Image Factory says nothing (ECONNREFUSED), so only",
           ],
         },
       ],
@@ -161,7 +161,7 @@ export const updatesMistakes: Mistakes = {
           check: "era-crossing",
           field: "machines",
           severity: "warning",
-          says: ["nor before those that go ahead are"],
+          says: ["and until the machines of upgrade.first are"],
         },
       ],
     },
@@ -180,7 +180,7 @@ export const updatesMistakes: Mistakes = {
           field: "machines",
           severity: "warning",
           says: [
-            "from the change of the values until a machine is upgraded, no new pod gets a GPU there; let its installer apply the values for the newer Talos",
+            "between the change of the values and its upgrade, a machine gives no GPU to new pods; let its installer apply the values for the newer Talos",
           ],
         },
       ],

@@ -17,7 +17,7 @@ export const valuesMistakes: Mistakes = {
         {
           check: "chart-values",
           field: "gpuOperator.values.devicePlugin.nodeSelector",
-          says: ["has no such value", "silently ignores it", "node labels alone"],
+          says: ["has no such value", "ignores it without an error", "node labels alone"],
         },
         {
           check: "chart-values",
@@ -187,7 +187,7 @@ export const valuesMistakes: Mistakes = {
           field: "external.values.operator.defaultRuntime",
           severity: "warning",
           says: [
-            "no such value (hr.yaml:13); Helm silently ignores it, and what it was meant to do does not happen; see `helm show values`, or leave it out",
+            "no such value (hr.yaml:13); Helm ignores it without an error, so it has no effect; see `helm show values`, or leave it out",
           ],
         },
       ],
