@@ -22,9 +22,9 @@ const phrases = [
   },
   {
     name: "is said",
-    pattern: "(?:is|are|was|were|be|been|being) said",
-    better: 'name who reports it: "a note names", "the message says"',
-    bad: ["what cannot be read is said"],
+    pattern: "(?:is|are|was|were|be|been|being) (?:not |never )?said",
+    better: 'name who reports it: "a note names", "the message says"; of a field: "is not set"',
+    bad: ["what cannot be read is said", "is not said, and the chart's own value is true"],
     good: ["The message says what cannot be read."],
   },
   {
@@ -154,6 +154,27 @@ const phrases = [
     better: "has, carries, allows",
     bad: ["a node that bears our mark"],
     good: ["a node that has our annotation"],
+  },
+  {
+    name: "comes again",
+    pattern: "where (?:it|they) comes? again",
+    better: '"if it happens again"',
+    bad: ["Where it comes again, reseat the card."],
+    good: ["If it happens again, reseat the card."],
+  },
+  {
+    name: "mend",
+    pattern: "mend(?:s|ed|ing)?",
+    better: "fix, correct, repair",
+    bad: ["the user's to mend"],
+    good: ["The user must correct it."],
+  },
+  {
+    name: "not known here",
+    pattern: "(?:is|are) not known here",
+    better: '"is unknown", "is not in the tables"',
+    bad: ["whether the card takes it is not known here"],
+    good: ["It is unknown whether the card takes it."],
   },
   {
     name: "old words",

@@ -73,7 +73,7 @@ function upgrade(
     typeof hash === "string"
       ? pulumi.output(schematicId).apply((id) => taskOf(id, hash))
       : pulumi.all([schematicId, hash]).apply(([id, found]) => taskOf(id, found));
-  // What the machine runs is not known here, so there is time for the longest way.
+  // It is unknown what the machine runs, so there is time for the longest way.
   const limit = beyond(longestRun(limitsOf(machine.timeouts), mostHops(machine.talosVersion)));
   return { verb: "upgrade", task, needs: ["talosconfig", "kubeconfig"], limit };
 }

@@ -98,9 +98,7 @@ async function tokenFor(challenge: string): Promise<string> {
   );
   const realm = parameters.get("realm");
   if (realm === undefined)
-    throw new Error(
-      `a registry asks for credentials of a kind that is not known here (${challenge})`,
-    );
+    throw new Error(`a registry asks for credentials of an unknown kind (${challenge})`);
   const url = new URL(realm);
   for (const key of ["service", "scope"])
     if (parameters.has(key)) url.searchParams.set(key, parameters.get(key)!);

@@ -154,7 +154,7 @@ export function renderReport(report: LabReport, terminal?: Terminal): string {
     table(["machine", "Talos", "schematic", "driver", "reboots", "GPUs"], machines),
     table(["update", "result", "resources", "machine calls", "seconds"], updates),
     ...(workloads.length > 0 ? [table(["workload", "kind", "ready"], workloads)] : []),
-    ...(report.mended ?? []).map((failure) => tell("✔ mended:", failure)),
+    ...(report.mended ?? []).map((failure) => tell("✔ fixed:", failure)),
     ...report.failures.map((failure) => tell("✖", failure)),
   ].join("\n");
 }

@@ -3,7 +3,7 @@ import { functions, isTrue, shown, type TemplateFunction } from "./go-functions"
 
 /**
  * Go templates (pkg.go.dev/text/template) as far as people write them in patches: fields, variables, `if`, `with`, `range` and functions in
- * pipelines. What is not known here is refused, so that nothing is guessed.
+ * pipelines. Anything unknown is refused, so that nothing is guessed.
  */
 
 type Operand =

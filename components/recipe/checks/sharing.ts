@@ -221,7 +221,7 @@ function migOfCard(
   const profile = profileName(wanted);
   const geometry = migOf(card);
   if (!geometry)
-    // Where its profiles are not known here, a note says so.
+    // If the tables lack its profiles, a note says so.
     return (
       !card.mayHaveMig && {
         field: "sharing.mig",

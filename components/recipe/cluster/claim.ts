@@ -7,7 +7,7 @@ const domain = "'gpu.nvidia.com'";
 /** Words of go-nvlib that are not those of the tables (v0.10.0, pkg/nvlib/device/device.go, GetArchitectureAsString). */
 const architectures: Record<string, string> = { Ada: "Ada Lovelace" };
 
-/** The claim of the user's own that a workload names, or its template, as a pod's spec has it. What it takes is not known here. */
+/** The claim of the user's own that a workload names, or its template, as a pod's spec has it. What it takes is unknown. */
 export const ownClaim = ({ resourceClaimName, resourceClaimTemplateName }: ClaimSpec = {}):
   Partial<ClaimSpec> | undefined =>
   (resourceClaimName ?? resourceClaimTemplateName) === undefined

@@ -75,7 +75,7 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
     expect(remarks.filter((one) => one.startsWith("machines"))).toEqual([]);
   });
 
-  test("is named by file and line where it is flawed, and its tool mends it", async () => {
+  test("is named by file and line where it is flawed, and its tool fixes it", async () => {
     const from = written(talconfig({ talosVersion: "v1.13.6", patches: ["@gpu.yaml"] }));
     const patch = stringify({ machine: { files: [file] } });
     fs.writeFileSync(path.join(path.dirname(from), "gpu.yaml"), patch);

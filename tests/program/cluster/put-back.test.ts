@@ -40,7 +40,7 @@ const live = (name: string, data: object): object => ({
   data,
 });
 
-test("makes what is gone, mends what says something else, and touches nothing that is right", async () => {
+test("makes what is gone, restores what says something else, and touches nothing that is right", async () => {
   const cluster = new FakeObjects({
     right: live("right", { a: "1", added: "by a user" }),
     wrong: live("wrong", { a: "2" }),

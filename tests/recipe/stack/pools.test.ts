@@ -152,7 +152,7 @@ describe("what is wrong with a pool", () => {
     ]);
   });
 
-  test("is mended in the pool, since machines cannot name one of its own", () => {
+  test("is fixed in the pool, since machines cannot name one of its own", () => {
     const findings = findingsOf(
       withPools({ gpu: { ...pool, kernelArgs: ['nvidia.NVreg_RegistryDwords="a=1 b=2"'] } }),
     );

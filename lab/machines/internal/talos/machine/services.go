@@ -156,7 +156,7 @@ type server struct {
 func newServer() *server {
 	st, err := resources.NewState(context.Background())
 	if err != nil {
-		panic(err) // resource types of the library that can't be registered: nothing that a user could mend
+		panic(err) // resource types of the library that can't be registered: nothing that a user could correct
 	}
 	up, stop := context.WithCancel(context.Background())
 	return &server{resources: st, up: up, stop: stop}
