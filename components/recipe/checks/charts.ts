@@ -74,7 +74,7 @@ export const chartChecks = {
       }),
   },
   "operator-version": {
-    rule: "The operator's release supports the Talos release",
+    rule: "The operator's release supports the Talos version",
     source: "gpu-operator#2239, fixed by PR#2244 in v26.3.1; siderolabs/docs v1.13, nvidia-gpu",
     ofFiles: true,
     find: ({ spec, plan }) => {

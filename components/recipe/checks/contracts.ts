@@ -19,7 +19,7 @@ export const contractChecks = {
       return [...unpinned].map(([contract, names]) => ({
         field: "machineDefaults.versionContract",
         problem: `no versionContract is set for ${names.join(", ")}, whose configuration is generated for Talos ${contract}`,
-        why: "at the next minor release of Talos a preview fails until it is set",
+        why: "at the next minor version of Talos a preview fails until it is set",
         remedy: `write \`versionContract: ${contract}\` under machineDefaults or at the machine, and leave it there`,
       }));
     },

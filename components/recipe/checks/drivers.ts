@@ -81,7 +81,7 @@ export const driverChecks = {
         fault: ({ driver, card, of, bound, instead }) => ({
           problem: `${driver}, but the ${card.model} of ${of} needs ${bound}`,
           why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
-          remedy: instead ?? "take a newer Talos release",
+          remedy: instead ?? "take a newer Talos version",
         }),
       }),
   },
@@ -96,12 +96,12 @@ export const driverChecks = {
         fault: ({ driver, card, of, bound, instead }) => ({
           problem: `${driver}, but the ${card.model} of ${of} (${card.architecture}) runs up to ${bound}`,
           why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
-          remedy: instead ?? "stay on an older Talos release",
+          remedy: instead ?? "stay on an older Talos version",
         }),
       }),
   },
   "driver-branch": {
-    rule: "The Talos release has the driver's branch and flavour",
+    rule: "The Talos version has the driver's branch and flavour",
     source:
       "siderolabs/extensions discussion 1344 (`new-feature`: from Talos 1.15 on, open modules alone). Extensions that the stack names are judged as all others (checks/images.ts)",
     ofFiles: true,
@@ -234,7 +234,7 @@ function whyNot(flavour: ModuleFlavour, card: Card): string {
 
 /** A driver that a card does not fit. */
 interface Unfit<Bound> {
-  /** The driver as a message names it: branch, Talos release and version. */
+  /** The driver as a message names it: branch, version and Talos version. */
   driver: string;
   card: Card;
   /** Name of the card's machine. */

@@ -62,7 +62,7 @@ const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
     ...noHandler(spec.talosVersion),
   };
 
-/** What is wrong with a RuntimeClass of NVIDIA's on a Talos release without its handler. */
+/** What is wrong with a RuntimeClass of NVIDIA's on a Talos version without its handler. */
 export const noHandler = (talosVersion: string): FindingText => ({
   problem: `names a RuntimeClass on Talos ${talosVersion}, whose containerd has no handler of NVIDIA's`,
   why: "pods of that class would not start",

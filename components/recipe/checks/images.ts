@@ -39,7 +39,7 @@ export const imageChecks = {
           return [];
         return {
           field,
-          problem: `there is no official extension ${shown(name)} in any Talos release`,
+          problem: `there is no official extension ${shown(name)} in any Talos version`,
           why: "the Image Factory takes any name, and fails when the machine pulls the image",
           remedy: `${anotherName(name, meant)} the Factory lists all under /version/<release>/extensions/official`,
         };
@@ -47,7 +47,7 @@ export const imageChecks = {
     ),
   },
   "extension-release": {
-    rule: "The machine's Talos release has each extension",
+    rule: "The machine's Talos version has each extension",
     source:
       "siderolabs/extensions, Makefile at each release; the Factory answers 400 when the image is pulled",
     ofFiles: true,
@@ -119,7 +119,7 @@ export const imageChecks = {
     ),
   },
   "kernel-args": {
-    rule: "Each kernel argument is a single word that takes effect on the Talos release",
+    rule: "Each kernel argument is a single word that takes effect on the Talos version",
     source:
       "siderolabs/docs v1.10, boot loader: the schematic's arguments take effect with a UKI (Talos ≥ 1.10, or Secure Boot); siderolabs/extensions, nvidia.conf (blacklist); talos v1.13.9, internal/app/machined/pkg/controllers/runtime/kernel_module_spec.go; linux v6.18, kernel/module/main.c (blacklisted)",
     ofFiles: true,
@@ -172,14 +172,14 @@ export const imageChecks = {
     ),
   },
   "installer-image": {
-    rule: "A user's installer image excludes the other image fields, and has the machine's Talos release",
+    rule: "A user's installer image excludes the other image fields, and has the machine's Talos version",
     source:
       "talos, pkg/imager (what an installer holds is put in when it is made); distribution/reference (forms of an image's name)",
     ofFiles: true,
     find: ofMachines(ofOwnImage),
   },
   multipath: {
-    rule: "No ExtensionServiceConfig configures multipathd on a Talos release that waits forever with it",
+    rule: "No ExtensionServiceConfig configures multipathd on a Talos version that waits forever with it",
     source:
       "siderolabs/docs v1.15, upgrading-talos; siderolabs/talos v1.14.1, CHANGELOG.md, EtcFileConfig",
     ofFiles: true,
@@ -211,7 +211,7 @@ function withoutBranch(field: string, name: string, suffixed: string[]): FieldFi
     return {
       field,
       problem,
-      why: "the Image Factory takes it for nvidia-fabric-manager-lts, which no release of Talos has, and fails when the machine pulls the image",
+      why: "the Image Factory takes it for nvidia-fabric-manager-lts, which no Talos version has, and fails when the machine pulls the image",
       remedy: `write ${suffixed.join(" or ")}, or leave it out: the fabric manager of a board of eight modules follows from the card`,
     };
   return {

@@ -15,7 +15,7 @@ import { type Checks, ofGpuMachines } from "./check";
 export const machineRisks = {
   "container-escape": {
     severity: "warning",
-    rule: "The container toolkit of the Talos release has no published container escape",
+    rule: "The container toolkit of the Talos version has no published container escape",
     source: "components/recipe/facts/data/escapes.json: NVIDIA's security bulletins",
     ofFiles: true,
     find: ofGpuMachines((_machine, { spec, release }) => {
@@ -128,7 +128,7 @@ export const machineRisks = {
 /** First minor release whose kernel has branch target identification on arm64 (talos#13019). */
 const firstWithBranchTargets = 13;
 
-/** What is wrong with the container toolkit of a Talos release; undefined if nothing of the kind is published. */
+/** What is wrong with the container toolkit of a Talos version; undefined if nothing of the kind is published. */
 export function escapeFinding(
   talosVersion: string,
   toolkit: string | undefined,

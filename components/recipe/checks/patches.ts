@@ -68,7 +68,7 @@ export const patchChecks = {
     }),
   },
   "patch-schema": {
-    rule: "The Talos release accepts the fields and values of each patch",
+    rule: "The Talos version accepts the fields and values of each patch",
     source:
       "siderolabs/talos, pkg/machinery/config: the decoder's structures, schemas/config.schema.json and Validate",
     ofFiles: true,

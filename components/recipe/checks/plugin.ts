@@ -66,7 +66,7 @@ export const pluginChecks = {
       }),
   },
   "plugin-paths": {
-    rule: "The device plugin's paths fit the Talos release",
+    rule: "The device plugin's paths fit the Talos version",
     source:
       "talos#13346: LD_LIBRARY_PATH and glibc roots of Talos ≤ 1.12 break the plugin on 1.13; k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/plugin-manager.go, and an H100 with Talos 1.13's files (lab/docs/hardware.md)",
     ofFiles: true,

@@ -10,7 +10,7 @@ import * as semver from "semver";
 /** Releases of Talos and Kubernetes, and the steps between them. */
 export const releaseChecks = {
   "talos-version": {
-    rule: "The drivers of the Talos release are known",
+    rule: "The drivers of the Talos version are known",
     source:
       "siderolabs/extensions, nvidia-gpu/vars.yaml at each release; image-factory, docs/api.md (versions are written with their `v`)",
     ofFiles: true,
@@ -21,7 +21,7 @@ export const releaseChecks = {
       if (!version)
         return {
           field,
-          problem: `"${spec.talosVersion}" is not a release of Talos`,
+          problem: `"${spec.talosVersion}" is not a Talos version`,
           why: "drivers, extensions and images follow from it",
           remedy: "write one like `v1.12.6`",
         };
@@ -76,7 +76,7 @@ export const releaseChecks = {
     }),
   },
   "kubernetes-version": {
-    rule: "The Talos release supports the Kubernetes release",
+    rule: "The Talos version supports the Kubernetes release",
     source: "talos v1.14.0-rc.1, pkg/machinery/compatibility",
     ofFiles: true,
     find: ({ spec, release }) => {
@@ -121,7 +121,7 @@ export const releaseChecks = {
       if (!running)
         return {
           field,
-          problem: `"${text}" is not a release of Talos`,
+          problem: `"${text}" is not a Talos version`,
           why: "the step to the wanted release is unknown",
           remedy: "write what `talosctl version` prints, or leave it out",
         };
@@ -144,7 +144,7 @@ export const releaseChecks = {
     }),
   },
   "version-contract": {
-    rule: "The versionContract of an owned machine is a Talos release, and not newer than the machine's",
+    rule: "The versionContract of an owned machine is a Talos version, and not newer than the machine's",
     source: "talos, pkg/machinery/config/contract.go; siderolabs/terraform-provider-talos#401",
     ofFiles: false,
     find: ofMachines(
@@ -154,7 +154,7 @@ export const releaseChecks = {
         if (contract === undefined)
           return {
             field: ".versionContract",
-            problem: `${shown(said)} is no release of Talos`,
+            problem: `${shown(said)} is no Talos version`,
             why: "the contract is the release whose defaults the generated configuration has",
             remedy: "write its minor, e.g. `v1.12`",
           };

@@ -254,7 +254,7 @@ function migOfCard(
       field: "sharing.mig",
       problem: `MIG on the ${card.model} needs driver ${geometry.minDriver}, but ${machine.name} runs ${machine.driverVersion}`,
       why: "the driver cannot partition the card",
-      remedy: "take another driver.branch or a newer Talos release",
+      remedy: "take another driver.branch or a newer Talos version",
     }
   );
 }

@@ -7,7 +7,7 @@ import type { CheckContext, Checks, Found } from "./check";
 export const updateChecks = {
   "release-drivers": {
     severity: "note",
-    rule: "The tables list the drivers of the Talos release",
+    rule: "The tables list the drivers of the Talos version",
     source:
       "siderolabs/extensions, nvidia-gpu/vars.yaml at each release; image-factory, docs/api.md",
     ofFiles: false,
@@ -107,7 +107,7 @@ export const updateChecks = {
   },
   "next-era": {
     severity: "note",
-    rule: "The values of the external release also fit the Talos release where pods next get GPUs in another way",
+    rule: "The values of the external release also fit the Talos version where pods next get GPUs in another way",
     source: "every check of an external release, asked for the first Talos of that era",
     ofFiles: false,
     find: nextEra,

@@ -49,8 +49,8 @@ export const workloadChecks = {
             problem: `its CUDA ${cuda} needs driver ${floor}, but ${old.name} runs ${old.driverVersion}`,
             why: "CUDA fails to initialize: the driver is insufficient for the runtime",
             remedy: spec.driver?.branch
-              ? `take an image of CUDA ${majorOf(cuda) - 1}, or another driver.branch or a newer Talos release`
-              : `take an image of CUDA ${majorOf(cuda) - 1}, or a newer Talos release`,
+              ? `take an image of CUDA ${majorOf(cuda) - 1}, or another driver.branch or a newer Talos version`
+              : `take an image of CUDA ${majorOf(cuda) - 1}, or a newer Talos version`,
           };
         const dropped = gpuMachines
           .flatMap((machine) =>

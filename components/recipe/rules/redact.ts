@@ -136,12 +136,16 @@ const longestQuoted = 4_000;
 
 /** Words that people write behind `token:`, and that are none. */
 const prose = new Set(
-  (
-    "a an and are authentication authorization bad be been but by can cannot could created data denied deprecated disabled does empty enabled end " +
-    "error expected expires expired fail failed false for found from get got has have in invalid is it length lost malformed missing " +
-    "must need needs nil no none not null of on or projected rejected renewed required rotated secret secrets serviceaccounts set should the this to token " +
-    "true type unauthorized undefined unexpected unknown unset update updated use used was will with wrong yes"
-  ).split(" "),
+  `
+  a an and are authentication authorization bad be been but by can cannot could created data
+  denied deprecated disabled does empty enabled end error expected expires expired fail failed
+  false for found from get got has have in invalid is it length lost malformed missing must need
+  needs nil no none not null of on or projected rejected renewed required rotated secret secrets
+  serviceaccounts set should the this to token true type unauthorized undefined unexpected unknown
+  unset update updated use used was will with wrong yes
+  `
+    .trim()
+    .split(/\s+/),
 );
 
 /** What tells where a secret is, or that there is none: nothing, a variable, a template, a mapping, a block, what was redacted. */

@@ -127,10 +127,13 @@ const whole = new Set(["pass", "psk", "cookie", "cookies", "authorization", "doc
 
 /** Words before `key` that make it one. */
 const ofKey = new Set(
-  (
-    "access account admin api application auth client cipher deploy encryption enc hmac jwt license management master " +
-    "omni openai private preshared psk secret service session setup shared sign signing ssh ssl storage tls webhook"
-  ).split(" "),
+  `
+  access account admin api application auth client cipher deploy encryption enc hmac jwt license
+  management master omni openai private preshared psk secret service session setup shared sign
+  signing ssh ssl storage tls webhook
+  `
+    .trim()
+    .split(/\s+/),
 );
 
 /** Words before `token` for those that a language model is made of, which are none. */

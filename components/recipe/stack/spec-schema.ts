@@ -149,10 +149,10 @@ const timeouts = z.strictObject({
   workload: duration.optional(),
 });
 
-/** Name of a Talos release, with its `v`. */
+/** Name of a Talos version, with its `v`. */
 const releaseName = ruled(
   rules.ruleOf((said) => /^v\d+\.\d+\.\d+(?:[-+].*)?$/.test(said), {
-    problem: "is not a release of Talos",
+    problem: "is not a Talos version",
     why: "it would be about no release, and have no effect",
     remedy: "write one like `v1.13.10`",
   }),

@@ -132,7 +132,7 @@ test("findings as a pull request shows them", async () => {
               {
                 id: "patch-schema",
                 shortDescription: {
-                  text: "The Talos release accepts the fields and values of each patch.",
+                  text: "The Talos version accepts the fields and values of each patch.",
                 },
               },
             ],

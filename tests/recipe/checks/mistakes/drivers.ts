@@ -119,7 +119,7 @@ export const driversMistakes: Mistakes = {
         {
           check: "driver-too-old",
           field: "talosVersion",
-          says: ["needs 570.86.10", "take a newer Talos release"],
+          says: ["needs 570.86.10", "take a newer Talos version"],
         },
       ],
     },
@@ -144,7 +144,7 @@ export const driversMistakes: Mistakes = {
       ],
     },
     {
-      name: "A Pascal card on a Talos release whose drivers all dropped it",
+      name: "A Pascal card on a Talos version whose drivers all dropped it",
       base: "three-generations",
       change: yaml`
         talosVersion: v1.13.99

@@ -184,7 +184,7 @@ export const imagesMistakes: Mistakes = {
         {
           check: "extension-name",
           field: "machines.gpu.extensions[0]",
-          says: ['there is no official extension "example/own-driver" in any Talos release'],
+          says: ['there is no official extension "example/own-driver" in any Talos version'],
         },
       ],
     },

@@ -81,7 +81,7 @@ export const machinesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Two machines at one address, with two Talos releases",
+      name: "Two machines at one address, with two Talos versions",
       base: "frank",
       change: yaml`
         machines: { mini-1: { address: 10.8.0.1, talosVersion: v1.12.5 } }

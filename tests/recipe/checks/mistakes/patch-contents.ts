@@ -396,7 +396,7 @@ export const patchContentsMistakes: Mistakes = {
         {
           check: "extension-name",
           field: "machines.gpu.extensions[0]",
-          says: ["nvidia-fabric-manager-lts, which no release of Talos has"],
+          says: ["nvidia-fabric-manager-lts, which no Talos version has"],
         },
       ],
     },

@@ -5,7 +5,7 @@ import type { Mistakes } from "./mistake";
 export const releasesMistakes: Mistakes = {
   "talos-version": [
     {
-      name: "A Talos release without a patch number",
+      name: "A Talos version without a patch number",
       base: "aarhus-h100",
       change: yaml`
         talosVersion: "1.11"
@@ -14,12 +14,12 @@ export const releasesMistakes: Mistakes = {
         {
           check: "talos-version",
           field: "talosVersion",
-          says: ['"1.11" is not a release of Talos', "v1.12.6"],
+          says: ['"1.11" is not a Talos version', "v1.12.6"],
         },
       ],
     },
     {
-      name: "A Talos release without its v",
+      name: "A Talos version without its v",
       base: "aarhus-h100",
       change: yaml`
         talosVersion: 1.11.5
@@ -224,7 +224,7 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Running versions that are not Talos releases",
+      name: "Running versions that are not Talos versions",
       base: "three-generations",
       change: yaml`
         machines:
@@ -235,7 +235,7 @@ export const releasesMistakes: Mistakes = {
         {
           check: "upgrade-step",
           field: "machines.blackwell.runningVersion",
-          says: ['"latest" is not a release of Talos'],
+          says: ['"latest" is not a Talos version'],
         },
         {
           check: "upgrade-step",
@@ -322,7 +322,7 @@ export const releasesMistakes: Mistakes = {
         {
           check: "version-contract",
           field: "machines.k8s-worker4.versionContract",
-          says: ["is no release of Talos"],
+          says: ["is no Talos version"],
         },
       ],
     },
