@@ -100,7 +100,7 @@ test.concurrent.each(migrations)(
 );
 
 test.concurrent(
-  "from two minors behind by one edit: adopted and owned machines go by the last patch release between, with two reboots and one drain",
+  "from two minors behind by one edit: adopted and owned machines go by the last patch release between, with two reboots",
   async () => {
     const { status, report, lines } = await runLab([
       "--stack",
@@ -118,14 +118,14 @@ test.concurrent(
         driverVersion: "595.91.07",
         reboots: 3,
       });
-      const said = lines.filter((line) => line.includes(machine));
-      for (const words of [
-        "2 reboots: v1.11.5 → v1.12.12 → v1.13.9",
-        ":v1.12.12, up to",
-        ":v1.13.9, up to",
-      ])
-        expect(said).toContainEqual(expect.stringContaining(words));
+      const pulls = lines.filter((line) => line.includes(`${machine}: pull: installer`));
+      for (const release of [":v1.12.12, up to", ":v1.13.9, up to"])
+        expect(pulls).toContainEqual(expect.stringContaining(release));
     }
+    // The lab leaves out a message that repeats the one before it, as those of the other machines do.
+    expect(lines).toContainEqual(
+      expect.stringContaining("2 reboots: v1.11.5 → v1.12.12 → v1.13.9"),
+    );
     expect(report.updates.map(({ result }) => result)).toEqual(Array(4).fill("succeeded"));
     const [, second, third, last] = report.updates;
     expect(third!.reboots).toEqual({ control: 2, "gpu-1": 2, "gpu-2": 2 });
