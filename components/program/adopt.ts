@@ -214,8 +214,8 @@ function rememberable({ machine }: AdoptTask, result: AdoptResult): AdoptResult 
   if (length <= LONGEST_VARIABLE) return short;
   throw new Failure({
     field: `machines.${machine}.patches`,
-    problem: `they set so many values that the record of what they add has ${Math.ceil(length / 1024)} KiB, of at most ${LONGEST_VARIABLE / 1024} KiB`,
-    why: "the next run gets the record by its environment, and without it nothing of the patches can be changed or taken away",
+    problem: `the record of what they add has ${Math.ceil(length / 1024)} KiB, of at most ${LONGEST_VARIABLE / 1024} KiB`,
+    why: "the next run gets the record in an environment variable, and without it cannot change or remove the patches",
     remedy: "set fewer values; nothing was changed",
   });
 }
@@ -242,8 +242,8 @@ async function unlessChanged<T>(
   }
   throw new Failure({
     field: `machines.${machine}`,
-    problem: `its configuration changed ${MERGES} times while this update merged into it`,
-    why: "what the update stages would take their change away, so nothing was staged",
+    problem: `another tool changed its configuration ${MERGES} times while this update merged into it`,
+    why: "staging now would revert that change, so nothing was staged",
     remedy: "run again once the other change has come to its end",
   });
 }

@@ -82,7 +82,7 @@ function kubeconfigOf({ KUBECONFIG }: NodeJS.ProcessEnv): {
 const emptyCredential = (field: string): FieldFinding => ({
   field,
   problem: "was given, and is empty",
-  why: "the program takes no other in its place, since that may be another cluster's",
+  why: "the program does not fall back to the environment, which may name another cluster",
   remedy:
     "see that the Output or the secret that it comes from has the content, or leave the argument out",
 });

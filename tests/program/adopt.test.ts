@@ -135,7 +135,7 @@ describe("adopt", () => {
       return configurations.call(machine);
     };
     expect(await failure(adopt(task, undefined, bench))).toContain(
-      "machines.gpu-1: its configuration changed 3 times",
+      "machines.gpu-1: another tool changed its configuration 3 times",
     );
     expect(machine.calls).toEqual([]);
   });

@@ -81,7 +81,7 @@ describe("credentials that lead nowhere are reported by field, why and remedy", 
       "upgrade",
       wanted,
       { TALOS_GPU_KUBECONFIG: "", KUBECONFIG: ownTalosconfig },
-      /^kubeconfig: was given, and is empty; .+another cluster's; /,
+      /^kubeconfig: was given, and is empty; .+another cluster; /,
     ],
     [
       "an empty talosconfig, whatever the shell names",

@@ -26,7 +26,7 @@ export async function awaitFree(
       field,
       problem: `RuntimeClass ${name} has the handler ${handler}, and is not this stack's`,
       why: "on Talos only the handler nvidia leads to NVIDIA's runtime: the smoke test and the workloads would not start, or see no card",
-      remedy: `its maker writes \`handler: nvidia\`; a handler cannot be edited, so delete the class first: kubectl delete runtimeclass ${name} (running pods stay)`,
+      remedy: `its owner must write \`handler: nvidia\`; a handler cannot be edited, so delete the class first: kubectl delete runtimeclass ${name} (running pods stay)`,
     });
   const limit = parseDuration(task.limit);
   let isReported = false;

@@ -47,7 +47,7 @@ async function strangers(
       {
         field,
         problem: `machine ${task.uuid} is of the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`,
-        why: "a patch labelled so would reach no machine, and Omni would not say so",
+        why: "Omni would accept a patch with these labels, apply it to no machine, and report nothing",
         remedy: "compare `omnictl get clustermachines` with the stack",
       },
     ];
@@ -56,7 +56,7 @@ async function strangers(
       {
         field,
         problem: `Omni knows no machine ${task.uuid}`,
-        why: "a patch labelled so would reach no machine, and Omni would not say so",
+        why: "Omni would accept a patch with these labels, apply it to no machine, and report nothing",
         remedy:
           "compare `omnictl get machines` with the stack; boot the machine from a medium of Omni's first",
       },
@@ -66,7 +66,7 @@ async function strangers(
         {
           field: "clusterName",
           problem: `Omni has no cluster ${task.cluster}`,
-          why: "a patch labelled so would reach no machine, and Omni would not say so",
+          why: "Omni would accept a patch with these labels, apply it to no machine, and report nothing",
           remedy:
             "compare `omnictl get clusters` with the stack; make the cluster on Omni's page first",
         },
@@ -146,7 +146,7 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding
     field: `machines.${task.machine}.extensions`,
     problem: `${id} in Omni lists extensions for this machine as well (${((spec["extensions"] as string[] | null) ?? []).join(", ") || "none"})`,
     why: "Omni uses only one list for a machine and would ignore the stack's, so the machine would get no driver",
-    remedy: `say those that it needs under machines.<name>.extensions, delete the list (\`omnictl delete ${extensionsType} ${id}\`; Omni may reboot the machine for it), and run again`,
+    remedy: `list those that it needs under machines.<name>.extensions, delete the list (\`omnictl delete ${extensionsType} ${id}\`; Omni may reboot the machine for it), and run again`,
   }));
 }
 

@@ -86,7 +86,7 @@ export function takenAway(
             {
               field,
               problem: `${at} belongs to ${leaves}, which leaves the stack in the same update`,
-              why: `Pulumi removes ${leaves} last, and so would take out of the machine's configuration what ${machine} has just put into it`,
+              why: `Pulumi removes ${leaves} last, which would undo what ${machine} has just written into the machine's configuration`,
               remedy: `keep the name ${leaves}, or remove ${leaves} in one update and add ${machine} in the next`,
             },
           ]),

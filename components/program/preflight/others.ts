@@ -58,7 +58,7 @@ function problemOf(
   return {
     field: installs.field,
     problem: `${gpuProviderOfField(field).words} is in the cluster already (${title}, ${whose}), and this stack would install its own`,
-    why: "two of them would give out the same cards twice, which pods find out after the reboots",
+    why: "both would allocate the same cards, and pods would fail after the reboots",
     remedy: `if it is to stay, write \`external: { kind: ${field}, namespace: ${namespace} }\` instead of ${installs.field}; if not, ${remove}, then run again`,
   };
 }

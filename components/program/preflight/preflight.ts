@@ -259,7 +259,7 @@ async function warnOfOperatorsClass(
   const found = await answerOr(undefined, cluster.runtimeClass("nvidia"), report, unknown);
   if (found !== undefined && found.policy === undefined)
     report(
-      "warning: RuntimeClass nvidia is in the cluster already: the operator makes it its own, and it goes when the operator is taken down; what else needs it then has to make it again",
+      "warning: RuntimeClass nvidia is in the cluster already: the operator takes it over, and deletes it when it is uninstalled; whatever else needs it must then create it again",
     );
 }
 

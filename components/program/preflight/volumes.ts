@@ -33,7 +33,7 @@ function another(volume: Volume, { givenClass, storageClass }: BoundClaim) {
   return {
     field: `${volume.field}.storageClass`,
     problem: `is ${is}, and claim ${volume.namespace}/${volume.name} was made with ${was}`,
-    why: "Kubernetes does not change the class of a claim, so the claim would be deleted with its data, and another one made",
+    why: "Kubernetes cannot change the class of a claim, so Pulumi would delete the claim with its data and create an empty one",
     remedy: `${remedy}; ${ifDataMayGo}`,
   };
 }

@@ -94,7 +94,7 @@ export class BootGuard {
   /** That a boot does not go on, and nothing that waits for the next one changes that. */
   async failure(problem: string): Promise<Failure> {
     const why =
-      "Talos gives such a boot up after 5 to 70 minutes and reboots, again and again, until its configuration is another one";
+      "Talos gives such a boot up after 5 to 70 minutes and reboots, again and again, until its configuration changes";
     return new Failure({
       field: `machines.${this.options.name}`,
       problem,

@@ -207,7 +207,7 @@ describe("an existing RuntimeClass", () => {
 
   test("brings a warning that it goes with the operator", async () => {
     expect(await warned(operator)).toEqual([
-      expect.stringMatching(/the operator makes it its own, and it goes when/),
+      expect.stringMatching(/the operator takes it over, and deletes it when/),
     ]);
   });
 
