@@ -2,8 +2,14 @@
 //
 //   node generate/release/pack.js FOLDER PART…
 //
-// Parts: package (npm's tarball and the schema), policy (npm's tarball of the policy pack), plugin (Pulumi's plugin for this platform),
-// python, go, dotnet (SDKs), sbom (one for each tarball), checksums.
+// Parts:
+// - package: npm's tarball and the schema
+// - policy: npm's tarball of the policy pack
+// - plugin: Pulumi's plugin for this platform
+// - python, go, dotnet: SDKs
+// - sbom: one for each tarball
+// - checksums
+//
 // Run `npm ci` and `npm run build` before it.
 /* global console */
 const fs = require("node:fs");

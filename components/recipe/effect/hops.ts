@@ -79,7 +79,7 @@ export function wayBetween(running: string, wanted: string, basis: HopBasis = {}
     return {
       hops: [],
       fault: {
-        problem: `${running} to ${wanted} is ${count >= 1000 ? "another major release" : `${count} minor releases, and no release of ${major}.${gap} is known to go by`}`,
+        problem: `${running} to ${wanted} is ${count >= 1000 ? "another major release" : `${count} minor releases, and no release of ${major}.${gap ?? first + 1} is known to go by`}`,
         why: "Talos supports one minor at a time: a skipped one leaves its migrations out",
         remedy: `upgrade to the last v${major}.${first + 1} release first`,
       },
@@ -184,7 +184,7 @@ function kubernetesObstacle(
     const its = findRelease(release)?.minor.kubernetes;
     return its !== undefined && (version.minor < its.from || its.to < version.minor);
   });
-  const problem = `Kubernetes ${version.major}.${version.minor} does not run on ${on}`;
+  const problem = `Kubernetes ${version.major}.${version.minor} does not run on ${on ?? "each Talos version between"}`;
   const why = "Talos refuses the configuration, or the kubelet it starts is untested there";
   if (from > to) return { problem, why };
   const fitting = from === to ? `1.${from}` : `1.${from} to 1.${to}`;

@@ -76,7 +76,7 @@ export function machineRecipe(
   };
   // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
   // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, which makes the field an error; whether it did is
-  // not known here (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
+  // unknown (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
   const kubeletDocument = byOmni && capabilitiesOf(talosVersion).documents;
   const hostname =
     configuration === "owned"
