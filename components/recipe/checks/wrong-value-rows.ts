@@ -215,7 +215,7 @@ export const withoutGpus: WrongValue[] = [
     at: "gpuOperator.values.gpuCluster.deployCR",
     is: "true",
     problem: "asks for the operator's stack for dynamic resource allocation",
-    why: "the chart refuses it together with a ClusterPolicy; without one, the operator does not pass its driver folder on, so the CDI specifications name paths that Talos lacks and no pod with a card starts (nicolerenee/infra#2394)",
+    why: "the chart refuses it together with a ClusterPolicy; without one, the operator does not pass its driver folder on; the CDI specifications then name paths that Talos lacks, and no pod with a card starts (nicolerenee/infra#2394)",
     remedy: "leave it out; for claims write `dra: { version: 0.5.0 }` instead of this chart",
   },
   {
