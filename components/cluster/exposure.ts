@@ -16,7 +16,7 @@ import type { Plan } from "../recipe/types";
  * Pulumi deletes last. Then the plugin would meet machines that it does not fit. Our RuntimeClass has the name of the operator's, so
  * its deletion would hit that one.
  *
- * If the stack makes the RuntimeClass, it first waits until the operator's class of that name is gone, and fails if another owner has
+ * If the stack makes the RuntimeClass, it first waits until the operator's class of that name is gone. It fails if another owner has
  * a class of that name. A RuntimeClass of another owner is only checked.
  */
 export function gpuExposure(
