@@ -77,7 +77,7 @@ function unfollowed({ machines = [] }: Observations, plan: Plan | undefined): st
     return lacking.length === 0
       ? []
       : [
-          `machine ${name}: the running kernel lacks these kernelArgs: ${lacking.join(" ")}; if the image was just changed, reboot; GRUB takes arguments from the image only if the machine's configuration sets machine.install.grubUseUKICmdline`,
+          `machine ${name}: the running kernel does not follow these kernelArgs: ${lacking.join(" ")}; if the image was just changed, reboot; GRUB takes arguments from the image only if the machine's configuration sets machine.install.grubUseUKICmdline`,
         ];
   });
 }

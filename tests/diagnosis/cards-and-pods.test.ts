@@ -90,7 +90,7 @@ test("kernel arguments that are not in force are a note", () => {
     );
   expect(of("talos.platform=metal quiet")).toEqual([
     expect.stringMatching(
-      /^machine rtx3090: its kernel was not started as kernelArgs says \(iommu=pt\)/,
+      /^machine rtx3090: the running kernel does not follow these kernelArgs: iommu=pt;/,
     ),
   ]);
   expect([...of("quiet iommu=pt"), ...of()]).toEqual([]);

@@ -42,7 +42,7 @@ test.each<[string, Parameters<typeof foretold>, RegExp]>([
   [
     "an edit taken back whose update failed",
     ["gpu-1", newer, {}, older],
-    /^reboots: only if .*the update before failed/,
+    /^reboots: only if .*the last update failed/,
   ],
   [
     "a machine that is new",

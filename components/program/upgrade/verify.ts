@@ -29,7 +29,7 @@ export async function verify(run: Run): Promise<void> {
   const unfollowed = await patiently(run, () => unfollowedBy(machine, task));
   if (unfollowed.length > 0)
     report(
-      `warning: ${task.machine}: its kernel was not started as kernelArgs says (${unfollowed.join(" ")}): GRUB takes no arguments from the image unless the machine's configuration says machine.install.grubUseUKICmdline`,
+      `warning: ${task.machine}: the running kernel does not follow these kernelArgs: ${unfollowed.join(" ")}; GRUB takes arguments from the image only if the machine's configuration sets machine.install.grubUseUKICmdline`,
     );
 }
 

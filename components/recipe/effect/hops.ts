@@ -72,19 +72,24 @@ export function wayBetween(running: string, wanted: string, basis: HopBasis = {}
   const count = minorsBetween(running, wanted);
   if (count <= 1) return { hops: [] };
   const { major, minor: first } = semver.parse(running)!;
-  const between = count >= 1000 ? [] : range(first + 1, first + count);
-  const hops = between.map((minor) => lastOf(minor, basis.listed));
-  const gap = between[hops.indexOf(undefined)];
-  if (count >= 1000 || gap !== undefined)
-    return {
-      hops: [],
-      fault: {
-        problem: `${running} to ${wanted} is ${count >= 1000 ? "another major release" : `${count} minor releases, and no release of ${major}.${gap ?? first + 1} is known to go by`}`,
-        why: "Talos supports one minor at a time: a skipped one leaves its migrations out",
-        remedy: `upgrade to the last v${major}.${first + 1} release first`,
-      },
-    };
-  const known = hops as string[];
+  const unknown = (problem: string): Way => ({
+    hops: [],
+    fault: {
+      problem: `${running} to ${wanted} is ${problem}`,
+      why: "Talos supports one minor at a time: a skipped one leaves its migrations out",
+      remedy: `upgrade to the last v${major}.${first + 1} release first`,
+    },
+  });
+  if (count >= 1000) return unknown("another major release");
+  const known: string[] = [];
+  for (const minor of range(first + 1, first + count)) {
+    const hop = lastOf(minor, basis.listed);
+    if (hop === undefined)
+      return unknown(
+        `${count} minor releases, and no release of ${major}.${minor} is known to go by`,
+      );
+    known.push(hop);
+  }
   const obstacle = obstacleOn(running, known, wanted, basis);
   if (obstacle === undefined) return { hops: known };
   const steps = [...known, wanted];
@@ -174,17 +179,17 @@ function kubernetesObstacle(
 ): Obstacle | undefined {
   const version = semver.coerce(kubernetes ?? "");
   if (version === null) return undefined;
+  const unfit = releases.find((release) => {
+    const its = findRelease(release)?.minor.kubernetes;
+    return its !== undefined && (version.minor < its.from || its.to < version.minor);
+  });
+  if (unfit === undefined) return undefined;
   const ranges = releases.flatMap((release) => findRelease(release)?.minor.kubernetes ?? []);
   const [from, to] = [
     Math.max(...ranges.map((one) => one.from)),
     Math.min(...ranges.map((one) => one.to)),
   ];
-  if (from <= version.minor && version.minor <= to) return undefined;
-  const on = releases.find((release) => {
-    const its = findRelease(release)?.minor.kubernetes;
-    return its !== undefined && (version.minor < its.from || its.to < version.minor);
-  });
-  const problem = `Kubernetes ${version.major}.${version.minor} does not run on ${on ?? "each Talos version between"}`;
+  const problem = `Kubernetes ${version.major}.${version.minor} does not run on ${unfit}`;
   const why = "Talos refuses the configuration, or the kubelet it starts is untested there";
   if (from > to) return { problem, why };
   const fitting = from === to ? `1.${from}` : `1.${from} to 1.${to}`;

@@ -321,7 +321,9 @@ describe("kernel arguments of the stack that the kernel does not follow", () => 
       },
       expect: {
         result: { rebooted: true },
-        logs: [/^warning: gpu-1: its kernel was not started as kernelArgs says \(pci=realloc\): /],
+        logs: [
+          /^warning: gpu-1: the running kernel does not follow these kernelArgs: pci=realloc; /,
+        ],
       },
     }));
 
@@ -337,7 +339,7 @@ describe("kernel arguments of the stack that the kernel does not follow", () => 
         },
       },
       expect: {
-        logs: [/^warning: gpu-1: its kernel was not started as kernelArgs says \(-selinux\): /],
+        logs: [/^warning: gpu-1: the running kernel does not follow these kernelArgs: -selinux; /],
       },
     }));
 
@@ -354,7 +356,7 @@ describe("kernel arguments of the stack that the kernel does not follow", () => 
       },
       expect: {
         logs: [
-          /^warning: gpu-1: its kernel was not started as kernelArgs says \(-console=tty0\): /,
+          /^warning: gpu-1: the running kernel does not follow these kernelArgs: -console=tty0; /,
         ],
       },
     }));

@@ -55,7 +55,7 @@ describe("a chart's release", () => {
   test("what NVIDIA supports of the operator was read at its newest release", () => {
     const texts = files.filter((file) => /^components\/recipe\/.*\.ts$/.test(file)).map(read);
     const said = texts.flatMap((text) => [
-      ...text.matchAll(/([\d.]+) supported \(platform support/g),
+      ...text.matchAll(/NVIDIA supports ([\d.]+);[^`]*\(platform support/g),
     ]);
     expect(said.map(([, minor]) => minor)).toEqual([newest["gpu-operator"]!.replace(/\.\d+$/, "")]);
   });
