@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import { planCluster } from "../../components/recipe";
 import { parseOptions } from "../options";
 import { bootsOf, nearestRelease, whyNoMachine } from "../talos";
 import { provideReal } from "../cluster/real-images";
@@ -110,6 +111,20 @@ test("with a card of this computer a stack's one machine has its own release, an
     "--machines real: --card: one machine is all that can have it, its own control plane, and this stack is another; " +
       "leave --machines real out for emulated machines",
   );
+});
+
+test("a real containerd gets the images by their tags, since the lab's registry makes its own", () => {
+  const imagesOn = (machines: "emulated" | "node" | "real", card?: string): string[] =>
+    Object.values(
+      planCluster(
+        stackConfiguration("modern", { timeScale: 0.5, machines, ...(card && { card }) }).spec,
+      ).kubernetes.images,
+    );
+  const pinned = imagesOn("emulated").filter((image) => image.includes("@sha256:"));
+  expect(pinned.length).toBeGreaterThan(0);
+  expect(imagesOn("real", "edu")).toEqual(imagesOn("emulated"));
+  const tagged = imagesOn("emulated").map((image) => image.replace(/@.*$/, ""));
+  expect([imagesOn("node"), imagesOn("real")]).toEqual([tagged, tagged]);
 });
 
 test("of an image of the user's own the lab takes what the Image Factory's holds, and says so", () => {
