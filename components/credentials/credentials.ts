@@ -10,20 +10,20 @@ import type { Finding } from "../recipe/types";
 import { type NamedCredential, readNamedByVariable } from "./named-by-variable";
 import { credentialTexts } from "./texts";
 
-/** What gives access to the machines and the cluster. Everything here is treated as secret. */
+/** Credentials for the machines and the cluster. The package treats all of them as secret. */
 export interface Credentials {
-  /** Content of the Talos client configuration (talosconfig). Required with an owned machine; default: the file that TALOSCONFIG names. */
+  /** Content of the Talos client configuration (talosconfig). Required with an owned machine of an existing cluster. Default: the file that TALOSCONFIG names. */
   talosconfig?: pulumi.Input<string>;
-  /** Content of `talosctl gen secrets`; required with an owned machine. */
+  /** Secrets of the cluster, as `talosctl gen secrets` writes them. Required with an owned machine of an existing cluster. Default: none. */
   machineSecrets?: pulumi.Input<string>;
   /**
-   * Content of the kubeconfig that machines are drained with and objects are looked at with. Objects are made through the Kubernetes
+   * Content of the kubeconfig with which the package drains machines and reads objects. It creates objects through the Kubernetes
    * provider of the options. Default: the file that KUBECONFIG names.
    */
   kubeconfig?: pulumi.Input<string>;
-  /** URL of Omni; required with a machine of Omni's. Default: OMNI_ENDPOINT of the environment. */
+  /** URL of Omni. Required with a machine of Omni's. Default: the environment variable OMNI_ENDPOINT. */
   omniEndpoint?: pulumi.Input<string>;
-  /** Key of a service account of Omni; required with a machine of Omni's. Default: OMNI_SERVICE_ACCOUNT_KEY of the environment. */
+  /** Key of a service account of Omni. Required with a machine of Omni's. Default: the environment variable OMNI_SERVICE_ACCOUNT_KEY. */
   omniServiceAccountKey?: pulumi.Input<string>;
 }
 

@@ -10,11 +10,11 @@ import type { SecretKeySpec } from "../recipe/spec/index";
 export interface GpuToleration {
   /** Key of the taint. */
   key: string;
-  /** `Exists` or `Equal`. */
+  /** How the taint is matched: `Exists` by its key, `Equal` also by its value. */
   operator: string;
-  /** Value of the taint, with `Equal`. */
+  /** Value of the taint, with the operator `Equal`. Default: none. */
   value?: string;
-  /** `NoSchedule`, `PreferNoSchedule` or `NoExecute`. Default: every effect. */
+  /** Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. Default: every effect. */
   effect?: string;
 }
 

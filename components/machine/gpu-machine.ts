@@ -20,30 +20,30 @@ import { accessOf } from "../credentials/access";
 import { machineResources, machineType } from "./create-machine";
 import { foretell } from "./foretell";
 
-/** Arguments of a GPU machine: its wanted state, and the credentials to reach it. The GPU provider may be left out: only labels of the node depend on it. */
+/** Arguments of a GPU machine: its wanted state, and credentials to reach it. The GPU provider is optional: only labels of the node depend on it. */
 export interface GpuMachineArgs extends MachineSpec, AroundMachinesSpec, Credentials {
   /** Name of the machine's node in Kubernetes. Default: the name of the component. */
   nodeName?: string;
-  /** Talos release that it should run, e.g. `v1.12.6`. */
+  /** Talos release that the machine should run, e.g. `v1.12.6`. */
   talosVersion: string;
 }
 
 /**
- * One Talos machine as a GPU node: its schematic, its configuration, its image, its node's labels and taints. At most one
- * reboot per update, none when nothing changes.
+ * One Talos machine as a GPU node: its schematic, its configuration, its image, and its node's labels and taints. An update reboots the
+ * machine at most once, and not at all if nothing changes.
  *
- * Used alone, outside of a GpuCluster, it looks before its reboot at what the machine would lose and pulls the image. It notices only
- * at the drain that Kubernetes does not answer. A cluster checks all of that, and its chart, before it touches the first machine.
+ * Outside of a GpuCluster, the update checks before the reboot which parts the machine would lose, and pulls the image. It notices only
+ * at the drain if Kubernetes does not answer. A GpuCluster checks all of that, and its chart, before it touches the first machine.
  * Warnings and notes about the machine are messages of this resource.
  */
 export class GpuMachine extends pulumi.ComponentResource {
-  /** Version of the loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. Resolves once the machine runs the wanted image with the driver up. */
+  /** Version of the loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. Resolves once the machine runs the wanted image and has loaded the driver. */
   public readonly driverVersion: pulumi.Output<string>;
-  /** Talos release that the machine runs, as seen on it, e.g. `v1.12.6`. */
+  /** Talos release that the machine reports, e.g. `v1.12.6`. */
   public readonly talosVersion: pulumi.Output<string>;
-  /** Image Factory schematic that the machine runs, as seen on it. */
+  /** ID of the Image Factory schematic that the machine reports: a SHA-256. */
   public readonly schematicId: pulumi.Output<string>;
-  /** Name of the machine's node. Resolves once the machine is done and its node has its labels and taints: wait for it. */
+  /** Name of the machine's node. Resolves once the update of the machine is complete, and its node has its labels and taints. */
   public readonly ready: pulumi.Output<string>;
 
   constructor(name: string, args: GpuMachineArgs, opts?: pulumi.ComponentResourceOptions) {

@@ -16,19 +16,19 @@ export interface Upgraded {
   by: pulumi.Resource;
 }
 
-/** What a machine was seen to run. */
+/** Talos release, image and driver that a machine reports. */
 export interface MachineReport {
-  /** Talos release, e.g. `v1.12.6`. */
+  /** Talos release that the machine runs, e.g. `v1.12.6`. */
   talosVersion: string;
-  /** Image Factory schematic: the SHA-256 of its machine. */
+  /** ID of the machine's schematic in the Image Factory: a SHA-256. */
   schematicId: string;
-  /** Loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. */
+  /** Version of the loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. */
   driverVersion: string;
 }
 
 /**
- * Has our program bring the machine to the wanted image and configuration, or wait until Omni has, and see its driver up. Where its node has
- * taints, these are taken off when the machine leaves the stack.
+ * Makes our program bring the machine to the wanted image and configuration, or wait until Omni has done so. The program then checks that
+ * the driver is loaded. When the machine leaves the stack, the program removes the stack's taints from its node.
  *
  * @param schematicOf registers the machine's schematic, and gives its ID: a machine of Omni's gets one of Omni's.
  */

@@ -10,14 +10,14 @@ import { type Storing, storingServer } from "./storing-server";
 
 /** Arguments of a ComfyUI server. */
 export interface ComfyUiArgs extends ComfyUiSpec, ServerAccess {
-  /** Newest CUDA that the driver runs, e.g. `12.8`; chooses the image. Default `12.6`, which every 12.x driver runs. */
+  /** Newest CUDA version that the driver runs, e.g. `12.8`. The default image follows from it. Default: `12.6`, which every 12.x driver runs. */
   cudaVersion?: string;
 }
 
 /**
  * ComfyUI on a GPU: namespace, volume for models and outputs, and the server.
  *
- * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: objects left by a
+ * Outside of a GpuCluster, its objects have no annotation with their owner, and no guard checks them. Objects left by a
  * killed update block the next one until you import or delete them.
  */
 export class ComfyUi extends pulumi.ComponentResource {

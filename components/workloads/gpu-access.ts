@@ -21,8 +21,8 @@ export const accessRules: InputRules = {
 };
 
 /**
- * What a workload's component is registered with: all its fields except those that resolve late. Its namespace, its volume and its
- * Service wait for the component, and would wait for the gate with it.
+ * The inputs with which Pulumi registers a workload's component: all its fields except those that resolve late. The workload's namespace,
+ * volume and Service wait for the component, so with these fields they would also wait for the gate.
  */
 export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
   const {
@@ -34,25 +34,28 @@ export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
   return said;
 }
 
-/** How a workload gets at the GPUs: what a GpuCluster hands out. */
+/** A workload's access to the GPUs, as a GpuCluster offers it. */
 export interface GpuAccess {
-  /** RuntimeClass of its pods, empty for none: usually `runtimeClassName` of a GpuCluster: this is what makes its pods wait for the gate. */
+  /**
+   * RuntimeClass of the workload's pods; empty for none. Usually the output `runtimeClassName` of a GpuCluster: the pods then wait for
+   * the cluster's smoke tests.
+   */
   runtimeClassName: pulumi.Input<string>;
-  /** Resource that it requests, or with `claim` the class of the devices that it claims: usually `gpuResourceName` of a GpuCluster. */
+  /** Resource that the pods request, or with `claim` the DeviceClass that they claim. Usually the output `gpuResourceName` of a GpuCluster. */
   gpuResourceName: pulumi.Input<string>;
-  /** Tolerations of its pods, for GPU machines with taints. Default none. */
+  /** Tolerations of the workload's pods, for GPU machines with taints. Default: none. */
   tolerations?: GpuToleration[];
   /**
-   * Word for the way in which the cluster offers its GPUs, e.g. `operator on cdi`. It is an annotation of the pods, so a server restarts
-   * with devices of the new kind when it changes. The update waits for that. Default none.
+   * Text that names how the cluster offers its GPUs, e.g. `operator on cdi`. The pods have it in an annotation, so a change of it restarts a
+   * server with devices of the new kind. The update waits for that restart. Default: none.
    */
   exposure?: string;
-  /** Seconds until it must be ready, with the pull of its image. Default 1200. */
+  /** Seconds within which the workload must be ready, including the pull of its image. Default: 1200. */
   readyWithin?: number;
 }
 
-/** The same for a server. */
+/** A server's access to the GPUs, and its name. */
 export interface ServerAccess extends GpuAccess {
-  /** Name of its Deployment and its Service, and of its namespace by default. Default the kind's, e.g. `ollama`. */
+  /** Name of the server's Deployment and Service, and by default of its namespace. Default: the name of its kind, e.g. `ollama`. */
   serverName?: string;
 }

@@ -18,18 +18,17 @@ import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";
 
 /** Arguments of a pod with GPUs. */
 export interface GpuPodArgs extends GpuPodSpec, GpuAccess {
-  /** Name of the pod. Default: the component's. */
+  /** Name of the pod. Default: the name of the component. */
   podName?: string;
 }
 
 /**
- * A pod of the user's own with GPUs: what `kubectl run` would make, with the runtime class, the request and the
- * tolerations right. It may run to completion or go on: either way it is ready when Pulumi says so, and its container is
- * started again when it fails. As any bare pod it does not come back after an eviction: a server belongs in a Deployment that
- * takes `runtimeClassName` and `gpuResourceName` from the cluster. The namespace must exist; a GpuCluster makes the default
- * one for the pods of its own.
+ * A pod of the user's own with GPUs: like a pod of `kubectl run`, but with the right RuntimeClass, request and tolerations. It may run to
+ * completion or go on. Kubernetes restarts its container if it fails. Nothing makes the pod again after an eviction: put a server into a
+ * Deployment that takes `runtimeClassName` and `gpuResourceName` from the cluster. The namespace must exist. A GpuCluster makes the
+ * default namespace for its own pods.
  *
- * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: objects left by a
+ * Outside of a GpuCluster, the pod has no annotation with its owner, and no guard checks it. Objects left by a
  * killed update block the next one until you import or delete them.
  */
 export class GpuPod extends pulumi.ComponentResource {

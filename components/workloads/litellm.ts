@@ -24,34 +24,34 @@ const configFile = "/etc/litellm/config.yaml";
 
 /** A server behind a LiteLLM proxy. */
 export interface LiteLlmServer {
-  /** LiteLLM's word for its interface: `ollama_chat`, `hosted_vllm` or another of its providers. */
+  /** LiteLLM's name for the interface of the server: `ollama_chat`, `hosted_vllm` or another of LiteLLM's providers. */
   provider: string;
-  /** Models that it offers, each under its own name, e.g. `llama3.2:3b`. */
+  /** Names of the server's models that the proxy offers, e.g. `llama3.2:3b`. */
   models: string[];
-  /** Its URL, usually `endpoint` of its component; the proxy waits for it. */
+  /** URL of the server, usually the output `endpoint` of its component. The proxy starts once the URL has resolved. */
   url: pulumi.Input<string>;
-  /** Key that it asks for, in a Secret of the proxy's namespace. Default: it asks for none. */
+  /** Key that the server asks for, in a Secret of the proxy's namespace. Default: none. */
   apiKeySecret?: SecretKeySpec;
 }
 
 /** Arguments of a LiteLLM proxy. */
 export interface LiteLlmArgs extends LiteLlmSpec {
-  /** Servers whose models it offers. Where a URL is `endpoint` of an Ollama or a Vllm, the proxy waits for the models. */
+  /** Servers whose models the proxy offers. With the output `endpoint` of an Ollama or a Vllm as URL, the proxy waits for the models. */
   servers: pulumi.Input<LiteLlmServer>[];
-  /** Tolerations of its pods. Default none. */
+  /** Tolerations of the proxy's pods. Default: none. */
   tolerations?: GpuToleration[];
-  /** Seconds until it must be ready, with the pull of its image. Default 1200. */
+  /** Seconds within which the proxy must be ready, including the pull of its image. Default: 1200. */
   readyWithin?: number;
 }
 
 /**
  * LiteLLM in front of ollama and other servers: one OpenAI-compatible endpoint for their models.
  *
- * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: objects left by a
+ * Outside of a GpuCluster, its objects have no annotation with their owner, and no guard checks them. Objects left by a
  * killed update block the next one until you import or delete them.
  */
 export class LiteLlm extends pulumi.ComponentResource {
-  /** URL within the cluster, e.g. `http://litellm.litellm.svc:4000`. Resolves once it is ready. */
+  /** URL within the cluster, e.g. `http://litellm.litellm.svc:4000`. Resolves once the proxy is ready. */
   public readonly endpoint: pulumi.Output<string>;
 
   constructor(name: string, args: LiteLlmArgs, opts?: pulumi.ComponentResourceOptions) {

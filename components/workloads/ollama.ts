@@ -15,10 +15,10 @@ const home = "/var/lib/ollama";
 export interface OllamaArgs extends OllamaSpec, ServerAccess {}
 
 /**
- * Ollama on a GPU: namespace, volume for models, server, and a Job per model that pulls it once the server runs.
- * A model taken off the list stays on the volume.
+ * Ollama on a GPU: namespace, volume for models, server, and a Job per model, which pulls the model once the server runs.
+ * A model that leaves the list stays on the volume.
  *
- * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: objects left by a
+ * Outside of a GpuCluster, its objects have no annotation with their owner, and no guard checks them. Objects left by a
  * killed update block the next one until you import or delete them.
  */
 export class Ollama extends pulumi.ComponentResource {

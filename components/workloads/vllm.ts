@@ -13,15 +13,18 @@ import { type Storing, storingServer } from "./storing-server";
 
 /** Arguments of a vLLM server. */
 export interface VllmArgs extends VllmSpec, ServerAccess {
-  /** Newest CUDA that the driver runs, e.g. `12.8`; chooses the image. Default `12.4`, which every 12.x driver runs, and over several machines `13.0`. */
+  /**
+   * Newest CUDA version that the driver runs, e.g. `12.8`. The default image follows from it. Default: `12.4`, which every 12.x driver
+   * runs; over several machines `13.0`.
+   */
   cudaVersion?: string;
 }
 
 /**
- * vLLM on one or more GPUs of a machine: volume for models and compiled graphs, and the server. With several GPUs the model
- * is split over them by tensor parallelism, and over several machines by pipeline parallelism, in a LeaderWorkerSet.
+ * vLLM on one or more GPUs: volume for models and compiled graphs, and the server. vLLM splits the model over the GPUs of a machine by
+ * tensor parallelism, and over several machines by pipeline parallelism, in a LeaderWorkerSet.
  *
- * Used alone, outside of a GpuCluster, its objects have no mark of their owner and are not guarded: objects left by a
+ * Outside of a GpuCluster, its objects have no annotation with their owner, and no guard checks them. Objects left by a
  * killed update block the next one until you import or delete them.
  */
 export class Vllm extends pulumi.ComponentResource {

@@ -22,16 +22,17 @@ export interface AroundMachinesSpec {
    */
   talosVersion: string;
   /**
-   * Kubernetes release of owned machines. Required with an owned machine. With an owned control plane, one minor release forward at a
-   * time; afterwards `talosctl upgrade-k8s` updates kube-proxy and CoreDNS, which a new configuration leaves as they are.
+   * Kubernetes release of owned machines. Required with an owned machine. With an owned control plane, a change may go forward by one
+   * minor release. Afterwards run `talosctl upgrade-k8s` for kube-proxy and CoreDNS, which a new configuration does not update.
    * @default none
    * @example `v1.35.0`
    * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older
    */
   kubernetesVersion?: string;
   /**
-   * Drivers, toolkit and extensions of the stack's Talos release, where it is newer than the package's tables.
-   * @default by the tables or the Image Factory
+   * Drivers, toolkit and extensions of the stack's Talos release. Needed only if the package's tables lack the release and no Image
+   * Factory can be reached.
+   * @default those in the package's tables, else the Image Factory's
    * @example `{ talosVersion: v1.13.10, production: 595.91.07 }`
    */
   releaseFacts?: ReleaseFactsSpec;
@@ -52,32 +53,33 @@ export interface AroundMachinesSpec {
   clusterEndpoint?: string;
   /**
    * NVIDIA driver of the machines.
-   * @default see its fields
+   * @default the defaults of its fields
    * @example `{ branch: lts }`
    */
   driver?: DriverSpec;
   /**
-   * Expose the GPUs by NVIDIA's GPU Operator. Exactly one of this, `devicePlugin`, `dra` and `external`.
+   * Expose the GPUs by NVIDIA's GPU Operator. A cluster has exactly one of `gpuOperator`, `devicePlugin`, `dra` and `external`.
    * @default none
    * @example `{ version: v25.10.1 }`
    */
   gpuOperator?: GpuOperatorSpec;
   /**
-   * Expose the GPUs by NVIDIA's standalone device plugin. Exactly one of this, `gpuOperator`, `dra` and `external`.
+   * Expose the GPUs by NVIDIA's standalone device plugin. A cluster has exactly one of `gpuOperator`, `devicePlugin`, `dra` and
+   * `external`.
    * @default none
    * @example `{ version: 0.17.4 }`
    */
   devicePlugin?: DevicePluginSpec;
   /**
-   * Give the GPUs to claims by NVIDIA's driver for dynamic resource allocation. Exactly one of this, `gpuOperator`, `devicePlugin` and
-   * `external`.
+   * Give the GPUs to claims by NVIDIA's driver for dynamic resource allocation (DRA). A cluster has exactly one of `gpuOperator`,
+   * `devicePlugin`, `dra` and `external`.
    * @default none
    * @example `{ version: 0.5.0 }`
    */
   dra?: DraSpec;
   /**
-   * Another tool, such as Flux or Argo CD, installs the GPU provider. Exactly one of this, `gpuOperator`,
-   * `devicePlugin` and `dra`.
+   * GPU provider that another tool installs, such as Flux or Argo CD. A cluster has exactly one of `gpuOperator`, `devicePlugin`,
+   * `dra` and `external`.
    * @default none
    * @example `{ files: [../flux/gpu-operator/helmrelease.yaml] }`
    */
@@ -89,55 +91,56 @@ export interface AroundMachinesSpec {
    */
   sharing?: SharingSpec;
   /**
-   * How machines are brought to the wanted image.
-   * @default see its fields
+   * Order of the upgrades, how many machines are upgraded at the same time, and whether pods are evicted first.
+   * @default the defaults of its fields
    * @example `{ maxParallel: 4 }`
    */
   upgrade?: UpgradeSpec;
   /**
-   * Limits of the waits.
-   * @default see its fields
+   * Time limits of an update's waits, as durations such as `10m` or `90s`.
+   * @default the defaults of its fields
    * @example `{ reboot: 45m }`
    */
   timeouts?: TimeoutsSpec;
   /**
-   * Change this text, and the next update inspects every machine, its node, the release and every object of the stack.
-   * It restores what was changed by hand, and leaves the rest alone. Any text will do, for example today's date. While
-   * the text stays the same, an update trusts the state of the last update.
+   * Text whose change makes the next update inspect every machine, its node, the release and every object of the stack. Any text will do,
+   * for example today's date. The update restores whatever was changed by hand, and changes nothing else. While the text stays the same,
+   * an update trusts the state of the last update.
    * @default none
    * @example `2026-11-22`
    * @causes an inspection of every machine, and a reboot of each whose image or staged configuration differs from the stack
    */
   reconcileToken?: string;
   /**
-   * Image Factory, asked for schematics; the installer images come from it too.
+   * URL of the Image Factory. The package registers schematics there, and the installer images come from there.
    * @default `https://factory.talos.dev`
    * @example `https://factory.example.org`
-   * @causes no reboot by itself: the next upgrade takes its installer
+   * @causes no reboot by itself: the next upgrade uses the new Factory's installer
    */
   factoryUrl?: string;
 }
 
-/** What a stack says of its cluster, besides its machines. */
+/** Fields of the cluster in a stack: all but its machines. */
 export interface ClusterOptionsSpec extends AroundMachinesSpec {
   /**
-   * Drivers, toolkit and extensions of other Talos releases that machines or pools have (`talosVersion`), as in
-   * `releaseFacts`.
-   * @default by the tables or the Image Factory
+   * Drivers, toolkit and extensions of Talos releases that only some machines or pools have (their `talosVersion`). Each entry has the
+   * fields of `releaseFacts`. Needed only if the package's tables lack the release and no Image Factory can be reached.
+   * @default those in the package's tables, else the Image Factory's
    * @example `[{ talosVersion: v1.13.11, production: 595.99.10 }]`
    */
   otherReleaseFacts?: ReleaseFactsSpec[];
   /**
-   * Make the cluster. Its machines wait in maintenance mode. The first update makes the secrets, installs Talos with the wanted
+   * Create the cluster from machines that wait in maintenance mode. The first update makes the secrets, installs Talos with the wanted
    * image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig. Leave it `true` afterwards: the stack
-   * holds the secrets and the way to the cluster. Every machine must be owned, and at least one must be a control plane. The
+   * holds the secrets and the kubeconfig. Every machine must be owned, and at least one must be a control plane. The
    * machines must have started from a boot medium of Talos 1.13 or newer, whatever release the stack installs.
    * @default `false`: the cluster exists
    * @example `true`
    */
   bootstrap?: boolean;
   /**
-   * Patches of every machine (YAML text), e.g. a registry mirror. Containerd parts are refused here.
+   * Strategic-merge patches for the configuration of every machine, each as YAML text, e.g. a registry mirror. A patch that writes
+   * containerd's configuration file is refused: set it under `containerd` of a machine.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
    * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older, on newer releases only for
@@ -145,8 +148,8 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    */
   patches?: string[];
   /**
-   * Metrics of the cards.
-   * @default none but what the GPU Operator exports by itself
+   * Metrics of the cards: Prometheus objects and a Grafana dashboard.
+   * @default none but the metrics that the GPU Operator itself exports
    * @example `{ serviceMonitor: true }`
    */
   monitoring?: MonitoringSpec;
@@ -157,35 +160,34 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    */
   leaderWorkerSet?: LeaderWorkerSetSpec;
   /**
-   * What runs on the GPUs.
-   * @default nothing
+   * Model servers and pods that run on the GPUs, and a LiteLLM proxy for the servers.
+   * @default none
    * @example `{ ollama: { models: [llama3.2:3b] } }`
    */
   workloads?: WorkloadsSpec;
   /**
-   * Machines that are away (`mayBeAway`): an update skips them.
+   * Names of the machines that are offline: an update skips them. Each must have `mayBeAway: true`.
    * @default the machines that the program of the stacks finds offline
    * @example `[gpu-3]`
    */
   away?: string[];
   /**
-   * Image of the smoke test, which also needs `sh`: a second container requests no card and checks that it sees none.
-   * With MIG's strategy
-   * `single` it needs `grep`, too, which looks for the slice before the test. The default is not verified on Blackwell: the sample of CUDA 12.5 holds no code for it, so the driver has to
-   * compile some.
+   * Image of the smoke test. It must contain `sh`: a second container of the test requests no card and checks that it sees none.
+   * With MIG's strategy `single` it must also contain `grep`, which looks for the slice before the test. The default is not verified on
+   * Blackwell: the sample of CUDA 12.5 has no code for Blackwell, so the driver must compile it.
    * @default a CUDA sample that the driver can run
    * @example `nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0`
    */
   smokeTestImage?: string;
   /**
-   * Images of what this package itself runs on GPU nodes.
-   * @default see its fields
+   * Images of the package's own DaemonSets on GPU nodes.
+   * @default the defaults of its fields
    * @example `{ powerLimit: registry.example.org/ubuntu:24.04 }`
    */
   images?: ImagesSpec;
 }
 
-/** A GPU cluster with all its machines: what one stack provisions. */
+/** A GPU cluster with all its machines, as one stack provisions it. */
 export interface ClusterSpec extends ClusterOptionsSpec {
   /**
    * Machines by node name.
@@ -194,25 +196,24 @@ export interface ClusterSpec extends ClusterOptionsSpec {
   machines: Record<string, MachineSpec>;
 }
 
-/** A stack as it is written. Its pools become machines before anything else is looked at. */
+/** A stack as the user writes it. The package first turns its pools into machines, and then reads the rest. */
 export interface StackSpec extends ClusterOptionsSpec {
   /**
    * Machines by node name.
-   * @default none but the pools'
+   * @default none but those of `pools`
    * @example `{ gpu-1: { address: 192.168.1.224, role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }] } }`
    */
   machines?: Record<string, MachineEntrySpec>;
   /**
-   * Fields of every machine, unless its pool or the machine itself sets them. Any field of a machine but `address` and
-   * `uuid`. Labels, taints, containerd's options and the driver are merged key by key; any other field is taken from
-   * the
+   * Fields of every machine, unless its pool or the machine itself sets them. Any field of a machine is allowed except `address` and
+   * `uuid`. `labels`, `taints`, `containerd`, `driver` and `moduleParameters` are merged key by key. Any other field is taken from the
    * machine, else from its pool, else from here.
    * @default none
    * @example `{ role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }] }`
    */
   machineDefaults?: MachineDefaultsSpec;
   /**
-   * Machines that are alike, by the name of their pool.
+   * Groups of machines that differ only in name and address, by the name of the pool.
    * @default none
    * @example `{ canary: { names: "canary-#", addresses: [10.1.0.1-10.1.0.3], role: worker, configuration: adopted, talosVersion: v1.12.7 } }`
    */

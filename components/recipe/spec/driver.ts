@@ -1,4 +1,4 @@
-/** Branch of NVIDIA's driver as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`; `new-feature` came with 1.15. */
+/** Branch of NVIDIA's driver, by its name in Talos' extensions. On Talos 1.12 `lts` is newer than `production`; `new-feature` came with 1.15. */
 export const DriverBranch = {
   lts: "lts",
   production: "production",
@@ -15,16 +15,16 @@ export type ModuleFlavour = (typeof ModuleFlavour)[keyof typeof ModuleFlavour];
 /** NVIDIA driver of the cluster. */
 export interface DriverSpec {
   /**
-   * Branch as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`; `new-feature` exists from 1.15
+   * Branch of the driver, by its name in Talos' extensions. On Talos 1.12 `lts` is newer than `production`; `new-feature` exists from 1.15
    * on, only with open modules.
-   * @default `production`, or `lts` where the card or the release asks for it
+   * @default `production`, or `lts` if the card or the Talos release needs it
    * @example `lts`
    * @causes a new image, and with it one reboot of each GPU machine
    */
   branch?: DriverBranch;
   /**
    * Flavour of the kernel modules: `open` (Turing and newer; the only one for Blackwell) or `proprietary`.
-   * @default follows from the card: `open` from Turing on, `proprietary` before
+   * @default `open` for a card from Turing on, `proprietary` for an older one
    * @example `proprietary`
    * @causes a new image, and with it one reboot of each GPU machine
    */

@@ -1,4 +1,4 @@
-/** Architecture of a card that no table has. */
+/** Architecture of a card that the package's tables lack. */
 export const GpuArchitecture = {
   Maxwell: "Maxwell",
   Pascal: "Pascal",
@@ -15,21 +15,21 @@ export type GpuArchitecture = (typeof GpuArchitecture)[keyof typeof GpuArchitect
 /** A kind of card in a machine. */
 export interface GpuSpec {
   /**
-   * Name as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `NVIDIA H100 NVL`, or PCI ID as `lspci -nn` prints it,
-   * e.g. `10de:1b06`.
+   * Name of the card as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `NVIDIA H100 NVL`. Or its PCI ID as
+   * `lspci -nn` prints it, e.g. `10de:1b06`.
    * @example `RTX 5070 Ti`
    */
   model: string;
   /**
-   * Architecture of a card that the tables do not have.
-   * @default by the tables
+   * Architecture of the card. Needed only if the package's tables lack the card.
+   * @default the architecture in the package's tables
    * @example `Blackwell`
    */
   architecture?: GpuArchitecture;
   /**
-   * Memory of one card. Needed if the tables lack the card, or if it exists with several sizes (e.g. RTX 4060 Ti, RTX
-   * 3060). nvidia-smi shows it.
-   * @default by the tables, else unknown
+   * Memory of one card, as `nvidia-smi` shows it. Needed only if the package's tables lack the card, or if it exists with several sizes
+   * (e.g. RTX 4060 Ti, RTX 3060).
+   * @default the memory in the package's tables, else unknown
    * @example `16Gi`
    */
   memory?: string;

@@ -1,4 +1,4 @@
-/** An overlay of the Image Factory: what a board needs in addition to Talos, such as its boot loader. */
+/** An overlay of the Image Factory: the parts that a board needs in addition to Talos, such as its boot loader. */
 export interface OverlaySpec {
   /**
    * Image of the overlay.
@@ -6,7 +6,7 @@ export interface OverlaySpec {
    */
   image: string;
   /**
-   * Name of the overlay in it.
+   * Name of the overlay in the image.
    * @example `turingrk1`
    */
   name: string;
@@ -21,14 +21,14 @@ export interface OverlaySpec {
 /** Parts of an Image Factory schematic other than extensions, kernel arguments and overlay. */
 export interface CustomizationSpec {
   /**
-   * Boot loader of an installation: `none`, `dual-boot`, `sd-boot` or `grub`. An installed machine keeps the one that it has.
-   * @default Talos' own
+   * Boot loader of a new installation: `none`, `dual-boot`, `sd-boot` or `grub`. An installed machine keeps its boot loader.
+   * @default Talos' default
    * @example `sd-boot`
    * @causes a new image, and with it one reboot of the machine
    */
   bootloader?: string;
   /**
-   * Keys of Secure Boot.
+   * Secure Boot keys that the machine enrolls at its first boot.
    * @default none
    * @example `{ includeWellKnownCertificates: true }`
    */
@@ -39,13 +39,13 @@ export interface CustomizationSpec {
 export interface SecureBootKeysSpec {
   /**
    * How the keys are enrolled at the first boot (systemd-boot's `secure-boot-enroll`).
-   * @default Talos' own
+   * @default Talos' default
    * @example `force`
    * @causes a new image, and with it one reboot of the machine
    */
   enrollKeys?: string;
   /**
-   * Whether Microsoft's certificates are among them.
+   * Whether Microsoft's certificates are among the enrolled keys.
    * @default `false`
    * @example `true`
    * @causes a new image, and with it one reboot of the machine
@@ -59,31 +59,31 @@ export interface SecureBootKeysSpec {
  */
 export interface DropSpec {
   /**
-   * Extensions.
+   * Extensions that the next image may lack.
    * @default none
    * @example `[siderolabs/iscsi-tools]`
    */
   extensions?: string[];
   /**
-   * Kernel arguments as the machine has them.
+   * Kernel arguments that the next image may lack, written as the machine has them.
    * @default none
    * @example `[intel_iommu=on]`
    */
   kernelArgs?: string[];
   /**
-   * The overlay.
+   * Whether the next image may lack the overlay.
    * @default `false`
    * @example `true`
    */
   overlay?: boolean;
   /**
-   * The platform: the machine gets the stack's instead.
+   * Whether the machine may lose its current platform and get the stack's.
    * @default `false`
    * @example `true`
    */
   platform?: boolean;
   /**
-   * The machine configuration that is embedded in the image. A stack has no field for one.
+   * Whether the next image may lack the machine configuration that is embedded in the current one. A stack cannot embed one.
    * @default `false`
    * @example `true`
    */

@@ -1,22 +1,25 @@
 /**
- * Images that this package itself runs on GPU nodes. Name others to use a mirror. The registry was not asked for the default tags:
- * this package asks no registry.
+ * Images of the package's own DaemonSets on GPU nodes. Name others to use a mirror. This package asks no registry, so it does not verify
+ * that the registries still have the default images.
  */
 export interface ImagesSpec {
   /**
-   * Image of the DaemonSet that writes the operator's readiness files. It needs sh, cmp and cp. The registry was not asked for the default tag.
+   * Image of the DaemonSet that writes the operator's readiness files. It must contain `sh`, `cmp` and `cp`. The package does not verify
+   * that the registry still has the default image.
    * @default `busybox:1.37` by its digest
    * @example `registry.example.org/busybox:1.37`
    */
   validationMarkers?: string;
   /**
-   * Image of the DaemonSet that sets power limits. It needs bash, awk and glibc. The registry was not asked for the default tag.
+   * Image of the DaemonSet that sets power limits. It must contain `bash`, `awk` and glibc. The package does not verify that the registry
+   * still has the default image.
    * @default `ubuntu:24.04` by its digest
    * @example `registry.example.org/ubuntu:24.04`
    */
   powerLimit?: string;
   /**
-   * Image of the DCGM exporter with the device plugin. The registry was not asked for the default tag.
+   * Image of the DCGM exporter, which the stack installs for `monitoring` unless the GPU provider is the operator. The package does not
+   * verify that the registry still has the default image.
    * @default `nvcr.io/nvidia/k8s/dcgm-exporter` with the tag of GPU Operator v26.3.3
    * @example `registry.example.org/dcgm-exporter:4.5.3-4.8.2-distroless`
    */
@@ -24,7 +27,7 @@ export interface ImagesSpec {
 }
 
 /**
- * Drivers, toolkit and extensions of a Talos release that the tables lack. The stacks' program asks the Image Factory
+ * Drivers, toolkit and extensions of a Talos release that the package's tables lack. The stacks' program asks the Image Factory
  * for them once per preview; a program of your own gets them by `GpuCluster.withFacts`. If no Factory can be reached,
  * set them in the stack.
  */
@@ -35,44 +38,44 @@ export interface ReleaseFactsSpec {
    */
   talosVersion: string;
   /**
-   * Driver of the branch `lts`.
+   * Version of the driver on the branch `lts`.
    * @default unknown
    * @example `580.178.04`
    */
   lts?: string;
   /**
-   * Driver of the branch `production`.
+   * Version of the driver on the branch `production`.
    * @default unknown
    * @example `595.91.07`
    */
   production?: string;
   /**
-   * Driver of the branch `new-feature`.
-   * @default there is none
+   * Version of the driver on the branch `new-feature`.
+   * @default none
    * @example `615.71.10`
    */
   newFeature?: string;
   /**
-   * NVIDIA container toolkit.
+   * Version of the NVIDIA container toolkit.
    * @default unknown
    * @example `1.19.1`
    */
   toolkit?: string;
   /**
-   * Names of its official extensions.
+   * Names of the official extensions of this Talos release.
    * @default unknown
    * @example `[siderolabs/iscsi-tools]`
    */
   extensions?: string[];
   /**
-   * The Factory has no such release.
+   * Whether the Image Factory lacks this Talos release.
    * @default `false`
    * @example `true`
    */
   missing?: boolean;
   /**
-   * Why the Factory gave no answer; drivers are assumed then.
-   * @default it answered
+   * Reason why the Image Factory did not answer. The package then assumes the drivers.
+   * @default none: the Factory answered
    * @example `connect ECONNREFUSED`
    */
   silent?: string;

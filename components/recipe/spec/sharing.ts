@@ -6,7 +6,7 @@ export type MigStrategy = (typeof MigStrategy)[keyof typeof MigStrategy];
 /** GPU sharing by replicas. */
 export interface ReplicasSpec {
   /**
-   * Replicas per card, at least 2.
+   * Number of replicas per card, at least 2. Each replica serves the request of one pod.
    * @example `4`
    */
   replicas: number;
@@ -15,14 +15,14 @@ export interface ReplicasSpec {
 /** GPU sharing by time slicing. */
 export interface TimeSlicingSpec extends ReplicasSpec {
   /**
-   * Offer the slices as `nvidia.com/gpu.shared`.
+   * Whether pods request slices as `nvidia.com/gpu.shared` instead of `nvidia.com/gpu`.
    * @default `false`
    * @example `true`
    */
   renameByDefault?: boolean;
   /**
-   * Refuse a pod that requests more than one slice. Two slices give no more of a card than one, and may be on different
-   * cards. `false` allows such pods.
+   * Whether the device plugin refuses a pod that requests more than one slice. Two slices give no more of a card than one, and may be
+   * on different cards.
    * @default `true`
    * @example `false`
    */
@@ -32,12 +32,12 @@ export interface TimeSlicingSpec extends ReplicasSpec {
 /** Partitioning by MIG. */
 export interface MigSpec {
   /**
-   * How the devices appear: `single` as `nvidia.com/gpu`, `mixed` as `nvidia.com/mig-<profile>`.
+   * Resource of the MIG devices: `nvidia.com/gpu` with `single`, `nvidia.com/mig-<profile>` with `mixed`.
    * @example `single`
    */
   strategy: MigStrategy;
   /**
-   * Profile of every card, or `all-balanced`, `all-disabled`.
+   * MIG profile that every card is split by, or `all-balanced` or `all-disabled`.
    * @example `1g.12gb`
    */
   profile: string;
@@ -46,20 +46,20 @@ export interface MigSpec {
 /** Sharing or partitioning of the cards; at most one. */
 export interface SharingSpec {
   /**
-   * Replicas that take turns on a card.
+   * Time slicing: pods take turns on a card, each with one replica of it.
    * @default none
    * @example `{ replicas: 4 }`
    */
   timeSlicing?: TimeSlicingSpec;
   /**
-   * Not supported: on Talos, NVIDIA's MPS does not find its server program with any release of the device plugin that we know
-   * (docs/upstream/mps-server-path.md). The preview refuses it.
+   * NVIDIA's MPS, which is not supported: the preview refuses it. On Talos, MPS does not find its server program with any known release
+   * of the device plugin (docs/upstream/mps-server-path.md).
    * @default none
    * @example `{ replicas: 4 }`
    */
   mps?: ReplicasSpec;
   /**
-   * Devices that a card is split into.
+   * MIG: each card is split into several devices.
    * @default none
    * @example `{ strategy: single, profile: 1g.12gb }`
    */

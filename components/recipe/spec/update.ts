@@ -1,69 +1,69 @@
-/** How machines are brought to the wanted image. */
+/** Order of the upgrades, how many machines are upgraded at the same time, and whether pods are evicted first. */
 export interface UpgradeSpec {
   /**
-   * Workers to upgrade before all others, one at a time in this order, after the control planes. Each must have a GPU. The GPU
-   * Operator or device plugin is installed after them. The other workers start once the smoke tests of these workers have passed. A
-   * test that gets no free GPU within `timeouts.gate` counts as failed.
-   * @default none: the GPU provider comes after all machines
+   * Names of the workers to upgrade before all others, one at a time in this order, after the control planes. Each must have a GPU. The
+   * update installs the GPU Operator or device plugin after these workers. The other workers start once the smoke tests of these workers
+   * have passed. A test that gets no free GPU within `timeouts.gate` counts as failed.
+   * @default none: the update installs the GPU provider after all machines
    * @example `[gpu-1]`
    */
   first?: string[];
   /**
-   * Workers that may be upgraded at a time, as a number or as a share of all workers (`25%`, rounded down, at least one).
-   * Control planes always go one at a time, first.
+   * Number of workers that may be upgraded at the same time, or their share of all workers (`25%`, rounded down, at least one).
+   * Control planes are always upgraded first, one at a time.
    * @default `1`
    * @example `4`
    */
   maxParallel?: any;
   /**
-   * Evict pods before the reboot. In a cluster of one node pods have nowhere to go, so it is not drained. Talos up to
-   * 1.12 evicts pods itself in an upgrade, either way.
+   * Whether the update evicts the pods of a machine before its reboot. A cluster of one node is never drained, since its pods have no
+   * other node. Talos up to 1.12 itself evicts pods in an upgrade, even with `false`.
    * @default `true`
    * @example `false`
    */
   drain?: boolean;
 }
 
-/** Limits of the waits, as durations like `10m`, `90s`. */
+/** Time limits of an update's waits, as durations such as `10m` or `90s`. */
 export interface TimeoutsSpec {
   /**
-   * For a machine to pull its installer image.
+   * Time for a machine to pull its installer image.
    * @default `10m`
    * @example `20m`
    */
   pull?: string;
   /**
-   * For the pods of a machine to leave it.
+   * Time for the pods of a machine to leave it.
    * @default `5m`
    * @example `15m`
    */
   drain?: string;
   /**
-   * For a machine to install the wanted image and reboot into it.
+   * Time for a machine to install the wanted image and reboot into it.
    * @default `30m`
    * @example `45m`
    */
   reboot?: string;
   /**
-   * For modules, driver and extension services to come up after the reboot.
+   * Time for modules, driver and extension services to start after the reboot.
    * @default `5m`
    * @example `10m`
    */
   verify?: string;
   /**
-   * For the objects of the Helm release to become ready.
+   * Time for the objects of the Helm release to become ready.
    * @default `10m`
    * @example `20m`
    */
   release?: string;
   /**
-   * For the smoke test of a machine to pass.
+   * Time for the smoke test of a machine to pass.
    * @default `10m`
    * @example `20m`
    */
   gate?: string;
   /**
-   * For a workload to become ready.
+   * Time for a workload to become ready.
    * @default `20m`
    * @example `1h`
    */

@@ -3,8 +3,8 @@ import type { GpuRequestSpec, GpuServerSpec } from "./gpu-server";
 /** ComfyUI: a server that makes images. */
 export interface ComfyUiSpec extends GpuRequestSpec, GpuServerSpec {
   /**
-   * Container image. The registry was not asked for the default tag.
-   * @default `yanwk/comfyui-boot` for the driver's CUDA
+   * Image of the server's container. The package does not verify that the registry still has the default tag.
+   * @default `yanwk/comfyui-boot` with a tag for the driver's CUDA
    * @example `yanwk/comfyui-boot:cu128-slim`
    */
   image?: string;
@@ -15,7 +15,7 @@ export interface ComfyUiSpec extends GpuRequestSpec, GpuServerSpec {
    */
   storage?: string;
   /**
-   * Namespace, which the workload makes. No other workload may make the same one.
+   * Namespace of the server, which the stack makes. No other workload may make a namespace of this name.
    * @default `comfyui`
    * @example `team-images`
    */

@@ -3,43 +3,44 @@ import type { GpuRequestSpec } from "./gpu-server";
 /** A pod of the user's own that requests GPUs. */
 export interface GpuPodSpec extends GpuRequestSpec {
   /**
-   * Image.
+   * Image of the container.
    * @example `nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04`
    */
   image: string;
   /**
-   * Command.
-   * @default the image's
+   * Command of the container.
+   * @default the image's command
    * @example `[nvidia-smi]`
    */
   command?: string[];
   /**
    * Arguments of the command.
-   * @default the image's
+   * @default the image's arguments
    * @example `[--list-gpus]`
    */
   args?: string[];
   /**
-   * Environment variables. `NVIDIA_VISIBLE_DEVICES` is refused: it would override the card that the device plugin assigns.
+   * Environment variables of the container. `NVIDIA_VISIBLE_DEVICES` is refused: it would override the card that the device plugin
+   * assigns.
    * @default none
    * @example `{ HF_HOME: /models }`
    */
   env?: Record<string, string>;
   /**
-   * Namespace, which a cluster makes if it is the default; another one must exist.
+   * Namespace of the pod, which must exist. Only without this field does a GpuCluster make the default namespace.
    * @default `gpu-pods`
    * @example `ai`
    */
   namespace?: string;
   /**
-   * Further limits.
+   * Limits of the container in addition to its GPUs, by resource.
    * @default none
    * @example `{ cpu: "1", memory: 1Gi }`
    */
   limits?: Record<string, string>;
   /**
-   * Run as user 65534 with a read-only root file system, which also meets Pod Security `restricted`. Many images do not
-   * work with it: they need root, or write to their own file system.
+   * Whether the container runs as user 65534 with a read-only root file system. The pod then meets Pod Security `restricted`. Many images
+   * do not work with it: they need root, or write to their own file system.
    * @default `false`
    * @example `true`
    */

@@ -1,48 +1,48 @@
 import type { GpuArchitecture } from "../gpu";
 
-/** Conditions that each card of the claim must meet; or the name of a claim of your own. */
+/** Conditions that each card of a claim must meet, or the name of a claim of your own. */
 export interface ClaimSpec {
   /**
-   * Least memory of the card. Cards have a little less than their name says: `70Gi` fits one of 80 GB.
+   * Least memory of the card. A card has a little less than its name says: a card of 80 GB meets `70Gi`.
    * @default any
    * @example `40Gi`
    */
   memory?: string;
   /**
-   * Architecture.
+   * Architecture of the card.
    * @default any
    * @example `Hopper`
    */
   architecture?: GpuArchitecture;
   /**
-   * Name as `nvidia-smi -L` prints it.
+   * Name of the card as `nvidia-smi -L` prints it.
    * @default any
    * @example `NVIDIA H100 80GB HBM3`
    */
   product?: string;
   /**
-   * Further conditions in CEL, of attributes that the driver publishes (docs/use.md#claims).
+   * Further conditions as CEL expressions over the attributes that NVIDIA's DRA driver publishes (docs/use.md#claims).
    * @default none
    * @example `["device.attributes['gpu.nvidia.com'].cudaComputeCapability.isGreaterThan(semver('8.9.0'))"]`
    */
   cel?: string[];
   /**
-   * Name of a ResourceClaim of your own, in the workload's namespace. It excludes all other fields of `claim`. Pods that name the
-   * same one share its cards.
-   * @default a claim is made for each pod
+   * Name of a ResourceClaim of your own, in the workload's namespace. It excludes all other fields of `claim`. Pods that name one
+   * ResourceClaim share its cards.
+   * @default none: Kubernetes makes a claim for each pod
    * @example `shared-card`
    */
   resourceClaimName?: string;
   /**
    * Name of a ResourceClaimTemplate of your own, in the workload's namespace. It excludes all other fields of `claim`.
    * Kubernetes makes a claim from it for each pod.
-   * @default a template is made
+   * @default none: the stack makes a template
    * @example `mig-slice`
    */
   resourceClaimTemplateName?: string;
 }
 
-/** What says which GPUs a workload requests. */
+/** The GPUs that a workload requests. */
 export interface GpuRequestSpec {
   /**
    * Number of GPUs that a pod requests. With a claim of your own: the number that the claim allocates.
@@ -51,45 +51,45 @@ export interface GpuRequestSpec {
    */
   gpus?: number;
   /**
-   * Labels of the machines that it may run on, such as `labels` of a machine. A volume that belongs to a machine, as one of a local
-   * path does, keeps it there.
+   * Labels that a node must have for the workload's pods, e.g. the `labels` of a machine. A volume on a machine's own disk, e.g. of the
+   * StorageClass `local-path`, keeps the workload on that machine.
    * @default any GPU machine
    * @example `{ card: large }`
    */
   nodeSelector?: Record<string, string>;
   /**
-   * With mixed MIG, the profile of the devices that it requests.
-   * @default whole cards where a machine offers some, else the smallest devices
+   * Profile of the MIG devices that the workload requests, with the MIG strategy `mixed`.
+   * @default whole cards if a machine offers some, else the smallest devices
    * @example `1g.12gb`
    */
   migProfile?: string;
   /**
-   * Conditions on each card, in a stack with `dra`, where pods claim cards.
+   * Conditions on each card that the workload claims, in a stack with `dra`.
    * @default any card
    * @example `{ memory: 40Gi, architecture: Hopper }`
    */
   claim?: ClaimSpec;
 }
 
-/** What every server that computes on a GPU says. */
+/** Fields of every server that computes on a GPU. */
 export interface GpuServerSpec {
   /**
-   * Whether it runs. `false` keeps it, with no replicas, so that several workloads can take turns on one card.
+   * Whether the server runs. `false` keeps its objects and volume, with no replicas: so several servers can take turns on one card.
    * @default `true`
    * @example `false`
    */
   active?: boolean;
   /**
-   * Namespaces whose pods may reach it; those of its own namespace always may, and so may LiteLLM of the stack. `[]`: no others. It
-   * makes a NetworkPolicy, which has an effect only where the cluster's network plugin enforces such policies.
-   * @default none: every pod of the cluster may reach it
+   * Other namespaces whose pods may reach the server. Pods of its own namespace always may, and so may the stack's LiteLLM. `[]` allows
+   * no other namespace. The stack makes a NetworkPolicy, which has an effect only if the cluster's network plugin enforces such policies.
+   * @default every namespace, without a NetworkPolicy
    * @example `[open-webui]`
    */
   allowFrom?: string[];
   /**
-   * StorageClass of the volume. Kubernetes cannot change it later, so the preview refuses another value: the volume and its
+   * StorageClass of the server's volume. Kubernetes cannot change it later, so the preview refuses a change: the volume and its
    * data would be lost.
-   * @default the cluster's
+   * @default the cluster's default StorageClass
    * @example `local-path`
    */
   storageClass?: string;

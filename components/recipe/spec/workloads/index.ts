@@ -1,4 +1,4 @@
-// What each workload of a stack says.
+// The fields of each workload of a stack.
 export * from "./gpu-server";
 export * from "./ollama";
 export * from "./comfyui";

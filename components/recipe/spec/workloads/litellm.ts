@@ -1,32 +1,33 @@
 /** LiteLLM: one OpenAI-compatible endpoint in front of the models of ollama and vLLM. Needs no GPU. */
 export interface LiteLlmSpec {
   /**
-   * Whether it runs. `false` keeps it, with no replicas.
+   * Whether the proxy runs. `false` keeps its objects, with no replicas.
    * @default `true`
    * @example `false`
    */
   active?: boolean;
   /**
-   * Container image. The registry was not asked for the default tag.
-   * @default `ghcr.io/berriai/litellm` of a release pinned by this package
+   * Image of the proxy's container. The package does not verify that the registry still has the default tag.
+   * @default `ghcr.io/berriai/litellm` with a tag that this package pins
    * @example `ghcr.io/berriai/litellm:v1.110.2`
    */
   image?: string;
   /**
-   * Secret in its namespace with the key `LITELLM_MASTER_KEY`, which clients must then send. It must exist.
-   * @default none: open to the cluster
+   * Name of an existing Secret in the proxy's namespace. Clients must send the key that it holds as `LITELLM_MASTER_KEY`.
+   * @default none: clients need no key
    * @example `litellm-key`
    */
   masterKeySecret?: string;
   /**
-   * Namespaces whose pods may reach it; those of its own namespace always may. `[]`: no others. It makes a NetworkPolicy, which has an
-   * effect only where the cluster's network plugin enforces such policies.
-   * @default none: every pod of the cluster may reach it
+   * Other namespaces whose pods may reach the proxy; pods of its own namespace always may. `[]` allows no other namespace. The stack
+   * makes a NetworkPolicy, which has an effect only if the cluster's network plugin enforces such policies.
+   * @default every namespace, without a NetworkPolicy
    * @example `[open-webui]`
    */
   allowFrom?: string[];
   /**
-   * Namespace. The stack makes it, unless `masterKeySecret` is set: that Secret must exist before, so its namespace must too.
+   * Namespace of the proxy. The stack makes it, unless `masterKeySecret` is set: the Secret must already exist, and so must its
+   * namespace.
    * @default `litellm`
    * @example `team-gateway`
    */

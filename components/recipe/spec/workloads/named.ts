@@ -2,22 +2,22 @@ import type { ComfyUiSpec } from "./comfyui";
 import type { OllamaSpec } from "./ollama";
 import type { VllmSpec } from "./vllm";
 
-/** Servers that compute on a GPU. A further server, by name, is one of the three. */
+/** Servers that compute on a GPU. A server of `workloads.named` is one of the three. */
 export interface NamedServerSpec {
   /**
-   * Ollama, a server of language models.
+   * Ollama: a server of language models.
    * @default none
    * @example `{ models: [llama3.2:3b], nodeSelector: { card: small } }`
    */
   ollama?: OllamaSpec;
   /**
-   * ComfyUI, which makes pictures.
+   * ComfyUI: a server that makes images.
    * @default none
    * @example `{ storage: 200Gi }`
    */
   comfyui?: ComfyUiSpec;
   /**
-   * An OpenAI-compatible server of one language model, by vLLM.
+   * OpenAI-compatible server of one language model, by vLLM.
    * @default none
    * @example `{ model: Qwen/Qwen2.5-7B-Instruct }`
    */

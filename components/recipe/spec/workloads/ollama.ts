@@ -3,31 +3,32 @@ import type { GpuRequestSpec, GpuServerSpec } from "./gpu-server";
 /** Ollama: a server of language models. */
 export interface OllamaSpec extends GpuRequestSpec, GpuServerSpec {
   /**
-   * Models to pull.
+   * Names of the models that the server pulls. A model that leaves the list stays on the volume.
    * @default none
    * @example `[llama3.2:3b]`
    */
   models?: string[];
   /**
-   * Container image. The registry was not asked for the default tag.
-   * @default `ollama/ollama` of a release pinned by this package
+   * Image of the server's container. The package does not verify that the registry still has the default tag.
+   * @default `ollama/ollama` with a tag that this package pins
    * @example `ollama/ollama:0.32.15`
    */
   image?: string;
   /**
-   * Image of the Jobs that pull the models; any with sh, curl and grep. The registry was not asked for the default tag.
+   * Image of the Jobs that ask the server to pull its models. It must contain `sh`, `curl` and `grep`. The package does not verify that
+   * the registry still has the default tag.
    * @default `curlimages/curl:8.16.0`
    * @example `curlimages/curl:8.16.0`
    */
   pullImage?: string;
   /**
-   * Size of the volume for models.
+   * Size of the volume for the models.
    * @default `30Gi`
    * @example `100Gi`
    */
   storage?: string;
   /**
-   * Namespace, which the workload makes. No other workload may make the same one.
+   * Namespace of the server, which the stack makes. No other workload may make a namespace of this name.
    * @default `ollama`
    * @example `team-ollama`
    */

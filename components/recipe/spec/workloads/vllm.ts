@@ -8,7 +8,7 @@ export interface SecretKeySpec {
    */
   name: string;
   /**
-   * Key of its data.
+   * Key in the Secret's data.
    * @example `token`
    */
   key: string;
@@ -24,8 +24,8 @@ export interface FabricSpec {
    */
   leastBandwidth?: number;
   /**
-   * Settings of NCCL and Gloo, as environment variables of every pod.
-   * @default none: NCCL chooses
+   * Environment variables of NCCL and Gloo (`NCCL_…`, `GLOO_…`), which every pod gets.
+   * @default none
    * @example `{ NCCL_SOCKET_IFNAME: eth0 }`
    */
   settings?: Record<string, string>;
@@ -37,53 +37,52 @@ export interface FabricSpec {
  */
 export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
   /**
-   * Model by its name on Hugging Face.
+   * Name of the model on Hugging Face.
    * @example `Qwen/Qwen2.5-7B-Instruct`
    */
   model: string;
   /**
-   * Machines that it is split over: each has a pod with `gpus`, a volume of its own, and cards like the others'. They are replaced
-   * together. It needs LeaderWorkerSet (`leaderWorkerSet`) and vLLM 0.12 or newer.
+   * Number of machines that the model is split over. On each runs a pod with `gpus` GPUs and a volume of its own, and all have cards of
+   * one kind. Kubernetes replaces these pods together. It needs LeaderWorkerSet (`leaderWorkerSet`) and vLLM 0.12 or newer.
    * @default `1`
    * @example `2`
    */
   machines?: number;
   /**
-   * The network between them.
-   * @default see its fields
+   * Network between the machines of the model: least bandwidth and settings.
+   * @default the defaults of its fields
    * @example `{ leastBandwidth: 10 }`
    */
   fabric?: FabricSpec;
   /**
-   * Further arguments of `vllm serve`.
+   * Further arguments of the command `vllm serve`.
    * @default none
    * @example `[--max-model-len=8192]`
    */
   args?: string[];
   /**
-   * Token for gated models. The Secret must exist first, so `namespace` must name an existing one.
+   * Token of Hugging Face for gated models, in an existing Secret. So `namespace` must name an existing namespace.
    * @default none
    * @example `{ name: hugging-face, key: token }`
    */
   huggingFaceToken?: SecretKeySpec;
   /**
-   * Key that clients must send. The Secret must exist first, so `namespace` must name an existing one; LiteLLM of the
-   * stack needs a Secret of
-   * that name in its own namespace. vLLM asks for the key only below `/v1` and at a few other paths: `/tokenize`,
+   * Key that clients must send, in an existing Secret. So `namespace` must name an existing namespace. The stack's LiteLLM needs a Secret
+   * of this name in its own namespace. vLLM asks for the key only below `/v1` and at a few other paths: `/tokenize`,
    * `/metrics` and others answer without it. Use `allowFrom` with it.
-   * @default none: everyone who can reach it may use it
+   * @default none: clients need no key
    * @example `{ name: vllm, key: api-key }`
    */
   apiKeySecret?: SecretKeySpec;
   /**
-   * Limit of `/dev/shm`, which the processes of one model share. It counts as the pod's memory once used.
+   * Size limit of `/dev/shm`, which the processes of one model share. Used space counts as memory of the pod.
    * @default `8Gi`
    * @example `16Gi`
    */
   sharedMemory?: string;
   /**
-   * Container image. The registry was not asked for the default tag.
-   * @default `vllm/vllm-openai` of a release that the driver's CUDA runs
+   * Image of the server's container. The package does not verify that the registry still has the default tag.
+   * @default `vllm/vllm-openai` with a tag that the driver's CUDA can run
    * @example `vllm/vllm-openai:v0.11.0`
    */
   image?: string;
@@ -94,7 +93,7 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
    */
   storage?: string;
   /**
-   * Namespace, which the workload makes if it is the default; another one must exist.
+   * Namespace of the server, which must exist. Only without this field does the stack make the default namespace.
    * @default `vllm`
    * @example `ai`
    */
