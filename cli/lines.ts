@@ -22,7 +22,7 @@ export interface Piece {
   /** Line of the file in which the text begins, from 1. */
   line: number;
   text: string;
-  /** The same as a part of a configuration, where the text is another form of it. */
+  /** The text as a part of a configuration, if `text` has another form. */
   part?: string;
 }
 

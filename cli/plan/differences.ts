@@ -16,13 +16,13 @@ export interface FieldChange {
   after?: string;
 }
 
-/** What stands in the place of a secret. */
+/** Text that replaces a secret. */
 const hidden = "(hidden)";
 
-/** What stands in the place of a patch. */
+/** Text that replaces a patch. */
 const patch = "(a patch)";
 
-/** The same data without its secrets: a plan is written into pull requests. */
+/** Copies data and hides its secrets, since a plan is written into pull requests. */
 export function redacted(value: unknown, kind = ""): unknown {
   const prefix = kind === "" ? "" : `${kind}.`;
   const paths = new Set(secretsIn(value, kind).map(({ path }) => path.slice(prefix.length)));

@@ -103,7 +103,7 @@ function inCommit(stack: string, ref: string): Found {
   }
 }
 
-/** A stack file's plan; none where its shape is wrong. Throws an Error where it is no YAML. */
+/** Plan of a stack file; none if its shape is wrong. Throws an Error if the file is no YAML. */
 function sideOf(
   text: string,
   name: string,
@@ -118,7 +118,7 @@ function sideOf(
   return plan === undefined ? { findings } : { side: { plan, findings, remarks }, findings };
 }
 
-/** The same of the base, without a plan also where its file cannot be read: the edit in question may be what fixes it. */
+/** Plan of the base's stack file; none if its shape is wrong or it cannot be read, since this edit may fix it. */
 function baseSideOf(file: string, ref: string, files: FilesInGit): { side?: Side } {
   try {
     return sideOf(files.read(file), `${ref}:${file}`, file, files);

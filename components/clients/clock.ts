@@ -79,14 +79,14 @@ export async function persistently<T>(clock: Clock, call: () => Promise<T>): Pro
   return call();
 }
 
-/** The same for a call within a wait whose failure is taken for an answer, such as that a machine is down. */
+/** Like `persistently`, but also within a wait. It is for a call whose failure the wait takes for an answer, e.g. that a machine is down. */
 export const insist = <T>(clock: Clock, call: () => Promise<T>): Promise<T> =>
   inWait.exit(() => persistently(clock, call));
 
 /**
- * A client whose calls outlast a short fault: one dropped connection must not end an update after the reboots. Each of its methods may be
- * called again where its answer was lost: what it asks for is then there already, and it finds that. A call within a wait is left to the
- * wait.
+ * A client whose calls outlast a short fault: one dropped connection must not end an update after the reboots. The client repeats a call
+ * whose answer was lost. Each method allows that: if the first call had its effect, the second finds it. Within a wait the client repeats
+ * no call, since the wait does.
  */
 export function persistent<Client extends object>(clock: Clock, client: Client): Client {
   return new Proxy(client, {
@@ -163,10 +163,10 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
 }
 
 /**
- * Waits likewise for what a person has to know of.
+ * Waits like `waitFor`, and reports a wait that reaches its limit as a failure with findings for the user.
  *
- * @param late what it means that the limit was reached; `within` is such as `within 5m (last: not ready)`, `last` the last words in it.
- * @param refused what it means that a call is refused. Default: the call's error is thrown as it is.
+ * @param late findings for a wait that reaches its limit; `within` is e.g. `within 5m (last: not ready)`, and `last` is `not ready`.
+ * @param refused finding for a refused call. Default: the call's own error is thrown.
  * @throws Failure at the limit.
  */
 export async function waitOrFail<T>(

@@ -48,7 +48,7 @@ export function accessOf(given: Credentials) {
   };
 }
 
-/** The same access with another kubeconfig. */
+/** Copies an access and replaces its kubeconfig. */
 export const withKubeconfig = (access: Access, kubeconfig: pulumi.Output<string>): Access => ({
   ...access,
   secrets: { ...access.secrets, kubeconfig: fitting("kubeconfig", kubeconfig) },

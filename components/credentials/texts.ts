@@ -42,7 +42,7 @@ const spelling = [
   ["crt", "cert"],
 ] as const;
 
-/** The same data with its keys spelled another way; without what is not there. */
+/** Copies data and renames its keys by `names`. The copy lacks keys whose value is null or undefined. */
 function respelled(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (!isMapping(value)) return value;
   const entries = Object.entries(value).filter(
@@ -64,7 +64,7 @@ export const machineSecretsOf = (text: string): MachineSecrets =>
     new Map(spelling),
   ) as MachineSecrets;
 
-/** The opposite: secrets as the provider gives them, as the text that `talosctl gen secrets` writes. */
+/** Writes secrets of the provider as the text of `talosctl gen secrets`. `machineSecretsOf` reads this text. */
 export const bundleOf = (secrets: MachineSecrets): string =>
   stringify(respelled(secrets, new Map(spelling.map(([file, provider]) => [provider, file]))));
 

@@ -255,14 +255,14 @@ export function observedNode(
 const wordsOf = ({ reason, message }: k8s.V1NodeCondition): string =>
   [reason, message].filter(Boolean).join(": ") || "the condition gives no reason";
 
-/** A machine as its Talos API tells it. */
+/** A machine, as its Talos API reports it. */
 export interface ObservedMachine {
   name: string;
   /** Talos release that it runs, e.g. `v1.12.6`. */
   talosVersion?: string;
   /** Schematic of the image that it runs. */
   schematicId?: string;
-  /** The same with its extensions sorted, as the plan has them (`imageId`); undefined where it is not known to differ. */
+  /** ID of that schematic with sorted extensions, to compare with the plan's `imageId`; undefined unless it is known to differ from `schematicId`. */
   imageId?: string;
   installImage?: string;
   /** Loaded kernel modules; undefined if not observed. */

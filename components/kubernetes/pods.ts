@@ -143,15 +143,15 @@ export function kubernetesName(...words: string[]): string {
 }
 
 /**
- * Name of a resource whose object Pulumi names: it adds eight hexadecimal digits, another eight for every replacement, and the
- * result fits into a label. So one that Pulumi lost, because it was killed, does not stand in the way of the next.
+ * Name of a resource whose object Pulumi names. Pulumi adds eight hexadecimal digits, and eight more for every replacement; the
+ * result fits into a label. So an object that a killed Pulumi has lost does not block the next one.
  *
  * @param owner Tells resources apart that have the same words.
  */
 export const namedByPulumi = (owner: string, ...words: string[]): string =>
   ownedName(owner, kubernetesName(...words).slice(0, 47));
 
-/** The same for a beginning that is a name already, of at most 47 characters. */
+/** Name of a resource whose object Pulumi names, from a beginning that is a valid name of at most 47 characters. */
 export const ownedName = (owner: string, beginning: string): string =>
   `${beginning}-${shortHash(owner, 6)}`;
 

@@ -19,7 +19,7 @@ export function withoutStackTraces<T>(register: () => T): T {
   }
 }
 
-/** The same for a component whose user may have transformations: with them it registers as usual. */
+/** Registers without stack traces, unless the component has transformations of its user, which need the frames. */
 export const withoutStackTracesUnless =
   (isTransformed: boolean) =>
   <T>(register: () => T): T =>

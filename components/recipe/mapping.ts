@@ -49,7 +49,7 @@ export const asText = (value: unknown): string =>
 export const anyText = (value: unknown): string =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
 
-/** The same data with the keys of every mapping in order. */
+/** Copies data and sorts the keys of every mapping. */
 export function canonical<T>(data: T): T {
   if (Array.isArray(data)) return data.map(canonical) as T;
   if (typeof data !== "object" || data === null) return data;

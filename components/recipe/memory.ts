@@ -23,7 +23,7 @@ export function remembering<Args extends unknown[], Value>(
 /** Characters of the texts that a memory of texts keeps: some of the largest files that are read. */
 const characters = 4 * 1024 * 1024;
 
-/** The same for a function of one text, which may be a whole file. */
+/** Like `remembering`, for a function of one text. Its memory is limited by characters, since the text may be a whole file. */
 export function rememberingTexts<Value>(act: (text: string) => Value): (text: string) => Value {
   const memory = new Map<string, Value>();
   let kept = 0;

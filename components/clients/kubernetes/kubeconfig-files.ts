@@ -25,7 +25,7 @@ export function kubeconfigOfFiles(files: readonly string[]): string {
   return stringify(merged(parts.map(({ config }) => config)), { lineWidth: 0 });
 }
 
-/** The same of a variable like KUBECONFIG, which joins the paths by the delimiter of the system's PATH. */
+/** Kubeconfig of the files in a variable such as KUBECONFIG, which joins their paths by the delimiter of the system's PATH. */
 export const kubeconfigOfVariable = (value: string): string =>
   kubeconfigOfFiles(value.split(path.delimiter).filter(Boolean));
 

@@ -10,11 +10,11 @@ const QUOTED_LINES = 6;
 /** How talosctl is called. */
 export interface TalosctlOptions {
   binary: string;
-  /** What it is called in messages. Default `talosctl`; Omni's client `omnictl` is run likewise. */
+  /** Name of the program in messages, e.g. `omnictl` for Omni's client. Default `talosctl`. */
   name?: string;
   /** Path of the talosconfig; undefined lets talosctl find one. */
   talosconfig: string | undefined;
-  /** Where to connect, whatever the talosconfig says: a tunnel, say. Default: its endpoints. */
+  /** Address to connect to instead of the talosconfig's endpoints, e.g. of a tunnel. Default: these endpoints. */
   endpoint?: string | undefined;
   /** Further variables of its environment. Default none. */
   environment?: Readonly<Record<string, string>>;

@@ -113,17 +113,17 @@ export class KubernetesCluster {
     });
   }
 
-  /** Takes the annotation away alone. */
+  /** Removes the annotation, and changes nothing else of the node. */
   async unmark(name: string, annotation: string): Promise<void> {
     await this.patch(name, { metadata: { annotations: { [annotation]: null } } });
   }
 
-  /** Pods on the node, as a drain sees them. */
+  /** Pods on the node, reduced to the state that a drain needs. */
   async pods(node: string): Promise<PodState[]> {
     return (await this.podsOn(node)).map(podState);
   }
 
-  /** The same as they are. */
+  /** Pods on the node, as the Kubernetes API returns them. */
   podsOn(node: string): Promise<V1Pod[]> {
     return this.api.list(
       `pods of ${node}`,

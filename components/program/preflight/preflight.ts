@@ -191,7 +191,7 @@ async function askKubernetes(
       (why) => `not known whether something else in the cluster gives out the cards (${why})`,
     )),
   ];
-  // The same credentials as the last time are of the same cluster: no machine is asked again.
+  // Unchanged credentials belong to the same cluster as in the last check, so this check asks no machine again.
   const pair = shortHash(
     JSON.stringify([cluster.server, cluster.authority, around.talosconfig]),
     16,

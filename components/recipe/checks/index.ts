@@ -64,5 +64,5 @@ const table = {
 /** Name of a check, e.g. `driver-branches`. */
 export type CheckId = keyof typeof table;
 
-/** The same for programs that look a check up by a name that may be none. */
+/** The table of all checks, typed for a lookup by any text: the result may be undefined. */
 export const checks: Checks = table;

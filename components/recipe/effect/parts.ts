@@ -44,8 +44,8 @@ export function changedParts(before: string, after: string): string[] {
 }
 
 /**
- * The same with a hash in place of each value: enough to see that something changes, without saying it all again. Neither
- * comments nor the order of keys count, as they do not for Talos.
+ * Hash of each part of a configuration, by the part's name. It shows that a part changes without repeating its content. Comments and the
+ * order of keys do not affect a hash, since Talos ignores them.
  */
 export const partHashes = remembering((patches: string[]): Record<string, string> =>
   Object.fromEntries(

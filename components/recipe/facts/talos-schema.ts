@@ -49,11 +49,11 @@ export const keysOf = remembering(
   (structure, minor) => `${structure} ${minor}`,
 );
 
-/** Minors that have a kind, or a key of a structure, oldest and newest; undefined when none has it. */
+/** Oldest and newest minor whose schema has a kind of document; undefined if none has it. */
 export const minorsOfKind = (kind: string): [number, number] | undefined =>
   Object.hasOwn(kinds, kind) ? span(kinds[kind]) : undefined;
 
-/** The same of a key of a structure. */
+/** Oldest and newest minor whose schema has a key of a structure; undefined if none has it. */
 export function minorsOfKey(structure: string, key: string): [number, number] | undefined {
   const keys = structures[structure];
   return keys && Object.hasOwn(keys, key) ? span(keys[key]) : undefined;

@@ -24,7 +24,7 @@ export interface RunningImage {
   secureBoot?: boolean;
 }
 
-/** The same with fields that may be undefined, as a task that was read has them. */
+/** `T` with fields that may be undefined. A task that was read from JSON has such fields. */
 type Loose<T> = { [field in keyof T]: T[field] | undefined };
 
 /** What the machine's next image is. */

@@ -9,9 +9,9 @@ export interface OmniResource {
   spec: { data: string } | { extensions: string[] };
 }
 
-/** Types of the resources that are ours to write. Source: siderolabs/omni, client/pkg/omni/resources/omni. */
+/** Type of Omni's resource for a patch, which the package writes. Source: siderolabs/omni, client/pkg/omni/resources/omni. */
 export const configPatchType = "ConfigPatches.omni.sidero.dev";
-/** The same of the extensions of a machine. */
+/** Type of Omni's resource for the extensions of a machine, which the package writes. */
 export const extensionsType = "ExtensionsConfigurations.omni.sidero.dev";
 
 /** Labels that say which machines a resource reaches. Source: siderolabs/omni, client/pkg/omni/resources/omni/labels.go. */

@@ -142,8 +142,8 @@ export const ownSchematic = (image: string): Schematic => ({
 });
 
 /**
- * The opposite of `installerImage`: what an image's name says of the machines that it fits; undefined for one of another form. No installer
- * before Talos 1.10 has a platform: it leaves the machine's as it is.
+ * Platform and Secure Boot of an installer image, read from its name as `installerImage` writes it; undefined for a name of another form.
+ * An installer before Talos 1.10 has no platform, and keeps the machine's.
  */
 export function installerKind(
   image: string,

@@ -65,13 +65,16 @@ export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
 
 const controlPlane = tolerationOf(controlPlaneTaint);
 
-/** With that of control planes, which charts give what belongs to no machine, and a list in values takes the place of. */
+/**
+ * Adds the toleration of control planes to a list, if the list lacks it. Charts give it to pods that belong to no machine, and a list in
+ * the values replaces the chart's.
+ */
 export const withControlPlane = (tolerations: PodToleration[]): PodToleration[] =>
   tolerations.some((toleration) => toleration.key === controlPlane.key)
     ? tolerations
     : [controlPlane, ...tolerations];
 
-/** The opposite of `describeTaint`; of a text that is no taint, one without an effect. */
+/** Reads a taint that `describeTaint` wrote. From a text that is no taint it makes a taint without an effect. */
 export function readTaint(text: string): NodeTaint {
   const [, key = text, value, effect = ""] = /^([^=:]+)(?:=([^:]*))?:(.*)$/.exec(text) ?? [];
   return { key, effect, ...(value === undefined ? {} : { value }) };

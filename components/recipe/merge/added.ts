@@ -37,8 +37,8 @@ export const identityOf = ({ what, document, path }: Addition): string =>
 const LONGEST_TEXT = 100;
 
 /**
- * The same value with the hash of each long text in its place. It suffices for the question whether something is still what a merge added.
- * What is shortened already stays as it is.
+ * Copies a value and replaces each long text by its hash. The copy is enough to find out whether a field still has the value that a merge
+ * added. A value that is already shortened stays as it is.
  */
 export function shortened(value: unknown): unknown {
   if (typeof value === "string" && value.length > LONGEST_TEXT)

@@ -14,7 +14,7 @@ export const printable = (text: string): string =>
     .join("\n")
     .replace(/##(?=[a-z]{0,20}\[)/gi, `#${writtenOut("#")}`);
 
-/** The same on one line, for what holds a text from outside: a name with an end of line cannot make a line of its own. */
+/** `printable` on one line, for a line that contains external text: a name with an end of line cannot begin a line of its own. */
 export const inLine = (text: string): string => printable(text.replaceAll("\n", "\\n"));
 
 const acted =

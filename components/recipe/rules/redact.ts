@@ -286,8 +286,8 @@ function blockEnd(text: string, name: number, from: number): number {
 const settings = /^(?:NVIDIA|DCGM|CUDA)_[A-Z0-9_]{1,100}$/;
 
 /**
- * The same data without its secrets: those with the name or the form of one; and every value of a pod's environment, since only the
- * pod's owner knows which is one.
+ * Copies data and hides its secrets: values with the name or the form of a secret. It also hides every value of a pod's environment, since
+ * only the pod's owner knows which of them is secret.
  */
 export function withoutSecrets(data: unknown, name = ""): unknown {
   if (typeof data === "string")

@@ -88,12 +88,12 @@ export function boundedYaml(text: string): unknown {
 }
 
 /**
- * Documents of a text as Talos reads them. What is wrong with one stands in its `errors`; asking for its value never fails. The same
- * text gives the same ones: to change them, take `ownDocuments`.
+ * Documents of a text as Talos reads them. A document lists its mistakes in `errors`; a read of its value never fails. Callers with the
+ * same text share the documents: use `ownDocuments` to change them.
  */
 export const talosDocuments = (text: string): readonly Document[] => readAsTalos(text).documents;
 
-/** The same for who changes them. */
+/** Documents of a text as Talos reads them, which the caller may change. */
 export const ownDocuments = (text: string): Document[] => asTalosReads(text).documents;
 
 /** Tokens of a text, as far as it was read. */

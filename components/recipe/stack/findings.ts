@@ -6,7 +6,7 @@ import type { Finding } from "../types";
 export const renderFinding = (finding: FieldFinding): string =>
   `${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`;
 
-/** The same with its severity before it, which a finding that refuses the stack does not need: `warning: field: …`. */
+/** One finding as a line that begins with its severity: `warning: field: …`. A finding that refuses the stack has no severity. */
 export const renderRemark = (finding: FieldFinding): string =>
   `${finding.severity === undefined ? "" : `${finding.severity}: `}${renderFinding(finding)}`;
 
