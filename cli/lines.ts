@@ -79,7 +79,7 @@ export function valueOnWay(document: Document, said: string): unknown {
   return isScalar(last) ? last.value : undefined;
 }
 
-/** The nodes on the way to what a path names, as far as they are there: of a member its key, or at the end its value. */
+/** The existing nodes along a path: of a member its key, and at the end its value. */
 function* nodesOnWay(contents: unknown, said: string, endsWithValue = false): Generator<Node> {
   let node = contents;
   // A document is named by its kind, which is no key of it.

@@ -87,7 +87,7 @@ export function placesOf(stack: string): string[] {
   return [...new Set(folders.map((folder) => path.join(folder, `Pulumi.${name}.yaml`)))];
 }
 
-/** Where the file of a new stack belongs: where Pulumi looks for it. Outside of a project: in `stacks`, if that is there, or here. */
+/** Folder for the file of a new stack: the one where Pulumi looks for it. Outside of a project: `stacks`, if it exists, or the current one. */
 export function placeOf(stack: string): string {
   const folder = stackFolderOf(".") ?? (fs.existsSync("stacks") ? "stacks" : ".");
   return path.join(folder, `Pulumi.${withoutOwner(stack)}.yaml`);

@@ -48,7 +48,7 @@ export function nextSteps(file: string, environment: NodeJS.ProcessEnv): string 
 }
 
 /**
- * Writes a stack file. What Pulumi keeps in one that is there stays: the salt of its secrets, credentials, keys of other projects.
+ * Writes a stack file. An existing file keeps Pulumi's own entries: the salt of its secrets, credentials, keys of other projects.
  *
  * @param force whether to overwrite what it says of a cluster. Default: the verb cannot.
  * @throws Error for the user where the file speaks of a cluster already, or cannot be written.

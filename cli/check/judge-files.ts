@@ -60,7 +60,7 @@ const inFiles: [ofStack: RegExp, ofFile: string][] = [
   [/the package sets this key and overrides your value; /, ""],
 ];
 
-/** Whether a check may judge a file that no stack stands behind. What no check of the table found (a wrong shape) holds for files, too. */
+/** Whether a finding applies to a file that belongs to no stack. A finding of no check in the table (a wrong shape) always does. */
 const isOfFiles = (check: string): boolean => checks[check]?.ofFiles ?? true;
 
 const toFile = (said: string): string =>
@@ -70,8 +70,8 @@ const toFile = (said: string): string =>
 export const mostFindings = 1_000;
 
 /**
- * What is wrong with subjects, on each of the releases; each thing once. Subjects after the last reported finding are not judged. A file that names no release is judged for the one that all others
- * name, if it is one.
+ * Findings about subjects, on each of the releases; each finding once. Subjects after the last reported finding are not checked. A file
+ * that names no release is checked for the release of all others, if they name only one.
  */
 export function judgeSubjects(
   subjects: readonly Subject[],

@@ -44,7 +44,7 @@ function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject
     listOf(value["patches"]).flatMap((patch) => {
       const inline = valueAt(patch, "inline");
       const text = isMapping(inline) ? stringify(inline) : asText(inline);
-      // A patch in a file of its own is judged as any other file.
+      // A patch in a file of its own is checked like any other file.
       return text === "" ? [] : [pieceOf(whole.file, lineOfText(whole.text, text), text)];
     });
   const [cluster = {}] = documents.filter(({ kind }) => kind === "Cluster");

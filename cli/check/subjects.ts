@@ -60,7 +60,7 @@ export function subjectsOf(
       reportFile(file.name, `is not looked at: ${(error as Error).message}`);
     }
   }
-  // A patch that a talconfig names was judged with it, on that cluster's release.
+  // A patch that a talconfig names was checked with the talconfig, on that cluster's release.
   const judged = new Set(
     subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => path.resolve(file))),
   );
@@ -113,10 +113,10 @@ export function subjectsOf(
     : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
 }
 
-/** The most machines, images, pods and releases that are judged: each takes some milliseconds. */
+/** The most machines, images, pods and releases that are checked: each takes some milliseconds. */
 const mostSubjects = 2_000;
 
-/** As many of some subjects as are judged; the report names files that have more. */
+/** The first subjects up to the bound; the report names files that have more. */
 function bounded(
   subjects: Subject[],
   reportFile: (file: string, problem: string) => void,
@@ -138,7 +138,7 @@ function bounded(
   return subjects.slice(0, beyond);
 }
 
-/** The most entries of all files that are judged, but those of a cluster's own list of machines: each takes some hundredths of a millisecond. */
+/** The most entries that are checked in all files, except those of a cluster's own list of machines: each takes some hundredths of a millisecond. */
 const mostEntries = 40_000;
 
 /** The subjects whose texts are within the bound together; the report names the files of the others. */

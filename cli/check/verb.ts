@@ -163,8 +163,8 @@ const mostCharacters = 64 * 2 ** 20;
 const mostTokens = 500_000;
 
 /**
- * The files that can be judged, in their order. Those that name NVIDIA or Talos are read first, until the bound. What is not read is
- * reported by its name.
+ * The files that the command can check, in their order. It first reads those that name NVIDIA or Talos, until the bound, and reports the
+ * names of all files that it does not read.
  */
 function readInTurn(
   files: readonly OutsideFile[],
@@ -186,7 +186,7 @@ function readInTurn(
   return files.filter((file) => sound.has(file));
 }
 
-/** Whether a file is YAML that can be judged. The report names a file that is not read and mentions NVIDIA. */
+/** Whether a file is YAML that the command can check. The report names a file that is not read and mentions NVIDIA. */
 function isSound(
   { name, text }: OutsideFile,
   reportFile: (file: string, problem: string) => void,

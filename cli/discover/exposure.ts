@@ -11,7 +11,7 @@ import type { Seen, SeenRelease } from "./seen";
 
 type Note = (path: string, text: string) => void;
 
-/** The GPU provider: what is there, else the newest of the tables that the checks accept.
+/** The GPU provider: the installed one, else the newest of the tables that the checks accept.
  *
  * @param base the stack without it.
  */

@@ -38,7 +38,7 @@ export function releasesOf(workloads: readonly Workload[]): SeenRelease[] {
   return [...found.values()];
 }
 
-/** NVIDIA's charts by the names that they give their objects: the DRA driver's had another one before. */
+/** NVIDIA's charts by the names that they give their objects: the DRA driver's chart had a different name before. */
 const charts: Record<string, SeenRelease["chart"]> = {
   ...Object.fromEntries(Object.values(gpuProviders).map(({ chart }) => [chart, chart])),
   "nvidia-dra-driver-gpu": gpuProviders.dra.chart,

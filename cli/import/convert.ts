@@ -27,7 +27,7 @@ export interface Imported {
   /** What the stack file says; `talosVersion` is missing if it is unknown. */
   spec: Partial<ClusterSpec> & Pick<ClusterSpec, "machines">;
   notes: FieldFinding[];
-  /** Nodes that are not in the stack, as nothing says that they have a GPU. */
+  /** Nodes that are not in the stack, because no file shows that they have a GPU. */
   leftOut: string[];
 }
 

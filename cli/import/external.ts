@@ -108,7 +108,7 @@ export function installNote({
   ];
 }
 
-/** The file that says the namespace of a release, where it is another one than the release's. */
+/** The file that sets the namespace of a release, if it is not the release's own file. */
 function namespaceFiles(owner: OutsideFile, texts: Map<string, string>): string[] {
   const files = [...texts]
     .map(([name, text]) => ({ name, text }))
@@ -123,7 +123,7 @@ const saysNamespace = /^(?:kind: *["']?Kustomization\b|namespace:|resources:)/m;
 
 /**
  * What files say, for a stack of another repository: a stack names only files of its own. If their values are in files that were not
- * given, the stack has none: it would be judged by what these seem to lack.
+ * given, the stack has none: else the checks would complain about values that these other files set.
  */
 function copyOf(files: OutsideFile[]): ExternalSpec {
   const { kind, version, namespace, values, missing = [] } = readExternal(files);

@@ -16,7 +16,7 @@ import type { TalconfigNode } from "./talconfig";
 export interface ReadMachine {
   node: TalconfigNode;
   talosVersion?: string;
-  /** Whether the node's name is the file's, as the configuration names no host. */
+  /** Whether the node has the file's name, because the configuration names no host. */
   namedAfterFile: boolean;
 }
 

@@ -22,7 +22,7 @@ export interface FilesInGit {
  *
  * @param option that names the commit, for messages, e.g. `--base`.
  * @param ref a commit, branch or tag, e.g. `origin/main`.
- * @param folder of the repository, or in it. It need not be there, if one above it is.
+ * @param folder of the repository, or in it. It need not exist, if a folder above it does.
  * @throws Error when there is no such commit, or no repository.
  */
 export function filesInGit(option: string, ref: string, folder: string): FilesInGit {
@@ -73,7 +73,7 @@ function nameIn(root: string, file: string): string | undefined {
   return name === "" || !isBelow(root, file) ? undefined : name.split(path.sep).join("/");
 }
 
-/** A folder, or the nearest one above it that is there. */
+/** The folder, or the nearest existing folder above it. */
 function existing(folder: string): string {
   const parent = path.dirname(folder);
   return parent === folder || fs.existsSync(folder) ? folder : existing(parent);

@@ -6,7 +6,7 @@ import { renderFinding } from "../recipe";
 import { PATIENCE } from "./preflight";
 
 /**
- * Makes a preview say that its cluster does not answer: it then shows all as if nothing were there, and the update waits for the cluster
+ * Makes a preview say that its cluster does not answer: it then shows every object as new, and the update waits for the cluster
  * and ends. Adds to the options of what a change of the stack changes. So a preview without a change asks nothing, and no update does.
  *
  * @param kubeconfig as the arguments have it.

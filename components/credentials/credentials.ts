@@ -48,12 +48,12 @@ interface Owners {
 interface Described {
   /** Variable that names a file of it, or for Omni's holds it. The machine program gets its content by `TALOS_GPU_` and this name. */
   variable: string;
-  /** What the text must be, as far as it is known. */
+  /** Rule for the text, as far as it is known. */
   rule: (owners: Owners) => Rule;
   needed: (owners: Owners) => boolean;
   /** Whether the machine program reads what the variable names by itself, when the content is not given. */
   variableWillDo: (owners: Owners) => boolean;
-  /** What is lost without it. */
+  /** Consequence of its absence. */
   why: string;
 }
 
@@ -120,15 +120,15 @@ export function splitCredentials<T extends Unread>(
   return { given, said };
 }
 
-/** What is wrong with texts of credentials, as far as they are known. */
+/** Findings about texts of credentials, as far as they are known. */
 export const textFindings = (given: Credentials, owners: Owners): Finding[] =>
   credentialNames.flatMap((name) =>
     inputFindings(name, given[name], credentials[name].rule(owners), false),
   );
 
 /**
- * What is wrong with a cluster's credentials, as far as it is known at preview: those that are missing, those whose text is of no use, and
- * those whose client certificate is not in force. The files that TALOSCONFIG and KUBECONFIG name are read where the machine program would
+ * Findings about a cluster's credentials, as far as they are known at preview: credentials that are missing, whose text is of no use, or
+ * whose client certificate is not in force. The files that TALOSCONFIG and KUBECONFIG name are read if the machine program would
  * read them.
  *
  * @param environment Variables that may name files.
@@ -164,7 +164,7 @@ export function credentialFindings(
   // Omni's variable holds the address itself.
   const { omniEndpoint = owners.omni ? environment["OMNI_ENDPOINT"] || undefined : undefined } =
     given;
-  // What this environment has credentials of is not the cluster that is yet to be made.
+  // The credentials of this environment belong to an existing cluster, and not to the one that is yet to be made.
   const isThere = spec !== undefined && !spec.bootstrap;
   const named = isThere
     ? namedByVariables(given, owners, environment)

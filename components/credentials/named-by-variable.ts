@@ -7,7 +7,7 @@ export type NamedCredential = "talosconfig" | "kubeconfig";
 /**
  * Content of the files that a variable names, as the machine program reads it.
  *
- * @throws Error whose message says what is wrong, and quotes no content: where no file is there, or one cannot be read.
+ * @throws Error if no file exists or one cannot be read. Its message names the reason, and quotes no content.
  */
 export function readNamedByVariable(name: NamedCredential, value: string): string {
   if (name === "kubeconfig") return kubeconfigOfVariable(value);

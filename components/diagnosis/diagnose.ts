@@ -50,7 +50,7 @@ function notFrom(reasons: readonly Evidence[], evidence: readonly Evidence[]): s
   return own.map(lineOf).slice(0, 5);
 }
 
-/** Whether the signs of a fix are seen only because another one lacks. */
+/** Whether the signs of a fix appear only because another fix is missing. */
 const hides = ({ id, hides: hidden = [] }: Fix, fix: Fix): boolean =>
   hidden === "all" ? id !== fix.id : hidden.includes(fix.id);
 

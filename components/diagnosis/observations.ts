@@ -110,10 +110,10 @@ function observedContainer(
       /** Reason of a waiting or terminated container, e.g. `CreateContainerError`. */
       reason: why?.reason,
       message: why?.message,
-      /** Message of its last end. A container that runs well by now is not judged by how it once ended. */
+      /** Message of its last end. For a container that now runs well, an earlier end does not count. */
       lastMessage: ready ? undefined : last && (last.message ?? log),
       exitCode: terminated?.exitCode,
-      /** End of the log of a container that runs, and yet what it is there for is missing. */
+      /** End of the log of a running container, for the case that its effect is missing all the same. */
       log: ready || (running && !last) ? log : undefined,
     }),
   };
@@ -283,7 +283,7 @@ export interface ObservedMachine {
   bootErrors?: string[];
   /** Paths that the configuration in force has more than once under machine.files. */
   repeatedFiles?: string[];
-  /** Whether the next boot brings another configuration than the one in force; undefined if not observed. */
+  /** Whether the next boot uses a configuration other than the one in force; undefined if not observed. */
   staged?: boolean;
   /** The containerd part of the configuration in force (TOML); empty when it has none, undefined if not observed. */
   containerdPart?: string;

@@ -9,7 +9,7 @@ export interface System {
   plan?: Plan;
   /** Undefined when neither a plan nor a node tells. */
   era?: Era;
-  /** Undefined when neither a plan nor anything of the operator's or the plugin's is there. */
+  /** Undefined if there is no plan, and neither the operator nor the plugin has an object. */
   mode?: GpuProviderName;
   /** Namespace of the release; undefined when unknown. */
   namespace?: string;

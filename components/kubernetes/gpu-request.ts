@@ -17,7 +17,7 @@ export interface AskedGpus {
   namespace: pulumi.Input<string>;
 }
 
-/** What stands in a pod that asks for cards, and in its container. */
+/** Fields of a pod that requests cards, and of its container. */
 export interface GpuRequest {
   pod: Pick<k8s.types.input.core.v1.PodSpec, "resourceClaims">;
   resources: { limits?: pulumi.Output<Record<string, string>>; claims?: { name: string }[] };
@@ -26,7 +26,7 @@ export interface GpuRequest {
 /**
  * Asks for cards, by one of two ways. An extended resource is requested by its limit alone. A claim of the user's own is named as it is;
  * any other is made from a template with the pod. The template's name has a hash of what it says: nothing of a template can be
- * changed, so another one starts the pod again. Either way the request also sends the pod to a node that has the cards.
+ * changed, so a new one starts the pod again. Either way the request also sends the pod to a node that has the cards.
  *
  * @param owner Beginning of the template's name.
  */

@@ -152,7 +152,7 @@ export function gpuStack(
 /**
  * The namespace of the GPU release, with its Pod Security labels. Talos enforces `baseline` everywhere but in
  * `kube-system` (talos pkg/machinery/config: default admission control), and the operands mount host paths.
- * The labels must be there before the chart: its Node Feature Discovery workers start earlier than the operator that
+ * The labels must exist before the chart: its Node Feature Discovery workers start earlier than the operator that
  * could label its own namespace.
  *
  * @returns undefined where the namespace is the cluster's own (`kube-system`).

@@ -15,7 +15,7 @@ const LIMIT = "10m";
  * Update). So our program inspects every object when the token changes. It restores what is gone or changed, by the same field manager
  * and text as Pulumi: what it puts back is Pulumi's.
  *
- * One look for each step of the chain, so that what a step needs is there before it. Without a token nothing is looked at.
+ * One inspection for each step of the chain, so that the objects that a step needs exist before it. Without a token it inspects nothing.
  */
 export const reconciling = (name: string, token: string | undefined, secrets: Secrets) => ({
   token,
@@ -75,7 +75,7 @@ class Step {
   }
 }
 
-/** Mark of a name that Pulumi gave; without it Pulumi would give another one (pulumi-kubernetes, provider/pkg/metadata/naming.go). */
+/** Mark of a name that Pulumi gave; without it Pulumi would give a new name (pulumi-kubernetes, provider/pkg/metadata/naming.go). */
 const autonamed = "pulumi.com/autonamed";
 
 function withName(

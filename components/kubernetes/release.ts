@@ -50,8 +50,8 @@ export function gpuRelease(
 }
 
 /**
- * Whether Helm has to put the chart's objects in the place of those that are there (`--force`, pkg/kube/client.go,
- * updateResource), as a patch would keep something. The device plugin's chart has a service account only with a config, as
+ * Whether Helm must replace the existing objects of the chart (`--force`, pkg/kube/client.go,
+ * updateResource), because a patch would keep something. The device plugin's chart has a service account only with a config, as
  * time slicing brings it. The patch of a DaemonSet that loses `serviceAccountName` leaves its alias `serviceAccount`, which the
  * API server reads back as the name (kubernetes, pkg/apis/core/v1/conversion.go, Convert_v1_PodSpec_To_core_PodSpec). Helm then
  * deletes the account, and the DaemonSet makes no pod any more.

@@ -45,7 +45,7 @@ export const testRequest = (
  * and computes on it. Its image must exit with 0 only when the card computed right. A second container asks for nothing, and says what it sees.
  *
  * A Job cannot be changed, so it runs again exactly when it failed or what it tests is another: its pod has a hash of the driver,
- * the machine's GPU configuration and the release. Its name is Pulumi's, another one each time: the new Job runs
+ * the machine's GPU configuration and the release. Pulumi gives it a new name each time: the new Job runs
  * before the old one goes, and what waits for the gate is left alone.
  *
  * @param name Its resource's, which leaves Pulumi room for its own part.
@@ -137,7 +137,7 @@ function testPod(
   const container = {
     image: recipe.smokeTestImage,
     securityContext: unprivileged,
-    // What CUDA said is then in the pod's status, where the doctor reads it even when the log is gone.
+    // CUDA's output is then in the pod's status, where the doctor reads it even when the log is gone.
     terminationMessagePolicy: "FallbackToLogsOnError",
     resources: asked?.resources ?? { limits: { [resourceOf(recipe, machine)]: "1" } },
   };

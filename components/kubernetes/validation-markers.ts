@@ -30,7 +30,7 @@ while true; do
 done
 `.trim();
 
-/** What is there must be what should be there: the MIG manager reads `driver-ready` once, when it starts. */
+/** Existing files must have the wanted content, since the MIG manager reads `driver-ready` only once, when it starts. */
 const ready =
   'for marker in $MARKERS; do cmp -s "/markers/$marker" "/run/nvidia/validations/$marker" || exit 1; done';
 
@@ -71,7 +71,7 @@ export function validationMarkers(
           requests: { cpu: "5m", memory: "8Mi" },
           limits: { cpu: "200m", memory: "32Mi" },
         },
-        // A busy node starts the shell late: within the default second the probe failed on Talos v1.12.6 in QEMU, and the marks were there.
+        // A busy node starts the shell late: within the default second the probe failed on Talos v1.12.6 in QEMU, although the files existed.
         readinessProbe: {
           exec: { command: ["/bin/sh", "-c", ready] },
           periodSeconds: 5,

@@ -4,7 +4,7 @@ import type { StackSpec } from "../recipe/spec/index";
 import { askCluster, type Open } from "./ask-cluster";
 import type { AskedStack } from "./release-facts";
 
-/** Port of Talos' API, and the milliseconds within which a machine that is there takes a connection. */
+/** Port of Talos' API, and the milliseconds within which a running machine accepts a connection. */
 const [port, patience] = [50_000, 3_000];
 
 /**

@@ -14,7 +14,7 @@ export interface Patience {
 /** Half a minute at the most, since every preview waits for it. */
 const patience: Patience = { timeout: 8_000, pauses: [500, 2_000] };
 
-/** A stack that no check has judged yet, and its kubeconfig: what it says decides what is looked for. */
+/** A stack that no check has read yet, and its kubeconfig. The lookups follow from its fields. */
 export type AskedStack = { [Field in keyof StackSpec | "kubeconfig"]?: unknown };
 
 /** What the Factory said: of the stack's release, and of those that machines and pools have of their own. */

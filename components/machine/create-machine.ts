@@ -35,7 +35,7 @@ export interface MadeMachine {
   /** Kubeconfig of the cluster that is bootstrapped here, once the machine is a node of it. Secret. Undefined where there is a cluster. */
   kubeconfig: pulumi.Output<string> | undefined;
   upgraded: Upgraded;
-  /** The resource that is made last: once it is there, the machine is done. */
+  /** The resource that is made last: once it exists, the machine is complete. */
   last: pulumi.Resource;
   /** Outputs of its component. */
   outputs: Record<string, pulumi.Output<string>>;
@@ -99,7 +99,7 @@ export function machineResources(
   // once, as it is configured. It treats a cluster that does not answer then as unreachable until the update ends (pulumi-kubernetes,
   // provider/pkg/provider/provider.go, Configure: clusterUnreachable).
   const joined = fetched && pulumi.all([fetched, upgraded.by.urn]).apply(([text]) => text);
-  // One that comes through the options would have to be there before the machine, whose kubeconfig it needs.
+  // A provider in the options would have to exist before the machine, but it needs the machine's kubeconfig.
   const provider =
     joined &&
     new Provider(`${name}-kubernetes`, { kubeconfig: joined, clusterIdentifier: name }, child);
@@ -108,7 +108,7 @@ export function machineResources(
   const ready = last.urn.apply(() => machine.name);
   const kubeconfig = joined && pulumi.secret(joined);
   const { driverVersion, talosVersion, schematicId: runs } = upgraded.seen;
-  // Of a cluster that is there the state need not have it again for each machine.
+  // In an existing cluster, the state need not repeat it for each machine.
   const outputs = {
     driverVersion,
     talosVersion,

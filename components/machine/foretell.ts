@@ -29,7 +29,7 @@ export interface Foretelling {
  * The component's inputs are in the state as soon as an update begins. Where that update failed, the next one of the same stack file
  * finds them unchanged; then the program's resource names the machine, since its inputs are recorded only once it has succeeded.
  *
- * @param component the component, once it is there.
+ * @param component returns the component, once it exists.
  */
 export function foretell(
   name: string,

@@ -12,9 +12,9 @@ import { shortHash } from "../recipe/short-hash";
  * Forced: Talos, the operator and kubectl may hold the same labels, and the stack decides. By a field manager of its
  * own name: one that Pulumi draws would be another after a kill, and the labels of the lost one would outlast the stack.
  *
- * @param upgraded what brought the machine: once it is there, the node may be touched.
+ * @param upgraded the resource that upgrades the machine: once it exists, the node may be changed.
  * @param provider Kubernetes provider of a cluster that is bootstrapped here. Default: the one of the options.
- * @returns what is there once the node is as wanted: `upgraded` where there is nothing to say.
+ * @returns the resource that exists once the node is as wanted: `upgraded` if the node needs no change.
  */
 export function labelNode(
   name: string,

@@ -19,7 +19,7 @@ import { askLast } from "./removal";
 import { criProblem, isolationWaits } from "./seen/sandbox";
 import type { AdoptResult, AdoptTask } from "./task";
 
-/** What a machine's configuration is adopted and released with. */
+/** Means by which the program adopts and releases a machine's configuration. */
 export interface AdoptBench {
   machine: Machine;
   clock: Clock;
@@ -34,7 +34,7 @@ export interface AdoptBench {
 
 /**
  * Merges the patches into the machine's configuration by key and stages the result when it says something else than
- * before. What was added is handed back, so that the next run and `release` know what is ours.
+ * before. The record of additions is returned, so that the next run and `release` know our part.
  *
  * @param previous answer of the last run; undefined on the first.
  * @throws Failure with every conflict; the machine is then as it was.
@@ -158,7 +158,7 @@ function documentProblems({ machine }: AdoptTask, live: string, merged: string):
   );
 }
 
-/** What the machine's own documents would override of the stack's part of containerd's configuration, silently. */
+/** Settings in the stack's part of containerd's configuration that the machine's own documents would silently override. */
 const containerdProblems = ({ machine }: AdoptTask, merged: string): FieldFinding[] =>
   containerdOverrides(new Map(documentsOf(merged)))
     .filter(({ loses }) => loses === ownPart)
@@ -248,7 +248,7 @@ async function unlessChanged<T>(
   });
 }
 
-/** Stages a configuration that was made of `live`. @throws Changed where the next boot would bring another one by now. */
+/** Stages a configuration that was made of `live`. @throws Changed if another tool has changed the next boot's configuration meanwhile. */
 async function stage(machine: Machine, live: string, configuration: string): Promise<void> {
   if (nextOf(await machine.configurations()) !== live) throw new Changed();
   await machine.stage(configuration);

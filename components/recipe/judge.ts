@@ -11,7 +11,7 @@ export interface Judged {
   findings: Finding[];
   /** Findings that do not refuse it: warnings and notes. */
   remarks: Finding[];
-  /** What it would do. Undefined where its shape is wrong; where only its meaning is wrong, the plan is there. */
+  /** Plan of the stack. Undefined if the stack's shape is wrong; a stack with other mistakes has a plan. */
   plan?: Plan;
 }
 

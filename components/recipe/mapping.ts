@@ -28,7 +28,7 @@ export const listOf = (value: unknown): unknown[] =>
 export const listAt = (from: unknown, ...path: string[]): Record<string, unknown>[] =>
   listOf(valueAt(from, ...path)).filter(isMapping);
 
-/** The first of some that is there twice. */
+/** The first value that occurs twice. */
 export const repeated = <T>(all: readonly T[]): T | undefined => all[placeOfRepeated(all)];
 
 /** Where the first of some stands for the second time; -1 where none does. */

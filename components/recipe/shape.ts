@@ -8,7 +8,7 @@ export interface Structure {
   open: boolean;
 }
 
-/** How a kind of data is judged. */
+/** How a kind of data is checked. */
 export interface Dialect<Flaw = never> {
   /** What `@NAME` stands for. */
   structureOf: (name: string) => Structure;
@@ -30,7 +30,7 @@ export const written = (
     .join("")
     .replace(/^\./, "");
 
-/** Where data is not of its type: what is there is of another one, or breaks a rule; a key is of no structure; or one is missing. */
+/** A place where data does not fit its type: a value has the wrong type or breaks a rule, or a key is unknown or missing. */
 export interface ShapeFinding<Flaw = never> {
   path: Path;
   flaw:

@@ -71,8 +71,8 @@ export function readConfiguration(
     }
     entriesOfSpec.push([key, parse(text)]);
   }
-  const spec: Record<string, unknown> = Object.fromEntries(entriesOfSpec); // any key at all, `__proto__` too, is data here
-  // What this shell has credentials of is not the cluster that is yet to be made.
+  const spec: Record<string, unknown> = Object.fromEntries(entriesOfSpec); // any key, even `__proto__`, is data here.
+  // The credentials of this shell belong to an existing cluster, and not to the one that is yet to be made.
   const credentials = readCredentials(
     values,
     spec["bootstrap"] === true ? {} : environment,
@@ -101,7 +101,7 @@ function readCredentials(
     if (typeof content === "string") credentials[key] = content;
     else {
       findings.push(content);
-      credentials[key] = ""; // it is there, so no second finding says that it is missing
+      credentials[key] = ""; // it is set, so no second finding says that it is missing
     }
   }
   for (const key of omniCredentials) if (values[key] !== undefined) credentials[key] = values[key];

@@ -52,7 +52,7 @@ function providers(
 ): Record<string, pulumi.ProviderResource> {
   return {
     // Without a kubeconfig Pulumi's default provider uses the ambient one. With an identifier of its own the provider takes
-    // another server's URL for the same cluster; without, it would replace every object, and fail as they are there already.
+    // another server's URL for the same cluster; without, it would replace every object, and fail because they exist.
     ...(kubeconfig === undefined
       ? {}
       : {
@@ -67,5 +67,5 @@ function providers(
   };
 }
 
-/** Where the Factory is asked: TALOS_GPU_FACTORY, where it is set, leads to another one than the stack's, as it does for all that asks it. */
+/** URL of the Factory to ask. TALOS_GPU_FACTORY, if it is set, overrides the stack's, as in every other program that asks it. */
 const factoryOf = (stacks: string): string => process.env["TALOS_GPU_FACTORY"] || stacks;

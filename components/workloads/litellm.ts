@@ -158,7 +158,7 @@ function pod(
         image: args.image ?? images.litellm,
         args: ["--config", configFile, "--port", String(port)],
         ports: [{ name: "http", containerPort: port }],
-        // The proxy reads its configuration at start only: another one is another pod.
+        // The proxy reads its configuration only at its start: a changed one needs a new pod.
         env: keysOf(args).apply((keys) => [{ name: "CONFIG_REVISION", value: revision }, ...keys]),
         // The image is made for root (litellm, Dockerfile: no USER).
         securityContext: unprivileged,

@@ -8,7 +8,7 @@ export interface NamespaceRule<Spec> {
 }
 
 /**
- * Name of a server's namespace, which is made unless the workload takes one that is there.
+ * Name of a server's namespace. It is made unless the workload uses an existing one.
  *
  * @param name of the workload's component.
  */

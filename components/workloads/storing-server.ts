@@ -107,8 +107,8 @@ export function storingServer<Args extends StoringArgs>(
    * A volume for one pod at a time. Pulumi does not wait until it is bound: a class with `WaitForFirstConsumer` binds it
    * with the pod that is made next (pulumi-kubernetes#895, #4179), and that pod's readiness tells.
    *
-   * It is not deleted for another one of its name, as with another class: that one is made first, and Kubernetes refuses it. In a
-   * `GpuCluster` the guard refuses it already at preview (`components/kubernetes/guard`).
+   * Pulumi does not delete a volume to replace it, e.g. by one of a new class. It makes the new one first, and Kubernetes refuses that,
+   * because the names are equal. In a `GpuCluster` the guard already refuses it at preview (`components/kubernetes/guard`).
    */
   const kept = new k8s.core.v1.PersistentVolumeClaim(
     `${name}-${keeps}`,

@@ -29,9 +29,9 @@ export interface Objects {
 }
 
 /**
- * Events, but for those of objects that are well by now, and of what is gone: unless what made it is there and is not well
- * (its pods and ReplicaSets have names that begin with its own). Living pods show the present, so if there are any, deleted ones do not
- * count. What no list has, like a machine, counts for a while.
+ * Events, without those of objects that are well by now. A deleted object counts only if its owner exists and is not well
+ * (an owner's pods and ReplicaSets have names that begin with its name). Living pods show the present, so if there are any, deleted ones do not
+ * count. An object in no list, such as a machine, counts for a while.
  */
 export function livingEvents(
   events: k8s.CoreV1Event[],
@@ -65,7 +65,7 @@ export function livingEvents(
   });
 }
 
-/** Whether an object of that kind would be known if it, or what made it, were there. */
+/** Whether the doctor would know an object of that kind if the object or its owner existed. */
 function isListed(kind: string, { pods, deployments, daemonSets, jobs }: Objects): boolean {
   const lists: Record<string, unknown[]> = {
     Pod: [pods, deployments, daemonSets, jobs],

@@ -68,7 +68,7 @@ export async function observeCluster(
   const listed = await Promise.all(
     Object.entries(paths).map(async ([kind, path]) => [
       kind,
-      // The content of a Secret is not needed to know that it is there.
+      // The doctor needs to know that a Secret exists, and not its content.
       await api
         .list(kind, path, kind === "releases" ? { accept: metadataAlone } : {})
         .catch((error: KubernetesError) => {
@@ -104,7 +104,7 @@ export async function observeCluster(
   };
 }
 
-/** Kinds that a role for looking usually leaves out; without them the rest can still be judged. */
+/** Kinds that a read-only role usually leaves out; the doctor can check the rest without them. */
 const oftenHidden: Kind[] = ["releases"];
 
 const reasonsOf = (failed: Failed[]): string[] => [

@@ -74,7 +74,7 @@ function whyNot({ message }: Error, problem: string | undefined): string {
   return message;
 }
 
-/** Looks again when the machine went away meanwhile, as one does that boots again and again. */
+/** Looks again if the machine stopped answering meanwhile, e.g. because it reboots again and again. */
 async function observePatiently(
   name: string,
   machine: TalosMachine,

@@ -136,7 +136,7 @@ export class KubernetesApi {
       : this.ask<T>(titleOf(key), path, { instead: { 404: undefined } });
   }
 
-  /** Deletes the object of this UID; one that is gone, or is another one by now, is no error. */
+  /** Deletes the object of this UID; no error if it is gone or was replaced meanwhile. */
   async deleteExactly(
     what: string,
     path: string,
@@ -346,7 +346,7 @@ interface Attempt {
 /** A kind as the API server tells it (meta/v1, APIResource). */
 interface ApiResource {
   kind: string;
-  /** Of a part of another one with a slash, e.g. `pods/log`. */
+  /** Name of the resource; a subresource has a slash, e.g. `pods/log`. */
   name: string;
   namespaced: boolean;
 }

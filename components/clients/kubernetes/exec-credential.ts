@@ -38,7 +38,7 @@ export interface ExecCredential {
  *
  * @param limit Milliseconds after which it is ended, with everything that it started.
  * @param cluster what it gets to know of the cluster. Default: nothing.
- * @throws Error saying what the plugin did instead; what it printed is never quoted, as it may be a credential.
+ * @throws Error saying what the plugin did instead; its output is never quoted, because it may be a credential.
  */
 export async function execCredential(
   { apiVersion = "client.authentication.k8s.io/v1", command = "", args, env }: ExecConfig,

@@ -14,7 +14,7 @@ const lists = { clusters: "cluster", contexts: "context", users: "user" } as con
  * that is not there is skipped. A relative path in a file counts from that file's folder (client-go, tools/clientcmd/loader.go, Load,
  * ResolvePaths and GetAuthInfoFileReferences). One file without relative paths stays as it is, byte for byte.
  *
- * @throws Error whose message says what is wrong, and quotes no content: where no file is there, or one cannot be read.
+ * @throws Error if no file exists or one cannot be read. Its message names the reason, and quotes no content.
  */
 export function kubeconfigOfFiles(files: readonly string[]): string {
   const contents = [...new Set(files)].map(readIfThere).filter((one) => one !== undefined);

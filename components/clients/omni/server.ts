@@ -58,7 +58,7 @@ export interface OmniCluster {
 export interface Omni {
   /** All configuration patches. */
   patches(): Promise<OmniPatch[]>;
-  /** A resource of ours as it is there; undefined if it is missing. */
+  /** A resource of ours as Omni has it; undefined if it is missing. */
   resource(type: string, id: string): Promise<OmniContent | undefined>;
   /** A cluster by its name; undefined if Omni has none. */
   cluster(name: string): Promise<OmniCluster | undefined>;
@@ -95,7 +95,7 @@ export class OmniServer implements Omni {
     }));
   }
 
-  /** A resource of ours as it is there; undefined when it is not. */
+  /** A resource of ours as Omni has it; undefined if it does not exist. */
   async resource(type: string, id: string): Promise<OmniContent | undefined> {
     const [found] = await this.get(type, id);
     return found === undefined

@@ -42,7 +42,7 @@ export function sameConfiguration(a: string, b: string): boolean {
   return a === b || canonical(valuesOf(a)) === canonical(valuesOf(b));
 }
 
-/** Whether the next boot brings another configuration than the one in effect. */
+/** Whether the next boot uses a configuration other than the one in effect. */
 export const isStaged = ({ active, persistent }: Configurations): boolean =>
   active !== undefined && persistent !== undefined && !sameConfiguration(active, persistent);
 

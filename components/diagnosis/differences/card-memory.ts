@@ -2,7 +2,7 @@ import { cardOf, findCard, meantSize } from "../../recipe/facts/card";
 import type { GpuSpec } from "../../recipe/spec/index";
 import type { ObservedNode } from "../observations";
 
-/** Cards whose memory is not that of the plan: claims by memory were judged by it. */
+/** Cards whose memory differs from the plan's, by which the checks accepted claims. */
 export function cardMemory(
   gpus: readonly GpuSpec[],
   { cards = [] }: Pick<ObservedNode, "cards">,

@@ -13,7 +13,7 @@ export { type Difference, inOneLine } from "./difference";
 
 /**
  * Where what is seen differs from the plan, from the machine up; without a plan, from any cluster that offers GPUs. Pure.
- * What was not looked at is not judged, so an empty list covers only what was looked at.
+ * The comparison skips objects that nothing looked at, so an empty list covers only the others.
  */
 export function differences(seen: Observations, plan?: Plan): Difference[] {
   if (plan === undefined) return withoutPlan(seen);

@@ -11,7 +11,7 @@ import type { MachineRecipe, Plan } from "../../recipe/types";
 import type { Observations, ObservedMachine } from "../observations";
 import { difference, type Difference } from "./difference";
 
-/** Where a machine itself differs from the plan. What could not be looked at is not judged. */
+/** Differences between a machine and the plan. Properties that could not be read are skipped. */
 export const machineDifferences = (plan: Plan, seen: Observations): Difference[] =>
   plan.machines.flatMap((recipe) => {
     const about = `machine ${recipe.name}`;

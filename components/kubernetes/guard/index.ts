@@ -78,7 +78,7 @@ export function guarded(
 /**
  * Whether a replacement has the name of what it replaces. Then the old one must go first, also on request (`--replace`).
  * Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by itself. A claim stays
- * until its replacement is there, which the hook refuses in every update: of two steps, only the creation has a hook that can.
+ * until its replacement exists. The hook refuses the replacement in every update: of the two steps, only the creation has such a hook.
  */
 const keepsItsName = (
   type: string,
@@ -110,7 +110,7 @@ function guardHook(
               owners.get(resource),
             )
           : guardObject(objects, newInputs, preview);
-      // A preview without its cluster is a preview all the same, as it is to Pulumi's provider.
+      // A preview without its cluster does not fail, and Pulumi's provider does the same.
       await guarding.catch((error: Error) => {
         if (!preview || error instanceof Refusal) throw error;
       });
@@ -162,7 +162,7 @@ async function guardObject(
   const owner = isKnown(metadata?.annotations?.[OWNER]) ? metadata.annotations[OWNER] : undefined;
   if (!isKnown(name) || (namespace !== undefined && !isKnown(namespace))) return;
   if (kind === "Job") {
-    // Its name is another one each time: one that was lost does not stand in the way, but it holds a card.
+    // It gets a new name each time: a lost one does not block the next, but it holds a card.
     if (owner === undefined || namespace === undefined || preview) return;
     for (const lost of await objects.ownedBy(owner, { apiVersion, kind }, namespace))
       await objects.remove(lost);
@@ -217,7 +217,7 @@ async function guardRelease(
 const isKnown = (value: unknown): value is string =>
   typeof value === "string" && value !== pulumi.runtime.unknownValue;
 
-/** What is to be taken away; says why. */
+/** Objects that a verdict deletes. Logs the verdict's warning, and throws a Refusal if the verdict refuses. */
 function carriedOut<T>(verdict: Verdict<T>): T[] {
   if ("refuse" in verdict) throw new Refusal(verdict.refuse);
   if (verdict.say !== undefined) void pulumi.log.warn(verdict.say);

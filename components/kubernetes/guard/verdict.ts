@@ -4,7 +4,7 @@ import { titleOf, type ObjectKey } from "../../clients/kubernetes/api";
 import type { FieldFinding } from "../../recipe/rules/finding";
 import { type LiveObject, otherStack, type ReleaseRecord } from "./live";
 
-/** What is done before an object is created: nothing; what a killed update left is taken away first; or the end. */
+/** Action before an object is created: none; delete an object that a killed update left; or end the update. */
 export type Verdict<T> = { take: T[]; say?: string } | { refuse: FieldFinding };
 
 const nothing = { take: [] };
@@ -46,11 +46,11 @@ const pendingCreate =
 /**
  * Decides what to do about an existing object with the name of one that Pulumi is about to create.
  *
- * Pulumi's Kubernetes provider refuses to create what is there (pulumi-kubernetes, provider/pkg/await/await.go, Creation),
+ * Pulumi's Kubernetes provider refuses to create an existing object (pulumi-kubernetes, provider/pkg/await/await.go, Creation),
  * and with `upsertExistingObjects` takes over anybody's. An object with the mark of the very resource that is being created is one that
- * Pulumi lost: it was killed after the object was there and before that was written down.
+ * Pulumi lost: it was killed after it had created the object and before it had recorded that.
  *
- * @param live What is there under the name.
+ * @param live The existing object of this name.
  * @param owner Who creates it; undefined while that is not known yet, in a first preview.
  * @param preview Whether it only would be created. Then an object may still go by the update itself, but for what keeps data: no
  * update takes that away in favour of another, not even `--replace`. Pulumi makes the new one first, and then deletes the old one by
@@ -151,7 +151,7 @@ export interface ReleaseStep {
   values: unknown;
   /** Whether the release's namespace is this stack's own. */
   namespaceIsOurs: boolean;
-  /** Whether the stack says that it takes over what is there under the name. */
+  /** Whether the stack takes over the existing release of this name (`takeOver`). */
   takesOver: boolean;
 }
 

@@ -138,7 +138,7 @@ export class KubernetesCluster {
     const body = { apiVersion: "policy/v1", kind: "Eviction", ...options };
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
     try {
-      const gone = { 404: undefined, 409: undefined }; // or another one by now
+      const gone = { 404: undefined, 409: undefined }; // or it was replaced meanwhile
       await this.api.ask(`eviction of ${namespace}/${name}`, path, {
         method: "POST",
         body,

@@ -12,7 +12,7 @@ import type { Cluster } from "./cluster";
  * One that should be external (`theirs`) is only looked at: it may come later, and of the name `nvidia` it has the handler `nvidia`,
  * which NVIDIA's toolkit on Talos registers (siderolabs/extensions, 10-nvidia-container-runtime.part).
  *
- * @throws Failure if the class is external, and at the limit: an external operator is there.
+ * @throws Failure if the class is external, and at the limit, since an external operator then runs.
  */
 export async function awaitFree(
   task: FreeTask,

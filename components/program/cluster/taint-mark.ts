@@ -3,7 +3,7 @@ import type { NodeTaintState } from "../task";
 /** Taints of a node. */
 export interface NodeTaints {
   taints: NodeTaintState[];
-  /** Those that the node's annotation names as this program's, whether they are there or not. */
+  /** Taints that the node's annotation names as this program's, whether or not the node has them. */
   ours: NodeTaintState[];
 }
 
@@ -21,7 +21,7 @@ export function taintMark(taints: readonly NodeTaintState[]): string | null {
   return texts.length === 0 ? null : texts.join();
 }
 
-/** Taints that the annotation names; none where there is no annotation. What is no taint is left out. */
+/** Taints that the annotation names; none where there is no annotation. Texts that are no taints are left out. */
 export const markedTaints = (mark: string | undefined): NodeTaintState[] =>
   (mark ?? "").split(",").flatMap((text) => {
     const [, key, value, effect] = /^([^=:]+)(?:=([^=:]*))?:([^=:]+)$/.exec(text) ?? [];

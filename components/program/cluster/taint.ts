@@ -13,10 +13,10 @@ export type TaintedNodes = Pick<Cluster, "taints" | "setTaints">;
 /** A node's status changes every few seconds, and each change is a version: a lost race is tried again. */
 const ATTEMPTS = 20;
 
-/** What it means that taints could not be put on. */
+/** Consequence of taints that the update could not set. */
 const MISSING = "without its taints, pods that do not belong there take the GPU machine";
 
-/** What it means that taints could not be taken off. */
+/** Consequence of taints that the update could not remove. */
 const LEFT =
   "the stack's taints could not be taken off the node, and keep pods away that do not tolerate them";
 
@@ -30,7 +30,7 @@ export type TaintTask = Pick<UpgradeTask, "machine" | "taints">;
  * taints of a node are one list, so an applied list takes away what others added meanwhile; here it is read, merged by key and
  * effect, and written only onto the version that was read.
  *
- * A taint that is there as wanted already is not ours, unless the node's annotation says so: it stays when the stack no longer lists it.
+ * An existing taint that is as wanted is not ours, unless the node's annotation names it. It stays when the stack no longer lists it.
  * One of the same key and effect with another value gets the stack's value.
  *
  * @param before the stack's own when the machine was looked at last.

@@ -122,9 +122,9 @@ export async function awaitTests(
   };
 
   /**
-   * Whether what comes behind the gate finds the units that it was planned with. The kubelet tells a change of them at its next sync
-   * only, up to ten seconds later; a pod that is scheduled by what was there before ends with UnexpectedAdmissionError, and a
-   * bare one is gone then. A card that stays away is for the doctor to name, so this has its limit.
+   * Whether the pods behind the gate find the planned units. The kubelet reports a change of them only at its next sync, up to ten
+   * seconds later. A pod that is scheduled by the old number ends with UnexpectedAdmissionError, and nothing makes a bare pod again. The
+   * doctor names a card that stays away, so this wait has a limit.
    */
   const offers = async ({ machine, job, resource, units }: Test): Promise<boolean> => {
     const passed = `its smoke test passed${sightOf(await cluster.podsOfJob(namespace, job))}`;
@@ -190,7 +190,7 @@ export async function awaitTests(
   const refusalOf = async ({ job }: Test): Promise<string | undefined> => {
     // It only explains: without it the test is waited for all the same.
     const last = (await cluster.warningsOfJob(namespace, job).catch(() => [])).at(-1);
-    // The name of the pod that was not made is another one at each try.
+    // The pod that could not be made has a new name at each try.
     return (
       last &&
       `its pod is refused: ${last.replace(/^Error creating: (?:pods "[^"]*" is forbidden: )?/, "")}`

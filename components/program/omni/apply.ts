@@ -28,7 +28,7 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
     const there = await omni.resource(resource.metadata.type, resource.metadata.id);
     if (there === undefined || !saysAll(there, resource)) different.push(resource);
   }
-  // First, so that nothing which has another ID now is there twice meanwhile: Talos does not boot with two of some files.
+  // First, so that no patch with a new ID exists twice meanwhile: Talos does not boot if some files occur twice.
   for (const { type, id } of stale) {
     report(`remove: ${id}, which is ours and no longer wanted`);
     await omni.delete(type, id);

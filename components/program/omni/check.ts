@@ -31,8 +31,8 @@ export async function checkForOmni(task: OmniTask, omni: Omni): Promise<FieldFin
 /**
  * Refuses what would reach no machine. One that Omni knows and that is in no cluster yet is welcome: Omni takes patches and
  * extensions labelled for a machine of a cluster before there is one (siderolabs/omni, internal/backend/runtime/omni/
- * validations/config_patch.go and extensions_configuration.go: the cluster has to be there, the machine not; its
- * ConfigPatchCleanupController takes none away whose cluster is there), and the machine is then installed with them at once.
+ * validations/config_patch.go and extensions_configuration.go: the cluster must exist, but the machine does not have to; its
+ * ConfigPatchCleanupController removes none whose cluster exists), and the machine is then installed with them at once.
  */
 async function strangers(
   task: OmniTask,

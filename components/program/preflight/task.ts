@@ -34,7 +34,7 @@ const askedMachine = upgradeTask
 /** A machine that the preflight asks about, as the program reads it. */
 export type AskedMachine = z.infer<typeof askedMachine>;
 
-/** Task of `preflight`: what an update needs to be there before it drains the first machine. */
+/** Task of `preflight`: everything that must exist before the update drains the first machine. */
 export const preflightTask = z.strictObject({
   /** Machines that the upgrade program brings to their image. None while a stack installs them. */
   machines: z.array(askedMachine),

@@ -4,7 +4,7 @@ import type { FieldFinding } from "../../clients/failure";
 import type { AskedNode } from "../cluster/cluster";
 import type { UpgradeTask } from "../task";
 
-/** What a machine shows of its cluster. */
+/** Facts that a machine shows about its cluster. */
 export interface MachineSide {
   machine: string;
   address: string;
@@ -78,7 +78,7 @@ export function oldName(
   return otherName(machine, bootId, nodes);
 }
 
-/** Name of the node that the machine is, where that is another one; undefined where it is its own, or that of no node. */
+/** Name of the machine's node, if it differs from the machine's name; undefined if it is the same or no node's. */
 function otherName(
   machine: string,
   bootId: string,

@@ -16,7 +16,7 @@ export interface Observed {
   bootId: string;
   talosVersion: string;
   schematicId: string | undefined;
-  /** Whether the next boot brings another configuration. */
+  /** Whether the next boot uses a changed configuration. */
   staged: boolean;
   /** Parts of the configuration that the next boot brings otherwise. */
   stagedParts: string[];
@@ -82,7 +82,7 @@ export function isSameImage(a: string | undefined, b: string): boolean {
 export interface Compared {
   before: Observed;
   effect: UpdateEffect;
-  /** Whether its image or its configuration is another one. */
+  /** Whether its image or its configuration differs. */
   differs: boolean;
   /** Whether its boot is paused. */
   paused: boolean;

@@ -87,7 +87,7 @@ async function healthOf(
   const { stage } = await other.status();
   const problems = await other.etcdProblems().catch((error: unknown) => {
     if (isTransient(error)) throw error;
-    return [lastLine(error)]; // it is there, and has no etcd: one that was made a worker, say
+    return [lastLine(error)]; // the machine answers but has no etcd, e.g. because it became a worker
   });
   return [
     ...(stage === "running"

@@ -7,7 +7,7 @@ import { patiently, type Run, upTo } from "./run";
 /** Calls that a pull has time for: one that hangs on a dead connection must leave time for another. */
 const PULLS = 2;
 
-/** What Talos tries again for 20 minutes, and what does not pass by itself (seen on Talos v1.13.0). */
+/** Errors that Talos retries for 20 minutes although they do not go away by themselves (seen on Talos v1.13.0). */
 const DISK_IS_FULL = /no space left on device/;
 
 /** Milliseconds between two looks at what the console says of a pull. */
@@ -15,8 +15,8 @@ const LOOKS = 30_000;
 
 /**
  * Pulls before anything is disturbed: a registry that is down must not be found out on a drained node. Talos itself tries again for 20
- * minutes and says why in its console alone (talos v1.13.0, internal/pkg/containers/image/image.go): an error is reported as soon as it
- * is there, and such a call is not repeated.
+ * minutes and says why in its console alone (talos v1.13.0, internal/pkg/containers/image/image.go): an error is reported at once,
+ * and such a call is not repeated.
  */
 export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, limits } = run;
@@ -28,7 +28,7 @@ export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
  * The work of that phase. If the machine's power is cut, files of a just pulled installer are empty. Talos does not check them or pull
  * them again: its installer reports success, but has replaced the good boot loader by an empty one. Then the machine boots no image any
  * more. A container that was running keeps them, so they cannot be removed either (seen on
- * Talos v1.13.0). So what is there from before is left alone, and the installer pulled into memory.
+ * Talos v1.13.0). So the update keeps existing images, and pulls the installer into memory.
  */
 export async function pullInstaller(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, machine, report } = run;

@@ -50,7 +50,7 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
   );
   const after = await observe(run);
   if (after.staged) throw stillStaged(task);
-  // Of an image of the user's own only the configuration tells, which is another one now in any case.
+  // Only the configuration shows which image of the user's own runs, and it has changed in any case.
   const isOther = !task.ownImage && before.schematicId !== after.schematicId;
   if (isOther || before.talosVersion !== after.talosVersion)
     report(
@@ -119,7 +119,7 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   return after;
 }
 
-/** What a reboot without another image is for. */
+/** Purpose of a reboot without a new image. */
 function purposeOf({ reboots }: UpgradeTask, { staged }: Observed): string {
   if (staged) return "to activate the staged configuration";
   return reboots ? "as asked" : "so that the configuration in force takes effect";
@@ -237,7 +237,7 @@ async function bootOnce(
 }
 
 /**
- * Says what is wrong when the machine came back with another image than the wanted one.
+ * Finding for a machine that came back with an image other than the wanted one.
  *
  * @param paused why a boot of the new image did not go on, if that was seen.
  */

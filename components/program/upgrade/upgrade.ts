@@ -17,7 +17,7 @@ import { isWell, verify } from "./verify";
 
 /**
  * Brings the machine to the wanted image and configuration, with one reboot or none. One that goes over several minors reboots once for
- * each; a boot that is paused is ended by another one. May be killed at any moment and run again: every step looks at the machine first, and
+ * each; a reboot ends a paused boot. May be killed at any moment and run again: every step looks at the machine first, and
  * the cordon carries our mark.
  *
  * @param previous answer of the last update of this machine that ended well; undefined on the first.
@@ -131,7 +131,7 @@ async function warnOfOverrides(run: Run): Promise<void> {
     run.report(`warning: ${run.task.machine}: in its configuration ${words}`);
 }
 
-/** What the machine is in the end. */
+/** State of the machine at the end. */
 async function resultOf(run: Run, rebooted: boolean, seen?: Observed): Promise<UpgradeResult> {
   const { task, machine, phases } = run;
   const { bootId, talosVersion, schematicId = "" } = seen ?? (await observe(run));

@@ -141,7 +141,7 @@ function passedOn({
   });
 }
 
-/** Power limits that no table can judge: the card's own range is seen on the machine alone. */
+/** Power limits that no table can check: only the machine shows the card's own range. */
 function power({
   spec: { powerLimit: watts },
   cards,

@@ -50,7 +50,7 @@ export interface Check {
   /** Where the rule stands: repository and file, documentation or issue. */
   source: string;
   /**
-   * Whether the check may judge a file that no stack stands behind (`talos-gpu check`). The stack's part of such a file is another
+   * Whether the check applies to a file that belongs to no stack (`talos-gpu check`). The stack's part of such a file is another
    * tool's (who writes containerd's part, labels, modules and image), or made up by `check`. A rule about stacks alone
    * would refuse what is right there.
    */

@@ -119,7 +119,7 @@ const tolerationsAt: Record<ExternalKind, string[]> = {
   dra: ["kubeletPlugin", "tolerations"],
 };
 
-/** Without a list of its own, a chart tolerates NVIDIA's taint alone. A list that is there is judged as ours are. */
+/** Without a list of its own, a chart tolerates only NVIDIA's taint. An existing list is checked like ours. */
 function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValues): Found {
   const path = tolerationsAt[kind];
   if (valueAt(spec[kind]?.values, ...path) !== undefined) return [];

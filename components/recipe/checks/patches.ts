@@ -76,7 +76,7 @@ export const patchChecks = {
       allPatches(context)
         .filter(({ patch }) => patch.flaw === undefined)
         .flatMap(({ patch, machines }) => {
-          // A patch of the cluster reaches machines that have a release of their own, too: each is judged by its own.
+          // A patch of the cluster also reaches machines with their own release: each is checked by its own.
           const releases = new Map<string, string | undefined>([
             [context.spec.talosVersion, undefined],
           ]);

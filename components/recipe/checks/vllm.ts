@@ -57,7 +57,7 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
         why: `the Secret ${apiKeySecret.name} cannot be there before its namespace, so the pod would wait for it (CreateContainerConfigError)`,
         remedy: `make a namespace with the Secret and name it in ${field}.namespace`,
       },
-      // Its namespace is there before it, so that the Secret can be, only with a key of its own.
+      // Only with a master key of its own does its namespace exist before it, so that the Secret can.
       said.active !== false &&
         proxy !== undefined &&
         proxy.active !== false &&

@@ -6,7 +6,7 @@ import { type Ground, releaseOfGpuProvider } from "./values";
  * Where the driver looks for libnvidia-ml.so.1 and nvidia-smi on Talos ≥ 1.13: its init container follows links to the library, but
  * wants a program that is no link. Talos has one only in /usr/local/bin (dra-driver-nvidia-gpu v0.5.0,
  * hack/kubelet-plugin-prestart.sh; siderolabs/docs v1.13, dynamic-resource-allocation; dra-driver-nvidia-gpu#605). Device nodes it
- * takes from /dev, as there is none below this root (cmd/gpu-kubelet-plugin/root.go, getDevRoot).
+ * takes from /dev, because there is none below this root (cmd/gpu-kubelet-plugin/root.go, getDevRoot).
  */
 export const draDriverRoot = "/usr/local";
 

@@ -25,7 +25,7 @@ function commonValues({ spec, tolerations, config }: Ground): ChartInput {
     operator: { tolerations: withControlPlane(tolerations) },
     // Charts before 26.7 render an empty list as null, which the ClusterPolicy's schema refuses.
     validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
-    // Said always, as the default differs by release: without the Prometheus Operator's definition it cannot be made.
+    // Always set, because the default differs by release: without the Prometheus Operator's definition it cannot be made.
     dcgmExporter: {
       serviceMonitor: {
         enabled: spec.monitoring?.serviceMonitor ?? false,

@@ -22,7 +22,7 @@ export function pluginRelease(plugin: DevicePluginSpec, ground: Ground): Release
   const ours = {
     ...(era === "nri" ? {} : { runtimeClassName: "nvidia" }),
     nodeSelector,
-    // The chart's own entry comes along, as a list takes the place of the chart's.
+    // The chart's own entry is repeated, because a list replaces the chart's.
     tolerations: [{ key: "CriticalAddonsOnly", operator: "Exists" }, ...tolerations],
     ...(pluginDiscovers(plugin) ? { nfd: discoveryTolerations(tolerations) } : {}),
     ...devices(plugin, era),

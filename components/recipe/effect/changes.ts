@@ -69,7 +69,7 @@ export function changesOf(before: MachineState, after: MachineState, group: Grou
 }
 
 /**
- * What Talos writes into a configuration that it generates, so that a patch may say what is there anyway (talos,
+ * Values that Talos writes into a generated configuration, so that a patch may repeat an existing value (talos,
  * pkg/machinery/config/generate/init.go and worker.go).
  */
 const generated = [

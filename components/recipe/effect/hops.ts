@@ -11,7 +11,7 @@ import {
 import { majorOf, parseTalosVersion } from "../facts/version";
 import type { FindingText } from "../rules";
 
-/** What is known of a machine that goes over several minors, as far as it decides whether it can. What is absent is not judged. */
+/** What is known of a machine that goes over several minors, as far as it decides whether it can. Absent facts are not checked. */
 export interface HopBasis {
   /** Official extensions of the wanted image. */
   extensions?: readonly string[] | undefined;
@@ -122,7 +122,7 @@ function lastOf(minor: number, listed: readonly string[] | undefined): string | 
     .at(-1)?.text;
 }
 
-/** What is in the way; `remedy`: where another one helps than an update for each step. */
+/** Obstacle on the way; `remedy` is set if it is not an update for each step. */
 interface Obstacle {
   problem: string;
   why: string;

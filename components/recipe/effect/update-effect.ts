@@ -11,7 +11,7 @@ export type UpdateEffect = "none" | "live" | "reboot";
 export interface Differences {
   /** It runs another Talos release, or the image of another schematic. */
   image: boolean;
-  /** Its next boot would bring another configuration. */
+  /** Its next boot would use a changed configuration. */
   configuration: boolean;
   /** Of that configuration something has no effect before a boot (`waitsForBoot`). */
   boot: boolean;

@@ -64,7 +64,7 @@ export interface OwnValues {
   field: "external" | ExternalKind;
   /** Undefined where they are not known. */
   values: Record<string, unknown> | undefined;
-  /** Whether more of them may stand in what was not given: then a value that is not among these may be there all the same. */
+  /** Whether files that were not given may set more values. Then a value that is missing here may still be set. */
   partly: boolean;
   resourceName: string;
 }
@@ -103,7 +103,7 @@ const resourceIn = (values: Record<string, unknown>): string =>
 const renames = (values: Record<string, unknown>): boolean =>
   /renameByDefault: *true/.test(JSON.stringify(values));
 
-/** A stack as if it installed itself what is outside: so the same checks judge it. Without `external` the stack as it is. */
+/** A stack as if it installed the external GPU provider itself, so that the same checks apply. Without `external`, the stack as it is. */
 export function asRelease(spec: ClusterSpec): ClusterSpec {
   const outside = externalOf(spec);
   if (outside === undefined) return spec;

@@ -61,7 +61,7 @@ function targetOf(doc: Doc, kustomizations: Doc[]): SaidNamespace | undefined {
   return new Set(said.map((one) => one?.name)).size === 1 ? said[0] : undefined;
 }
 
-/** Steps of a path without those that lead up, as a file's name begins in the stack's folder and a Kustomization's path in the repository. */
+/** Steps of a path without those that lead up: a file's name begins in the stack's folder, but a Kustomization's path in the repository. */
 const stepsOf = (path: string): string[] =>
   posix
     .normalize(path)

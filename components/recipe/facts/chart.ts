@@ -8,7 +8,7 @@ import { editDistance } from "../rules/suggest";
 export type ChartName = "gpu-operator" | "nvidia-device-plugin" | "dra-driver-nvidia-gpu" | "lws";
 
 /**
- * Releases of a chart that judge a version's values: the one of the table, or its neighbours, the older one first. Empty when the
+ * Releases of a chart by which a version's values are checked: the table's own, or its neighbours, the older one first. Empty if the
  * version is no version.
  */
 export function judgesOf(name: ChartName, version: string): ChartValues[] {
@@ -33,7 +33,7 @@ export interface ChartValueFinding {
  * the first or the last, a value that this one lacks may be right as well. It is wrong if it is a misspelling, or of a kind that no
  * release has.
  *
- * @returns what is wrong, `open` paths that no table can judge, and the release that judges; without one when the version is no version.
+ * @returns the mistakes, `open` paths that no table can check, and the release that was used; none if the version is no version.
  */
 export function judgeValues(
   name: ChartName,
@@ -102,7 +102,7 @@ export function chartValueFindings(
   const visit = (value: unknown, path: string): ChartValueFinding[] => {
     const type = Object.hasOwn(chart.paths, path) ? chart.paths[path] : undefined; // `constructor` is no value
     if (type === undefined && !prefixes.has(path)) return [{ path, kind: "unknown" }];
-    // Helm takes null as "remove the default"; it only needs the path to be there.
+    // Helm takes null as "remove the default"; it only needs the path to exist.
     if (value === null || type === "any") return [];
     if (type !== undefined)
       return isOfType(value, type) ? [] : [{ path, kind: type as ChartValueFinding["kind"] }];

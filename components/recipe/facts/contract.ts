@@ -18,7 +18,7 @@ export function readContract(text: string): string | undefined {
  * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. It should stay what it was when the
  * cluster was created, whatever Talos runs since (siderolabs/terraform-provider-talos#401; siderolabs/talos#13885). A stack says it by
  * `versionContract`. Without that it is the older of the running and the wanted release, since the machine gets its configuration before its
- * upgrade; a preview then stops where it would become another one.
+ * upgrade; a preview then refuses a change of it.
  */
 export function contractOf({
   versionContract,

@@ -5,7 +5,7 @@ import type { ReleaseFactsSpec } from "../spec/index";
 export const defaultFactoryUrl = "https://factory.talos.dev";
 
 /**
- * Where a stack's Image Factory is asked: TALOS_GPU_FACTORY stands for every one where it is set, as a mirror or the lab's.
+ * URL of the Image Factory to ask for a stack. TALOS_GPU_FACTORY, if it is set, replaces every Factory, e.g. by a mirror or the lab's.
  *
  * @param url of the Factory that the stack means.
  * @returns a URL without a slash at its end.

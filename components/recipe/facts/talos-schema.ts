@@ -19,7 +19,7 @@ const structures: Record<string, Record<string, Ranged>> = data.defs;
 /** Minors whose schema is known, oldest first, e.g. 8 for Talos 1.8. */
 const schemaMinors: number[] = data.releases.map((release) => Number(release.split(".")[1]));
 
-/** The minor whose schema judges a release: its own, else the nearest. */
+/** The minor whose schema is used for a release: its own, else the nearest. */
 export function schemaMinor(minor: number): { minor: number; isKnown: boolean } {
   const [oldest = minor, newest = minor] = [schemaMinors[0], schemaMinors.at(-1)];
   const nearest = Math.min(Math.max(minor, oldest), newest);

@@ -38,6 +38,6 @@ export function groupsApart(spec: ClusterSpec): ClusterSpec[] {
   return [...groups.values()];
 }
 
-/** Whether a path is another one, or below it. */
+/** Whether a path equals a second path, or is below it. */
 export const isWithin = (path: string, parent: string): boolean =>
   path === parent || path.startsWith(`${parent}.`) || path.startsWith(`${parent}[`);

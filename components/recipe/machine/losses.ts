@@ -7,7 +7,7 @@ import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
 import type { FieldFinding } from "../rules/finding";
 
-/** What a machine runs, as far as another image would take it away. What could not be seen is undefined, and not missed. */
+/** Parts of a machine that a new image may take away. A part that could not be read is undefined, and counts as no loss. */
 export interface RunningImage {
   /** Schematic as the image has it (YAML); undefined for an image of no Image Factory. */
   schematic?: string;
@@ -99,8 +99,8 @@ const hasEffect = (arg: string): boolean =>
   moduleParameterIn(arg) === undefined && !arg.startsWith("talos.platform=");
 
 /**
- * What a machine would lose with its next image: it was there before this stack came, and the stack neither lists nor
- * drops it.
+ * Parts that a machine would lose with its next image: it had them before this stack, and the stack neither lists nor
+ * drops them.
  *
  * @param machine node name.
  */
@@ -248,7 +248,7 @@ export function unheardArgs(
   ];
 }
 
-/** NVIDIA's modules and toolkit of a GPU machine are the stack's to choose, whichever branch and flavour were there. */
+/** The stack chooses NVIDIA's modules and toolkit of a GPU machine, whichever branch and flavour the machine had. */
 function lostExtensions(running: RunningImage, next: NextImage, drop: Loose<DropSpec>): string[] {
   const kept = new Set([...next.extensions, ...(drop.extensions ?? [])].map(officialName));
   const fabric = [...kept].some((name) => /fabric-?manager/.test(name));

@@ -74,7 +74,7 @@ export function machineRecipe(
     sysctls,
     ...defined({ containerdPart: containerdPart(machine.containerd, era).toml }),
   };
-  // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
+  // The kubelet registers a rebuilt node with these taints; an existing node is changed only through the API.
   // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, which makes the field an error; whether it did is
   // unknown (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
   const kubeletDocument = byOmni && capabilitiesOf(talosVersion).documents;
@@ -174,15 +174,15 @@ function withoutOperators(
 }
 
 /**
- * Labels of a GPU machine. In operator mode `nvidia.com/gpu.present` is the operator's own: set before Node Feature
- * Discovery's labels are there, the operator would take it and every `gpu.deploy` label away again
+ * Labels of a GPU machine. In operator mode the operator itself sets `nvidia.com/gpu.present`. If we set it before Node Feature
+ * Discovery's labels exist, the operator would remove it and every `gpu.deploy` label again
  * (gpu-operator, controllers/state_manager.go).
  */
 function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, string> {
   const { markers, mode, spec } = context;
   return {
     ...(gpuProviderOf(mode).findsNodes ? {} : { [gpuPresent]: "true" }),
-    // Whether the operator's validator runs; the operator keeps a label that is there (controllers/state_manager.go). It must not run
+    // Whether the operator's validator runs; the operator keeps an existing label (controllers/state_manager.go). It must not run
     // with our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a node that was labelled by hand on 1.12.
     ...(mode === "operator"
       ? { "nvidia.com/gpu.deploy.operator-validator": String(!markers) }

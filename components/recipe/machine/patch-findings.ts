@@ -22,7 +22,7 @@ export interface PatchFinding {
   remedy: string;
 }
 
-/** The schema that judges. */
+/** The schema to check by. */
 export interface Schema {
   minor: number;
   /** Whether it is the release's own. If it is only the nearest one, keys and kinds that it lacks are accepted. */
@@ -40,7 +40,7 @@ const flaw = (path: string, problem: string, remedy: string): PatchFinding => ({
   remedy,
 });
 
-/** What Talos does not take in a patch's documents, as its decoder judges them; at most ten things. */
+/** Mistakes that Talos' decoder refuses in a patch's documents; at most ten. */
 export function patchFindings(documents: readonly Document[], schema: Schema): PatchFinding[] {
   const seen = new Set<string>();
   const flaws = documents.flatMap((document) => {
@@ -145,7 +145,7 @@ function ofDocument(
 
 const fileItem = "v1alpha1.MachineFile";
 
-/** The check of machine.files judges the operation. */
+/** Keys of an item of machine.files. Another check verifies the value of `op`, so any is accepted here. */
 const keysOfFile = (minor: number): Map<string, string> =>
   new Map([...keysOf(fileItem, minor), ["op", "any"]]);
 
@@ -212,7 +212,7 @@ function worded(
   schema: Schema,
 ): PatchFinding[] {
   const path = written([...at, ...below]);
-  // A document may be merged into one that is there; the item of a list stands alone.
+  // Talos may merge a document into an existing one; the item of a list stands alone.
   if (found === "missing")
     return typeof below.at(-2) === "number" ? [flaw(path, "is missing", "write it")] : [];
   if ("unknown" in found) return unknownKey(found.unknown, found.in, path, schema);

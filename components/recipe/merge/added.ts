@@ -18,9 +18,9 @@ export interface Place {
 export interface Addition extends Place {
   /** `value`: a value of a mapping, or an item of a list; `container`: a mapping or list that was not there; `document`: a whole document. */
   what: "value" | "container" | "document";
-  /** Of a container, an empty one: it goes when nothing else is left in it. Long texts may be there by their hashes (`shortenedAdded`). */
+  /** The added value; of a container, an empty one, since it is removed once it is empty. Hashes may replace long texts (`shortenedAdded`). */
   value: unknown;
-  /** What stood there; absent when nothing did. */
+  /** The previous value; absent if there was none. */
   old?: unknown;
 }
 

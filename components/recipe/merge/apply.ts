@@ -67,7 +67,7 @@ export class Applier {
     }
   }
 
-  /** Makes sure that a mapping or list is there; false when something else is. */
+  /** Makes sure that a mapping or list exists at the path; false if the path has another value. */
   private container(part: Part, path: Step[], wanted: object): boolean {
     const node = nodeAt(part.document, path);
     const isList = Array.isArray(wanted);

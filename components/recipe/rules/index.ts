@@ -14,8 +14,8 @@ import {
 import { quantityValue } from "./quantity";
 
 /**
- * Rules of notation that others made, Kubernetes' above all, each in one place: stack files and components used alone are
- * judged by the same ones.
+ * Rules of notation that other projects made, mostly Kubernetes. Each rule is in one place, and applies to stack files and to components
+ * that are used alone.
  */
 export {
   ruleOf,

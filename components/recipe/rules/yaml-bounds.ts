@@ -11,8 +11,8 @@ export interface Bounds {
 }
 
 /**
- * What a user's file may have: a machine's configuration has some hundreds of entries, and what judges them compares some with
- * each other. An entry takes five tokens or six.
+ * Bounds of a user's file. A machine's configuration has some hundreds of entries, and the checks compare some of them with
+ * each other. An entry has five or six tokens.
  */
 export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens: 60_000 };
 
@@ -127,7 +127,7 @@ function* boundedTokens(
 /** What the lexer puts before each plain or quoted text (yaml, parse/cst.ts). */
 const SCALAR = "\u001f";
 
-/** The parser's own words for the place of an error, without the line that is there: it may be long, and hold a secret. */
+/** The parser's description of an error's place, without the line's text: it may be long, and contain a secret. */
 function withPlace(
   error: { message: string; pos: [number, number] } | undefined,
   lineCounter: LineCounter,

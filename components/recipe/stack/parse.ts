@@ -27,7 +27,7 @@ export interface ReadStack extends ReadData<ClusterSpec> {
   written?: StackSpec;
 }
 
-/** Reads a stack. Every mistake of shape is a finding; `spec` is there only when there is none. Never throws. */
+/** Reads a stack. Every mistake of shape is a finding; `spec` is set only if there is none. Never throws. */
 export function parseSpec(raw: unknown): { spec?: ClusterSpec; findings: Finding[] } {
   const read = readSpec(raw);
   return read.findings.length === 0 && read.spec

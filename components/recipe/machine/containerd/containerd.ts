@@ -84,7 +84,7 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
   }
 }
 
-/** Whether something in a table lies deeper than what is read. Level by level, as one call for each would not come back. */
+/** Whether something in a table lies deeper than the depth that is read. Level by level, because a call for each level could overflow the stack. */
 function isDeep(table: TomlTable): boolean {
   let level: unknown[] = [table];
   for (let depth = 0; depth <= deepest; depth++)

@@ -63,7 +63,7 @@ const prefixPattern = "^[0-9a-f.:]+/\\d{1,3}$";
 const addressPattern = "^[0-9a-f.:]+$";
 const hardwarePattern = "^[0-9a-f:]+$";
 
-/** Patterns of the schema that mean more than they say are judged by what they mean. */
+/** Checks for patterns of the schema that are looser than Talos' own parser. */
 function patternProblem(text: string, pattern: string): string | undefined {
   if (text === "") return undefined; // reads as not set
   if (pattern === prefixPattern)

@@ -32,12 +32,12 @@ export interface WorkloadDescriptor<Spec> {
   readonly schema: z.ZodType;
   /** Shape of its component's arguments, without those that may be yet to come. */
   readonly argumentsSchema: z.ZodType;
-  /** A stack with nothing but the arguments of its component, so that the checks of a stack can judge them, and their field in it. */
+  /** A stack that has only the arguments of its component, so that the checks of a stack apply to them, and their field in it. */
   asStack(said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string };
   /** What requests GPUs, by its name below the workload's field; `""` is the workload itself. */
   gpuRequests(said: Spec): Record<string, SaidOfGpus>;
   /**
-   * The namespace that it makes; undefined where it takes one that is there.
+   * The namespace that it makes; undefined if it uses an existing one.
    *
    * @param name of the server; of pods nothing.
    */
