@@ -219,7 +219,7 @@ export function outOfForce({ talosconfig, kubeconfig }: Unread, now: Date): Find
 }
 
 /**
- * What does not fit a stack that makes its cluster: a kubeconfig, which is another cluster's, and half of what the machines
+ * Findings about credentials that do not fit a stack which makes its cluster: a kubeconfig, which is another cluster's, and half of what the machines
  * are reached by. Secrets may come from elsewhere (a cluster that is made again from its backup), with the client that they signed.
  */
 function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credentials): Finding[] {

@@ -10,7 +10,7 @@ import { renderFinding } from "../recipe/stack/findings";
 
 const pair = z.object({ crt: z.string(), key: z.string() });
 
-/** What `talosctl gen secrets` writes. */
+/** Content of the file that `talosctl gen secrets` writes. */
 const bundle = z.object({
   cluster: z.object({ id: z.string(), secret: z.string() }),
   secrets: z.object({
@@ -208,7 +208,7 @@ const anyTalosconfig = z.object({
 /** A kubeconfig as far as every client needs it. */
 const anyKubeconfig = z.object({ clusters: z.array(z.looseObject({ name: z.string() })).min(1) });
 
-/** What the text of each credential must be, by any use; of an owned machine the package itself reads the talosconfig. */
+/** Rule for the text of each credential. For an owned machine, the package itself reads the talosconfig. */
 export const credentialTexts = {
   talosconfig: ruleBy((text) =>
     currentOf(read(anyTalosconfig, text, "talosconfig", "`talosctl config`")),

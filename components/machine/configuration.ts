@@ -128,7 +128,7 @@ const giveToOmni: Configuring = (name, machine, { secrets }, opts) => {
   return { hash: hashOf([JSON.stringify(omniTask.resources)]), by: runProgram(name, use, opts) };
 };
 
-/** What Omni is given of a machine. */
+/** The stack's part of a machine that Omni gets. */
 export function omniTaskOf(machine: PlannedMachine): OmniTask {
   const identity = omniIdentity(machine);
   const { name, patches, extensions } = machine;
@@ -143,7 +143,7 @@ export const omniIdentity = ({ uuid = "", clusterName: cluster = "" }: PlannedMa
   cluster,
 });
 
-/** What an owned configuration cannot do without. A check asks for all of it. */
+/** Fields that an owned configuration needs. A check asks for all of them. */
 const required = ({
   clusterName = "",
   clusterEndpoint = "",

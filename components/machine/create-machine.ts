@@ -19,7 +19,7 @@ export const resourceNames = (name: string) => ({
   node: `${name}-node`,
 });
 
-/** What a machine is made with. */
+/** Inputs for the resources of a machine. */
 export interface MachineInputs {
   access: Access;
   /** ID of the machine's schematic, where it is registered already. Default: it is registered here. */

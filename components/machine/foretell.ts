@@ -11,7 +11,7 @@ import {
 } from "../recipe/effect";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 
-/** What makes a preview say whether a machine reboots. */
+/** Inputs and options by which a preview reports whether a machine reboots. */
 export interface Foretelling {
   /** The wanted state of the machine: inputs of its component. */
   state: MachineState;
@@ -67,7 +67,7 @@ export function foretell(
 }
 
 /**
- * What a preview says of a machine that the stack changes, and why the update would be refused, where it would be.
+ * Lines of a preview about a machine that the stack changes, and the reasons if the update would refuse the change.
  *
  * The engine writes the component's inputs at once, and its outputs only when it is done (pulumi, pkg/resource/deploy/step.go,
  * UpdateStep: of a component the new state has none). So inputs without outputs are of an update that failed: the machine may be as

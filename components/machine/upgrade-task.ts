@@ -4,7 +4,7 @@ import { readSchematic } from "../recipe/machine/schematic";
 import { defined } from "../recipe/mapping";
 import type { upgradeTask, UpgradeTask } from "../program/task";
 
-/** What the machine program gets about a machine that it brings to an image and a configuration. */
+/** Task of the machine program for a machine that it brings to an image and a configuration. */
 export const upgradeTaskOf = (
   machine: PlannedMachine,
   schematicId: string,
@@ -25,7 +25,7 @@ export const upgradeTaskOf = (
   timeouts: machine.timeouts,
 });
 
-/** What a machine and its node are brought to, by Talos or by Omni. */
+/** Wanted state of a machine and its node, for Talos or for Omni. */
 export const goalOf = (machine: PlannedMachine, configurationHash: string) => ({
   machine: machine.name,
   address: machine.address,
@@ -47,7 +47,7 @@ export const goalOf = (machine: PlannedMachine, configurationHash: string) => ({
       }),
 });
 
-/** What the machine's image has, as its schematic says. */
+/** Content of the machine's image, by its schematic. */
 export function imageOf({ schematic }: Pick<PlannedMachine, "schematic">): UpgradeTask["image"] {
   const read = readSchematic(schematic);
   if (read === undefined)

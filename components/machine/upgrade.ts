@@ -68,7 +68,7 @@ function upgrade(
 ): Use {
   const taskOf = (id: string, configurationHash: string): string =>
     JSON.stringify(upgradeTaskOf(machine, id, configurationHash));
-  // What is known already is no output: with a thousand machines each of them costs.
+  // Known values are no outputs: with a thousand machines, each output costs time.
   const task =
     typeof hash === "string"
       ? pulumi.output(schematicId).apply((id) => taskOf(id, hash))

@@ -34,7 +34,7 @@ export function checkWorkloadArguments(
   ]);
 }
 
-/** What to say where a component gets no arguments at all. */
+/** Finding for a component that gets no arguments at all. */
 export const noArguments: Finding = {
   check: "shape",
   field: "args",

@@ -1,7 +1,7 @@
 import * as http2 from "node:http2";
 import * as pulumi from "@pulumi/pulumi";
 
-/** What else a process knows of its engine. */
+/** Further facts that a process knows about its engine. */
 export interface Sources {
   /** The address as the SDK has it: Pulumi's `cmd/run` takes the arguments away. */
   ofProgram: () => string | undefined;
@@ -28,7 +28,7 @@ export function engineOf(
   return commandArguments.find((argument) => /^[^-/].*:\d+$/.test(argument));
 }
 
-/** What a process without its engine exits with: EX_UNAVAILABLE of sysexits.h, which no crash of Node exits with. */
+/** Exit code of a process without its engine: EX_UNAVAILABLE of sysexits.h, which no crash of Node has. */
 export const engineGoneCode = 69;
 
 /** Milliseconds after which a lost connection is made again. */

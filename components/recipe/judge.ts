@@ -17,7 +17,7 @@ export interface Judged {
 
 /**
  * Reads a stack, plans it and checks it. Where the shape is wrong, the checks look at the rest, and say nothing about fields
- * that hang on what could not be read. What is wrong with machines of a pool names the pool. Never throws.
+ * that hang on what could not be read. A finding about machines of a pool names the pool. Never throws.
  *
  * @param looksAhead whether a note says what to change before Talos of the next era, for which everything is checked once more.
  */

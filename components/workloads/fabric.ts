@@ -2,7 +2,7 @@ import type * as k8s from "@pulumi/kubernetes";
 import { envList, unprivileged } from "../kubernetes/pods";
 import type { FabricSpec } from "../recipe/spec/index";
 
-/** What the check of a fabric goes by. */
+/** Inputs of the check of a fabric. */
 interface Checked extends FabricSpec {
   image: string;
   /** Of each machine. */
@@ -11,7 +11,7 @@ interface Checked extends FabricSpec {
   limit: number;
 }
 
-/** What each pod of a server over several machines runs before the server, in the server's own image and with its cards. */
+/** Init container of each pod of a server over several machines. It checks the network before the server starts, in the server's image and with its cards. */
 export const fabricCheck = ({
   image,
   cards,

@@ -66,12 +66,12 @@ export function gpuWorkloads(
   return pulumi.all(endpoints);
 }
 
-/** What the servers are made of. */
+/** Inputs for the components of the servers. */
 interface Surroundings {
   /** A workload's spec with its access to the GPUs. */
   withGpuAccess: <T extends GpuRequestSpec>(workload: T) => T & GpuAccess;
   common: GpuAccess;
-  /** What a server over several machines waits for. */
+  /** Resources that a server over several machines waits for. */
   groups: pulumi.Resource[];
   opts: pulumi.ComponentResourceOptions;
 }

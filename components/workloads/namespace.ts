@@ -1,7 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 
-/** What a kind of workload says of its namespace (`WorkloadDescriptor`). */
+/** Rule of a kind of workload for its namespace (`WorkloadDescriptor`). */
 export interface NamespaceRule<Spec> {
   readonly server: { readonly name: string };
   namespaceMade(said: Spec, name: string): string | undefined;

@@ -18,9 +18,9 @@ export interface ServerArgs extends AllowedClients {
   pod: pulumi.Input<k8s.types.input.core.v1.PodSpec>;
 }
 
-/** What a server gives. */
+/** Outputs of a server. */
 export interface Server {
-  /** What makes its pods; undefined if there is nothing, since none should run. */
+  /** Resource that makes the server's pods; undefined if no pod should run. */
   runs: pulumi.CustomResource | undefined;
   namespace: pulumi.Input<string>;
   /** URL within the cluster; resolves once the server is ready. */

@@ -31,7 +31,7 @@ interface Group {
   follower: string[];
 }
 
-/** What differs from kind to kind. */
+/** Properties that differ between the kinds of servers. */
 export interface Storing {
   /** Size of the volume where none is given, e.g. `30Gi`. */
   storage: string;

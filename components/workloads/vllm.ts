@@ -75,7 +75,7 @@ export class Vllm extends pulumi.ComponentResource {
 }
 
 /**
- * What the container runs: the model, over all GPUs of the pod, or of all pods of its group. LeaderWorkerSet says in variables which of them it is
+ * Command of the container: it serves the model over all GPUs of the pod, or of all pods of its group. LeaderWorkerSet gives the pod's number in variables
  * (docs.vllm.ai, parallelism and scaling, "Running vLLM with MultiProcessing"; vllm#23691).
  */
 export function vllmCommand(spec: VllmSpec): string[] {

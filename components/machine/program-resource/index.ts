@@ -59,7 +59,7 @@ export function runProgram(
       ...(use.forgets ? { addPreviousOutputInEnv: false } : {}),
     },
     {
-      // What a replacement brought would be taken away again by the end of the one before it.
+      // The removal of the old resource would take away the changes of its replacement.
       ...(use.deleteVerb === undefined ? {} : { deleteBeforeReplace: true }),
       ...opts,
       customTimeouts: { create: use.limit, update: use.limit, delete: use.limit },

@@ -120,7 +120,7 @@ export const cardChecks = {
   },
 } satisfies Checks;
 
-/** What is no card of this package's, whatever a stack says of it: by its name. */
+/** Finding for a card that this package does not support, by its name, whatever else a stack sets. */
 function unlike(model: string): FindingText | undefined {
   const name = model.replace(/^NVIDIA /i, "").trim();
   if (isTooOld(model))
@@ -146,7 +146,7 @@ function unlike(model: string): FindingText | undefined {
   return undefined;
 }
 
-/** What a model's name may mean. The machines of a fleet have the same few cards. */
+/** Cards that a model's name may mean. The machines of a fleet have the same few cards. */
 const modelsNear = remembering(
   (name: string) => closestOnes(name, knownModels()),
   (name) => name,

@@ -19,7 +19,7 @@ const isSection = (key: string, value: unknown): boolean =>
   (key === "image" && isMapping(value)) ||
   (["resources", "updateStrategy"].includes(key) && !isMapping(value));
 
-/** What the charts' values hand on to Kubernetes. */
+/** Checks of chart values that become parts of Kubernetes objects. */
 export const chartObjectChecks = {
   "chart-objects": {
     rule: "Kubernetes accepts the images, tolerations, resources and labels that a chart passes on unchanged",

@@ -55,7 +55,7 @@ export function isToCome(value: unknown): boolean {
   return __pulumiOutput === true || typeof then === "function";
 }
 
-/** What is wrong with a text that may be yet to come. Of what comes later, nothing is known. */
+/** Findings about a text that may not be known yet. A text that comes later gets none. */
 export function inputFindings(
   field: string,
   value: unknown,

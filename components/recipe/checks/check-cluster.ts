@@ -22,7 +22,7 @@ export const isRefusal = ({ severity = "refused" }: Pick<Finding, "severity">): 
   severity === "refused";
 
 /**
- * What is wrong with a stack, and what is good to know of it.
+ * All findings about a stack: mistakes, warnings and notes.
  *
  * @param looksAhead whether a note says what to change before Talos of the next era, for which everything is checked once more.
  */
@@ -45,7 +45,7 @@ const ofAll = new Set<string>([
   "omni-machine",
 ] satisfies CheckId[]);
 
-/** What Talos of the next era would refuse in an external release, and this one does not; undefined without such a release, or such an era. */
+/** Values of an external release that only Talos of the next era would refuse; undefined without such a release, or such an era. */
 function aheadOf(spec: ClusterSpec, basis: PlanBasis): Ahead | undefined {
   const minor = nextEraAfter(spec.talosVersion);
   if (spec.external === undefined || minor === undefined) return undefined;
@@ -112,7 +112,7 @@ function isToBeFilled(field: string, values: Record<string, unknown>): boolean {
   );
 }
 
-/** What is wrong with machines that have a release or a driver of their own. Of what is the cluster's, the cluster's checks tell. */
+/** Findings about machines with their own release or driver. The cluster's checks report the rest. */
 function findingsOfGroup(group: ClusterSpec): Finding[] {
   const names = Object.keys(group.machines);
   return findingsAsOne(planBasis(group), () => undefined)

@@ -8,7 +8,7 @@ import type { Finding, MachineRecipe } from "../types";
 import type { UserPatch } from "../machine/user-patches";
 import { gpuRequests } from "../stack/workloads";
 
-/** What a check may look at: the stack, and the plan as far as it could be made. */
+/** Inputs of a check: the stack, and the plan as far as it could be made. */
 export interface CheckContext extends PlanBasis {
   /** With `external` it is as if the stack installed that itself (`gpuOperator` or `devicePlugin`); the plan has it as it was given. */
   spec: ClusterSpec;
@@ -28,14 +28,14 @@ export interface CheckedMachine extends MachineFacts {
   patches: UserPatch[];
 }
 
-/** What Talos of the next era would refuse in an external release. */
+/** Values of an external release that Talos of the next era would refuse. */
 export interface Ahead {
   /** First minor release of that era. */
   minor: number;
   findings: Finding[];
 }
 
-/** What a check finds; `checkCluster` adds the check's name. */
+/** Findings of a check; `checkCluster` adds the check's name. */
 export type Found = Nested<FieldFinding>;
 
 /** Finds what breaks a rule, and says it next to the condition: what is wrong, why it matters, how to fix it. */

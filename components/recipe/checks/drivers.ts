@@ -240,7 +240,7 @@ interface Unfit<Bound> {
   /** Name of the card's machine. */
   of: string;
   bound: Bound;
-  /** What to write to get a driver that fits; undefined if no branch of the release has one. */
+  /** Fields that select a fitting driver; undefined if no branch of the release has one. */
   instead: string | undefined;
 }
 

@@ -7,7 +7,7 @@ import { filledPaths } from "../external/filled-in";
 import type { ClusterSpec, ExternalSpec } from "../spec/index";
 import type { Checks, Find, Found } from "./check";
 
-/** What is not known of an external release, or has to be done there. */
+/** Checks of an external release: unknown facts, and tasks for its owner. */
 export const externalRisks = {
   "external-release": {
     severity: "note",
@@ -168,7 +168,7 @@ export const externalRisks = {
   },
 } satisfies Checks;
 
-/** What a rule about an external release may look at. */
+/** Inputs of a rule about an external release. */
 interface ExternalCase {
   spec: ClusterSpec;
   external: ExternalSpec;

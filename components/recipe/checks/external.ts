@@ -10,12 +10,12 @@ import { wrongValues } from "./wrong-values";
 import { valueAt } from "../mapping";
 import type { FindingText } from "../rules";
 
-/** What each chart tolerates by itself on the machines (values.yaml, daemonsets.tolerations and tolerations). */
+/** Tolerations that each chart has by default for its pods on the machines (values.yaml, daemonsets.tolerations and tolerations). */
 const tolerated: Partial<PodToleration>[] = [
   { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" },
 ];
 
-/** What is outside of the stack. */
+/** Checks of external GPU providers. */
 export const externalChecks = {
   external: {
     rule: "external names the installed release, whose values fit Talos without additions of the stack",
@@ -62,7 +62,7 @@ const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
     ...noHandler(spec.talosVersion),
   };
 
-/** What is wrong with a RuntimeClass of NVIDIA's on a Talos version without its handler. */
+/** Finding for a RuntimeClass of NVIDIA's on a Talos version without its handler. */
 export const noHandler = (talosVersion: string): FindingText => ({
   problem: `names a RuntimeClass on Talos ${talosVersion}, whose containerd has no handler of NVIDIA's`,
   why: "pods of that class would not start",

@@ -19,7 +19,7 @@ import {
   together,
 } from "./check";
 
-/** What a machine's image has: extensions, kernel arguments, module parameters. */
+/** Checks of a machine's image: extensions, kernel arguments, module parameters. */
 export const imageChecks = {
   "extension-name": {
     rule: "Each extension has the name of an official extension of Talos",
@@ -222,7 +222,7 @@ function withoutBranch(field: string, name: string, suffixed: string[]): FieldFi
   };
 }
 
-/** What to write in place of a name that no official extension has. */
+/** Remedy for a name that no official extension has. */
 function anotherName(name: string, meant: string | undefined): string {
   if (soundsLikeNvidia(name))
     return "leave it out: NVIDIA's extensions follow from the card and driver.branch, and";
@@ -296,10 +296,10 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
 
 const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 
-/** What a machine's image brings and what it should lose, as lists of names. */
+/** Fields of a machine's image that are lists of names: parts to add, and parts to drop. */
 const lists = ["extensions", "kernelArgs"] as const;
 
-/** What is wrong with an argument that is meant for one of NVIDIA's modules, or bars one that the machine loads. */
+/** Finding about an argument that is meant for one of NVIDIA's modules, or blocks one that the machine loads. */
 function ofModule(arg: string, where: string, machine?: CheckedMachine): FindingText | undefined {
   const barred = /^module_blacklist=(.*)$/.exec(arg)?.[1]?.split(",") ?? [];
   const lost = machine?.recipe.kernelModules.find(({ name }) => barred.includes(name));
@@ -327,7 +327,7 @@ function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Ne
   return listOf(said).map((arg) => ofModule(asText(arg), where, machine));
 }
 
-/** What is wrong with an argument of an image, whatever the release. */
+/** Finding about an argument of an image, on every release. */
 function argFault(arg: string, machine: CheckedMachine): FindingText | undefined {
   const withoutEffect = ofModule(arg, machine.field, machine);
   if (withoutEffect) return withoutEffect;

@@ -11,7 +11,7 @@ import type { FindingText } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import { type Checks, ofGpuMachines } from "./check";
 
-/** What a machine's image, kernel or configuration may do to its cards, as far as that is known without the machine. */
+/** Checks of risks that a machine's image, kernel or configuration has for its cards, as far as they are known without the machine. */
 export const machineRisks = {
   "container-escape": {
     severity: "warning",
@@ -128,7 +128,7 @@ export const machineRisks = {
 /** First minor release whose kernel has branch target identification on arm64 (talos#13019). */
 const firstWithBranchTargets = 13;
 
-/** What is wrong with the container toolkit of a Talos version; undefined if nothing of the kind is published. */
+/** Finding about published container escapes in a Talos version's container toolkit; undefined if there are none. */
 export function escapeFinding(
   talosVersion: string,
   toolkit: string | undefined,

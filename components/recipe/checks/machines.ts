@@ -18,7 +18,7 @@ import {
   together,
 } from "./check";
 
-/** What a machine is: whose, where, and by what name. */
+/** Checks of a machine's owner, address and name. */
 export const machineChecks = {
   "owned-machine": {
     rule: "A stack with an owned machine sets clusterName, clusterEndpoint and kubernetesVersion",
@@ -174,7 +174,7 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** A cluster's name in Omni. Source: siderolabs/omni, client/pkg/omni/resources/omni/cluster.go (ClusterValidator, validateID). */
 const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
 
-/** What Omni decides: said in a stack, it has no effect. */
+/** Fields that Omni decides: in a stack they have no effect. */
 const decidedByOmni = [
   "platform",
   "secureBoot",
@@ -186,7 +186,7 @@ const decidedByOmni = [
 
 const isOmnis = ({ spec }: CheckedMachine): boolean => spec.configuration === "omni";
 
-/** What is wrong with a stack that has a machine of Omni's. */
+/** Findings about a stack that has a machine of Omni's. */
 const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string | undefined): Found =>
   name !== undefined && [
     clusterName === undefined && {

@@ -3,7 +3,7 @@ import { canSplit } from "../facts/sharing";
 import { migManagerRelease } from "../cluster/mig-manager";
 import type { CheckedMachine, Checks } from "./check";
 
-/** What of MIG the lab shows by emulation alone, and no machine has shown. */
+/** Checks of MIG, which was tried only in the lab's emulation, and on no machine. */
 export const migChecks = {
   "mig-untried": {
     severity: "warning",

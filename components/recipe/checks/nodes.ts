@@ -113,7 +113,7 @@ function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boo
   );
 }
 
-/** What is wrong with a label of a machine or of its patch; the check adds the field. */
+/** Finding about a label of a machine or of its patch; the check adds the field. */
 function labelFault(
   machine: CheckedMachine,
   key: string,

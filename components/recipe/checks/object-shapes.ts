@@ -13,7 +13,7 @@ import {
 import { quantityValue } from "../rules/quantity";
 import { asJson, describe, remedyFor, shapeFindings, type Dialect } from "../shape";
 
-/** What is wrong with a value, and where in it. */
+/** Mistake of a value, and its place in the value. */
 export type Flaw = [path: string, problem: string, remedy: string];
 
 /** Parts of objects that charts hand on as they are, and the device plugin's own configuration. */
@@ -84,7 +84,7 @@ const judged =
   (value) =>
     takes(value) ? [] : [["", `${said(value)} ${problem}`, remedy]];
 
-/** What types cannot say. */
+/** Rules that types cannot express. */
 const judges: Record<TypeText, Judge> = {
   "#labels": named(labelValue),
   "#annotations": named(() => undefined),

@@ -7,7 +7,7 @@ import { labelValue, qualifiedName, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import { type Checks, ofMachines, ofPatches, together } from "./check";
 
-/** What patches say, compared with the stack and others. */
+/** Checks of the content of patches against the stack and other patches. */
 export const patchContentChecks = {
   "patch-secret": {
     rule: "No patch holds a secret",
@@ -206,7 +206,7 @@ export const patchContentChecks = {
   },
 } satisfies Checks;
 
-/** What a document of a patch does that Omni refuses in each patch: fields, items of lists, and the document itself. */
+/** Deletions in a document of a patch, which Omni refuses in each patch: of fields, of list items, or of the document itself. */
 function keptByOmni(value: unknown): string[] {
   const said = valueAt(value, "kind");
   const kind = typeof said === "string" ? said : undefined;

@@ -209,7 +209,7 @@ export const patchChecks = {
 /** A host name without its domain, which is no part of the node's name (talos, controllers/k8s/nodename.go). */
 const shortName = (name: string): string => name.split(".")[0]!.toLowerCase();
 
-/** What only a control plane may have, and whether a document has it. */
+/** Settings that only a control plane may have, each with a test whether a document has it. */
 const ofControlPlanes: [path: string, isThere: (document: unknown) => boolean][] = [
   ["cluster.etcd", (document) => isMapping(valueAt(document, "cluster", "etcd"))],
   [
@@ -230,7 +230,7 @@ const devicesOf = (document: unknown): Record<string, unknown>[] =>
     ...listAt(one, "vlans"),
   ]);
 
-/** What containerd's part of old is called among the documents of Talos 1.14. */
+/** Name that Talos 1.14 gives the older form of containerd's part among its documents. */
 const reserved = "customization";
 
 const reservedNames = ({ field, documents }: UserPatch): Found =>

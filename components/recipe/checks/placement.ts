@@ -11,15 +11,13 @@ import { controlPlaneRole } from "../machine/taints";
 const setByOthers =
   /^((.*\.)?kubernetes\.io|(.*\.)?k8s\.io|(.*\.)?nvidia\.com|extensions\.talos\.dev|feature\.node\.kubernetes\.io)\//;
 
-/** What the kubelet of a Talos machine says of it: Talos is Linux, of two architectures. */
+/** Labels that the kubelet sets on a Talos machine: Talos is Linux, of two architectures. */
 export const ofKubelet: Readonly<Record<string, readonly string[]>> = {
   "kubernetes.io/os": ["linux"],
   "kubernetes.io/arch": ["amd64", "arm64"],
   "beta.kubernetes.io/os": ["linux"],
   "beta.kubernetes.io/arch": ["amd64", "arm64"],
 };
-
-/** What every GPU machine has: a label of ours, or one that the operator sets (gpu-operator, controllers/state_manager.go). */
 
 /** Whether a machine's node may have all labels of a selector. Of labels that others set, who knows. */
 export const mayMatch = (

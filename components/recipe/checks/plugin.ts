@@ -160,7 +160,7 @@ function isText(characters: string): boolean {
   });
 }
 
-/** What the plugin does not take of a configuration. */
+/** Findings about a configuration that the plugin refuses. */
 function flawsOf(text: string): [problem: string, remedy: string][] {
   try {
     return objectFlaws(boundedYaml(text), "@PluginConfiguration").map(([path, problem, remedy]) => [
@@ -206,7 +206,7 @@ const firstWith: Record<string, string> = {
   "several strategies at once": "0.14.0",
 };
 
-/** What the standalone plugin's release does not have yet, and the first one that has it; undefined when it has it all. */
+/** A used feature that the standalone plugin's release lacks, with the first release that has it; undefined if the release has all of them. */
 function notYet(
   version: string | undefined,
   words: string[],

@@ -69,7 +69,7 @@ export const releaseRisks = {
     source:
       "k8s-device-plugin#1692: plugins 0.19.0 to 0.19.2, which operators v26.3.0 to v26.3.2 bring (their values.yaml)",
     ofFiles: false,
-    // What the machine does not have is left out, so pods work without such devices (k8s-device-plugin v0.19.0, internal/cdi/cdi.go, "Ignoring empty CDI specs").
+    // The plugin leaves out devices that the machine lacks, so pods work without them (k8s-device-plugin v0.19.0, internal/cdi/cdi.go, "Ignoring empty CDI specs").
     find: ofReleases(({ field, chart, version }) => {
       const [first, repaired] =
         chart === "gpu-operator" ? ["26.3.0", "26.3.3"] : ["0.19.0", "0.19.3"];

@@ -11,7 +11,7 @@ import {
 } from "../stack/workloads";
 import type { Checks, Found } from "./check";
 
-/** What workloads and metrics leave open: to other pods, to other drivers, to a later update. */
+/** Checks of workloads and metrics: access by other pods, fit with the driver, later updates. */
 export const serverChecks = {
   "open-server": {
     severity: "warning",
@@ -106,7 +106,7 @@ export const serverChecks = {
   },
 } satisfies Checks;
 
-/** What every pod of a cluster can do with a server without a key and without a NetworkPolicy, and what ends that. */
+/** Effect of a server without a key and without a NetworkPolicy, which every pod of the cluster can use, and the remedy. */
 const open: { [W in WorkloadKind]: { can: string; remedy: string } | undefined } = {
   // ollama/ollama, docs/faq.mdx: it has no authentication of its own; docs/api.md: /api/pull, /api/delete.
   ollama: {
@@ -147,7 +147,7 @@ const openServers = (spec: Pick<ClusterSpec, "workloads">): Found =>
     );
   });
 
-/** What servers say of their clients. */
+/** Fields of servers about their clients. */
 interface Said {
   active?: boolean;
   allowFrom?: string[];

@@ -3,7 +3,7 @@ import { parseTalosVersion } from "../facts/version";
 import { externalOf } from "../external/external";
 import type { CheckContext, Checks, Found } from "./check";
 
-/** What an update meets on its way: releases that are known in part, machines that are away, and the step from one era to the next. */
+/** Checks of an update's conditions: releases that are known only in part, machines that are away, and the step from one era to the next. */
 export const updateChecks = {
   "release-drivers": {
     severity: "note",
@@ -120,7 +120,7 @@ export const updateChecks = {
  */
 const firstInstalling = 13;
 
-/** What to change in an external release before Talos of the next era. */
+/** Changes that an external release needs before Talos of the next era. */
 function nextEra({ ahead }: CheckContext): Found {
   const { minor, findings } = ahead() ?? { findings: [] };
   const changes = findings.map(({ field, remedy }) => `${field}: ${remedy}`);

@@ -248,7 +248,7 @@ function unmet(
 /** Namespaces that every cluster has. Source: kubernetes v1.36.3, pkg/controlplane/controller/systemnamespaces. */
 const given = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/** What stands for a value that is not there, or names a file that holds it. */
+/** Texts that mean no value, or that name a file with the value. */
 const noValue = /^(?:|none|empty|dummy|unused|changeme|true|false|\/.*|\$\(.*\))$/i;
 
 /** Fields that have a check of their own, with a better remedy. */

@@ -31,7 +31,7 @@ export type WrongValue = {
 );
 
 /**
- * What a stack says of values with which something goes wrong.
+ * Findings about chart values of a stack that would cause a failure.
  *
  * @param asked which values are asked for. Default: all of the rows.
  */

@@ -1,6 +1,6 @@
 import type { Card } from "./data/cards";
 
-/** What is known of a card's memory. */
+/** Known facts about a card's memory. */
 type Memory = Pick<Card, "memoryMiB" | "memoriesMiB" | "rebuiltMiB">;
 
 /**

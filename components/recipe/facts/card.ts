@@ -28,7 +28,7 @@ export interface Architecture {
 export interface MigGeometry {
   /** Profiles with the number of instances of one card. */
   profiles: Record<string, number>;
-  /** What `all-balanced` makes of one card; undefined where mig-parted has none. */
+  /** Devices that `all-balanced` makes of one card; undefined if mig-parted has no such profile. */
   balanced?: Record<string, number>;
   /**
    * Of `profiles` those whose configuration in the operator's own list names other devices alone: the MIG manager reports success

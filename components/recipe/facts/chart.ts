@@ -70,7 +70,7 @@ const hints: [RegExp, string][] = [
   [/\.tolerations$/, "all operands share daemonsets.tolerations: write it there, or leave it out"],
 ];
 
-/** What to do instead of setting a value that no release has; undefined where nothing is known. */
+/** Remedy for a value that no release has; undefined if none is known. */
 export const hintOf = (path: string): string | undefined =>
   hints.find(([pattern]) => pattern.test(path))?.[1];
 
@@ -137,7 +137,7 @@ function pathsNear(chart: ChartValues, path: string): string[] {
     : Object.keys(discoveryValues.paths).map((below) => `${sub}.${below}`);
 }
 
-/** What a value may stand below, e.g. `devicePlugin`. */
+/** Keys that have values below them, e.g. `devicePlugin`. */
 const prefixesOf = remembering(
   ({ paths }: ChartValues) =>
     new Set(

@@ -3,7 +3,7 @@ import { minorRows } from "./talos-release";
 import type { TypeText } from "./talos-schema";
 import { parseTalosVersion } from "./version";
 
-/** What containerd takes in its configuration, release by release (`npm run facts:containerd` makes the data). */
+/** Keys and values that containerd accepts in its configuration, by release (`npm run facts:containerd` makes the data). */
 
 /** The containerd 2 of a Talos release. */
 export interface ContainerdRelease {

@@ -2,7 +2,7 @@ import * as semver from "semver";
 import type { FindingText } from "../rules/finding";
 import type { MachineSpec } from "../spec/index";
 
-/** What a stack says of an owned machine that decides for which release its configuration is generated. */
+/** Fields of an owned machine that decide for which release its configuration is generated. */
 export interface ContractBasis extends Pick<MachineSpec, "versionContract" | "runningVersion"> {
   /** Release that the machine should run. */
   talosVersion: string;

@@ -1,7 +1,7 @@
 import { DriverBranch, ModuleFlavour } from "../spec/index";
 
 /**
- * What an extension of NVIDIA's is. Source: siderolabs/extensions, nvidia-gpu; the user-space libraries of a driver are in
+ * Part of NVIDIA's software that an extension contains. Source: siderolabs/extensions, nvidia-gpu; the user-space libraries of a driver are in
  * the container toolkit's extension, so modules and toolkit must be of one branch.
  */
 export interface NvidiaExtension {
@@ -37,7 +37,7 @@ export function fabricManagerExtension(branch: DriverBranch): string {
   return `siderolabs/nvidia-fabricmanager-${branch}`;
 }
 
-/** What an extension of NVIDIA's is, by its exact name; undefined for others. */
+/** Part of NVIDIA's software in the extension of this exact name; undefined for other extensions. */
 export const nvidiaExtension = (name: string): NvidiaExtension | undefined => named.get(name);
 
 /** Whether a service is one that an extension of NVIDIA's brings, by its name in Talos, e.g. `ext-nvidia-persistenced`. */

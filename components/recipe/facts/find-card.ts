@@ -50,7 +50,7 @@ function addAliases(): void {
   }
 }
 
-/** What the list of PCI IDs says about a card: its architecture by its chip, and its memory where the name has it. Power limits are not known then. */
+/** Facts about a card from the list of PCI IDs: its architecture by its chip, and its memory if the name has it. They lack its power limits. */
 function cardOfChip(name: string, chip: string): Card | undefined {
   const architecture = architectureOfChip(chip);
   const computeCapability = capabilityOf((start) => chip.startsWith(start));
@@ -86,7 +86,7 @@ function capabilityOf(isMeant: (start: string) => boolean): string | undefined {
   return Object.entries(chips.computeCapabilities).find(([start]) => isMeant(start))?.[1];
 }
 
-/** What a card's name tells. */
+/** Facts that a card's name shows. */
 function ofName(name: string): Pick<Card, "family" | "pciDevice" | "flavours"> {
   const family = familyOf(name);
   const pciDevice = family === "datacenter" ? "0302_10de" : "0300_10de";
@@ -101,7 +101,7 @@ function familyOf(name: string): CardFamily {
   return /^(Quadro|NVS|RTX|T\d)/.test(name) ? "workstation" : "geforce";
 }
 
-/** What a name may have more than the one of the table, from the most to the least telling. */
+/** Words that a name may have in addition to the table's name, from the most to the least specific. */
 const additions: [addition: RegExp, replacement: string][] = [
   [/(mobile|notebook|laptop|maxq)$/, "laptopgpu"],
   [/(mobile|notebook|laptopgpu|laptop|maxq)$/, "withmaxqdesign"],
@@ -139,7 +139,7 @@ export function isTooOld(model: string): boolean {
     : isOlderDevice(device);
 }
 
-/** What holds for all cards of a device ID, whose names differ in memory or in cooling. */
+/** Facts that hold for all cards of a device ID, whose names differ in memory or in cooling. */
 function cardOfDevice(id: string): Card | undefined {
   const found = [...new Set(namesOfDevice(id).flatMap((name) => lookUp(normalize(name)) ?? []))];
   const [first, ...others] = found;

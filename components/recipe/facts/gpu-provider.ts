@@ -3,7 +3,7 @@ import type { ChartName } from "./chart";
 /** A field of a stack that installs a GPU provider. */
 export type GpuProviderField = "gpuOperator" | "devicePlugin" | "dra";
 
-/** What makes the GPUs of the nodes known to Kubernetes: the GPU Operator, the device plugin or the DRA driver. */
+/** The chart that offers the nodes' GPUs to Kubernetes: the GPU Operator, the device plugin or the DRA driver. */
 export interface GpuProvider {
   /** Field of a stack that asks for it. */
   field: GpuProviderField;

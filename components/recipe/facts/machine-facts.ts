@@ -19,7 +19,7 @@ export interface CardUse {
   card?: Card;
 }
 
-/** What a machine has and which driver it gets: the ground of its recipe and of the checks. */
+/** Cards and driver of a machine, from which its recipe and the checks follow. */
 export interface MachineFacts {
   name: string;
   spec: MachineSpec;

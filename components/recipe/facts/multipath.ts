@@ -14,7 +14,7 @@ export const refusesMultipath = (talosVersion: string): boolean =>
   (parseTalosVersion(talosVersion)?.minor ?? 0) >= multipath.since;
 
 /**
- * What is wrong with a machine's configuration in force, before an image of another release.
+ * Mistake of a machine's configuration in force, before an image of a new release.
  *
  * @param extensions of that image.
  */

@@ -11,7 +11,7 @@ import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
  */
 export type Era = "legacy" | "cdi" | "nri";
 
-/** What the releases of a minor can do, and what they bring. */
+/** Capabilities and contents of the releases of a minor. */
 export interface Capabilities {
   /**
    * Who brings NVIDIA's container toolkit. The extension's comes with a handler `nvidia` of containerd, which a RuntimeClass names; the GPU
@@ -52,7 +52,7 @@ export interface DriverRow {
 /** Drivers of every release that was read, by minor and patch. */
 export const driverRows: DriverRow[] = tables.drivers;
 
-/** What holds for all releases of a minor. */
+/** Facts that hold for all releases of a minor. */
 export interface MinorRow extends Capabilities {
   minor: number;
   /** containerd, by the minor's patch releases that were read, oldest first: ranges of one minor, with the version of the first release. */
@@ -67,7 +67,7 @@ export const minorRows = tables.minors as MinorRow[];
 /** Official extensions, by the minors that have them; without `to`, the newest one that was read still does. */
 export const extensionRows: { from: number; to?: number; names: string[] }[] = extensions.rows;
 
-/** What is known of one Talos release. */
+/** Known facts about one Talos release. */
 export interface Release {
   version: TalosVersion;
   minor: MinorRow;
@@ -107,7 +107,7 @@ const rowOf = ({ minor, patch }: TalosVersion): DriverRow | undefined =>
   driverRows.find((row) => row.minor === minor && row.from <= patch && patch <= row.to);
 
 /**
- * What is known of a Talos release. A patch release newer than the tables brings what the Image Factory says (`facts`); where
+ * Known facts about a Talos release. A patch release newer than the tables brings what the Image Factory says (`facts`); where
  * that says nothing, the drivers of the newest row of its minor are assumed. So it is with an inferred row. Undefined for
  * anything that is not a release of a known minor.
  */

@@ -47,7 +47,7 @@ export function withDashes(arg: string): string {
   return flag.startsWith("--") ? [flag.replaceAll("_", "-"), ...rest].join("=") : arg;
 }
 
-/** What follows a flag, as `--flag=value` or `--flag value`; undefined when it is not there. */
+/** Value of a flag, written `--flag=value` or `--flag value`; undefined if the flag is missing. */
 export function valueOfFlag(args: string[], flag: string): string | undefined {
   const at = args.findIndex((arg) => withDashes(arg).split("=")[0] === flag);
   const arg = args[at];

@@ -16,7 +16,7 @@ export function seenBy(spec: ClusterSpec, { talosVersion, driver }: MachineSpec)
   };
 }
 
-/** What a stack says of a release, or the Image Factory for it. */
+/** Facts about a Talos release from a stack or the Image Factory. */
 export const factsOf = (
   { releaseFacts, otherReleaseFacts = [] }: ClusterSpec,
   talosVersion: string,

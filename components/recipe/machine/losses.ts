@@ -27,7 +27,7 @@ export interface RunningImage {
 /** `T` with fields that may be undefined. A task that was read from JSON has such fields. */
 type Loose<T> = { [field in keyof T]: T[field] | undefined };
 
-/** What the machine's next image is. */
+/** Content of the machine's next image. */
 export interface NextImage extends Omit<SchematicContent, "overlay"> {
   overlay?: Loose<OverlaySpec>;
   /** Installer image; undefined if the user names it, and with it platform, Secure Boot, arguments and overlay. */
@@ -38,7 +38,7 @@ export interface NextImage extends Omit<SchematicContent, "overlay"> {
   unnamedDriver?: readonly DriverField[] | undefined;
 }
 
-/** What a stack may say of a driver. */
+/** Field of a driver that a stack may set. */
 export type DriverField = keyof DriverSpec;
 
 /** Extensions that are none: the schematic's own, and the modules' dependencies (talos, pkg/imager and pkg/machinery/extensions). */
@@ -223,7 +223,7 @@ const keepArgs = (field: string, { bootArgs }: RunningImage): string =>
  * Kernel arguments that the stack adds to a machine's image, and that its boot loader would not take from there. GRUB boots machines
  * without UEFI and those from before Talos 1.10. It takes the arguments of the configuration that is active during the installation,
  * unless that says `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go, cmd/installer/pkg/install,
- * Install). What the image already has without effect is no news and is skipped.
+ * Install). Arguments that the running image already has without effect are skipped.
  *
  * @param machine node name.
  */

@@ -20,7 +20,7 @@ import type { UserPatch } from "./user-patches";
 import { majorOf } from "../facts/version";
 import { defined, filled } from "../mapping";
 
-/** What all machines of a plan have in common. */
+/** Inputs that all machines of a plan have in common. */
 export interface RecipeContext {
   spec: ClusterSpec;
   release?: Release;

@@ -29,7 +29,7 @@ export const omniLabel = {
  */
 export const templateAnnotation = "omni.sidero.dev/managed-by-cluster-templates";
 
-/** What Omni should know of one machine. */
+/** The stack's resources in Omni for one machine. */
 type OmniMachine = Record<"cluster" | "uuid", string> & Record<"patches" | "extensions", string[]>;
 
 /**

@@ -1,7 +1,7 @@
 import type { UpgradeSpec } from "../spec/index";
 import type { MachineRecipe } from "../types";
 
-/** What the order of upgrades depends on. */
+/** Fields of a machine that its place in the order of upgrades depends on. */
 export type Ordered = Pick<MachineRecipe, "name" | "role">;
 
 /** Machines in upgrade order: control planes first, then the workers that go ahead as they are named, then the others; else by name. */

@@ -4,7 +4,7 @@ import { filled } from "../mapping";
 import { remembering } from "../memory";
 import type { KernelModule, NodeTaint } from "../types";
 
-/** What our own patch of a machine sets. */
+/** Settings in our own patch of a machine. */
 export interface PatchContent {
   /** Undefined where Omni sets it. */
   installerImage?: string;

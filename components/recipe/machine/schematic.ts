@@ -9,7 +9,7 @@ import { yamlIn } from "../rules/yaml";
 import { boundedDocuments, ofFiles } from "../rules/yaml-bounds";
 import type { ClusterSpec, CustomizationSpec, MachineSpec, OverlaySpec } from "../spec/index";
 
-/** What a machine's image is made of. */
+/** Inputs of a machine's image. */
 export interface SchematicContent {
   /** Official extensions, in the wanted order: the order is part of the ID. */
   extensions: string[];
@@ -54,7 +54,7 @@ function ordered(value: unknown, name: string): unknown {
   );
 }
 
-/** What Go's `omitempty` leaves out. So is the boot loader `none`: the Factory's type is a number, and 0 for it (talos, pkg/imager/profile). */
+/** Values that Go's `omitempty` leaves out. They include the boot loader `none`, which is the number 0 in the Factory's type (talos, pkg/imager/profile). */
 const isEmpty = (key: string, value: unknown): boolean =>
   [undefined, null, "", false, 0].includes(value as null) ||
   (typeof value === "object" && Object.keys(value as object).length === 0) ||
@@ -70,7 +70,7 @@ export const canonicalSchematic = remembering((schematic: Record<string, unknown
   return { yaml, id: sha256(yaml) };
 });
 
-/** What Go's YAML library writes: quotes only where needed, double ones where the text without them would be something else than a text. */
+/** A text as Go's YAML library writes it: with quotes only if needed, and double ones if YAML would otherwise read no text. */
 function written(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
@@ -135,7 +135,7 @@ export function installerAt(image: string, talosVersion: string): string {
   });
 }
 
-/** What stands for the schematic of an installer image of the user's own: it says nothing of its content, and its ID follows from its name. */
+/** Placeholder for the schematic of an installer image of the user's own: its content is empty, and its ID follows from the image's name. */
 export const ownSchematic = (image: string): Schematic => ({
   yaml: schematicOf({ extensions: [], kernelArgs: [] }).yaml,
   id: sha256(image),

@@ -86,7 +86,7 @@ function isSecret(text: string, path: string, key: string, kind: string): boolea
   );
 }
 
-/** What names a file holds no secret itself. */
+/** Whether a text is a file's path or a switch, and so holds no secret itself. */
 const isPath = (text: string): boolean => text.startsWith("/") || /^(true|false)$/.test(text);
 
 /** A Kubernetes Secret with content, in a manifest that the configuration carries. */

@@ -51,7 +51,7 @@ export const tolerationOf = (taint: NodeTaint): PodToleration =>
     ? { key: taint.key, operator: "Exists", effect: taint.effect }
     : { key: taint.key, operator: "Equal", value: taint.value, effect: taint.effect };
 
-/** What everything on the GPU machines must tolerate: NVIDIA's taint and those of the machines. */
+/** Tolerations that all pods on the GPU machines need: for NVIDIA's taint and for those of the machines. */
 export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
   // All of these tolerations have a key, so that a taint is compared with those of its own.
   const byKey = new Map([[nvidiaToleration.key, [nvidiaToleration]]]);

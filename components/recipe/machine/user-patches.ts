@@ -33,7 +33,7 @@ export interface UserPatch {
   taints: NodeTaint[];
   /** Names that it gives the host. */
   hostnames: string[];
-  /** What keeps it from being a strategic-merge patch: `yaml` (no YAML), `json6902` (a list of operations), `shape` (no mapping). */
+  /** Reason why it is no strategic-merge patch: `yaml` (no YAML), `json6902` (a list of operations), `shape` (no mapping). */
   flaw?: { kind: "yaml" | "json6902" | "shape"; detail: string };
 }
 
@@ -42,7 +42,7 @@ export const readPatch = (text: string, field: string): UserPatch => ({ ...read(
 
 /**
  * Taints that a node may have by the stack's own words: those of the field, which this package sets and takes back; and those that
- * patches make Talos or the kubelet set, which belong to their author. What runs on the GPU machines tolerates both.
+ * patches make Talos or the kubelet set, which belong to their author. Our pods on the GPU machines tolerate both.
  */
 export function taintsWithPatches(
   { patches = [] }: Pick<ClusterSpec, "patches">,

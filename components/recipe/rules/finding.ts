@@ -6,7 +6,7 @@ import { secretIn } from "./secret-text";
  */
 export type Severity = "refused" | "warning" | "note";
 
-/** What is wrong with a text, in the three parts of a finding. */
+/** The three texts of a finding: problem, reason and remedy. */
 export interface FindingText {
   problem: string;
   why: string;
@@ -15,7 +15,7 @@ export interface FindingText {
   severity?: Severity;
 }
 
-/** What is wrong with a field of a stack. */
+/** A finding about a field of a stack. */
 export interface FieldFinding extends FindingText {
   /** Its path, e.g. `machines.gpu-1.extensions`. */
   field: string;

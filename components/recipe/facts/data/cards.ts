@@ -15,7 +15,7 @@ export interface Power {
 /** Market of a card: the open modules of old drivers know data-center cards only. */
 export type CardFamily = "geforce" | "workstation" | "datacenter" | "spark";
 
-/** What is known of a card. */
+/** Known facts about a card. */
 export interface Card {
   /** Name as NVIDIA prints it, without vendor and family. */
   model: string;

@@ -22,14 +22,14 @@ export const mergesInMemory = (talosVersion: string): boolean =>
 export const containerdEvidence = (talosVersion: string): string =>
   mergesInMemory(talosVersion) ? mergedConfigurationPath : customizationPath;
 
-/** What of the machine's configuration Talos ≥ 1.14 merged, in its order, with the SHA-256 of each. */
+/** Parts of the machine's configuration that Talos ≥ 1.14 merged, in their order, each with its SHA-256. */
 export const customizationsIn = (merged: string): { name: string; sha256: string }[] =>
   [...merged.matchAll(/^## in-memory customization "([^"]*)" \(sha256:([0-9a-f]*)\)$/gm)].map(
     ([, name = "", sha256 = ""]) => ({ name, sha256 }),
   );
 
 /**
- * What keeps a part of containerd's configuration from being in effect.
+ * Reason why a part of containerd's configuration has no effect.
  *
  * @param there content of `containerdEvidence` on the machine; undefined where there is no such file.
  * @returns undefined where the part is in effect.

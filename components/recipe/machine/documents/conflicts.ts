@@ -20,7 +20,7 @@ const rows: Row[] = documentConflicts.rows;
 const forms = new Map<string, string | null>(Object.entries(documentConflicts.forms));
 
 /**
- * What Talos refuses of a configuration, since a document and a field of `machine` or `cluster` say the same thing.
+ * Conflicts for which Talos refuses a configuration: a document and a field of `machine` or `cluster` set the same thing.
  *
  * @param documents by name: `config` for the document with machine and cluster, else `kind` or `kind/name`.
  */

@@ -6,7 +6,7 @@ import { legacyCustomization } from "../containerd/effective";
 
 /** One thing that two places of a configuration say otherwise: Talos lets one of them win, and says nothing. */
 export interface Override {
-  /** What they say, e.g. `vm.swappiness`. */
+  /** The setting that both contain, e.g. `vm.swappiness`. */
   key: string;
   /** The place whose value counts, and the other one. */
   wins: string;
@@ -14,7 +14,7 @@ export interface Override {
 }
 
 /**
- * What a document says otherwise than the field of `machine`: the document wins (talos v1.14.1, config/container/container.go;
+ * Settings to which a document gives a value other than the field of `machine`: the document wins (talos v1.14.1, config/container/container.go;
  * seen on Talos v1.14.1). Of udev's rules the whole field counts for nothing.
  *
  * @param documents by name: `config` for the document with machine and cluster, else `kind` or `kind/name`.
@@ -50,13 +50,13 @@ export function fieldOverrides(documents: ReadonlyMap<string, unknown>): Overrid
 /** A part of containerd's configuration that the machine's configuration has. */
 interface Customization {
   name: string;
-  /** What a message calls it. */
+  /** Its name in messages. */
   words: string;
   table: TomlTable;
 }
 
 /**
- * What two of containerd's parts say otherwise: that of the name which comes later in the alphabet wins (`legacyCustomization` says why).
+ * Settings to which two of containerd's parts give different values: the part whose name is later in the alphabet wins (`legacyCustomization` says why).
  *
  * @param part the stack's own part, where `machine.files` has none of its own.
  */
@@ -76,7 +76,7 @@ export function containerdOverrides(
   );
 }
 
-/** What a message calls the part of `machine.files`. */
+/** Name of the part of `machine.files` in messages. */
 export const ownPart = "containerd's part in machine.files";
 
 function customizationsOf(documents: ReadonlyMap<string, unknown>, part?: string): Customization[] {

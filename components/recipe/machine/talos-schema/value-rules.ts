@@ -6,12 +6,12 @@ import { taintEffects } from "../taints";
 import { isWrongExpression, isAddress, isPrefix, isSize, bytesOf } from "./values";
 
 /**
- * What Talos asks of values beyond their type: its validation of a configuration, and what fails later, at boot.
+ * Rules for values beyond their type: those of Talos' own validation, and those whose violation fails later, at boot.
  * Source: siderolabs/talos v1.13.9, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go and the `Validate` methods of the
  * documents next to it, those of volumes in types/block; pkg/machinery/labels for labels, annotations and taints.
  */
 
-/** What is wrong with a value, and what to write. */
+/** Mistake of a value, and its correction. */
 export type ValueFinding = readonly [problem: string, remedy: string];
 
 /** A rule for the value of a field, on a minor of Talos. */

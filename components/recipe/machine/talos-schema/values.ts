@@ -3,7 +3,7 @@ import type { TypeText } from "../../facts/talos-schema";
 import { asText, isMapping } from "../../mapping";
 import { wordsOf } from "../../shape";
 
-/** What is wrong with a value for a single one of a type; undefined when nothing is. The value itself is never repeated: it may be secret. */
+/** Mistake of a single value of a type; undefined if it has none. The text never repeats the value, which may be secret. */
 export function misfit(value: unknown, type: TypeText): string | undefined {
   if (isMapping(value)) return "is a mapping";
   if (Array.isArray(value)) return "is a list";
