@@ -53,7 +53,7 @@ const LONGEST_PAUSE = 30_000;
 export const pauseBefore = (pause: number, retryAfter: number | undefined): number =>
   Math.max(pause, Math.min(retryAfter ?? 0, LONGEST_PAUSE));
 
-/** What the server behind a failed call asks for, in milliseconds. */
+/** Pause that the server behind a failed call asks for, in milliseconds. */
 const retryAfterOf = (error: unknown): number | undefined =>
   error instanceof CallError ? error.retryAfter : undefined;
 
@@ -64,7 +64,7 @@ export function readRetryAfter(said: string, now = Date.now()): number | undefin
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** A call outside any wait: made again a few times where it gets no answer. What fails in the end is the last try's error. */
+/** A call outside any wait: it is repeated a few times if it gets no answer. The error of the last try is thrown. */
 export async function persistently<T>(clock: Clock, call: () => Promise<T>): Promise<T> {
   const begun = clock.now();
   for (const pause of PAUSES) {
@@ -110,7 +110,7 @@ export function persistent<Client extends object>(clock: Clock, client: Client):
 
 /** A condition that is watched until it holds. */
 export interface Wait<T> {
-  /** What is waited for, e.g. `a new boot id`; for progress and for the message of the limit. */
+  /** Name of the awaited event, e.g. `a new boot id`; for progress and for the message of the limit. */
   what: string;
   /** Milliseconds after which the wait is given up. */
   limit: number;
@@ -127,7 +127,7 @@ export class LimitReached extends Error {
   constructor(
     public readonly what: string,
     public readonly limit: number,
-    /** What was missing at the last look. */
+    /** The condition that was missing at the last look. */
     public readonly missing: string,
   ) {
     super(`waited ${formatDuration(limit)} for ${what} (last: ${missing})`);

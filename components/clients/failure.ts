@@ -2,7 +2,7 @@ import type { FieldFinding } from "../recipe/rules/finding";
 
 export type { FindingText, FieldFinding } from "../recipe/rules/finding";
 
-/** What went wrong with a call, as far as it decides what to do next. */
+/** Kind of a call's failure, as far as the next step depends on it. */
 export type CallErrorKind =
   /** No answer: refused, reset, timed out. The machine may be rebooting. */
   | "unreachable"

@@ -100,7 +100,7 @@ export function makeFleet(
       ],
     },
     /**
-     * What was seen on the machines, by node name, once all of them are made: those of later stages, too.
+     * Reports of the machines, by node name, once all of them are complete, also those of later stages.
      *
      * @param settled called for each machine as soon as it is done. Default: nothing is called.
      */

@@ -37,7 +37,7 @@ export function preflight(
   const { bootstrap } = plan.spec;
   const withOmni = plan.machines.some(({ configuration }) => configuration === "omni");
   const needs: Credential[] = [
-    // What a stack that makes its cluster has of both is made with it.
+    // A stack that makes its cluster also makes both credentials.
     ...(bootstrap ? [] : (["talosconfig", "kubeconfig"] as const)),
     ...(withOmni ? (["omniEndpoint", "omniServiceAccountKey"] as const) : []),
   ];
@@ -53,7 +53,7 @@ export function preflight(
   return runProgram(`${name}-preflight`, use, opts);
 }
 
-/** What is asked. Machines that the stack installs run nothing that could be lost. */
+/** Questions of the preflight. Machines that the stack installs run nothing that could be lost. */
 function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
   const { spec, kubernetes } = plan;
   const { release, namespace } = kubernetes;

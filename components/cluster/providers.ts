@@ -7,7 +7,7 @@ import { kubeconfigOfFiles, kubeconfigOfVariable } from "../clients/kubernetes/k
 import { clusterNamedBy, isSameCluster } from "../clients/kubernetes/same-server";
 import { renderFinding } from "../recipe";
 
-/** What leads Pulumi's default provider to a cluster. */
+/** Settings that lead Pulumi's default provider to a cluster. */
 export interface Ambient {
   /** The provider's own configuration, such as `kubernetes:kubeconfig`, by its key; undefined where it is not set. */
   config: (key: "kubeconfig" | "context") => string | undefined;
@@ -46,7 +46,7 @@ export function warnOfProvider(
 }
 
 /**
- * What to warn of where no Kubernetes provider is in the options; undefined where the default one leads to the same cluster.
+ * Warning if the options have no Kubernetes provider; undefined if the default one leads to the same cluster.
  *
  * @param kubeconfig undefined where it is not known yet.
  */
@@ -89,7 +89,7 @@ function defaultCluster({ config, environment, home }: Ambient): ReturnType<type
   }
 }
 
-/** What a preview says of the provider that brings configurations to machines and schematics to the Image Factory. */
+/** Message of a preview about the provider that brings configurations to machines and schematics to the Image Factory. */
 export function talosProvider(component: pulumi.ComponentResource): string | undefined {
   const given = component.getProvider("talos:machine/configurationApply:ConfigurationApply");
   const { __version: own } = (given ?? {}) as { __version?: string };

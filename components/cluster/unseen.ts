@@ -31,7 +31,7 @@ export function warnIfUnseen(
     pulumi.mergeOptions(opts, { hooks }) as T;
 }
 
-/** What a preview says of a cluster that does not answer. */
+/** Message of a preview about a cluster that does not answer. */
 export const unseen = (reason: string): string =>
   renderFinding({
     field: "kubeconfig",

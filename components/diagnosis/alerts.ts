@@ -39,7 +39,7 @@ const xidRules = Object.entries(alerts).map(([which, [alert, cause]]): [string, 
 });
 
 /**
- * What Prometheus watches of the cards: their Xids, memory and clocks, and whether each machine shows as many as the plan has. One that
+ * Alerts of Prometheus about the cards: their Xids, memory and clocks, and whether each machine shows as many as the plan has. One that
  * may be away (`mayBeAway`) is missed only while it shows some. The exporter's label of the node is `Hostname`, from 4.8.3 on
  * `hostname` (dcgm-exporter#655); each rule takes either.
  */

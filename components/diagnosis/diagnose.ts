@@ -4,11 +4,11 @@ import { type Cause, type CauseId, causeIds, causes, type Fix, fixes, type FixId
 import type { Observations } from "./observations";
 import { systemOf } from "./system";
 
-/** What is wrong with a running system, and what to do. */
+/** Failure of a running system, with its remedy. */
 export interface Diagnosis extends Pick<Cause, "symptom" | "cause" | "remedy"> {
   /** Fix that prevents it, or the name of a cause that none does. */
   fix: FixId | CauseId;
-  /** What was seen that says so, one line each. */
+  /** Observations that show the failure, one line each. */
   evidence: string[];
 }
 
@@ -44,7 +44,7 @@ export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
   return [...ofFixes, ...others].filter(({ evidence }) => evidence.length > 0);
 }
 
-/** What was seen apart from what follows from something else, as lines: the first five. */
+/** Observations that do not follow from others, as lines: the first five. */
 function notFrom(reasons: readonly Evidence[], evidence: readonly Evidence[]): string[] {
   const own = evidence.filter((one) => !followsFrom(one, reasons));
   return own.map(lineOf).slice(0, 5);

@@ -6,7 +6,7 @@ import { messagesOf, type Observations } from "./observations";
  */
 export type Evidence = string | { node: string; line: string };
 
-/** What a line of evidence says. */
+/** Fields of a line of evidence. */
 export const lineOf = (evidence: Evidence): string =>
   typeof evidence === "string" ? evidence : evidence.line;
 

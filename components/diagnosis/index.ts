@@ -1,4 +1,4 @@
-/** What doctor and lab share: what can be seen of a system, what is known to go wrong, and what prevents it. Pure. */
+/** Code that doctor and lab share: observations of a system, known failures, and their fixes. Pure. */
 export { diagnose, type Diagnosis } from "./diagnose";
 export { type Difference, differences, inOneLine } from "./differences";
 export {

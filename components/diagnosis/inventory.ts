@@ -2,7 +2,7 @@ import { findCard } from "../recipe/facts/card";
 import type { Observations, ObservedMachine, ObservedNode } from "./observations";
 import type { System } from "./system";
 
-/** What there is to compute with, a line for each machine: `gpu-1: RTX 3060, driver 595.71.05, 4 × nvidia.com/gpu`. */
+/** Cards of the cluster, a line for each machine: `gpu-1: RTX 3060, driver 595.71.05, 4 × nvidia.com/gpu`. */
 export function inventoryOf(
   { gpuMachines, plan }: System,
   { nodes = [], machines = [] }: Observations,

@@ -7,7 +7,7 @@ import { describeTaint } from "../recipe/machine/taints";
 import { defined } from "../recipe/mapping";
 
 /**
- * What was seen of a system that does not become ready: the ground of a diagnosis. Plain data, made by those who look;
+ * Observations of a system that does not become ready, on which a diagnosis is based. Plain data, made by those who look;
  * whatever could not be looked at stays out.
  */
 export interface Observations {
@@ -26,7 +26,7 @@ export interface Observations {
   events?: ObservedEvent[];
 }
 
-/** What is kept of something that need not be known completely. */
+/** Recorded part of an object that does not have to be known completely. */
 type Kept<Of extends (...given: any[]) => object, Known extends keyof ReturnType<Of>> = Pick<
   ReturnType<Of>,
   Known
@@ -36,7 +36,7 @@ type Kept<Of extends (...given: any[]) => object, Known extends keyof ReturnType
 
 const named = ({ namespace = "", name = "" }: k8s.V1ObjectMeta = {}) => ({ namespace, name });
 
-/** What containers said, by `namespace/pod/container`. */
+/** Logs of containers, by `namespace/pod/container`. */
 export type Heard = ReadonlyMap<string, string>;
 
 /** A pod with its containers. */
@@ -72,7 +72,7 @@ export function observedPod({ metadata, spec, status }: k8s.V1Pod, heard: Heard)
       reason: status?.reason,
       message: status?.message,
       node: spec?.nodeName,
-      /** What made it, as `DaemonSet/name`; absent of a bare pod. */
+      /** Controller that made it, as `DaemonSet/name`; absent for a bare pod. */
       owner: owner && `${owner.kind}/${owner.name}`,
       /** Name of its RuntimeClass. */
       runtimeClass: spec?.runtimeClassName,
@@ -125,7 +125,7 @@ export type ObservedDaemonSet = Kept<
   "namespace" | "name" | "desired" | "ready"
 >;
 
-/** What is kept of a DaemonSet. */
+/** Recorded fields of a DaemonSet. */
 export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) => ({
   ...named(metadata),
   labels: metadata?.labels ?? {},
@@ -141,7 +141,7 @@ export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) =
 /** A Deployment, and how many of its pods are ready. */
 export type ObservedDeployment = Kept<typeof observedDeployment, "namespace" | "name">;
 
-/** What is kept of a Deployment: the same. */
+/** Recorded fields of a Deployment, like those of a DaemonSet. */
 export const observedDeployment = ({ metadata, spec, status }: k8s.V1Deployment) => ({
   ...named(metadata),
   labels: metadata?.labels ?? {},
@@ -151,7 +151,7 @@ export const observedDeployment = ({ metadata, spec, status }: k8s.V1Deployment)
   outdated: status?.observedGeneration !== metadata?.generation,
 });
 
-/** What is kept of a RuntimeClass. */
+/** Recorded fields of a RuntimeClass. */
 export const observedRuntimeClass = ({ metadata, handler }: k8s.V1RuntimeClass) => ({
   ...nameOf(metadata),
   handler,
@@ -159,7 +159,7 @@ export const observedRuntimeClass = ({ metadata, handler }: k8s.V1RuntimeClass) 
 
 const nameOf = ({ name = "" }: k8s.V1ObjectMeta = {}) => ({ name });
 
-/** What is kept of a namespace. */
+/** Recorded fields of a namespace. */
 export const observedNamespace = ({ metadata }: k8s.V1Namespace) => ({
   ...nameOf(metadata),
   labels: metadata?.labels ?? {},
@@ -197,7 +197,7 @@ export function observedReleases(
 /** A Job, and how it ended. */
 export type ObservedJob = Kept<typeof observedJob, "namespace" | "name">;
 
-/** What is kept of a Job. */
+/** Recorded fields of a Job. */
 export function observedJob({ metadata, spec, status }: k8s.V1Job) {
   const made = metadata?.creationTimestamp; // of a Job as it was listed, text
   return {
@@ -298,7 +298,7 @@ export interface ObservedMachine {
 /** An event of Kubernetes. */
 export type ObservedEvent = Kept<typeof observedEvent, "object" | "message">;
 
-/** What is kept of an event. */
+/** Recorded fields of an event. */
 export const observedEvent = ({
   involvedObject: { kind = "", name = "", namespace },
   reason,

@@ -14,7 +14,7 @@ import { testsPassed, untested } from "./tests-passed";
 import { clusterLimits } from "./timeouts";
 import { validationMarkers } from "./validation-markers";
 
-/** What must be seen to hold before a workload may have a GPU: every resource of it is ready only then. */
+/** Conditions that must hold before a workload may have a GPU: a resource is ready once its condition holds. */
 interface Gate {
   /** Ready once every smoke test is over; undefined without a GPU machine. */
   tests: command.local.Command | undefined;
@@ -23,7 +23,7 @@ interface Gate {
 
 /** The machines that the cluster's part waits for: first those that go ahead, and then, where there are such, the others. */
 export interface Stages {
-  /** What the first step waits for: the machines, with their drivers up. */
+  /** Resources that the first step waits for: the machines with loaded drivers. */
   ahead: pulumi.Resource[];
   /**
    * Brings the other machines, which wait for the smoke tests of those ahead; gives what stands for each of them with a GPU, by
@@ -32,7 +32,7 @@ export interface Stages {
   rest?: (tested: pulumi.Resource) => Map<string, pulumi.Resource[]>;
 }
 
-/** What the cluster's part stands among. */
+/** Resources around the cluster's part. */
 export interface Surroundings extends Stages {
   /** With it, the GPU provider is replaced. Default: with nothing. */
   exposure?: pulumi.Resource;
@@ -43,7 +43,7 @@ export interface Surroundings extends Stages {
 }
 
 /**
- * What exposes the GPUs in the cluster, in order: namespace, what the release needs, the release, and the gate. Destroyed
+ * Resources that offer the GPUs in the cluster, in order: namespace, requirements of the release, the release, and the gate. Destroyed
  * in the opposite order. Each step waits for the one before it alone, so that a step's dependencies do not grow with the
  * number of machines. Where machines go ahead, all of it but the others' tests comes after those alone, and the others come
  * between their tests and the gate.

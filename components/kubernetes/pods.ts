@@ -23,7 +23,7 @@ export function labels(component: string): Record<string, string> {
   return { "app.kubernetes.io/name": component, "app.kubernetes.io/managed-by": "talos-gpu" };
 }
 
-/** What a container needs that needs nothing: Pod Security `restricted` but for the user. */
+/** Security context of a container without special needs: Pod Security `restricted`, except for the user. */
 export const unprivileged = {
   allowPrivilegeEscalation: false,
   capabilities: { drop: ["ALL"] },
@@ -31,7 +31,7 @@ export const unprivileged = {
 };
 
 /**
- * What an administrator's calls to the driver need: root, and CAP_SYS_ADMIN alone of all capabilities (open-gpu-kernel-modules,
+ * Security context for an administrator's calls to the driver: root, and CAP_SYS_ADMIN alone of all capabilities (open-gpu-kernel-modules,
  * kernel-open/common/inc/nv-linux.h, NV_IS_SUSER). The devices come by the NVIDIA runtime, so the container need not be privileged.
  * Kubernetes does not let `allowPrivilegeEscalation: false` go with this capability.
  */

@@ -4,7 +4,7 @@ import { daemonLabel, powerLimitLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
 import { administrator, allCardsFor, classOf, daemonSet, kubernetesName } from "./pods";
 
-/** What the script asks of every card, in the order in which it reads. */
+/** Properties that the script reads from every card, in their order. */
 const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,utilization.gpu";
 
 /** Seconds between two looks at the cards. */

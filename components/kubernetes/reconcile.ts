@@ -10,7 +10,7 @@ import { isRead } from "./pods";
 const LIMIT = "10m";
 
 /**
- * What a change of the stack's `reconcileToken` does to its objects. Pulumi trusts its state: an object that was deleted by hand is "the
+ * Effect of a change of the stack's `reconcileToken` on its objects. Pulumi trusts its state: an object that was deleted by hand is "the
  * same" to it, and to update one that is gone is an error of its provider (pulumi-kubernetes, provider/pkg/await/await.go,
  * Update). So our program inspects every object when the token changes. It restores what is gone or changed, by the same field manager
  * and text as Pulumi: what it puts back is Pulumi's.

@@ -171,7 +171,7 @@ function onlooker(recipe: KubernetesRecipe): Container {
   };
 }
 
-/** What the MIG manager says when it is done (NVIDIA/mig-parted, pkg/mig/reconfigure); until then the pod stays Pending. */
+/** Value that the MIG manager sets when it is done (NVIDIA/mig-parted, pkg/mig/reconfigure); until then the pod stays Pending. */
 const split = { "nvidia.com/mig.config.state": "success" };
 
 /**

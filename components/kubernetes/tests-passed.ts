@@ -8,7 +8,7 @@ import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
 import { resourceOf } from "./smoke-test";
 import { outlasting } from "./timeouts";
 
-/** What the gate waits for, and for how long. */
+/** Tests that the gate waits for, and its time limit. */
 export interface Tests {
   recipe: KubernetesRecipe;
   /** Machines with GPUs, and the smoke test of each. */
@@ -21,7 +21,7 @@ export interface Tests {
   mustPass?: boolean;
   /** Text whose change makes the gate look again. Default none. */
   reconcileToken?: string | undefined;
-  /** What puts objects back before it looks. Default nothing. */
+  /** Resources that put objects back before the gate looks. Default: none. */
   putBack?: pulumi.Resource | undefined;
 }
 

@@ -5,14 +5,14 @@ import { textOfBytes } from "./text-of-bytes";
 /** Most bytes of a file that is read: 1 MiB. Kubernetes takes no object that is as long (etcd, --max-request-bytes). */
 export const largestFile = 1024 * 1024;
 
-/** What a file is refused for that has more. */
+/** Reason to refuse a larger file. */
 export const tooLarge = "it has more than 1 MiB";
 
-/** What anything is refused for that is no regular file, such as a folder, a device or a pipe. */
+/** Reason to refuse anything that is no regular file, such as a folder, a device or a pipe. */
 export const notPlain = "it is no plain file";
 
 /**
- * Text of a regular file of at most 1 MiB below a folder. What a file names may come from another person than the one who runs the
+ * Text of a regular file of at most 1 MiB below a folder. The paths in a file may come from a person other than the one who runs the
  * command, e.g. with a pull request. So nothing outside of the folder is read, and its existence is not told.
  *
  * @param root the folder. Symbolic links that lead out of it are refused.
@@ -90,7 +90,7 @@ export function isBelow(root: string, file: string): boolean {
   return way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
 }
 
-/** What is in a file, as far as so many bytes. */
+/** Content of a file, up to so many bytes. */
 function atMost(descriptor: number, most: number): Buffer {
   const bytes = Buffer.allocUnsafe(most);
   let read = 0;

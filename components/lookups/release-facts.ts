@@ -17,7 +17,7 @@ const patience: Patience = { timeout: 8_000, pauses: [500, 2_000] };
 /** A stack that no check has read yet, and its kubeconfig. The lookups follow from its fields. */
 export type AskedStack = { [Field in keyof StackSpec | "kubeconfig"]?: unknown };
 
-/** What the Factory said: of the stack's release, and of those that machines and pools have of their own. */
+/** The Factory's answers for the stack's release, and for the own releases of machines and pools. */
 export type Facts = Pick<StackSpec, "releaseFacts" | "otherReleaseFacts">;
 
 /** Most releases that a preview asks for; each is one request. */

@@ -9,7 +9,7 @@ type Component = new (
   options: pulumi.ComponentResourceOptions,
 ) => pulumi.ComponentResource & Record<string, unknown>;
 
-/** What is read of the package's schema. */
+/** Fields that are read from the package's schema. */
 interface Schema {
   name: string;
   version: string;

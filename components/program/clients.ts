@@ -10,7 +10,7 @@ import type { Report } from "./progress";
 import { type Machine, TalosMachine } from "../clients/talos/talos-machine";
 import { Talosctl } from "../clients/talos/talosctl";
 
-/** What a verb works with: clients with the credentials that the program was given. */
+/** Clients for a verb, with the program's credentials. */
 export class Clients {
   readonly omni: OmniServer;
   private readonly files = new SecretFiles();

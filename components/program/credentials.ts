@@ -21,7 +21,7 @@ export class Credentials {
   readonly kubeconfig: string | undefined;
   /** Variables of Omni's clients. A child inherits those that the environment has already. */
   readonly omni: { OMNI_ENDPOINT?: string; OMNI_SERVICE_ACCOUNT_KEY?: string };
-  /** What must not be seen in what the program says. */
+  /** Texts that the program's output must not contain. */
   readonly secrets: readonly string[];
   /** Credentials that were given and are empty. */
   readonly empty: readonly FieldFinding[];

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** What the program reads from its environment: credentials, the answer of the last run, and how often the lab looks. */
+/** Values that the program reads from its environment: credentials, the answer of the last run, and the lab's polling interval. */
 
 /**
  * Takes a variable out of the environment, so that no child inherits it. Undefined where it is not set. An empty one was given: nothing
@@ -12,7 +12,7 @@ export function take(name: string): string | undefined {
   return value;
 }
 
-/** What the last run of this resource answered. Pulumi's command provider hands it back by this variable. */
+/** Answer of this resource's last run. Pulumi's command provider hands it back by this variable. */
 export function previousAnswer<T extends z.ZodType>(type: T): z.infer<T> | undefined {
   const text = process.env["PULUMI_COMMAND_STDOUT"]?.trim().split("\n").at(-1);
   return text === undefined || text === "" ? undefined : parsed(type, JSON.parse(text));

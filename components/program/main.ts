@@ -73,7 +73,7 @@ function endWith(close: () => void): void {
     process.once(signal, () => process.exit(128 + os.constants.signals[signal]));
 }
 
-/** What a task is about: its machine, or the verb itself where it has several, as `preflight` and `gate` have. */
+/** Subject of a task: its machine, or the verb itself if it has several, like `preflight` and `gate`. */
 function fieldOf(verb: string | undefined, input: string): string {
   try {
     const { machine } = JSON.parse(input) as { machine?: unknown };

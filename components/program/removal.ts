@@ -11,7 +11,7 @@ interface AskedLast {
   machine: string;
   /** Who is asked, e.g. `the machine at 10.0.0.1`. */
   who: string;
-  /** What is removed. Default: the stack's part of the machine's configuration. */
+  /** Name of the removed part. Default: the stack's part of the machine's configuration. */
   part?: typeof configurationPart;
 }
 
@@ -22,7 +22,7 @@ const configurationPart = {
 };
 
 /**
- * Asks for what a removal needs to see, and asks again for four minutes. What is asked may never return: Pulumi keeps the
+ * Makes a call that a removal needs, and repeats it for four minutes. The server may never answer again: Pulumi keeps the
  * resource until its removal succeeds, so the message says how a stack forgets it.
  *
  * @throws Failure where there is no answer, or a refusal.

@@ -6,7 +6,7 @@ import { duration } from "../recipe/stack/notation";
 // What the program gets (standard input) and what it answers (last line of standard output), by verb. Nothing here is secret:
 // credentials come by environment. The input of `preflight` is next to it.
 
-/** What is lost on purpose. */
+/** Parts that may be lost on purpose. */
 const drop = z.strictObject({
   extensions: z.array(z.string()).optional(),
   kernelArgs: z.array(z.string()).optional(),
@@ -34,7 +34,7 @@ export const pollSeconds = z.number().positive().default(1);
  */
 export const STAYS_CORDONED = "stays cordoned until its upgrade ends well";
 
-/** What a machine and its node are brought to, by Talos or by Omni. */
+/** Wanted state of a machine and its node, for Talos or for Omni. */
 const goal = {
   /** Node name of the machine. */
   machine: z.string().min(1),
@@ -64,7 +64,7 @@ export const upgradeTask = z.strictObject({
   installerImage: z.string().min(1),
   /** That image is the user's own: no schematic tells whether a machine runs it. Default false. */
   ownImage: z.boolean().optional(),
-  /** What that image has: everything else that an adopted machine runs would be lost. */
+  /** Content of that image: an adopted machine would lose everything else that it runs. */
   image: z.strictObject({
     extensions: z.array(z.string()),
     kernelArgs: z.array(z.string()),
@@ -76,7 +76,7 @@ export const upgradeTask = z.strictObject({
       })
       .optional(),
   }),
-  /** What of the machine's image may be lost. Default nothing. */
+  /** Parts of the machine's image that may be lost. Default: none. */
   drop: drop.optional(),
   /** Fields of the driver that the stack leaves to the card: a machine that is taken over keeps its own. Default none. */
   unnamedDriver: z.array(z.enum(["branch", "flavour"])).optional(),
@@ -139,7 +139,7 @@ export type AdoptTask = z.infer<typeof adoptTask>;
 export const adoptResult = z.object({
   /** Hash of the machine's whole configuration after the merge. */
   hash: z.string(),
-  /** What the merge added, and so what `release` takes away; as the merge wrote it. */
+  /** Additions of the merge, in the merge's form; `release` removes them. */
   added: z.any(),
   changed: z.boolean(),
 });
@@ -167,7 +167,7 @@ export const omniTask = z.strictObject({
   uuid: z.string().min(1),
   /** Name of its cluster in Omni. */
   cluster: z.string().min(1),
-  /** What Omni should hold for this machine: all that is ours there. */
+  /** All resources of ours that Omni should have for this machine. */
   resources: z.array(omniResource),
   /** Extensions of its image that may be lost. Default none. */
   drop: z.array(z.string()).optional(),

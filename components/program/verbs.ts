@@ -42,7 +42,7 @@ export interface Verb {
 
 type Run<Type extends z.ZodObject> = (task: z.infer<Type>, clients: Clients) => Promise<unknown>;
 
-/** @param needs credentials that must be of use before it begins. What is wrong with others does not matter to it. */
+/** @param needs credentials that must be of use before it begins. Mistakes of other credentials do not matter to it. */
 function verb<Type extends z.ZodObject>(
   type: Type,
   needs: Credential[],
@@ -60,7 +60,7 @@ function verb<Type extends z.ZodObject>(
   };
 }
 
-/** What a verb works with on one machine. */
+/** Inputs and clients of a verb for one machine. */
 const benchOf = ({ machine, address }: { machine: string; address: string }, clients: Clients) => ({
   machine: clients.machine(address),
   clock,
@@ -105,7 +105,7 @@ function uselessOf(needs: Credential[], { given }: Clients): FieldFinding[] {
   return problems.filter((problem) => problem !== undefined);
 }
 
-/** What is wrong with credentials whose time is over, or has not come. */
+/** Findings about credentials that have expired or are not valid yet. */
 function expiredOf(needs: Credential[], { given }: Clients): FieldFinding[] {
   return certificateFindings(
     needs.includes("talosconfig") ? given.talosconfigInUse().text : undefined,

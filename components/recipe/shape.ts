@@ -10,11 +10,11 @@ export interface Structure {
 
 /** How a kind of data is checked. */
 export interface Dialect<Flaw = never> {
-  /** What `@NAME` stands for. */
+  /** Types that `@NAME` stands for. */
   structureOf: (name: string) => Structure;
   /** Whether a value is of a type that is neither a list nor a mapping. Default: as JSON has types. */
   takes?: (value: unknown, type: TypeText) => boolean;
-  /** What else is wrong with a value of the right type, at a field such as `v1alpha1.Device.addresses[]`. Default: nothing. */
+  /** Further mistakes of a value of the right type, at a field such as `v1alpha1.Device.addresses[]`. Default: none. */
   ruleOf?: (field: string, value: unknown, type: TypeText) => Flaw | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface ShapeFinding<Flaw = never> {
 }
 
 /**
- * Where plain data is not of a type, as facts/talos-schema.ts writes types. What is null or undefined reads as not set.
+ * Where plain data is not of a type, as facts/talos-schema.ts writes types. A null or undefined value counts as not set.
  *
  * @param field of the value, by which its rule is found.
  */
@@ -145,7 +145,7 @@ export function describe(type: TypeText): string {
   return type.startsWith("/") ? `what matches ${type.slice(1)}` : "text";
 }
 
-/** What to write in place of a value that is not of a type. */
+/** Remedy for a value that does not have its type. */
 export function remedyFor(value: unknown, type: TypeText): string {
   const bare =
     typeof value === "string" && /^(boolean|integer|unsigned|number)$/.test(type)

@@ -24,7 +24,7 @@ export interface KernelModule {
   parameters?: string[];
 }
 
-/** What a running extension service must look like. */
+/** Wanted state of a running extension service. */
 export interface ExtensionService {
   name: string;
   state: "Running" | "Finished";
@@ -54,7 +54,7 @@ export interface MachineRecipe {
   driverVersion?: string;
   /** Branch of it (`595`), where the very version is assumed: all that can be verified on the machine. */
   driverBranch?: string;
-  /** What the machine must have loaded, in any patch that declares it; empty without a GPU. */
+  /** Kernel modules that the machine must have loaded, whichever patch declares them; empty without a GPU. */
   kernelModules: KernelModule[];
   sysctls: Record<string, string>;
   /** TOML of the machine's one containerd part; undefined when there is nothing to say. */
@@ -112,7 +112,7 @@ export interface KubernetesRecipe {
   era: Era;
   mode: GpuProviderName;
   release: ReleaseRecipe;
-  /** What keeps workloads over several machines together, where the stack installs it. */
+  /** LeaderWorkerSet, which keeps the pods of workloads over several machines together, if the stack installs it. */
   leaderWorkerSet?: ReleaseRecipe;
   /** Whether something outside of the stack installs the release: nothing of it is made or touched. Absent where the stack does. */
   external?: true;

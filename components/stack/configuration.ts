@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
 import type { Finding } from "../recipe/types";
 
-/** What a stack's configuration holds besides the cluster: credentials, by key, with the variable that names a file. */
+/** Keys of a stack's configuration other than the cluster's: credentials, by key, with the variable that names a file. */
 const credentialFiles = {
   talosconfig: "TALOSCONFIG",
   machineSecrets: "TALOS_SECRETS",
@@ -28,7 +28,7 @@ export interface StackConfiguration {
   /** The cluster as the stack file says it, not yet checked: its keys are the fields of `ClusterSpec`. */
   spec: Record<string, unknown>;
   credentials: Credentials;
-  /** What is wrong with it already; the cluster's own mistakes are reported with it. */
+  /** Mistakes that are already known; the cluster's own mistakes are reported with them. */
   findings: Finding[];
 }
 
@@ -133,7 +133,7 @@ function readNamedFile(
 }
 
 /**
- * Pulumi keeps objects and lists as JSON, and anything else as its text; no text of a stack is `true` or `false`. What looks
+ * Pulumi keeps objects and lists as JSON, and anything else as its text; no text of a stack is `true` or `false`. A text that looks
  * like JSON and is none stays a text, whose field the checks then name.
  */
 function parse(text: string): unknown {

@@ -29,13 +29,13 @@ const TOKEN_IS_FRESH = 50_000;
 /** Most bytes that are read of one answer: more is no list that a cluster with GPUs has. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
-/** What of a kubeconfig leads to an API server. */
+/** Fields of a kubeconfig that lead to an API server. */
 export type Kubeconfig = Pick<
   KubeConfig,
   "applyToHTTPSOptions" | "getCurrentCluster" | "getCurrentContext" | "getCurrentUser"
 >;
 
-/** What identifies an object of the Kubernetes API. */
+/** Identity of an object of the Kubernetes API. */
 export interface ObjectKey {
   apiVersion: string;
   kind: string;
@@ -68,7 +68,7 @@ export class KubernetesApi {
   /** URL without a slash at its end. */
   readonly server: string;
   private readonly plugin: ExecConfig | undefined;
-  /** What the plugin gets to know of the cluster, where the kubeconfig wants it to. */
+  /** Facts about the cluster that the plugin gets, if the kubeconfig asks for that. */
   private readonly pluginsCluster: KubeconfigCluster | undefined;
   /** When the credential ends that the plugin, or the token's file, gave. */
   private given: Promise<number> | undefined;
@@ -96,7 +96,7 @@ export class KubernetesApi {
     if (user) Object.assign(user, { exec: undefined });
   }
 
-  /** What the answer to a request says. */
+  /** Content of the answer to a request. */
   async ask<T>(what: string, path: string, asking: Asking = {}): Promise<T | undefined> {
     const answer = await this.request(what, path, asking);
     const { instead = {} } = asking;
@@ -339,7 +339,7 @@ function execCluster(cluster: KubeconfigCluster): ExecCluster {
 interface Attempt {
   answer: Answer;
   options: https.RequestOptions;
-  /** What gave the credential: a run of the plugin, or a look into the token's file. Undefined where the kubeconfig holds it. */
+  /** Source of the credential: a run of the plugin, or a read of the token's file. Undefined if the kubeconfig contains it. */
   given: Promise<number> | undefined;
 }
 

@@ -5,7 +5,7 @@ import { gpuProviders } from "../../recipe/facts/gpu-provider";
 export const slicesPath = "/apis/resource.k8s.io/v1/resourceslices";
 
 /**
- * What a node offers: resources of the kubelet's, and whole cards that NVIDIA's DRA driver publishes, by their class. What a class wants
+ * Offers of a node: resources of the kubelet, and whole cards that NVIDIA's DRA driver publishes, by their class. What a class wants
  * of a device is for its selector to say: of `gpu.nvidia.com` it is the driver and the type (dra-driver-nvidia-gpu v0.5.0,
  * deployments/helm, templates/deviceclass-gpu.yaml).
  */

@@ -28,7 +28,7 @@ export class KubernetesError extends CallError {
   }
 }
 
-/** What the API server sends in place of what it was asked for (meta/v1 `Status`). */
+/** Answer of the API server instead of the requested object (meta/v1 `Status`). */
 interface Status {
   message: string;
   details?: { causes?: { reason?: string; message?: string }[]; retryAfterSeconds?: number };
@@ -80,7 +80,7 @@ export function strangerProblem(
   return new KubernetesError(problem, what, words, answer.status, [], false, pause);
 }
 
-/** What answered in the place of a Kubernetes API. */
+/** Name of the server that answered instead of a Kubernetes API. */
 function strangerWords(server: string, { status, headers, body }: Answer): string {
   if (status >= 300 && status < 400)
     return `${server} redirects to ${headers.location ?? "elsewhere"}: a login page or a proxy stands before the API`;
@@ -126,7 +126,7 @@ const lasting: Record<string, string> = {
 /** Node's names for a certificate that the kubeconfig's authority did not sign. */
 const foreign = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_SIGNATURE_FAILURE/;
 
-/** No answer. What a later try may get past is listed; all else is a fault of the kubeconfig and is reported at once. */
+/** No answer. The list has the errors that a later try may not meet; any other is a fault of the kubeconfig and is reported at once. */
 export function connectionProblem(
   what: string,
   server: string,

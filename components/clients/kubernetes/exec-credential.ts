@@ -19,7 +19,7 @@ export interface ExecCluster {
   /** PEM in base64. */
   "certificate-authority-data"?: string;
   "proxy-url"?: string;
-  /** What the kubeconfig's cluster has for the program, in its extension `client.authentication.k8s.io/exec`. */
+  /** Value for the program in the cluster's extension `client.authentication.k8s.io/exec`. */
   config?: unknown;
 }
 

@@ -9,7 +9,7 @@ export type Workload = Pick<V1Deployment, "kind" | "metadata" | "spec">;
 /** Something in a cluster that gives NVIDIA's cards to pods. */
 export interface GpuOffer {
   field: GpuProviderField;
-  /** What it is, e.g. `DaemonSet kube-system/nvidia-device-plugin`. */
+  /** Kind and name, e.g. `DaemonSet kube-system/nvidia-device-plugin`. */
   title: string;
   namespace: string;
   /** Name of the Helm release, where its labels tell it. */
@@ -36,7 +36,7 @@ const images: [RegExp, GpuProviderField][] = [
 const ofOthers = /(?:^|\/)(?:rocm|amd)\//i;
 
 /**
- * What gives out NVIDIA's cards, by what it runs and by the labels of NVIDIA's charts. What an object of the cluster owns is left out: the
+ * Controllers that give out NVIDIA's cards, by their programs and by the labels of NVIDIA's charts. Objects with an owner in the cluster are left out: the
  * operator's own DaemonSets, as the operator's own arguments name them.
  */
 export function gpuOffers(workloads: readonly Workload[]): GpuOffer[] {

@@ -30,7 +30,7 @@ export function keeperOf({ labels = {}, annotations = {} }: V1ObjectMeta = {}): 
 const placed = (namespace: string | undefined): Pick<Keeper, "namespace"> =>
   namespace === undefined ? {} : { namespace };
 
-/** What keeps an object, in words. */
+/** Tool that manages an object, in words. */
 export function keeperWords({ by, name, namespace }: Keeper): string {
   const title = namespace === undefined ? name : `${namespace}/${name}`;
   if (by === "Flux") return `Flux' HelmRelease ${title}`;

@@ -12,12 +12,12 @@ export interface KubeconfigUser extends User {
 
 /** A cluster of a kubeconfig, with what the client of Kubernetes leaves out. */
 export interface KubeconfigCluster extends Cluster {
-  /** What a credential plugin gets of the cluster's extension `client.authentication.k8s.io/exec`. */
+  /** Value of the cluster's extension `client.authentication.k8s.io/exec`, for a credential plugin. */
   execConfig?: unknown;
 }
 
 /**
- * The text of a kubeconfig, read. An entry that is not whole is left out. What reads it is loaded here and no earlier: a run that asks
+ * The text of a kubeconfig, read. An entry that is not whole is left out. The YAML reader is loaded here and no earlier: a run that asks
  * only machines begins in half the time.
  *
  * @throws Error whose message says what is wrong: a text that names no cluster, or a token's file that cannot be read.

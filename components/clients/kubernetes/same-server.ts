@@ -2,7 +2,7 @@ import { boundedYaml } from "../../recipe/rules/yaml";
 import { valueAt } from "../../recipe/mapping";
 import { certificateIn, entryOf } from "../kubeconfig-entry";
 
-/** What a kubeconfig says of the cluster of a context. */
+/** Fields of a kubeconfig about the cluster of a context. */
 export interface NamedCluster {
   /** URL without a slash at its end; empty where it has none. */
   server: string;

@@ -25,7 +25,7 @@ interface Printed {
   spec: Record<string, any>;
 }
 
-/** What Omni says of one of its machines. */
+/** Omni's facts about one of its machines. */
 export interface OmniMachineState {
   cluster: string | undefined;
   machineSet: string | undefined;
@@ -35,7 +35,7 @@ export interface OmniMachineState {
   ready: boolean;
 }
 
-/** What Omni sees of the image that a machine runs. */
+/** Omni's facts about the image that a machine runs. */
 export interface OmniImageState {
   talosVersion: string;
   schematicId: string;
@@ -48,7 +48,7 @@ export interface OmniContent {
   labels: Record<string, string>;
 }
 
-/** What Omni says of a cluster. */
+/** Omni's facts about a cluster. */
 export interface OmniCluster {
   /** Whether a cluster template manages it. */
   templated: boolean;

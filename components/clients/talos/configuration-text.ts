@@ -5,7 +5,7 @@ import { CallError } from "../failure";
 import type { Configurations } from "../machine";
 
 /**
- * What the documents of a machine's configuration say; without those that are empty. Of a configuration that cannot be read nothing is
+ * Content of the documents of a machine's configuration, without empty ones. Of a configuration that cannot be read nothing is
  * known, so that it is no empty one: two of them would say the same.
  *
  * @throws CallError with the reason alone. The text holds keys.

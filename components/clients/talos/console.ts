@@ -1,6 +1,6 @@
 import { redact } from "../../recipe/rules/redact";
 
-/** What `talosctl dmesg` prints before a line's own text (talos v1.13.0, cmd/talosctl/cmd/talos/dmesg.go and Server.Dmesg), and Talos' own tag. */
+/** Prefix that `talosctl dmesg` prints before a line's own text (talos v1.13.0, cmd/talosctl/cmd/talos/dmesg.go and Server.Dmesg), and Talos' own tag. */
 const PREFIX = /^(\S+: +)?\w+: +\w+: (\[[^\]]*\]: )?(\[talos\] )?/;
 
 /** Lines of a console by their own text, without keys. */
@@ -64,7 +64,7 @@ function lastError(quoted: string): string {
  * Image that `talosctl upgrade` has installed in this boot, and that waits for the next one; undefined where there is none. LifecycleService
  * (Talos 1.13 and newer) installs and leaves the reboot to its caller, and says in the console what it does (talos v1.13.0, v1.13.9 and
  * v1.14.0, internal/app/lifecycle/lifecycle.go: the last one in fields of JSON). META names no image, and is not read again after an
- * installation. What Talos installs by the older API it boots by itself.
+ * installation. Talos itself boots an image that it installs by the older API.
  */
 export function waitingImageOf(lines: readonly string[]): string | undefined {
   let begun: string | undefined;
@@ -101,7 +101,7 @@ const driverWords =
   /NVRM: (?:(?!NVRM: ).)*(?:fallen off the bus|RmInitAdapter|not supported by open|NVIDIA open kernel modules|Data Center GPUs|Legacy drivers|API mismatch)/;
 
 /**
- * What NVIDIA's driver complains of in this boot: error reports of a card (Xids), each code of a card once with its number, and cards that it
+ * Complaints of NVIDIA's driver in this boot: error reports of a card (Xids), each code of a card once with its number, and cards that it
  * leaves out. The words are those of open-gpu-kernel-modules, src/nvidia and kernel-open/nvidia/nv-pci.c.
  */
 export function driverErrors(lines: readonly string[]): string[] {

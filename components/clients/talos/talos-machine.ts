@@ -111,7 +111,7 @@ export interface ServiceState {
   state: string;
   /** Whether Talos has looked at its health and found it bad. */
   failing: boolean;
-  /** What happened last, e.g. `Health check successful`. */
+  /** Last event, e.g. `Health check successful`. */
   event: string;
 }
 
@@ -139,7 +139,7 @@ export class TalosMachine implements Machine {
       stage: String(status?.spec?.stage ?? "unknown"),
       /** Whether all is up that this stage needs. */
       ready: status?.spec?.status?.ready === true,
-      /** What keeps it from being ready, in Talos' words. */
+      /** Reasons why it is not ready, in Talos' words. */
       unmet: unmet.map(({ name, reason }) => `${name}: ${reason}`),
     };
   }

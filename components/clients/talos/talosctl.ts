@@ -128,7 +128,7 @@ export class Talosctl {
   }
 }
 
-/** What is left of a limit is no whole number of seconds; nothing reads the rest. */
+/** The remaining time of a limit is no whole number of seconds; nothing reads the fraction. */
 const inSeconds = (milliseconds: number): number =>
   milliseconds < 1_000 ? milliseconds : Math.round(milliseconds / 1_000) * 1_000;
 
@@ -140,7 +140,7 @@ function startProblem(name: string, binary: string, error: NodeJS.ErrnoException
 }
 
 /**
- * What Talos says before it shows where two configurations differ (talos v1.13.0 internal/app/machined/pkg/runtime/v1alpha1/
+ * Text that Talos prints before the differences of two configurations (talos v1.13.0 internal/app/machined/pkg/runtime/v1alpha1/
  * v1alpha1_runtime.go, CanApplyImmediate): their lines may be secret, and say nothing of the failure.
  */
 const withoutDiff = (text: string): string => text.split(/\n[^\S\n]*diff:/, 1)[0]!;

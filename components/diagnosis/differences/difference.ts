@@ -3,13 +3,13 @@ import type { Observations, ObservedContainer, ObservedPod } from "../observatio
 
 /** One thing that is not as the plan says, or as it must be where no plan is known. */
 export interface Difference {
-  /** What it is about, e.g. `node gpu-1`, `DaemonSet gpu-operator/nvidia-driver`. */
+  /** Subject of the difference, e.g. `node gpu-1`, `DaemonSet gpu-operator/nvidia-driver`. */
   about: string;
-  /** What is unlike the plan, e.g. `offers 0 of nvidia.com/gpu, the plan says 1`. */
+  /** Difference from the plan, e.g. `offers 0 of nvidia.com/gpu, the plan says 1`. */
   problem: string;
-  /** What whatever crashes or waits said last, one line each. */
+  /** Last messages of the containers that crash or wait, one line each. */
   lastWords?: string[];
-  /** What puts it right, where an update of the stack does not. */
+  /** Remedy, if an update of the stack is none. */
   remedy?: string;
 }
 
@@ -32,7 +32,7 @@ const MOST = 6;
 /** Characters of a line that are quoted. */
 const WIDTH = 300;
 
-/** What the pods of something say that do not run well, and what its events say; each line once. */
+/** Messages of an object's pods that do not run well, and of its events; each line once. */
 export function lastWords(
   seen: Observations,
   kind: string,
@@ -52,7 +52,7 @@ export function lastWords(
   return [...new Set([...pods.flatMap(wordsOfPod), ...events])].slice(0, MOST);
 }
 
-/** What one pod says of why it does not run well; nothing when it does. */
+/** Messages of one pod that does not run well; none if it runs well. */
 export function wordsOfPod(pod: ObservedPod): string[] {
   const about = `Pod/${pod.name}`;
   const own = pod.message ?? pod.reason;

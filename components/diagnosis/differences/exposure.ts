@@ -136,7 +136,7 @@ const required = (plan: Plan, seen: Observations, ofOwner?: string): Difference[
       : found.map((each) => ({ ...each, remedy: each.remedy ?? remedy }));
   });
 
-/** What lacks of a controller that the plan asks for. */
+/** Missing parts of a controller that the plan asks for. */
 function lackOf(
   { kind, what, ours, matches, wants }: Required,
   plan: Plan,
@@ -199,7 +199,7 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
 }
 
 /**
- * What is not ready in a namespace: DaemonSets, Deployments, and pods without an owner. In kube-system, which is shared with others, only what
+ * Objects that are not ready in a namespace: DaemonSets, Deployments, and pods without an owner. In kube-system, which is shared with others, only what
  * is NVIDIA's, Node Feature Discovery's or ours.
  */
 export function unreadyOfNvidia(seen: Observations, namespace: string): Difference[] {

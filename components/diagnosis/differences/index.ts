@@ -28,7 +28,7 @@ const noGpuNode =
 const nothingOffers =
   "none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs";
 
-/** What every cluster with GPUs must show, where no plan is known: a GPU node, GPUs on it, and a working GPU provider. */
+/** Requirements for every cluster with GPUs, if no plan is known: a GPU node, GPUs on it, and a working GPU provider. */
 function withoutPlan(seen: Observations): Difference[] {
   if (seen.nodes === undefined) return [];
   const nodes = seen.nodes.filter(showsGpu);

@@ -28,7 +28,7 @@ export const machineDifferences = (plan: Plan, seen: Observations): Difference[]
     ];
   });
 
-/** What differs in one respect, in words; nothing where it is as planned. */
+/** Difference in one respect, in words; none if it is as planned. */
 type ProblemOf = (recipe: MachineRecipe, machine: ObservedMachine) => string | false | undefined;
 
 const image: ProblemOf[] = [release, schematic, extensions];
@@ -60,7 +60,7 @@ const withoutV = (version: string): string => version.replace(/^v/, "");
 
 const short = (schematicId: string): string => schematicId.slice(0, 12);
 
-/** Omni makes the schematics of its machines itself. What runs of an image of the user's own, no schematic tells. */
+/** Omni makes the schematics of its machines itself. No schematic shows the content of an image of the user's own. */
 function schematic(recipe: MachineRecipe, machine: ObservedMachine) {
   const { schematicId, ownImage, installerImage } = recipe;
   const { schematicId: runs, imageId = runs, installImage = installerImage } = machine;

@@ -27,7 +27,7 @@ const xid = (which: keyof typeof xids): RegExp =>
 /** A report of what a program did wrong on a card that is well. */
 export const programError = xid("application");
 
-/** What a card, its driver or its fabric complains of, in the kernel's log or in that of a service. */
+/** Complaints of a card, its driver or its fabric, in the kernel's log or in that of a service. */
 export const cardCauses = {
   cardReset: {
     symptom: "programs on one card hang or end with CUDA errors until the machine is rebooted",

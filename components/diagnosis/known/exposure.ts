@@ -3,7 +3,7 @@ import type { Observations } from "../observations";
 import type { System } from "../system";
 import { type Cause, fixesOf, hasGpu } from "./known";
 
-/** What exposes the GPUs to Kubernetes. */
+/** Fixes of the GPU providers. */
 export const exposureFixes = fixesOf({
   privilegedNamespace: {
     does: "the release's namespace is labelled pod-security.kubernetes.io/enforce=privileged before anything is installed in it",
@@ -49,7 +49,7 @@ export const exposureFixes = fixesOf({
   },
 });
 
-/** What keeps the runtime, the device plugin or a release from working, also if another tool installed them. */
+/** Causes of failures of the runtime, the device plugin or a release, also if another tool installed them. */
 export const exposureCauses = {
   runtimeHandler: {
     symptom:

@@ -5,25 +5,25 @@ import type { System } from "../system";
 
 /** Something that is known to go wrong on Talos. */
 interface Known {
-  /** What is seen. */
+  /** Symptom of the failure. */
   symptom: string;
   cause: string;
   source: string;
-  /** What it prints, word for word, for those who search for it. `…` stands for what differs. */
+  /** Its output, word for word, for readers who search for it. `…` stands for the parts that differ. */
   errors?: string[];
 }
 
-/** What a system fails by without something that this package does, and how to see its lack. `Id` are the names of other fixes. */
+/** A fix that this package makes, the failure without it, and the sign of its absence. `Id` are the names of other fixes. */
 export interface FixRecord<Id extends string> extends Known {
-  /** What is done. */
+  /** The fix itself. */
   does: string;
   /** Name of the check that refuses a stack without it at preview; absent where only the running system shows it. */
   check?: string;
-  /** What to do where a stack of this package has the fix and the failure is seen all the same; absent if it must have been undone by hand. */
+  /** Remedy if a stack of this package has the fix and fails all the same; absent if only a change by hand can have removed the fix. */
   inForce?: string;
   /** Whether a stack's plan needs it. */
   usedBy: (plan: Plan) => boolean;
-  /** What was seen that speaks for its lack, empty when nothing does. */
+  /** Observations that show its absence; empty if there are none. */
   sign: (seen: Observations, system: System) => Evidence[];
   /** Fixes whose signs are seen too when this one lacks, and which are then not reported, of the same machine. Default none. */
   hides?: readonly Id[] | "all";
@@ -40,7 +40,7 @@ export const fixesOf = <Id extends string, Hidden extends string = never>(
 export interface Cause extends Known {
   remedy: string;
   errors: string[];
-  /** What is printed, in every release's form; a test has the texts of real programs. */
+  /** Pattern of its output in every release; a test has the texts of real programs. */
   texts: RegExp;
   /** Further evidence of it, one line each. */
   signs?: (seen: Observations) => string[];

@@ -5,7 +5,7 @@ import type { Observations } from "../observations";
 import type { System } from "../system";
 import { fixesOf, hasGpu } from "./known";
 
-/** What NVIDIA's operator lacks on Talos. */
+/** Fixes for NVIDIA's operator on Talos. */
 export const operatorFixes = fixesOf({
   validationMarkers: {
     does: "a DaemonSet keeps driver-ready and toolkit-ready under /run/nvidia/validations, and the operator's validator stays off those nodes",

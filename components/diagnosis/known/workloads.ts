@@ -4,7 +4,7 @@ import { workloadsOfKind } from "../../recipe/stack/workloads";
 import { matching } from "../evidence";
 import { type Cause, fixesOf } from "./known";
 
-/** What runs on the GPUs, and fails there. */
+/** Failures of programs that run on the GPUs. */
 export const workloadFixes = fixesOf({
   modelsPull: {
     does: "a Job asks the running ollama to pull its models, instead of a postStart hook in its container",
@@ -76,7 +76,7 @@ export const workloadFixes = fixesOf({
 const isOlderThan = (driver: string | undefined, floor: string | undefined): boolean =>
   driver !== undefined && floor !== undefined && compareDotted(driver, floor) < 0;
 
-/** What stops a model over several machines, whichever way it was installed. */
+/** Causes that stop a model over several machines, however it was installed. */
 export const workloadCauses = {
   fabricSlow: {
     symptom:

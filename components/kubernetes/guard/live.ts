@@ -6,9 +6,9 @@ export const OWNER = "talos-gpu/owner";
 /** An object as it is in the cluster. */
 export interface LiveObject extends ObjectKey {
   uid: string;
-  /** What its owner's annotation says. */
+  /** Value of its owner's annotation. */
   owner: string | undefined;
-  /** What would be lost with it, in words: what a namespace holds, a claim's volume. Empty: nothing. */
+  /** Losses with it, in words: a namespace's content, a claim's volume. Empty: none. */
   holds: string[];
   /** The object itself, for callers that need more. */
   object?: {
@@ -36,11 +36,11 @@ export interface ReleaseRecord {
   values: unknown;
 }
 
-/** What the guard asks of a cluster. Every call has a limit. */
+/** The guard's calls to a cluster. Every call has a limit. */
 export interface ClusterObjects {
   /** The object; undefined when it, its namespace or its kind is not there. */
   read(key: ObjectKey): Promise<LiveObject | undefined>;
-  /** What the owner's annotation of an object says, without a look at what the object holds. */
+  /** Value of an object's owner annotation, without a look at the object's content. */
   ownerOf(key: ObjectKey): Promise<string | undefined>;
   /** Objects of a kind with this owner, of one namespace or of all. None where their list is forbidden. */
   ownedBy(

@@ -37,7 +37,7 @@ const NAMES_ALONE =
   "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /**
- * What a namespace holds, each as `Kind name`: every object that its deletion would delete, but what Kubernetes itself puts into every
+ * Content of a namespace, each object as `Kind name`: every object that its deletion would delete, except those that Kubernetes itself puts into every
  * namespace. A kind that cannot be listed is reported as well, so that a namespace counts as empty only if all of it was seen.
  */
 export async function contentOf(namespace: string, api: KubernetesApi): Promise<string[]> {

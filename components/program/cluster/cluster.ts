@@ -35,7 +35,7 @@ export type * from "./states";
 /** An object as a task of `put-back` has it. */
 export type WantedObject = PutBackTask["objects"][number];
 
-/** What identifies it. */
+/** Facts that identify the cluster. */
 export const keyOf = ({
   apiVersion,
   kind,
@@ -214,7 +214,7 @@ export class KubernetesCluster {
   }
 
   /**
-   * What gives out NVIDIA's cards; undefined where DaemonSets or Deployments may not be listed. `withoutPlugin`: the operator's policy turns its
+   * GPU providers in the cluster; undefined if the credentials may not list DaemonSets or Deployments. `withoutPlugin`: the operator's policy turns its
    * device plugin off.
    */
   async gpuOffers(): Promise<{ offers: GpuOffer[] | undefined; withoutPlugin: boolean }> {
@@ -271,7 +271,7 @@ export class KubernetesCluster {
     );
   }
 
-  /** What Kubernetes warns of a Job, the newest last: why its pod cannot be made, say. Nothing where events are forbidden. */
+  /** Kubernetes' warnings about a Job, the newest last, e.g. why its pod cannot be made. None if the credentials may not read events. */
   async warningsOfJob(namespace: string, job: string): Promise<string[]> {
     const about = `involvedObject.kind=Job,involvedObject.name=${job},type=Warning`;
     const path = `/api/v1/namespaces/${namespace}/events?${query({ fieldSelector: about })}`;
@@ -307,7 +307,7 @@ export class KubernetesCluster {
   async makeAnew({ metadata, spec }: V1Job): Promise<boolean> {
     const { name = "", namespace = "", uid, labels = {}, annotations = {} } = metadata ?? {};
     const { [UNTESTED]: _, ...kept } = annotations;
-    // What the API server added is of the old Job: its selector, and the labels that the selector goes by.
+    // Fields that the API server added belong to the old Job: its selector, and the labels that the selector names.
     const { selector: __, suspend: ___, ...same } = spec!;
     const ours = (all: Record<string, string> = {}): Record<string, string> =>
       Object.fromEntries(
@@ -360,13 +360,13 @@ export class KubernetesCluster {
   }
 }
 
-/** What the operator's policy says of its plugin (gpu-operator v26.3.3, api/nvidia/v1/clusterpolicy_types.go). */
+/** The plugin's field in the operator's policy (gpu-operator v26.3.3, api/nvidia/v1/clusterpolicy_types.go). */
 type ClusterPolicy = KubernetesObject & { spec?: { devicePlugin?: { enabled?: boolean } } };
 
 const MERGE = "application/merge-patch+json";
 const jobsOf = (namespace: string): string => `/apis/batch/v1/namespaces/${namespace}/jobs`;
 const query = (parts: Record<string, string>): string => new URLSearchParams(parts).toString();
-/** What an API server says of a kind that it does not have, or that the credentials may not see. */
+/** Answers of an API server for a kind that it lacks, or that the credentials may not read. */
 const notKnown = { 403: undefined, 404: undefined };
 
 /** Field manager of what the gate does to Jobs. */
@@ -375,7 +375,7 @@ const GATE = "talos-gpu-gate";
 /**
  * Whether an eviction was refused for this pod and for now, so that others may go meanwhile and it may go later:
  * - 429: a disruption budget has no room (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go);
- * - 500 with a Status: more than one disruption budget selects the pod (there too), or a webhook failed. What has no Status
+ * - 500 with a Status: more than one disruption budget selects the pod (there too), or a webhook failed. An answer without a Status
  *   comes from something before the API server, which cannot reach it;
  * - 403 for `NamespaceTerminating`: nothing is created in a namespace that is being deleted, and an eviction is. kubectl tries
  *   again until the namespace's controller deletes the pod (kubectl pkg/drain/drain.go, evictPods).

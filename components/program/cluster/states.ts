@@ -10,7 +10,7 @@ import { MANAGER } from "../../clients/kubernetes/manager";
 const stackManagers = [MANAGER, "pulumi-kubernetes"];
 
 /**
- * Whether a claim's class was given by a stack. What the cluster filled in has no owner, or belongs to Kubernetes' controller: the fields
+ * Whether a claim's class was given by a stack. A class that the cluster filled in has no owner, or belongs to Kubernetes' controller: the fields
  * of a create are noted before admission sets the default class (kubernetes,
  * staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
  */
@@ -30,7 +30,7 @@ export interface AskedNode {
   addresses: string[];
 }
 
-/** What the program reads of each node. */
+/** Properties that the program reads from each node. */
 export const askedNode = ({ metadata, status }: V1Node): AskedNode => ({
   name: metadata?.name ?? "",
   bootId: status?.nodeInfo?.bootID ?? "",
@@ -47,7 +47,7 @@ export interface NodeState {
   allocatable: Record<string, string>;
 }
 
-/** What the program reads of one node. */
+/** Properties that the program reads from one node. */
 export function nodeState(node: V1Node, slices: readonly V1ResourceSlice[] = []): NodeState {
   const { metadata, spec, status } = node;
   return {
@@ -79,11 +79,11 @@ export interface PodState {
   gpus: number;
   /** Seconds that it may take to end. */
   grace: number | undefined;
-  /** What else must happen before it is gone, in the words of its metadata. */
+  /** Conditions for its deletion that are still open, in the words of its metadata. */
   finalizers: string[];
 }
 
-/** What a drain reads of a pod. */
+/** Properties that a drain reads from a pod. */
 export function podState({ metadata = {}, spec, status }: V1Pod): PodState {
   const limits = (spec?.containers ?? []).flatMap(({ resources }) =>
     Object.entries(resources?.limits ?? {}),

@@ -263,7 +263,7 @@ const cannotAllocate = "cannot allocate all claims";
 /** Images of NVIDIA's device plugin and DRA driver, also in a mirror. */
 const ofNvidia = /k8s-device-plugin|k8s-dra-driver-gpu|dra-driver-nvidia-gpu/;
 
-/** What has a pod on the machine, so that its cards can be had. */
+/** The controllers that need a pod on the machine, so that pods can get its cards. */
 const offersOf = (resource: string): GpuProvider["offers"] =>
   (isDeviceClass(resource) ? gpuProviders.dra : gpuProviders.devicePlugin).offers;
 

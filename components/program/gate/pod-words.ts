@@ -4,7 +4,7 @@ import { onlookerName } from "../../recipe/cluster/smoke-test-names";
 /** Characters of a text that are quoted. The end of a long one says what went wrong: wrapped errors begin with who wraps them. */
 const WIDTH = 300;
 
-/** What a pod says of why it does not run well; empty when it says nothing. */
+/** Reasons of a pod that does not run well; empty if it gives none. */
 export function podWords(pod: V1Pod): string {
   const { metadata, status } = pod;
   const containers = [
@@ -21,7 +21,7 @@ export function podWords(pod: V1Pod): string {
     : `Pod ${metadata?.name ?? ""}: ${words.map(shortened).join(", ")}`;
 }
 
-/** What the scheduler says of a pod that it cannot place; empty for one that has a node. */
+/** The scheduler's message about a pod that it cannot place; empty for a pod with a node. */
 export function schedulerWords({ status }: V1Pod): string {
   return (
     status?.conditions?.find(({ type, status: is }) => type === "PodScheduled" && is === "False")
@@ -30,7 +30,7 @@ export function schedulerWords({ status }: V1Pod): string {
 }
 
 /**
- * What a test's container saw that asked for no card, with what it means; empty where it saw none. NVIDIA's own validation fails a cluster
+ * Cards that a test's container saw without a request, with the consequence; empty if it saw none. NVIDIA's own validation fails a cluster
  * for it (NVIDIA/aicr#1620).
  */
 export function sightOf(pods: readonly V1Pod[]): string {

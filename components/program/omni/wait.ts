@@ -129,6 +129,6 @@ async function observe(
 const sandboxRemedy =
   ": workload isolation (SecurityProfileConfig) takes effect at a boot, so reboot the machine";
 
-/** What only the owner of the cluster can do; the words are also what the lab, in the owner's place, acts on. */
+/** Tasks that only the owner of the cluster can do; the lab, which plays the owner, reads these texts. */
 const addToCluster = ({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string =>
   `add the machine ${uuid} to the cluster ${cluster} in Omni ("Cluster Scaling" on the cluster's page): its patches and extensions are there`;

@@ -18,9 +18,9 @@ import { anotherNode, oldName } from "../seen/same-cluster";
 const ANSWER = 15_000;
 
 /**
- * What machines would lose with their next image, whether each can read its next configuration, and is the node of its name. Machines
- * that are unchanged in the stack, at the same address, are not asked. What the stack itself brought to one may go: taken out of the stack, it was
- * taken out on purpose.
+ * Checks what machines would lose with their next image, whether each can read its next configuration, and is the node of its name. Machines
+ * that are unchanged in the stack, at the same address, are not asked. Parts that the stack itself added may go: the
+ * user has removed them from the stack on purpose.
  *
  * @param around.nodes nodes of the cluster; none if that is unknown.
  */
@@ -35,7 +35,7 @@ export async function askMachines(
     nodes: Promise<readonly AskedNode[]>;
     /** Releases that the Image Factory lists. */
     releases: Releases;
-    /** What is wrong with installer images: those of the releases that machines run on their way. */
+    /** Findings about installer images of the releases that machines run on their way. */
     installers: (images: string[]) => Promise<FieldFinding[]>;
   },
 ): Promise<FieldFinding[]> {
@@ -103,7 +103,7 @@ function checkContract({ machine, contract }: AskedMachine, release: string): Fi
   return fault === undefined ? [] : [{ field: `machines.${machine}.versionContract`, ...fault }];
 }
 
-/** What an adopted configuration says of NVIDIA's runtime, which the next image does not have. */
+/** Checks an adopted configuration for settings of NVIDIA's runtime, which the next image lacks. */
 async function checkContainerd(
   { machine, configuration, handler }: AskedMachine,
   ask: Machine,
@@ -116,7 +116,7 @@ async function checkContainerd(
   }));
 }
 
-/** What an adopted configuration says of multipathd, with which the next release's service would wait forever. */
+/** Checks an adopted configuration for settings of multipathd with which the next release's service would wait forever. */
 async function checkMultipath(
   { machine, configuration, talosVersion, image }: AskedMachine,
   ask: Machine,

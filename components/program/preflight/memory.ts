@@ -9,7 +9,7 @@ type AllMachines = Pick<PreflightTask, "machines" | "omni">;
 const REMEMBERED = 10;
 
 /**
- * What the next update has to know of the machines of this one. An answer that would be too long has shorter histories, and
+ * Facts about this update's machines that the next update needs. An answer that would be too long has shorter histories, and
  * where that does not suffice it has no machines: then the next update asks them all again.
  */
 export function remembered(task: AllMachines, before: Record<string, Remembered>): PreflightAnswer {
@@ -21,7 +21,7 @@ export function remembered(task: AllMachines, before: Record<string, Remembered>
 }
 
 /**
- * What is planned, since the preflight ends before a machine is touched: after an update that failed, a machine may be as before it.
+ * Records the plan, since the preflight ends before a machine is changed: after an update that failed, a machine may be as before it.
  * Machines of a pool have one history, so each is written once.
  */
 function written(
@@ -47,7 +47,7 @@ function written(
 }
 
 /**
- * What an update would give a machine and then take away from it. Pulumi deletes last (pulumi, pkg/resource/deploy/step_generator.go:
+ * Additions that an update would make to a machine and then remove again. Pulumi deletes last (pulumi, pkg/resource/deploy/step_generator.go:
  * deletes are scheduled after all other steps), so our part of a leaving machine is removed late: after another machine at the same
  * place has got its own.
  *
@@ -66,7 +66,7 @@ export function takenAway(
     ...omni.map(({ machine, uuid }) => ({ machine, owner: "omni", at: uuid })),
   ];
   const stay = new Set(now.map(({ machine }) => machine));
-  // What leaves an owned configuration takes nothing out of it.
+  // An owned machine that leaves the stack keeps its configuration.
   const leaving = new Map(
     Object.entries(before).flatMap(([name, { place }]) =>
       place === undefined || place.owner === "owned" || stay.has(name)

@@ -35,7 +35,7 @@ export type AskedCluster = Pick<
   | "runtimeClass"
 >;
 
-/** What the questions are asked of. */
+/** Clients that the questions go to. */
 export interface Surroundings {
   web: Web;
   places: Places;
@@ -106,7 +106,7 @@ export async function preflight(
   return { ...remembered(task, before), ...(together === undefined ? {} : { together }) };
 }
 
-/** What Kubernetes' part of the questions found. */
+/** Findings of Kubernetes' part of the questions. */
 interface KubernetesAnswer {
   findings: FieldFinding[];
   /** As in the result. */
@@ -117,7 +117,7 @@ interface KubernetesAnswer {
 
 const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
 
-/** What was found; where the question failed, nothing is, and that is reported. */
+/** Findings of a question; none if the question failed, which is reported. */
 const orTold = (
   found: Promise<FieldFinding[]>,
   report: Report,

@@ -7,7 +7,7 @@ import type { Report } from "../progress";
 import type { PreflightTask } from "./task";
 import { type Places, silence, type Web, wordsOf } from "./web";
 
-/** What is wrong with the chart's repository, as far as this computer can see. */
+/** Findings about the chart's repository, as far as this computer can reach it. */
 export async function askForChart(
   { chart }: PreflightTask,
   web: Web,

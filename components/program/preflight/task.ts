@@ -45,7 +45,7 @@ export const preflightTask = z.strictObject({
   chart: z
     .strictObject({ name: z.string(), version: z.string(), repository: z.string() })
     .optional(),
-  /** What the stack installs to give out the cards: of nothing else may the cluster have the same. Absent where it is not this stack's to install. */
+  /** GPU provider that the stack installs. The cluster may have no other for the same cards. Absent if the stack does not install it. */
   installs: z
     .strictObject({
       field: z.enum(["gpuOperator", "devicePlugin", "dra"]),
@@ -122,7 +122,7 @@ export type PreflightAnswer = z.input<typeof preflightResult>;
 /** The answer as the program reads it back. */
 export type PreflightResult = z.infer<typeof preflightResult>;
 
-/** What the last update remembers of a machine. */
+/** Facts about a machine that the last update recorded. */
 export interface Remembered {
   /** Hash by which it was asked about; undefined of a machine of Omni's. */
   wanted: string | undefined;

@@ -2,7 +2,7 @@ import { factoryAt } from "../../recipe/facts/factory";
 import { type Clock, pauseBefore, readRetryAfter } from "../../clients/clock";
 import { defined } from "../../recipe/mapping";
 
-/** What came of asking a server. */
+/** Result of a request to a server. */
 export type Answer =
   /** It answered. `retryAfter` is after how many milliseconds it wants to be asked again. */
   | { status: number; body: string; retryAfter?: number }
@@ -33,7 +33,7 @@ export interface Asking {
   method?: "GET" | "HEAD";
   /** Milliseconds for one answer. Default 20 s. */
   limit?: number;
-  /** What to do where it sends us elsewhere. Default `follow`. */
+  /** Treatment of a redirect. Default `follow`. */
   redirect?: "follow" | "manual";
 }
 

@@ -4,7 +4,7 @@ import { Failure } from "../../clients/failure";
 import { kubeletFails } from "../../clients/talos/console";
 import type { Machine } from "../../clients/talos/talos-machine";
 
-/** What a guard of a machine's boots needs. */
+/** Inputs of a guard of a machine's boots. */
 export interface BootGuardOptions {
   /** Machine in the stack. */
   name: string;
@@ -44,7 +44,7 @@ export class BootGuard {
     return (await this.machine.status()).stage === "booting";
   }
 
-  /** What Talos says of a boot that has come to a pause. */
+  /** Talos' message about a paused boot. */
   private async erring(): Promise<string | undefined> {
     const errors = await this.machine.bootErrors();
     return errors.length === 0 ? undefined : `its boot does not go on: ${errors.join("; ")}`;

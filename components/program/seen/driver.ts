@@ -2,7 +2,7 @@ import { loadedDriver, parseModules } from "../../clients/talos/driver";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 
-/** What the driver lacks, in words; empty when modules, driver and extension services are as wanted. */
+/** Missing parts of the driver, in words; empty if modules, driver and extension services are as wanted. */
 export async function driverProblems(
   machine: Machine,
   task: Pick<UpgradeTask, "modules" | "driverVersion" | "extensionServices">,

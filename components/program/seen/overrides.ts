@@ -2,7 +2,7 @@ import { containerdOverrides, fieldOverrides } from "../../recipe/machine/docume
 import { documentsOf } from "../../recipe/merge/wanted";
 
 /**
- * What of a machine's configuration has no effect, since another document of it wins: it may have been added after the update that
+ * Settings of a machine's configuration that have no effect, since another document overrides them: it may have been added after the update that
  * brought the rest. In words, one for each.
  */
 export function overriddenIn(configuration: string): string[] {

@@ -15,7 +15,7 @@ export interface MachineWay {
   findings: FieldFinding[];
 }
 
-/** What is asked about a machine's way. */
+/** Inputs for the check of a machine's way. */
 type Goal = Pick<UpgradeTask, "machine" | "talosVersion" | "installerImage" | "ownImage" | "image">;
 
 /** The way of a machine, by what it is. Only one that goes over several minors is asked, and the Image Factory for its releases. */
@@ -41,14 +41,14 @@ export async function wayOf(
   return { hops, findings: wayFindings({ machine: name }, fault) };
 }
 
-/** What is in the way, as what is wrong with the machine's release. */
+/** The obstacle on the way, as a finding about the machine's release. */
 export const wayFindings = (
   { machine }: Pick<UpgradeTask, "machine">,
   fault: FindingText | undefined,
 ): FieldFinding[] =>
   fault === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...fault }];
 
-/** What the machine itself says. The configuration that waits for its boot is the one that all hops have. */
+/** Facts from the machine itself. All hops have the configuration that waits for its boot. */
 async function seenOf(machine: Machine) {
   const { active = "", persistent = active } = await machine.configurations();
   const { etcd } = await machine.services();

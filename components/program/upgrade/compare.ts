@@ -10,7 +10,7 @@ import type { UpgradeTask } from "../task";
 import { reach } from "./reach";
 import { patiently, type Run } from "./run";
 
-/** What a machine runs. */
+/** Release, image and configuration of a running machine. */
 export interface Observed {
   /** Of the boot that the rest was seen in, or of one just before it. */
   bootId: string;
@@ -78,7 +78,7 @@ export function isSameImage(a: string | undefined, b: string): boolean {
   return a !== undefined && last(a) === last(b);
 }
 
-/** What a machine was found to be: what it runs, how it gets to what it should run, and the image that waits for its next boot. */
+/** Observed state of a machine: its running image, its way to the wanted one, and the image that waits for its next boot. */
 export interface Compared {
   before: Observed;
   effect: UpdateEffect;
@@ -90,7 +90,7 @@ export interface Compared {
 }
 
 /**
- * What the machine runs and what waits for its boot, how it gets to what it should run, and whether its boot is still paused.
+ * Observes what the machine runs and what waits for its boot, its way to the wanted state, and whether its boot is still paused.
  *
  * @param paused why its boot is paused, if it is.
  */

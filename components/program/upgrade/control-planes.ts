@@ -20,7 +20,7 @@ export async function checkControlPlanes(run: Run, paused: boolean): Promise<Fie
   return [...own, ...(await checkOthers(run))];
 }
 
-/** What the machine's own etcd says, and the members that it knows and the stack does not. */
+/** State of the machine's own etcd, and its members that the stack does not have. */
 async function checkMembers(run: Run): Promise<FieldFinding[]> {
   const { task, machine } = run;
   const finding = findingOf(task);

@@ -29,7 +29,7 @@ export async function drain(run: Run): Promise<void> {
   );
 }
 
-/** What an eviction needs. */
+/** Inputs of an eviction. */
 type Evicting = Pick<Run, "clock" | "poll" | "report"> & {
   cluster: Pick<Cluster, "node" | "isAlone" | "cordon" | "pods" | "evict" | "attachedVolumes">;
   task: Pick<UpgradeTask, "machine" | "schematicId">;
@@ -64,7 +64,7 @@ export async function evictPods({
   const reported = new Set<string>();
   let left: PodState[] = [];
   let emptySince: number | undefined;
-  /** What to say of a node without pods; undefined while volumes may still be detached. */
+  /** Text for a node without pods; undefined while volumes may still be detached. */
   const stillAttached = async (): Promise<string | undefined> => {
     emptySince ??= clock.now();
     const volumes = (await cluster.attachedVolumes(node)) ?? [];
@@ -79,7 +79,7 @@ export async function evictPods({
       if (await cluster.isAlone())
         return { done: `node ${node} is the only one, its pods have nowhere to go: not drained` };
       const cordoned = state.unschedulable && state.annotations[CORDONED_BY] === undefined;
-      // What an earlier update brought stays said: this one may fail before it brings its own.
+      // The record of an earlier update stays: this update may fail before it writes its own.
       const mark = [...new Set([brings, ...bringsOf(state)])].join();
       if (!cordoned) await cluster.cordon(node, CORDONED_BY, mark);
       foreign = cordoned;
@@ -96,7 +96,7 @@ export async function evictPods({
       if (clock.now() >= end) break;
       if (!reported.has(pod.uid)) for (const cost of costOf(pod)) report(`drain: ${cost}`);
       reported.add(pod.uid);
-      // What goes already is not told again: in a namespace that is being deleted the API always refuses that.
+      // A pod that is already being deleted is not reported again: in a namespace that is being deleted the API always refuses that.
       const { refused } = pod.terminating ? {} : await cluster.evict(pod);
       if (refused === undefined) refusals.delete(pod.uid);
       else refusals.set(pod.uid, refused);

@@ -1,6 +1,6 @@
 import type { PodState } from "../cluster/cluster";
 
-/** What goes with an evicted pod, in addition to its processes; nothing for one that its controller makes again elsewhere. */
+/** Losses with an evicted pod, in addition to its processes; none for a pod that its controller makes again elsewhere. */
 export function costOf(pod: PodState): string[] {
   const name = `${pod.namespace}/${pod.name}`;
   return [

@@ -27,7 +27,7 @@ export type NodeCluster = Pick<
   | "attachedVolumes"
 >;
 
-/** What the upgrade works with. */
+/** Inputs and clients of the upgrade. */
 export interface Workbench {
   machine: Machine;
   /** The other control planes of the stack by address. */

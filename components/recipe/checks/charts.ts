@@ -187,8 +187,8 @@ const twice = "both would hand out the same GPUs";
  * folder, which Talos lacks; the plugin's first one with a value for the RuntimeClass, which Talos needs, is 0.11.0.
  * Releases after these and before the tables' oldest are taken, with a note. The operators v24.6.0 to v24.9.2 start the plugin as
  * v25.3.4 does (the same entry point and mounts); the plugins 0.12 to 0.14 have every value that a stack sets (values.yaml);
- * that NVIDIA's matrix of support ends before today's Kubernetes is no fault that anybody has seen. What such a plugin lacks is
- * refused where a stack asks for it (device-list-strategy).
+ * NVIDIA's matrix of support ends before today's Kubernetes, but no fault of that is known. If a stack uses a feature that such a plugin
+ * lacks, the checks refuse it (device-list-strategy).
  * Source: tags and values.yaml of NVIDIA/gpu-operator and NVIDIA/k8s-device-plugin.
  */
 const lines = {

@@ -7,7 +7,7 @@ const domain = "'gpu.nvidia.com'";
 /** Words of go-nvlib that are not those of the tables (v0.10.0, pkg/nvlib/device/device.go, GetArchitectureAsString). */
 const architectures: Record<string, string> = { Ada: "Ada Lovelace" };
 
-/** The claim of the user's own that a workload names, or its template, as a pod's spec has it. What it takes is unknown. */
+/** The claim of the user's own that a workload names, or its template, as a pod's spec has it. Its conditions are unknown. */
 export const ownClaim = ({ resourceClaimName, resourceClaimTemplateName }: ClaimSpec = {}):
   Partial<ClaimSpec> | undefined =>
   (resourceClaimName ?? resourceClaimTemplateName) === undefined
@@ -15,7 +15,7 @@ export const ownClaim = ({ resourceClaimName, resourceClaimTemplateName }: Claim
     : defined({ resourceClaimName, resourceClaimTemplateName });
 
 /**
- * What a claim wants of each card, in CEL. What is named here, the driver publishes of every whole card
+ * Conditions of a claim for each card, in CEL. The driver publishes the attributes that are named here for every whole card
  * (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go, Attributes; partitions.go, fullGpuCapacity).
  */
 export function selectorsOf({ memory, architecture, product, cel = [] }: ClaimSpec): string[] {

@@ -3,7 +3,7 @@ import type { Era, Marker, GpuProviderName } from "../types";
 import { valueAt } from "../mapping";
 
 /**
- * What the operator's validator writes for a driver of the host; its operands read the file as environment.
+ * Content that the operator's validator writes into `driver-ready` for a driver of the host; its operands read the file as environment.
  * Source: gpu-operator, cmd/nvidia-validator, createStatusFile; assets/state-device-plugin/0400_configmap.yaml.
  */
 const driverReady = [

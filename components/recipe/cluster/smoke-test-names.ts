@@ -1,6 +1,6 @@
 import { shortHash } from "../short-hash";
 
-/** What is left of a label's 63 characters, behind which come a hash of the stack and Pulumi's own (components/kubernetes/pods.ts, ownedName). */
+/** Characters of a label's 63 that remain before a hash of the stack and Pulumi's own suffix (components/kubernetes/pods.ts, ownedName). */
 const longest = 47;
 
 /** Names that can be distinguished begin so. A Job's has no `.`, so that it can be a label of its pods. */

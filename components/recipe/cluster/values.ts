@@ -30,7 +30,7 @@ export function envOf(list: unknown, name: string): string | undefined {
     : undefined;
 }
 
-/** What the releases that offer GPUs are made from; `config`, the plugin's configuration that shares cards, is undefined where none are shared. */
+/** Inputs of the GPU providers' releases. `config`, the plugin's configuration that shares cards, is undefined if the stack shares none. */
 export interface Ground {
   spec: ClusterSpec;
   era: Era;

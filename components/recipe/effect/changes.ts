@@ -46,7 +46,7 @@ function saidIn(state: MachineState): Map<string, Said> {
   return new Map(all.map((one) => [`${one.list ?? ""} ${one.name}`, one]));
 }
 
-/** Changes of a group. What moved between groups, as with a first card, counts where it is now. */
+/** Changes of a group. A value that moved between groups, e.g. with a first card, counts in its new group. */
 export function changesOf(before: MachineState, after: MachineState, group: Group): Change[] {
   const [was, is] = [saidIn(before), saidIn(after)];
   const rank = ({ list }: Said): number => Object.keys(lists).indexOf(list ?? "");

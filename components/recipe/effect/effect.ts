@@ -13,12 +13,12 @@ import { isOfModule, waitsForBoot } from "./update-effect";
 /** Whether something comes: for certain, not at all, or on a condition. */
 export type Word = "yes" | "no" | "only if";
 
-/** What an update does to a machine. */
+/** Effect of an update on a machine. */
 export interface MachineEffect {
   reboots: Word;
   /** Why it does or does not; with `only if`, the condition. */
   because: string;
-  /** What changes for it, e.g. `talosVersion: v1.12.6 → v1.12.7`; empty if the previous state is unknown. */
+  /** Its changes, e.g. `talosVersion: v1.12.6 → v1.12.7`; empty if the previous state is unknown. */
   changes: string[];
   /** Whether it is drained, should it reboot: `for at most 5m`, `no`, `by Omni`, `by Talos itself`. Absent where it does not reboot. */
   drained?: string;
@@ -27,7 +27,7 @@ export interface MachineEffect {
 }
 
 /**
- * What an update will do to a machine, if the machine is as the update before has left it. The upgrade program decides when
+ * Effect of an update on a machine, if the machine is as the previous update has left it. The upgrade program decides when
  * it sees the machine, by the same rule (`updateEffectOf`).
  *
  * @param before undefined when nothing is known of it: the stack has not had the machine until now.
@@ -48,7 +48,7 @@ export const machineStates = (plan: Plan): Record<string, MachineState> =>
   Object.fromEntries(plannedMachines(plan).map((machine) => [machine.name, machineState(machine)]));
 
 /**
- * What an update from one plan to another does to every machine of either, by node name, in the order of the update.
+ * Effects of an update from one plan to a second one on every machine of either, by node name, in the order of the update.
  *
  * @param before undefined if the previous state is unknown.
  */
@@ -61,8 +61,8 @@ export function effectsOf(before: Plan | undefined, after: Plan): Record<string,
 }
 
 /**
- * What an update does to a machine that is unchanged in the stack and inspected all the same: the update before
- * failed, or what it is looked at with is another (credentials, the program).
+ * Effect of an update on a machine that is unchanged in the stack and inspected all the same: the previous update
+ * failed, or the credentials or the program have changed.
  */
 export function effectOfLook(state: MachineState): MachineEffect {
   const because =
@@ -111,7 +111,7 @@ export function refusalOf(
   );
 }
 
-/** What a state says of a machine that goes over several minors. */
+/** Facts in a state about a machine that goes over several minors. */
 const hopBasisOf = (state: MachineState) => ({
   extensions: state.rebootsIfChanged.extensions,
   ownImage: state.rebootsIfChanged.installerImage !== undefined,
@@ -151,7 +151,7 @@ function away(effect: MachineEffect, after: MachineState, before?: MachineState)
   };
 }
 
-/** What makes an upgrade of a reboot. */
+/** Changes that make a reboot an upgrade. */
 const ofImage = ["talosVersion", "schematicId", "installerImage"] as const;
 
 /** Who drains it. Talos up to 1.12 cordons and evicts by itself in an upgrade, whatever its request says (lab/docs/conformance.md). */
@@ -305,7 +305,7 @@ function reasons(changes: Change[]): string {
     .join(", ");
 }
 
-/** What of changes that are taken live has no effect yet: Talos does not load a module again (talos, kernel_module_spec.go). */
+/** Live changes that have no effect yet: Talos does not load a module again (talos, kernel_module_spec.go). */
 function untilBoot(
   live: Change[],
   { rebootsIfChanged: { talosVersion = "" } }: MachineState,
@@ -322,7 +322,7 @@ function untilBoot(
     .join("");
 }
 
-/** What is special where Omni upgrades: its own order, and whose the release is. */
+/** Differences of an upgrade by Omni: its own order, and the owner of the release. */
 function byOmni(before: MachineState, after: MachineState, boot: Change[]): string {
   if (after.configuration !== "omni") return "";
   const isImage = ({ field }: Change): boolean =>

@@ -6,8 +6,8 @@ import { minorsBetween } from "./hops";
 import type { Changeable, MachineState } from "./state";
 
 /**
- * Why an update does not hand a machine's configuration over to another owner; undefined where it does. What the stack merged into
- * an adopted configuration, or gave to Omni, has to be out of it before another owner holds the configuration.
+ * Why an update does not hand a machine's configuration over to another owner; undefined where it does. Additions that the stack merged into
+ * an adopted configuration, or gave to Omni, must be removed before the configuration gets a new owner.
  *
  * @param was `owned`, `adopted` or `omni` as the last update planned it, also one that failed.
  */
@@ -42,7 +42,7 @@ export function contractFinding(running: string, contract: string): FindingText 
 }
 
 /**
- * What is wrong with a step of an owned control plane from one Kubernetes release to another; undefined where Kubernetes supports it. The
+ * Finding about a step of an owned control plane from one Kubernetes release to a second one; undefined if Kubernetes supports it. The
  * control planes follow one another, so both releases serve at once (kubernetes.io/releases/version-skew-policy, kube-apiserver: within one
  * minor version). Talos' own upgrade refuses the same steps (siderolabs/go-kubernetes, kubernetes/upgrade/path.go, IsSupported).
  *
@@ -75,7 +75,7 @@ export function kubernetesPathFinding(
       };
 }
 
-/** What an owned configuration is generated from; a machine that reboots for it has it elsewhere. */
+/** Inputs from which an owned configuration is generated. The reasons for a reboot list them elsewhere. */
 export const generatedOf = ({
   rebootsIfChanged,
   changesWithoutReboot,

@@ -11,7 +11,7 @@ import {
 import { majorOf, parseTalosVersion } from "../facts/version";
 import type { FindingText } from "../rules";
 
-/** What is known of a machine that goes over several minors, as far as it decides whether it can. Absent facts are not checked. */
+/** Facts that decide whether a machine can go over several minors. Absent facts are not checked. */
 export interface HopBasis {
   /** Official extensions of the wanted image. */
   extensions?: readonly string[] | undefined;

@@ -1,4 +1,4 @@
-/** What an update does to a machine: who reboots, why, and for how long it is away. */
+/** Effects of an update on machines: which reboot, why, and for how long they are away. */
 export {
   describeEffect,
   effectOf,

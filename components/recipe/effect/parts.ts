@@ -10,7 +10,7 @@ import { containerdFile } from "./update-effect";
 /** Keys of the main document that identify a part of a configuration: `machine.kernel.modules`. */
 const depth = 3;
 
-/** What patches say of a configuration, part by part: `machine.files`, `machine.sysctls.vm.swappiness`, `KmsgLogConfig/remote`. */
+/** Parts of a configuration that patches set, by name: `machine.files`, `machine.sysctls.vm.swappiness`, `KmsgLogConfig/remote`. */
 export const partsOf = (patches: string[]): Map<string, unknown> =>
   new Map([...wantedOf(patches)].flatMap(([name, value]) => partsOfDocument(name, value)));
 

@@ -12,7 +12,7 @@ export interface Standing {
   cordoned?: boolean;
 }
 
-/** What Pulumi has reported about a machine's resources in this update. */
+/** Pulumi's reports about a machine's resources in this update. */
 class Told {
   /** Names of its resources that are being created or updated. */
   readonly running = new Set<string>();
@@ -96,7 +96,7 @@ const words: Progress[] = ["failed", "under way", "configured", "not started", "
 const most = 20;
 
 /**
- * What became of each machine, in a line for each word; the machines of a line in the order of the update.
+ * Result of each machine, with a line for each kind of result; the machines of a line are in the order of the update.
  *
  * @param machines by node name, in the order of the update.
  */

@@ -112,7 +112,7 @@ export function machineState(machine: PlannedMachine): MachineState {
   };
 }
 
-/** What the generated part of an owned configuration is made of, by whether a change of it waits for a boot. */
+/** Inputs of the generated part of an owned configuration, grouped by whether a change of them waits for a boot. */
 function generatedOf(
   { clusterName, clusterEndpoint, kubernetesVersion, role }: PlannedMachine,
   waits: (part: string) => boolean,

@@ -2,7 +2,7 @@ import { live } from "../facts/data/since.json";
 import { parseTalosVersion } from "../facts/version";
 
 /**
- * What an update does to a running machine: `none` (the machine is as wanted), `live` (Talos takes the configuration as it runs,
+ * Effect of an update on a running machine: `none` (the machine is as wanted), `live` (Talos takes the configuration as it runs,
  * and the machine reboots only if Talos refuses) or `reboot`.
  */
 export type UpdateEffect = "none" | "live" | "reboot";

@@ -15,7 +15,7 @@ export interface Place {
   line: number;
 }
 
-/** What could not be read. */
+/** Parts that could not be read. */
 export type DocumentFinding = Place & { problem: string };
 
 /** One object of a file: a document, or an item of a list (`kind: List`). */
@@ -92,7 +92,7 @@ export function shelfOf(docs: readonly Doc[]): Shelf {
   return shelf;
 }
 
-/** What stands at a path below a node. */
+/** Node at a path below a node. */
 const nodeAt = (contents: unknown, path: string[]): unknown =>
   path.length === 0
     ? contents

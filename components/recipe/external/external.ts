@@ -11,7 +11,7 @@ import type { ReleaseRecipe } from "../types";
 import { releasesIn } from "./read";
 import type { OutsideFile } from "./document";
 
-/** What something outside of the stack installs, from the stack's fields and the files that these name. */
+/** An external GPU provider, by the stack's fields and the files that these name. */
 export interface External {
   kind: ExternalKind;
   /** Who installs it, e.g. `Flux`; undefined where nothing tells. */
@@ -25,7 +25,7 @@ export interface External {
   assumesNamespace: boolean;
 }
 
-/** What is outside; undefined where the stack says none. Without a kind it counts as an operator, and a check asks for it. */
+/** The external GPU provider; undefined if the stack has none. Without a kind it counts as an operator, and a check asks for the kind. */
 export function externalOf({
   external,
   talosVersion,
@@ -112,7 +112,7 @@ export function asRelease(spec: ClusterSpec): ClusterSpec {
   return { ...rest, [outside.kind]: { version, namespace, values } };
 }
 
-/** What files say, as `external.read` takes it; `unread` names what is in doubt. */
+/** Content of files in the form of `external.read`; `unread` names the doubtful parts. */
 export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind): ExternalReadSpec {
   const wanted = kind && gpuProviderOfField(kind).chart;
   const { releases, flaws } = releasesIn(files, wanted);

@@ -1,7 +1,7 @@
 import { isMapping } from "../mapping";
 
 /**
- * What a tool fills in before Kubernetes or Talos sees the text, so that its result is unknown here: Flux' variables
+ * Placeholders that a tool fills in before Kubernetes or Talos sees the text, so that the result is unknown here: Flux' variables
  * (fluxcd.io, Kustomization, postBuild), templates of Helm, helmfile and minijinja, and secrets of SOPS, 1Password and Vault.
  */
 const places = /\$\{|\{\{|\{%|ENC\[|\b(?:op|vault):\/\/|\bref\+|<path:/;

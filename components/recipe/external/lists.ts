@@ -4,7 +4,7 @@ import { none, placeOf, textAt, valuesAt, type Doc, type Values } from "./docume
 import { asText, isMapping, listAt, listOf } from "../mapping";
 import { parameterOf, release, valuesOf, type OutsideRelease, type Said } from "./release";
 
-/** What an item of a list says of a release. */
+/** Fields of a release in an item of a list. */
 type Item = Pick<Said, "name" | "namespace"> & { parts: Values[] };
 
 /** The lists in which a file has releases: who reads it, which field of an item names the chart, and what the item says. */

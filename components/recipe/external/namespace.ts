@@ -47,7 +47,7 @@ function saidAt(doc: Doc, path: string[]): SaidNamespace | undefined {
   return name === undefined ? undefined : { name, place: placeOf(doc, path) };
 }
 
-/** What the Flux Kustomization says whose path is nearest above the file. Undefined where several are, and say unlike things. */
+/** Namespace of the Flux Kustomization whose path is nearest above the file. Undefined if several are, and their namespaces differ. */
 function targetOf(doc: Doc, kustomizations: Doc[]): SaidNamespace | undefined {
   const folder = stepsOf(folderOf(doc));
   const above = kustomizations.flatMap((kustomization) => {
@@ -82,7 +82,7 @@ function depthBelow(folder: string[], above: string[]): number | undefined {
   return isEndOf ? 0 : undefined;
 }
 
-/** What the outermost kustomization says that takes a document's file in, over those between. */
+/** Namespace of the outermost kustomization that includes a document's file; it overrides those between. */
 function outermost(doc: Doc, kustomizations: Doc[]): SaidNamespace | undefined {
   const seen = new Set<Doc>();
   let found: SaidNamespace | undefined;

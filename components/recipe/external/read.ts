@@ -21,7 +21,7 @@ import { parameterOf, release, valuesOf, type OutsideRelease } from "./release";
 /**
  * Reads what installs NVIDIA's charts. Files may be of Flux (HelmRelease with HelmRepository, OCIRepository or HelmChart), Argo CD
  * (Application, ApplicationSet), kustomize (`helmCharts`) or helmfile; a chart that depends on them; or files of values. Documents
- * of other kinds are passed over. What a file names is that of its own folder, else the one that there is: several clusters may be among the
+ * of other kinds are passed over. A name in a file means the object of its own folder, else the only one: several clusters may be among the
  * files. Pure; never throws.
  *
  * Sources: fluxcd/helm-controller api/v2/helmrelease_types.go and reference_types.go; fluxcd/source-controller api/v1

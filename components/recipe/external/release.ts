@@ -18,7 +18,7 @@ export interface OutsideRelease {
   namespace?: string;
   /** Where its namespace stands. */
   namespacePlace?: Place;
-  /** What Helm is given, without the chart's own values. */
+  /** Values that Helm gets, without the chart's own values. */
   values: Record<string, unknown>;
   /** Where the object begins. */
   place: Place;
@@ -26,14 +26,14 @@ export interface OutsideRelease {
   versionPlace?: Place;
   /** Where each value stands, by its path, e.g. `driver.enabled`. */
   places: Record<string, Place>;
-  /** What it takes from elsewhere, and the files do not have: its values may hang on it. */
+  /** Sources of its values that are not among the files: its values may depend on them. */
   missing: ExternalMissingSpec[];
 }
 
 /** Folder of the file in which a document stands. */
 export const folderOf = ({ place }: Doc): string => posix.dirname(place.file);
 
-/** What a document names, of all that it may mean: that of its folder, else the only one. Undefined if that is unknown. */
+/** The object that a document names: the one of its folder, else the only one. Undefined if that is unknown. */
 export const namedBy = (doc: Doc, candidates: readonly Doc[]): Doc | undefined =>
   candidates.find((one) => folderOf(one) === folderOf(doc)) ??
   (candidates.length === 1 ? candidates[0] : undefined);
@@ -78,7 +78,7 @@ export function parameterOf(one: Record<string, unknown>, place: Place): Values 
   return { values: values as Record<string, unknown>, places: { [keys.join(".")]: place } };
 }
 
-/** What is known of a release before its values are merged. */
+/** Known facts about a release before its values are merged. */
 export type Said = { [Key in keyof OutsideRelease]?: OutsideRelease[Key] | undefined } & Pick<
   OutsideRelease,
   "chart" | "by" | "place" | "missing"

@@ -24,7 +24,7 @@ export interface Addition extends Place {
   old?: unknown;
 }
 
-/** What a merge brought in, in the order in which it did. */
+/** Additions of a merge, in their order. */
 export interface Added {
   additions: Addition[];
 }
@@ -53,7 +53,7 @@ const shortenedPath = (path: Step[]): Step[] =>
     typeof step === "object" && "member" in step ? { member: shortened(step.member) } : step,
   );
 
-/** What a merge added in a form that is short, whatever the texts in it. What stood there before stays whole: it is put back. */
+/** Additions of a merge in a form that stays short even with long texts. Previous values stay whole, because the program restores them. */
 export const shortenedAdded = ({ additions }: Added): Added => ({
   additions: additions.map((addition) => ({
     ...addition,

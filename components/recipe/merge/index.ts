@@ -17,10 +17,10 @@ export { shortenedAdded, type Added, type Addition, type Place, type Step } from
 export interface Merged {
   /** The configuration; the very text that came in when nothing changed or something is in conflict. */
   configuration: string;
-  /** What of it is ours, to be handed to the next merge and to `unmergeConfiguration`. */
+  /** Our part of it, for the next merge and for `unmergeConfiguration`. */
   added: Added;
   changed: boolean;
-  /** What keeps the patches from being merged. */
+  /** Reason why the patches cannot be merged. */
   conflicts: Finding[];
 }
 
@@ -69,7 +69,7 @@ export function mergeConfiguration(
     return applier;
   };
   const count = parts.length;
-  // What is no longer ours goes first: afterwards it would be indistinguishable from what the patches bring to the same place.
+  // Parts that are no longer ours are removed first: afterwards nothing would tell them from new values at the same place.
   const kept = new Set(appliedTo(readConfiguration(live)).additions.map(identityOf));
   undo(
     configuration,
@@ -105,7 +105,7 @@ export function unmergeConfiguration(live: string, added: Added, modules = true)
 }
 
 /**
- * Takes additions out of a configuration, the last one first. What has changed since belongs to others and stays; mappings and
+ * Takes additions out of a configuration, the last one first. Values that have changed since belong to others and stay; mappings and
  * lists that were made for additions go when nothing is left in them.
  */
 function undo({ parts }: Configuration, additions: Addition[]): void {

@@ -7,7 +7,7 @@ interface Line {
   above: string[];
 }
 
-/** What of the owner's text stands behind a line as the writer writes it. */
+/** The part of the owner's text that follows a line as the writer writes it. */
 interface Source {
   /** Lines above those that the writer leaves out. */
   extra: Line[];

@@ -6,7 +6,7 @@ import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
 import { anyText, canonical, isMapping, listOf, valueAt } from "../mapping";
 import { remembering } from "../memory";
 
-/** What the patches want, by document name. */
+/** Wanted values of the patches, by document name. */
 export type Wanted = Map<string, Record<string, unknown>>;
 
 /**
@@ -53,7 +53,7 @@ export function intoOwnDocuments(wanted: Wanted, has: (document: string) => bool
 }
 
 /**
- * What is wanted of a kernel module that has a document: with it the item in the list would silently have no effect (siderolabs/docs
+ * Wanted values of a kernel module that has a document: with it the item in the list would silently have no effect (siderolabs/docs
  * v1.14, upgrading Talos).
  */
 function modulesIntoDocuments(wanted: Wanted, has: (document: string) => boolean): void {
@@ -124,7 +124,7 @@ function mergeLists(
 ): unknown[] {
   const key = keyOfList(document, path);
   const merged = [...old];
-  // What is the same item has the same identity: so a long list is not compared with each of its items.
+  // Equal items have equal identities, so the merge does not compare a long list with each of its items.
   const identityOf = (item: unknown): string =>
     key !== undefined && isMapping(item)
       ? `by key ${anyText(item[key])}`

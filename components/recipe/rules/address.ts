@@ -74,7 +74,7 @@ export function canonicalAddress(text: string): string {
   return parsed.toNormalizedString() + (zone === undefined ? "" : `%${zone}`);
 }
 
-/** What an IP address is, when it cannot be a machine's; undefined when it can. */
+/** Kind of an IP address that cannot be a machine's; undefined if it can be. */
 function specialAddress(text: string): string | undefined {
   const canonical = canonicalAddress(text);
   if (isIPv4(canonical)) {

@@ -8,7 +8,7 @@ import {
   withoutMarked,
 } from "./secret-text";
 
-/** What stands in the place of a secret in a text. */
+/** Text that replaces a secret in a text. */
 const REDACTED = "[redacted]";
 
 /**
@@ -118,10 +118,10 @@ function isOfScheme(scheme: string, value: string): boolean {
 /** A name that may be followed by a value. Each character is looked at once. */
 const NAME = /[\w.-]+/g;
 
-/** What stands between a name and its value: in YAML, JSON, JSON within JSON, environments, flags, TOML, Go. */
+/** Characters between a name and its value: in YAML, JSON, JSON within JSON, environments, flags, TOML, Go. */
 const BETWEEN = /\\{0,6}["'`]?\]?\s{0,8}(?:=>|:=|[:=])[ \t]{0,8}/y;
 
-/** What stands between a flag and its value, where it has no `=`: in a command, or in a list. */
+/** Characters between a flag and its value, if it has no `=`: in a command, or in a list. */
 const AFTER_FLAG = /(?:\\{0,6}["'],?\s{0,8}|[ \t]{1,8})(?=[^\s-])/y;
 
 /** The quote before a value. */
@@ -148,7 +148,7 @@ const prose = new Set(
     .split(/\s+/),
 );
 
-/** What tells where a secret is, or that there is none: nothing, a variable, a template, a mapping, a block, what was redacted. */
+/** Values that hold no secret, or name its place: nothing, a variable, a template, a mapping, a block, a redacted value. */
 const elsewhere =
   /^(?:|\$\{\w{1,80}\}|\$\(\w{1,80}\)?|\$[A-Z_]{2,80}|\{\{.*|<[^<>]{0,100}>|file:.*|\[redacted\]?|\(hidden\)?|\*{3,400}|[|>][-+\d]{0,3}|[[{](?:[\s"'\\{[].*)?)$/s;
 
@@ -305,7 +305,7 @@ export function withoutSecrets(data: unknown, name = ""): unknown {
   );
 }
 
-/** What stands in the place of a secret in data. */
+/** Text that replaces a secret in data. */
 const HIDDEN = "(hidden)";
 
 /** One of a list: a variable of a pod, or an argument, which may be the value of the flag before it. */

@@ -5,7 +5,7 @@ interface Mark {
   kind: string;
   /** Every quantifier is bounded, so that the time to search a text grows with its length alone. */
   pattern: RegExp;
-  /** What else must hold of the text that the pattern finds. */
+  /** Further condition for the text that the pattern finds. */
   holds?: (found: string) => boolean;
 }
 
@@ -230,7 +230,7 @@ export function passwordOfUrl(
 /** Longest text that is looked through: no token is that long. */
 const looked = 100_000;
 
-/** What kind of secret a text holds; undefined when it holds none that is known by its form. */
+/** Kind of the secret in a text; undefined if the text holds none that is known by its form. */
 export function secretIn(text: string): string | undefined {
   if (text.length < 12) return undefined;
   const part = text.slice(0, looked);

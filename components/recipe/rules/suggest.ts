@@ -4,7 +4,7 @@
  * @param most distance that is of use. Of words that are further apart the number is some greater one.
  */
 export function editDistance(left: string, right: string, most = Infinity): number {
-  // What both begin with needs no edit. Most names of a kind begin alike.
+  // A common beginning needs no edit. Most names of a kind begin alike.
   let alike = 0;
   while (alike < left.length && left[alike] === right[alike]) alike++;
   if (alike > 0) return editDistance(left.slice(alike), right.slice(alike), most);

@@ -17,7 +17,7 @@ export interface Bounds {
 export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens: 60_000 };
 
 /**
- * What a file may have that lists machines (`nodes` of a talconfig.yaml or topf.yaml): a thousand machines, each with every
+ * Bounds of a file that lists machines (`nodes` of a talconfig.yaml or topf.yaml): a thousand machines, each with every
  * field that talhelper takes, have 54,000 entries and 200,000 tokens. A machine counts as one where it has no more than `ofMachine`.
  */
 export const ofFleets: Bounds = { entries: 100_000, characters: 2_000_000, tokens: 400_000 };
@@ -28,11 +28,11 @@ export const ofMachine = 1_000;
 /** The bounds of a user's file. */
 export const boundsOfFile = (text: string): Bounds => (/^nodes:/m.test(text) ? ofFleets : ofFiles);
 
-/** What a stack file may have: Pulumi takes no more than 128 KiB of it, but comments and thousands of machines by an alias. */
+/** Bounds of a stack file: Pulumi accepts at most 128 KiB of it, but comments and thousands of machines by an alias do not count. */
 export const ofStacks: Bounds = { entries: 50_000, characters: 2_000_000, tokens: 100_000 };
 
 /**
- * What a machine or another server may say. A machine's API sends 32 MiB at most (talos, pkg/machinery/constants, GRPCMaxMessageSize).
+ * Bounds of a text from a machine or another server. A machine's API sends 32 MiB at most (talos, pkg/machinery/constants, GRPCMaxMessageSize).
  * Manifests and files in it are single texts.
  */
 export const ofServers: Bounds = { entries: 50_000, characters: 32 * 2 ** 20, tokens: 300_000 };
@@ -40,17 +40,17 @@ export const ofServers: Bounds = { entries: 50_000, characters: 32 * 2 ** 20, to
 /** Deepest nesting that is read. The parser calls itself for each level, and one of a thousand ends the process. */
 const deepest = 100;
 
-/** What a text is refused for that is beyond a bound. */
+/** Reason to refuse a text beyond a bound. */
 class TooMuch extends Error {}
 
 /** Whether a text is refused for a bound alone: it may be right YAML. */
 export const isBeyondBounds = (error: unknown): boolean => error instanceof TooMuch;
 
-/** What a text is refused for that has more entries, with what its aliases stand for. */
+/** Reason to refuse a text with too many entries, including those of its aliases. */
 export const tooManyEntries = (most: number): Error =>
   new TooMuch(`it has more than ${most} entries, with its aliases written out`);
 
-/** What a text is refused for whose aliases stand for more. */
+/** Reason to refuse a text whose aliases stand for too many entries. */
 export const tooManyCharacters = (most: number): Error =>
   new TooMuch(`it has more than ${most} characters, with its aliases written out`);
 
@@ -64,7 +64,7 @@ export interface Documents {
 
 /**
  * Documents of a text. Of a text beyond the bounds it is one document without a value, whose error names the bound: the parser takes seconds
- * for a megabyte of blank lines, comments or brackets, so they are counted as it goes. What is wrong with a document stands in its `errors`;
+ * for a megabyte of blank lines, comments or brackets, so they are counted as it goes. A document lists its mistakes in `errors`;
  * the first of them names its place.
  *
  * @param options of the parser.
@@ -103,7 +103,7 @@ function refused(error: TooMuch, composer: Composer): Document {
   return empty;
 }
 
-/** What the parser makes of a text, as `Parser.parse` does it. */
+/** The parser's result for a text, like that of `Parser.parse`. */
 function* boundedTokens(
   text: string,
   bounds: Bounds,
@@ -124,7 +124,7 @@ function* boundedTokens(
   yield* parser.end();
 }
 
-/** What the lexer puts before each plain or quoted text (yaml, parse/cst.ts). */
+/** Mark that the lexer puts before each plain or quoted text (yaml, parse/cst.ts). */
 const SCALAR = "\u001f";
 
 /** The parser's description of an error's place, without the line's text: it may be long, and contain a secret. */

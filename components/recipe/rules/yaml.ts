@@ -50,8 +50,8 @@ export function yamlIn(text: string): unknown {
 }
 
 /**
- * Documents of a text that is YAML 1.2, without what Talos has beyond it. What is wrong with one stands in its `errors`. They are for who
- * changes nothing: of most texts they are those that Talos reads.
+ * Documents of a text that is YAML 1.2, without what Talos has beyond it. A document lists its mistakes in `errors`. The
+ * caller must not change them: for most texts they are the shared documents of `talosDocuments`.
  */
 export const plainDocuments = (text: string): Documents =>
   isBeyondPlain.test(text)

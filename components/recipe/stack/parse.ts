@@ -79,7 +79,7 @@ export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z
   return { findings, pruned };
 }
 
-/** What takes the place of a required field, so that the rest of what it belongs to can be checked. The field itself gets no finding. */
+/** Placeholder for a missing required field, so that the other fields can be checked. The field itself gets no finding. */
 function placeholderFor([first, second, third]: Path): string | undefined {
   if (first === "machines") return third === "address" ? String(second) : undefined;
   return gpuProviderFields.some((field) => field === first) && second === "version"

@@ -158,7 +158,7 @@ export const fieldOf = (path: PropertyKey[]): string => written(path, cut) || "s
 const cut = (part: string): string =>
   part.length > shownPart ? `${part.slice(0, shownPart)}…` : part;
 
-/** The value at a key of a list or mapping; undefined where there is none. What a prototype has is none. */
+/** The value at a key of a list or mapping; undefined where there is none. Keys of a prototype do not count. */
 export const childAt = (value: any, key: PropertyKey): any =>
   value !== null && value !== undefined && Object.hasOwn(Object(value) as object, key)
     ? value[key]

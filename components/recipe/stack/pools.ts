@@ -86,7 +86,7 @@ export function expandStack({
 
 const needed = ["role", "configuration"] as const;
 
-/** What machines need and neither they nor the stack says of them. */
+/** Required fields that neither the machines nor the stack sets. */
 function tellMissing(field: string, said: MachineDefaultsSpec, findings: Finding[]): string[] {
   const missing = needed.filter((key) => said[key] === undefined);
   for (const key of missing)

@@ -4,7 +4,7 @@ import { didYouMean, type FindingText, shown } from "../rules";
 import type { Finding } from "../types";
 import { childAt, fieldOf } from "./plain-data";
 
-/** What to say of an issue. `schema` is what `raw` was read by. */
+/** Finding for an issue. `schema` is the schema by which `raw` was read. */
 export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.ZodType): Finding[] {
   if (issue.code === "unrecognized_keys") {
     const known = keysAt(schema, issue.path);

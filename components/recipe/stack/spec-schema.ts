@@ -199,7 +199,7 @@ const aroundMachines = {
 export const fieldsAroundMachines = Object.keys(aroundMachines);
 const { talosVersion, ...others } = aroundMachines;
 
-/** Shape of a stack. What a value means is for the checks; this is about names, types and notations only. */
+/** Shape of a stack: names, types and notations. The checks look at the meaning of values. */
 export const specSchema = z.strictObject({
   talosVersion, // findings come in this order
   machines: z.record(z.string(), machine).optional(),

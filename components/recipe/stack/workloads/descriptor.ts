@@ -17,7 +17,7 @@ import { GpuArchitecture, type GpuRequestSpec, type WorkloadsSpec } from "../../
 /** A kind of workload, by its field in a stack. */
 export type KindOfWorkload = Exclude<keyof WorkloadsSpec, "named">;
 
-/** What a workload says of the GPUs that it requests. */
+/** Fields of a workload about the GPUs that it requests. */
 export interface SaidOfGpus extends GpuRequestSpec {
   /** Default true. */
   active?: boolean;
@@ -34,7 +34,7 @@ export interface WorkloadDescriptor<Spec> {
   readonly argumentsSchema: z.ZodType;
   /** A stack that has only the arguments of its component, so that the checks of a stack apply to them, and their field in it. */
   asStack(said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string };
-  /** What requests GPUs, by its name below the workload's field; `""` is the workload itself. */
+  /** Requests for GPUs, by their names below the workload's field; `""` is the workload itself. */
   gpuRequests(said: Spec): Record<string, SaidOfGpus>;
   /**
    * The namespace that it makes; undefined if it uses an existing one.
@@ -44,7 +44,7 @@ export interface WorkloadDescriptor<Spec> {
   namespaceMade(said: Spec, name: string): string | undefined;
   /** Name of its Deployment, its Service and, unless the stack names another, its namespace, where it is not one by name; and its port. Absent: it is no server. */
   readonly server?: { readonly name: string; readonly port: number };
-  /** What its volume holds, in the word that names it: `models`. Absent: it has none. */
+  /** Content of its volume, which is also a part of the volume's name: `models`. Absent: it has no volume. */
   readonly keeps?: string;
 }
 
@@ -74,7 +74,7 @@ export const secretKey = z.strictObject({ name: objectName, key: ruled(rules.dat
 /** Profile of MIG devices. */
 export const migProfile = ruled(rules.migProfile);
 
-/** What a claim wants of a card. */
+/** Conditions of a claim for a card. */
 export const claim = z.strictObject({
   memory: quantity.optional(),
   architecture: z.enum(GpuArchitecture).optional(),
@@ -110,16 +110,16 @@ const tolerations = z.array(
   }),
 );
 
-/** What every component of a workload takes of a cluster. Pulumi and Kubernetes wait for whole seconds, and a week is long enough. */
+/** Arguments of every component of a workload that a cluster fills in. Pulumi and Kubernetes wait for whole seconds, and a week is long enough. */
 export const ofCluster = {
   tolerations: tolerations.optional(),
   readyWithin: z.number().int().min(1).max(604_800).optional(),
 };
 
-/** What one with GPUs takes besides, but for its inputs. */
+/** Further arguments of a component with GPUs, without its inputs. */
 export const gpuAccess = { ...ofCluster, exposure: text.optional() };
 
-/** What a server with GPUs takes besides. */
+/** Further arguments of a server with GPUs. */
 export const serverAccess = { ...gpuAccess, serverName: objectName.optional() };
 
 /** `12.8`: CUDA as the driver says it. */

@@ -170,7 +170,7 @@ export type GpuRequest = SaidOfGpus &
     field: string;
   };
 
-/** What requests GPUs in a stack. */
+/** A request for GPUs in a stack. */
 export const gpuRequests = (spec: Pick<ClusterSpec, "workloads">): GpuRequest[] =>
   workloadsOf(spec).flatMap(({ kind, field, said }) => {
     const requests = (
@@ -208,7 +208,7 @@ export interface PlannedServer {
   group?: { name: string; machines: number };
 }
 
-/** What servers say alike. */
+/** Fields that all servers have. */
 type SaidOfServer = Pick<VllmSpec, "active" | "machines" | "namespace" | "storageClass">;
 
 /** The servers of a stack. */
