@@ -9,7 +9,7 @@ export interface Cluster {
 const stepsOf = (folder: string): ReadonlySet<string> =>
   new Set(path.resolve(folder).split(path.sep));
 
-/** What is asked of the clusters of a repository, for each of its files: each folder is compared with them once. */
+/** Index of the clusters of a repository, for a lookup by each of its files: each folder is compared with them only once. */
 interface Index<One extends Cluster> {
   /** Clusters that have a step in their folder's path which not all of them have, as indices. */
   byStep: ReadonlyMap<string, readonly number[]>;

@@ -26,7 +26,7 @@ export interface Piece {
   part?: string;
 }
 
-/** What stands at a path of a piece's document. */
+/** The piece at a path of a piece's document. */
 export function pieceAt(whole: Piece, document: Document, path: (string | number)[]): Piece {
   const node = document.getIn(path, true);
   if (!isNode(node) || !node.range) return whole;
@@ -72,7 +72,7 @@ function lineOfPath(text: string, said: string): number | undefined {
   return undefined;
 }
 
-/** What stands at a path such as `machine.files[0].path` or `LinkConfig.mtu` in a document; undefined where nothing does. */
+/** Value at a path such as `machine.files[0].path` or `LinkConfig.mtu` in a document; undefined if there is none. */
 export function valueOnWay(document: Document, said: string): unknown {
   const nodes = [...nodesOnWay(document.contents, said, true)];
   const last = nodes.at(-1);

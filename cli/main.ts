@@ -33,7 +33,7 @@ async function main([name, ...rest]: readonly string[], output: Output): Promise
   return verb.run(parsed, { ...output, colour: output.colour && !parsed.switches.has("no-color") });
 }
 
-/** What ended the command. A message has one line, whatever names are in it; of several each has one. */
+/** Messages of the error that ended the command, each in one line, whatever names are in it. */
 function said(error: unknown): string {
   if (error instanceof InvalidStackError) return error.message;
   if (error instanceof SeveralFaults) return error.faults.map(inLine).join("\n");

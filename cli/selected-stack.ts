@@ -7,7 +7,7 @@ import { projectAbove } from "./stack-folder";
 export interface SelectedStack {
   /** Its name, without organization and project. */
   name: string;
-  /** What says so, for messages. */
+  /** Source of the selection, for messages. */
   by: string;
 }
 

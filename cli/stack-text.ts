@@ -8,20 +8,20 @@ import { stacksDir } from "../stacks/stack-file";
 /** Model of a card without a name yet. No card is called so: the checks ask for the name. */
 export const unnamed = "TODO";
 
-/** What the user has to do, in a line. */
+/** A task for the user, in a line. */
 export const toDo = ({
   field,
   problem,
   remedy,
 }: Pick<Finding, "field" | "problem" | "remedy">): string => `${field}: ${problem}; ${remedy}`;
 
-/** What the comments of a stack file say. */
+/** Texts for the comments of a stack file. */
 export interface Comments {
   /** Lines at its top. */
   head: string[];
-  /** What the user still has to do or to know, an item each. */
+  /** Tasks and facts for the user, an item each. */
   left: string[];
-  /** What stands before a field, by its path, e.g. `machines.gpu-1`. */
+  /** Comment before a field, by the field's path, e.g. `machines.gpu-1`. */
   fields?: Record<string, string[]>;
 }
 

@@ -18,7 +18,7 @@ export function planOfStack(nameOrFile: string): Plan {
   return plan;
 }
 
-/** What help says of `--stack`. */
+/** Help text of `--stack`. */
 export const stackHelp =
   "by its name or its file (default: PULUMI_STACK, or the stack that Pulumi has selected here)";
 

@@ -2,7 +2,7 @@
 const ofNpm = new Set(["force", "json", "help", "color", "no-color"]);
 
 /**
- * What to say where npm took an option for its own: `npm run plan --stack mine` hands the program `mine` alone. npm sets each option before
+ * Message for an option that npm took for its own: `npm run plan --stack mine` hands the program `mine` alone. npm sets each option before
  * the two dashes as a variable, and the script's name (npm, docs "scripts", Environment). Undefined where it took none.
  *
  * @param options names of the program's options.

@@ -1,12 +1,12 @@
 /** One option of a verb. */
 export interface Option {
-  /** What help calls its value. Without it the option is a switch. */
+  /** Name of its value in the help. Without it the option is a switch. */
   value?: string;
-  /** What it does, in one line of `--help`. */
+  /** Its effect, in one line of `--help`. */
   help: string;
 }
 
-/** What a verb was given. */
+/** Arguments of a verb. */
 export interface Given {
   /** Values of options with one, by name; of one that may be repeated, all of them. */
   values: Record<string, string[]>;
@@ -34,7 +34,7 @@ export interface Verb {
   /** The argument that it needs; none without. `several`: it may be repeated. */
   argument?: { name: string; several?: true };
   options: Record<string, Option>;
-  /** What else its `--help` says. */
+  /** Further text of its `--help`. */
   more?: string;
   /** Does it; gives the exit status: 0 well, 1 findings, 2 could not look or do it. */
   run(given: Given, output: Output): Promise<number>;
@@ -44,7 +44,7 @@ export interface Verb {
 export const valueOf = ({ values }: Given, name: string): string | undefined =>
   values[name]?.at(-1);
 
-/** What ends a verb for several reasons at once, each a line. */
+/** Error that ends a verb for several reasons, each a line. */
 export class SeveralFaults extends Error {
   constructor(readonly faults: readonly string[]) {
     super(faults.join("\n"));

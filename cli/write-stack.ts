@@ -37,7 +37,7 @@ export function placeToWrite(given: Given): string | undefined {
   return place !== undefined && contentsOf(place).isBeginning ? place : undefined;
 }
 
-/** What to do with a stack file that was written, in one line. */
+/** Next step for a written stack file, in one line. */
 export function nextSteps(file: string, environment: NodeJS.ProcessEnv): string {
   const stack = stackOption(file, environment);
   const plan = `Wrote ${file}. Next, see what it would do: npx talos-gpu plan${stack}`;
@@ -76,7 +76,7 @@ export function writeStack(file: string, text: string, force?: boolean): void {
 interface Contents {
   /** Whether nothing of a cluster would be lost: the file is not there, or it names no machine. */
   isBeginning: boolean;
-  /** What is not of the cluster: members of the file, and of its `config`. */
+  /** Parts that are not the cluster's: members of the file, and of its `config`. */
   kept: { members: Pair[]; config: Pair[] };
 }
 

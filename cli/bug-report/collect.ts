@@ -14,11 +14,11 @@ import { redacted } from "../plan/differences";
 import type { Looking } from "../reach/access";
 import { askMachines, lookAtEach } from "../reach/machines";
 
-/** What was collected, free of secrets. */
+/** Collected files, free of secrets. */
 export interface Collected {
   /** Texts by the names of their files. */
   files: Map<string, string>;
-  /** What could not be had, with the reason, one sentence each. */
+  /** Reads that failed, each with its reason, one sentence each. */
   missing: string[];
 }
 
@@ -74,7 +74,7 @@ const theirLabels: Record<string, RegExp> = {
   app: /^(?:gpu-operator|gpu-feature-discovery|nvidia-(?:device-plugin-daemonset|dcgm|dcgm-exporter|mig-manager|operator-validator|driver-daemonset|container-toolkit-daemonset))$/,
 };
 
-/** What is known by its name to be NVIDIA's, for events: they have no labels. */
+/** Names that show that an object is NVIDIA's, for events, which have no labels. */
 const ours =
   /^(nvidia-|gpu-operator|gpu-feature-discovery|gpu-smoke-test|dcgm)|node-feature-discovery|dra-driver-nvidia/;
 

@@ -6,7 +6,7 @@ import type { Piece } from "../lines";
 /** A containerd part that a text writes. */
 export interface Part {
   extra: string;
-  /** What writes it. */
+  /** The field or document that writes it. */
   piece: Piece;
   /** The line of the file that names the path. */
   line: number;
@@ -31,7 +31,7 @@ export function partsOf(piece: Piece, said: string): Part[] {
   }));
 }
 
-/** What is wrong where a machine has the part more than once: each further one, with the place of the first. */
+/** Findings for a machine that has the part more than once: one for each further part, with the place of the first. */
 export function partWriters(
   field: string,
   parts: readonly Part[],

@@ -18,7 +18,7 @@ export const formats: Record<string, (findings: readonly FileFinding[], paint: P
 const message = ({ problem, why, remedy, talos }: FileFinding): string =>
   `${problem}; ${why}; ${remedy} (Talos ${talos.join(", ")})`;
 
-/** What each format calls a severity. In a text, what will fail needs no word. */
+/** Name of a severity in each format. In a text, a finding that will fail has no such word. */
 const words: Record<Severity, { text: string; github: string; sarif: string }> = {
   refused: { text: "", github: "error", sarif: "error" },
   warning: { text: "warning: ", github: "warning", sarif: "warning" },

@@ -96,7 +96,7 @@ export function judgeSubjects(
         // A stack may go on with what only has no effect in it; in a file that is what its author should repair.
         const severity = checks[check]?.severity ?? "refused";
         const found = severity === "refused" ? refused : remarked;
-        // What only this package would do does not concern a user's file.
+        // Findings about this package's own actions do not concern a user's file.
         if (
           !about.test(field) ||
           !isOfFiles(check) ||
@@ -236,7 +236,7 @@ function isFilledAtPath({ text, part = text }: Piece, said: string): boolean {
   return values.some((value) => typeof value === "string" && isFilledIn(value));
 }
 
-/** What of a field the file has, too, e.g. `driver.enabled` of `external.values.driver.enabled`. */
+/** The part of a field that the file has too, e.g. `driver.enabled` of `external.values.driver.enabled`. */
 function nameOf(field: string): string {
   const name =
     /^external\.values\.(.*)$/.exec(field)?.[1] ?? /^workloads\.pods\.pod\.(.*)$/.exec(field)?.[1];

@@ -13,11 +13,11 @@ import type { Piece } from "../lines";
 export interface Subject {
   /** Without a release: the release is the caller's to name, unless the files name one. */
   spec: Partial<ClusterSpec>;
-  /** What a field of the stack was made of, by its path; the longest path that fits counts. */
+  /** Source of each field of the stack, by the field's path; the longest matching path counts. */
   pieces: Map<string, Piece>;
   /** Only findings of these fields are about the files; the rest of the stack was made up. */
   about: RegExp;
-  /** What is wrong on a release that no check of stacks says. */
+  /** Findings on a release that no check of stacks reports. */
   findings?: (talosVersion: string) => Finding[];
   /** Whether it is all of a cluster, such as a talconfig.yaml says it. */
   isCluster?: boolean;
@@ -33,7 +33,7 @@ export interface Machine {
   name: string;
   own: Partial<MachineSpec>;
   pieces: Piece[];
-  /** What extensions and kernel arguments are from. */
+  /** Source of the extensions and kernel arguments. */
   image?: Piece;
 }
 

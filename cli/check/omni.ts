@@ -11,7 +11,7 @@ import {
   type Subject,
 } from "./machines";
 
-/** What Omni's files say of machines: documents of a cluster template, or resources as `omnictl get -o yaml` prints them. */
+/** Machines in Omni's files: documents of a cluster template, or resources as `omnictl get -o yaml` prints them. */
 export function ofOmni(values: Record<string, unknown>[], whole: Piece): Subject[] {
   const documents = values.filter(isOfTemplate);
   const resources = values.filter(isResource).map((value) => ofResource(value, whole));

@@ -18,11 +18,11 @@ export interface GpuPart {
   path: Path;
   /** A container that asks for a GPU, as a stack says its pod. */
   pod?: GpuPodSpec;
-  /** What is wrong with it that a stack cannot say. */
+  /** Mistakes of it that a stack cannot have. */
   findings: (talosVersion: string) => Omit<Finding, "field">[];
 }
 
-/** What of a document has to do with GPUs: containers that ask for some, wherever they stand in it, and RuntimeClasses of NVIDIA's. */
+/** Parts of a document about GPUs: containers at any place that request some, and RuntimeClasses of NVIDIA's. */
 export function gpuPartsOf(value: unknown, at: Path = []): GpuPart[] {
   const { kind, items } = mappingAt(value);
   if (/List$/.test(asText(kind)))
@@ -61,7 +61,7 @@ function ofContainer(container: unknown, path: Path): GpuPart[] {
   return [{ path, pod, findings: () => findings }];
 }
 
-/** What Kubernetes refuses of a request for cards (pkg/apis/core/validation/validation.go, validateResourceRequirements). */
+/** Mistakes for which Kubernetes refuses a request for cards (pkg/apis/core/validation/validation.go, validateResourceRequirements). */
 function findingsOf(resource: string, request: unknown, limit: unknown): Omit<Finding, "field">[] {
   const [asked, most] = [asText(request), asText(limit)];
   const part = [asked, most].find((text) => /^\d*\.\d*[1-9]$/.test(text));

@@ -36,7 +36,7 @@ import { withoutSops } from "./sops";
 import { type GpuPart, gpuPartsOf } from "./pods";
 
 /**
- * What files say of GPUs on Talos. Files of other kinds say nothing.
+ * Subjects in files about GPUs on Talos. Files of other kinds have none.
  *
  * @param said variables that the user names.
  * @param reportFile receives each file that names something unreadable.
@@ -177,7 +177,7 @@ const clusterOf = (subject: Subject): Cluster & { release: string | undefined } 
   release: subject.spec.talosVersion,
 });
 
-/** What says no release itself, once for each of those that it may be for; with none of them, as it is. */
+/** A subject without a release of its own, once for each release that it may be for; without such releases, as it is. */
 function withReleases(subject: Subject, releases: readonly string[]): Subject[] {
   const { spec, others = [] } = subject;
   if (spec.talosVersion !== undefined || releases.length === 0) return [subject];

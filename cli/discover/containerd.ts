@@ -17,7 +17,7 @@ import type { ContainerdSpec } from "../../components/recipe/index";
 import type { TalosMachine } from "../../components/clients/talos/talos-machine";
 import type { SeenMachine } from "./seen";
 
-/** What a machine reports about containerd's options: the file of the part, or what Talos merged. */
+/** A machine's report about containerd's options: the file of the part, or the configuration that Talos merged. */
 export async function lookAtContainerd(
   machine: Pick<TalosMachine, "read">,
 ): Promise<Pick<SeenMachine, "containerdPart" | "mergedContainerd">> {
@@ -107,7 +107,7 @@ function ofMerged(
   return others.length === 0 && Object.keys(likely).length > 0 ? likely : undefined;
 }
 
-/** What the option may say: the folders that are not there by default, or all of them. */
+/** Possible values of the option: the folders beyond the default, or all of them. */
 const foldersOf = (dirs: string[]): string[][] => [
   dirs.filter((dir) => !usualFolders.includes(dir)),
   dirs,

@@ -87,7 +87,7 @@ function isOthers({ by }: SeenRelease, machines: Seen["machines"]): boolean {
   );
 }
 
-/** What stays whose it is. */
+/** The external GPU provider, which keeps its owner. */
 function external(
   { chart, version, name, namespace, by }: SeenRelease,
   kind: GpuProviderField,

@@ -3,7 +3,7 @@ import type { PciDevice } from "../../components/clients/talos/pci-device";
 import type { ChartName } from "../../components/recipe/facts/chart";
 import type { RunningImage } from "../../components/recipe/machine/losses";
 
-/** What was seen of a machine; what could not be looked at stays out. */
+/** Observed facts about a machine, without those that could not be read. */
 export interface SeenMachine {
   name: string;
   address: string;
@@ -47,10 +47,10 @@ export interface SeenRelease {
   namespace: string;
 }
 
-/** What was seen of a cluster. */
+/** Observed facts about a cluster. */
 export interface Seen {
   machines: SeenMachine[];
   releases: SeenRelease[];
-  /** What could not be looked at, with the reason, one sentence each. */
+  /** Reads that failed, each with its reason, one sentence each. */
   unseen: string[];
 }

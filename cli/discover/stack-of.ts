@@ -120,7 +120,7 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
   };
 }
 
-/** What the machine's image has in addition to what follows from its cards; with Omni only the extensions are the stack's. */
+/** Parts of the machine's image that do not follow from its cards; with Omni the stack sets only the extensions. */
 function imageOf(
   seen: SeenMachine,
   gpu: boolean,

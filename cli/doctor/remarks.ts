@@ -20,7 +20,7 @@ export function foreignCluster({ machines }: Plan, { nodes }: Observations): str
 /** Images that set NVIDIA_VISIBLE_DEVICES=all themselves: NVIDIA's CUDA images, and what is built on them. */
 const cudaImages = /(^|\/)(nvidia|nvcr\.io)\/|cuda|pytorch|tensorflow|(^|\/)(vllm|ollama)/i;
 
-/** What is worth knowing, and no failure. */
+/** Remarks that are useful to know, but no failures. */
 export function remarks(seen: Observations, plan: Plan | undefined): string[] {
   const { namespace } = systemOf(seen, plan);
   const uninvited = (seen.pods ?? []).filter(

@@ -3,7 +3,7 @@ import { type Diagnosis, type Difference, inOneLine } from "../../components/dia
 import type { System } from "../../components/diagnosis/system";
 import { inLine } from "../../components/recipe/rules/printable";
 
-/** What the doctor says; what `--json` prints. */
+/** The doctor's report, which `--json` prints. */
 export interface DoctorReport {
   /** 0: all is well. 1: something was found. 2: nothing was found, but not everything could be looked at. */
   status: number;
@@ -16,14 +16,14 @@ export interface DoctorReport {
   };
   /** Whether the cluster was held against a stack's plan. */
   planned: boolean;
-  /** What is unlike the plan; without a plan, unlike any cluster that offers GPUs. */
+  /** Differences from the plan; without a plan, from any cluster that offers GPUs. */
   differences: Difference[];
   findings: Diagnosis[];
-  /** What should have been looked at and could not be, with the reason, one sentence each. */
+  /** Reads that failed, each with its reason, one sentence each. */
   unseen: string[];
-  /** What was left out on purpose, and what is no failure but good to know. */
+  /** Parts that were skipped on purpose, and remarks that are no failures. */
   notes: string[];
-  /** What there is to compute with, a line for each machine. */
+  /** Cards of the cluster, a line for each machine. */
   inventory: string[];
 }
 

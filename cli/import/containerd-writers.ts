@@ -22,7 +22,7 @@ export function partInForce(
   return counted.find(({ isOfNvidia }) => isOfNvidia)?.content;
 }
 
-/** What is wrong where the file of containerd's parts is written more than once (the check containerd-part). */
+/** Findings about patches that write the file of containerd's parts more than once (the check containerd-part). */
 export function writersNote(
   field: string,
   parts: NvidiaPart[],

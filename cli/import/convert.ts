@@ -24,7 +24,7 @@ import type { FieldFinding } from "../../components/recipe/rules/finding";
 
 /** A stack made of a talconfig or of machine configurations, and what is left to its user. */
 export interface Imported {
-  /** What the stack file says; `talosVersion` is missing if it is unknown. */
+  /** Content of the stack file; `talosVersion` is missing if it is unknown. */
   spec: Partial<ClusterSpec> & Pick<ClusterSpec, "machines">;
   notes: FieldFinding[];
   /** Nodes that are not in the stack, because no file shows that they have a GPU. */

@@ -16,7 +16,7 @@ import type { FindingText, FieldFinding } from "../../components/recipe/rules/fi
 const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)\b/m;
 
 /**
- * What Flux or Argo CD installs of NVIDIA's in the repository of a file, by the files that do. With several releases the cluster's is
+ * NVIDIA's charts that Flux or Argo CD installs from the repository of a file, with the files that do so. With several releases the cluster's is
  * unknown, which is a note; where they are of one chart, at least that is known.
  *
  * @param file that is imported.
@@ -31,7 +31,7 @@ export function outsideOf(
     namesMachines(text) ? [{ folder: path.dirname(name) }] : [],
   );
   const owners = [...texts].flatMap(([name, text]) => {
-    // What is for another cluster of the repository is none of this one's.
+    // Files for other clusters of the repository do not concern this one.
     if (!ofNvidia.test(text) || !shareCluster(path.resolve(file), name, clusters)) return [];
     // A patch of kustomize's alone installs nothing.
     const release = releasesIn([{ name, text }]).releases.find(
@@ -75,7 +75,7 @@ export function outsideOf(
 const installing =
   /^kind: *["']?(?:HelmRelease|OCIRepository|HelmRepository|HelmChart|Application|ApplicationSet|List)\b/m;
 
-/** What of a file that may install one of NVIDIA's charts cannot be read. */
+/** Notes about unreadable parts of a file that may install one of NVIDIA's charts. */
 function unreadNotes(name: string, text: string, folder: string): FieldFinding[] {
   if (!ofNvidia.test(text) || !installing.test(text)) return [];
   return releasesIn([{ name: path.relative(folder, name), text }]).flaws.map(
@@ -118,11 +118,11 @@ function namespaceFiles(owner: OutsideFile, texts: Map<string, string>): string[
   return place === undefined || place.file === owner.name ? [] : [place.file];
 }
 
-/** What may say the namespace of other files: a Flux Kustomization, or a kustomization. */
+/** Objects that may set the namespace of other files: a Flux Kustomization, or a kustomization. */
 const saysNamespace = /^(?:kind: *["']?Kustomization\b|namespace:|resources:)/m;
 
 /**
- * What files say, for a stack of another repository: a stack names only files of its own. If their values are in files that were not
+ * Content of files, for a stack in a different repository: a stack names only files of its own. If their values are in files that were not
  * given, the stack has none: else the checks would complain about values that these other files set.
  */
 function copyOf(files: OutsideFile[]): ExternalSpec {

@@ -20,7 +20,7 @@ import type { RawSchematic, Schematics } from "./schematics";
 import type { TalconfigNode } from "./talconfig";
 import type { FieldFinding } from "../../components/recipe/rules/finding";
 
-/** What a node's image holds, as far as talhelper's file tells. */
+/** Content of a node's image, as far as talhelper's file shows it. */
 export interface ImageContent {
   /** Whether NVIDIA's extensions are in it; undefined: the file does not say. */
   nvidia?: boolean;
@@ -65,7 +65,7 @@ const official = /^ghcr\.io\/siderolabs\/installer(?:$|[:@])/;
 const plain = schematicOf({ extensions: [], kernelArgs: [] }).id;
 
 /**
- * What a node's image holds, by its schematic or by the ID in its image's URL.
+ * Content of a node's image, by its schematic or by the ID in its image's URL.
  *
  * @param schematics whose content is known
  */
@@ -127,7 +127,7 @@ function contentOf(
 const followsFromCard = (name: string): boolean =>
   ["modules", "toolkit"].includes(nvidiaExtension(name)?.kind ?? "");
 
-/** What the name of an installer tells, e.g. `factory.talos.dev/nocloud-installer-secureboot/ID`. */
+/** Facts from the name of an installer, e.g. `factory.talos.dev/nocloud-installer-secureboot/ID`. */
 function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
   image: Pick<ImageContent, "platform" | "secureBoot">;
   notes: FieldFinding[];
@@ -183,7 +183,7 @@ function unsupportedParts(
   });
 }
 
-/** What the lack of a part does. Source: siderolabs/talos, pkg/imager/profile; image-factory, pkg/schematic/schematic.go. */
+/** Effect of a missing part. Source: siderolabs/talos, pkg/imager/profile; image-factory, pkg/schematic/schematic.go. */
 const effectOfLack: Record<string, string> = {
   overlay:
     "the machine would get an image without it, and a board that needs an overlay does not boot then",

@@ -2,9 +2,9 @@ import { Document, stringify } from "yaml";
 import { asText, isMapping, valueAt } from "../../components/recipe/mapping";
 import { ownDocuments, talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 
-/** What a list of operations does to a configuration. */
+/** Effect of a list of operations on a configuration. */
 export interface Operations {
-  /** What it adds, as the part of a configuration that says the same. */
+  /** Its additions, as an equivalent part of a configuration. */
   text: string;
   /** Paths of the members that it sets or takes away, whatever stood there before (RFC 6902, 4.1 to 4.3). */
   sets: string[][];
@@ -13,7 +13,7 @@ export interface Operations {
 }
 
 /**
- * What a list of operations (RFC 6902) adds to a machine's configuration, as the part of one that says the same; undefined where a text is
+ * Additions of a list of operations (RFC 6902) to a machine's configuration, as an equivalent part of a configuration; undefined where a text is
  * no such list.
  */
 export function partOfOperations(text: string): Operations | undefined {
@@ -60,7 +60,7 @@ function setAt(
   setAt(inner, rest, set);
 }
 
-/** What each of some patches says in the end, as the part of a configuration: what a later JSON patch sets takes the place of what stood there. */
+/** Final content of each patch, as a part of a configuration: a later JSON patch overrides earlier values. */
 export function saidInTheEnd(patches: readonly string[]): string[] {
   const operations = patches.map(partOfOperations);
   const later = new Set<string>();

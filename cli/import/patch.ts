@@ -115,7 +115,7 @@ function hasVariable(text: string): boolean {
 }
 
 /**
- * What talhelper would fill in a text: variables without a value here, and since v3.0.39 Go templates (talhelper,
+ * Placeholders of a text that talhelper would fill in: variables without a value here, and since v3.0.39 Go templates (talhelper,
  * pkg/substitute/envsubst.go, pkg/templating/template.go). Undefined where there is nothing.
  */
 export function unfilledIn(text: string): Pick<FieldFinding, "problem" | "remedy"> | undefined {

@@ -106,7 +106,7 @@ function withSuffix(customization: RawSchematic, suffix: string): RawSchematic {
 }
 
 /**
- * What the Image Factory says of a schematic: one request. Undefined where it does not answer, or not with that schematic
+ * The Image Factory's answer about a schematic, by one request. Undefined if it does not answer, or not with that schematic
  * (image-factory, docs/api.md, GET /schematics/:schematic).
  */
 export async function askForSchematic(

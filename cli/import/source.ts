@@ -25,7 +25,7 @@ import type { PatchFile } from "./places";
 import { makerOf, type Unread, whyUnread } from "./unread";
 import { isTopf, readTopf } from "./topf/topf";
 
-/** What an import reads. */
+/** Files that an import reads. */
 export interface Source {
   config: Talconfig;
   /** Schematics whose content is known from files and comments. */
@@ -48,7 +48,7 @@ const beside = {
   largest: 64 * 1024,
 };
 
-/** What the user says in addition to the files. */
+/** The user's options in addition to the files. */
 export interface Said {
   /** Files of variables. Default: those that talhelper reads. */
   environmentFiles: string[] | undefined;

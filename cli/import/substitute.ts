@@ -25,7 +25,7 @@ export const isEncrypted = (text: string): boolean => text.includes("ENC[AES256_
 
 /**
  * Fills variables in, as talhelper does (pkg/substitute/envsubst.go, by a8m/envsubst, parse/lex.go and node.go): `$A`, `${A}`,
- * `${A:-b}` and the like; `$$` is a dollar. What has no value stays as it stands, for `unfilledIn` to find.
+ * `${A:-b}` and the like; `$$` is a dollar. A variable without a value stays, so that `unfilledIn` finds it.
  */
 export const substitute = (text: string, variables: Record<string, string | undefined>): string =>
   text.replaceAll(

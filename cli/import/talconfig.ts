@@ -3,7 +3,7 @@ import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/y
 import * as z from "zod";
 
 /**
- * What is read of talhelper's `talconfig.yaml` (talhelper, pkg/config/config.go). All else of it makes the machine's
+ * Fields that are read from talhelper's `talconfig.yaml` (talhelper, pkg/config/config.go). All else of it makes the machine's
  * configuration, which stays talhelper's: the stack only adds its part to it.
  */
 
@@ -13,7 +13,7 @@ const texts = z.record(
   z.preprocess((value) => value ?? "", z.coerce.string()),
 );
 
-/** What a node, or all nodes of a role, may say. */
+/** Fields that a node, or all nodes of a role, may have. */
 const settings = z.looseObject({
   nodeLabels: texts.optional(),
   nodeTaints: texts.optional(),
@@ -63,7 +63,7 @@ const talconfig = z.looseObject({
   nodes: z.array(node).min(1),
 });
 
-/** What talhelper says of a node, or of all of a role. */
+/** talhelper's fields for a node, or for all nodes of a role. */
 export type Settings = z.infer<typeof settings>;
 /** A file of a machine. */
 export type MachineFile = NonNullable<Settings["machineFiles"]>[number];

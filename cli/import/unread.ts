@@ -8,7 +8,7 @@ import { ofProgram, ofTemplate, rendering } from "./only-topf";
 
 /** A file that another file names, and that is not read. */
 export interface Unread {
-  /** What names it, e.g. `patches`. */
+  /** Field that names it, e.g. `patches`. */
   field: string;
   /** Its absolute path. */
   file: string;

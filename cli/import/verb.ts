@@ -135,7 +135,7 @@ async function importAll(given: Given, output: Output): Promise<number> {
     writeStack(out, text, given.switches.has("force"));
     output.remark(nextSteps(out, given.environment));
   }
-  // What the stack would install is a choice that it may keep.
+  // Notes about a GPU provider that the stack would install need no change: the stack may keep this choice.
   return left.length > installs.length ? 1 : 0;
 }
 
@@ -213,7 +213,7 @@ function withoutFindings(
 
 const withoutContainerd = ({ containerd: _, ...rest }: MachineSpec): MachineSpec => rest;
 
-/** What is wrong with the stack. What a note has said already, a check need not say again. */
+/** Findings about the stack, without those that a note has already reported. */
 function foundIn({ spec, notes }: Imported, folder: string): Finding[] {
   const asked = notes
     .map(({ field }) => field)
@@ -223,7 +223,7 @@ function foundIn({ spec, notes }: Imported, folder: string): Finding[] {
   );
 }
 
-/** What does not refuse the stack: warnings and notes. */
+/** Findings that do not refuse the stack: warnings and notes. */
 const remarksOn = ({ spec }: Imported, folder: string): Finding[] =>
   judge({ ...spec, ...withExternal(spec, folder) }).remarks;
 

@@ -15,21 +15,21 @@ import { upgradeStages } from "../../components/recipe/machine/order";
 import { gpuRequests } from "../../components/recipe/stack/workloads";
 import { configurationDifference, fieldChanges, redacted } from "./differences";
 
-/** What a machine runs, before or after. */
+/** Release, image and settings of a machine, before or after. */
 export type Runs = ReturnType<typeof runsOf>;
 
 /** A machine of either plan. */
 export type MachineComparison = Comparison["machines"][number];
 
-/** What an update from one plan to another does: everything that `talos-gpu plan` says, and its `--json`. */
+/** Effect of an update from one plan to a second one: everything that `talos-gpu plan` prints, also with `--json`. */
 export type Comparison = ReturnType<typeof compare>;
 
 /** One side of a comparison. */
 export interface Side {
   plan: Plan;
-  /** What refuses the stack. */
+  /** Findings that refuse the stack. */
   findings: Finding[];
-  /** What does not: warnings and notes. */
+  /** Findings that do not refuse it: warnings and notes. */
   remarks: Finding[];
 }
 
@@ -83,7 +83,7 @@ export function compare(
     waves: wavesOf(after.plan),
     /** Number of waves before the GPU provider; the others wait for the smoke tests of the machines until there. */
     wavesAhead: aheadOf(after.plan),
-    /** What does not refuse the stack: warnings and notes. */
+    /** Findings that do not refuse the stack: warnings and notes. */
     notes: after.remarks.map((remark) => {
       const text = renderFinding(remark);
       const { check, severity = "refused" } = remark;
@@ -94,7 +94,7 @@ export function compare(
   };
 }
 
-/** What cannot be used meanwhile, and for how long. */
+/** Parts of the cluster that cannot be used meanwhile, and for how long. */
 function awayOf(from: Plan | undefined, to: Plan, all: Record<string, MachineEffect>): string[] {
   const rebooting = Object.entries(all).filter(([, { reboots }]) => reboots !== "no");
   return flat<string>([
@@ -169,7 +169,7 @@ function releaseText({ spec, kubernetes: { release, external } }: Plan): string 
   return `${chart} ${version === "" ? "of an unknown release" : version} (in ${namespace}, installed by ${by}, not by this stack)`;
 }
 
-/** What a stack says, without lines of files: what stands there is compared. */
+/** Content of a stack, without line numbers of files, so that a moved line is no difference. */
 function saidOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof redacted> {
   if (external?.read === undefined) return redacted({ ...spec, ...(external && { external }) });
   const { places: _, ...read } = external.read;

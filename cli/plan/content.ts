@@ -9,7 +9,7 @@ export interface Wave {
 /** A step of the update: machines at the same time, or something that comes once. */
 export type Step = Wave | { once: string; gate?: boolean };
 
-/** What was found of one severity that does not refuse the stack. */
+/** Findings of one severity that does not refuse the stack. */
 export const remarksOf = ({ notes }: Comparison, severity: Severity): Comparison["notes"] =>
   notes.filter((note) => note.severity === severity);
 

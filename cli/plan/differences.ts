@@ -41,7 +41,7 @@ export function redacted(value: unknown, kind = ""): unknown {
   return visit(value, "");
 }
 
-/** What of two trees of plain data is not the same, leaf by leaf; an object that is new or gone is one line. */
+/** Differences of two trees of plain data, leaf by leaf; an object that is new or gone is one line. */
 export function fieldChanges(before: unknown, after: unknown, field = ""): FieldChange[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (isMapping(before) && isMapping(after)) {

@@ -16,7 +16,7 @@ import {
 import type { FieldChange } from "./differences";
 import { asCell, asCode, asHtml, asLabel, asProse } from "./markdown";
 
-/** What a machine runs that is a text. */
+/** Properties of a machine that are texts. */
 type RunsText = Exclude<keyof Runs, "extensions">;
 
 /** Above all else, since a page appears under the name of the account that posts it. */
@@ -190,7 +190,7 @@ const each: Record<string, string> = {
   no: "do not reboot",
 };
 
-/** What the boxes of a wave say: each machine, or their number where they are many. */
+/** Texts in the boxes of a wave: each machine, or their number if they are many. */
 function boxesOf({ machines }: Wave): string[] {
   if (machines.length <= drawn)
     return machines.map(

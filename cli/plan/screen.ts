@@ -23,7 +23,7 @@ export interface Screen {
   colour: boolean;
 }
 
-/** What a word on reboots looks like. */
+/** Colour of a word on reboots. */
 const styles: Record<string, Style> = { yes: "red", "only if": "yellow", no: "green" };
 
 /** The plan for a terminal: the same as the page, in tables and lines that fit, without what only a page can fold away. */

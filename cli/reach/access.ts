@@ -19,7 +19,7 @@ export interface MachineAccess {
   patience?: number;
   /** Milliseconds for all of it; machines that are not reached within it are named. Default: no limit of its own. */
   limit?: number;
-  /** What is wrong with the talosconfig anyway, told in place of how machines refuse it. */
+  /** Mistake of the talosconfig itself, reported instead of the machines' refusals. */
   problem?: string;
 }
 
@@ -32,7 +32,7 @@ export interface Access {
 
 /** How a cluster is inspected, and the lines that say so beforehand. */
 export interface Looking extends Access {
-  /** What is not looked at, and why. */
+  /** Skipped parts, with the reason. */
   leftOut: string[];
 }
 

@@ -8,7 +8,7 @@ export interface Terminal {
   moves: boolean;
 }
 
-/** What of a stream's properties Node sets where it is a terminal. */
+/** Properties that Node sets on a stream that is a terminal. */
 interface Stream {
   isTTY?: boolean | undefined;
   columns?: number | undefined;

@@ -6,7 +6,7 @@ import { messagesOf, type Observations } from "./observations";
  */
 export type Evidence = string | { node: string; line: string };
 
-/** Fields of a line of evidence. */
+/** Text of a piece of evidence. */
 export const lineOf = (evidence: Evidence): string =>
   typeof evidence === "string" ? evidence : evidence.line;
 

@@ -1,7 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
 
 /**
- * What of a cluster's record still counts. Kubernetes keeps events for an hour and failed pods for longer. So many events and pods are
+ * Events and pods of a cluster that still count. Kubernetes keeps events for an hour and failed pods for longer. So many events and pods are
  * from a failure that is over.
  */
 
@@ -20,7 +20,7 @@ export function livingPods(pods: k8s.V1Pod[], jobs: k8s.V1Job[]): k8s.V1Pod[] {
   );
 }
 
-/** What events may be about. */
+/** Objects that events may be about. */
 export interface Objects {
   pods?: k8s.V1Pod[] | undefined;
   deployments?: k8s.V1Deployment[] | undefined;

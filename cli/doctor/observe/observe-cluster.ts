@@ -9,12 +9,12 @@ import { hearLastWords } from "./last-words";
 import { livingEvents, livingPods } from "./living";
 import * as observed from "../../../components/diagnosis/observations";
 
-/** What was seen, and what was not. */
+/** Observed facts, failed reads and forbidden reads. */
 export interface Seen {
   observations: Observations;
-  /** What should have been looked at and could not be, with the reason, one sentence each. */
+  /** Reads that failed, each with its reason, one sentence each. */
   unseen: string[];
-  /** What the credentials may not look at, by their role, one sentence each. */
+  /** Objects that the credentials' role may not read, one sentence each. */
   leftOut: string[];
 }
 

@@ -21,7 +21,7 @@ import type { MachineAccess } from "../../reach/access";
 import { askMachines, type Failed, lookAtEach } from "../../reach/machines";
 import type { Seen } from "./observe-cluster";
 
-/** What was seen of the machines, and what was not; left out is what the talosconfig's role may not read. */
+/** Observed facts about the machines, failed reads, and parts that the talosconfig's role may not read. */
 type SeenMachines = Omit<Seen, "observations"> & { machines: ObservedMachine[] };
 
 /** Milliseconds between two tries of a machine that does not answer. */

@@ -5,7 +5,7 @@ import { asText, isMapping } from "../../../components/recipe/mapping";
 /** A function of a template, which is handed its arguments in the order in which they stand. */
 export type TemplateFunction = (...values: unknown[]) => unknown;
 
-/** What Go takes for true (text/template, Actions): what is not the empty value of its type. */
+/** Whether Go takes a value for true (text/template, Actions): any value except the empty one of its type. */
 export const isTrue = (value: unknown): boolean =>
   Array.isArray(value)
     ? value.length > 0

@@ -22,7 +22,7 @@ import { renderTemplate } from "./go-template";
 import { ofProgram, ofTemplate, rendering } from "../only-topf";
 
 /**
- * What a `topf.yaml` says of machines, in the form of a talconfig (postfinance/topf, pkg/config/topf_config.go and node.go). Its patches are
+ * Machines of a `topf.yaml`, in the form of a talconfig (postfinance/topf, pkg/config/topf_config.go and node.go). Its patches are
  * the files below `all`, a folder of the role and one of the host, in this order, each folder by name (pkg/config/patches.go).
  */
 export interface ReadTopf {
@@ -95,7 +95,7 @@ export function readTopf(
     return source;
   };
   let renderings = 0;
-  /** What a file says for a node: the source, and what comes of it. */
+  /** A node's patch in a file: the source text, and its result. */
   const rendered = (
     field: string,
     name: string,
@@ -138,7 +138,7 @@ export function readTopf(
       patchFiles.set(patch.text, { file: one, text: patch.source });
       return [patch.text];
     });
-    // What a patch says of the installer comes after topf's own word (internal/topf/nodes.go, generateNodeConfig).
+    // A patch's installer overrides topf's own (internal/topf/nodes.go, generateNodeConfig).
     const own = patches.flatMap(
       (one) => asText(valueAt(readPatch(one, "").config, "machine", "install", "image")) || [],
     );
@@ -205,7 +205,7 @@ const severalReleases = (versions: string[]): FieldFinding => ({
   remedy: "name the one that they are to run (--talos), or make a stack for each",
 });
 
-/** What templates are given (postfinance/topf, pkg/config/patches.go, PatchContext). */
+/** Data for templates (postfinance/topf, pkg/config/patches.go, PatchContext). */
 function contextOf(
   root: Record<string, unknown>,
   node: Record<string, unknown>,

@@ -80,7 +80,7 @@ export function strangerProblem(
   return new KubernetesError(problem, what, words, answer.status, [], false, pause);
 }
 
-/** Name of the server that answered instead of a Kubernetes API. */
+/** Description of a server that answered instead of a Kubernetes API. */
 function strangerWords(server: string, { status, headers, body }: Answer): string {
   if (status >= 300 && status < 400)
     return `${server} redirects to ${headers.location ?? "elsewhere"}: a login page or a proxy stands before the API`;
