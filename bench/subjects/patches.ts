@@ -3,7 +3,7 @@ import { talosDocuments } from "../../components/recipe/rules/yaml";
 import { rightPatches } from "../../tests/recipe/checks/patches/right";
 import { measure } from "../measured";
 
-// `patches.ts judge|read TIMES`: judges patches that Talos takes, as read before, or reads their text.
+// `patches.ts judge|read TIMES`: checks patches that Talos accepts, already read, or reads their text.
 
 const texts = rightPatches.map(({ patch }) => patch);
 // A text that was read before costs nothing, so each reading is of a text of its own.

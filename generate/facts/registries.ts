@@ -71,7 +71,7 @@ export async function digestOf(image: string): Promise<string | undefined> {
   return ok && /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : undefined;
 }
 
-/** A registry's answer for an image's manifest, which says that it is there or that it is not. */
+/** A registry's answer for an image's manifest, which shows whether the manifest exists. */
 async function manifestOf(image: string): Promise<Response> {
   const [, host, name, tag] = /^(?:([^/]+\.[^/]+)\/)?([^:]+):(.+)$/.exec(image) ?? [];
   if (name === undefined || tag === undefined) throw new Error(`${image}: is no image with a tag`);

@@ -70,7 +70,7 @@ export function stackFileSchema(): JsonSchema {
         reference(key),
       ]),
     ),
-    // Pulumi takes a key without a project's name for this one's; keys of others are theirs to judge.
+    // Pulumi takes a key without a project's name for this one's; other projects check their own keys.
     patternProperties: {
       ...Object.fromEntries(
         Object.keys(definitions).map((key): [string, JsonSchema] => [`^${key}$`, reference(key)]),

@@ -39,7 +39,7 @@ const shown = {
  */
 const importBasePath = `github.com/${owner}/${repositoryName}/sdk/go/talosgpu`;
 
-/** The same cluster in every language: what a fence calls the language, to the example's file. */
+/** Examples of one cluster in every language: from the language's name in a code fence to the example's file. */
 const examples: Record<string, string> = {
   typescript: "examples/typescript/index.ts",
   python: "examples/python/__main__.py",

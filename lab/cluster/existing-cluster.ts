@@ -94,7 +94,7 @@ export async function makeExistingCluster(
     unpatched[name] = file(`${name}-unpatched.yaml`);
     await generate(machine.role, unpatched[name], patched([named]));
   };
-  // The keys are there; what is made of them does not depend on one another.
+  // The keys exist; the files that are made from them do not depend on one another.
   await Promise.all([
     generate("talosconfig", file("talosconfig.base")),
     ...Object.entries(spec.machines).map(generateOf),

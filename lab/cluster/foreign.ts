@@ -3,7 +3,7 @@ import { configPatchType, extensionsType, omniLabel } from "../../components/rec
 import type { Resource } from "../omni/resources";
 
 /**
- * What another tool had put on a shared machine before us; it must be there unchanged afterwards. A registry mirror and
+ * Parts that another tool has put on a shared machine before us; they must be unchanged afterwards. A registry mirror and
  * a file are what home clusters usually have.
  */
 export const foreignPatch = stringify({
@@ -25,7 +25,7 @@ const otherMachine = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
 
 /**
  * What others keep in Omni, as `omnictl apply` and Omni's page leave it: a patch for the stack's machine, whose
- * content is on it already, and extensions for another one. It must be there unchanged when the stack has gone.
+ * content is on it already, and extensions for a second machine. They must be unchanged when the stack has gone.
  */
 export function foreignResources(cluster: string, uuid: string): Resource[] {
   const of = (type: string, id: string, machine: string, spec: Resource["spec"]): Resource => ({

@@ -32,7 +32,7 @@ import { inMaintenance, saidOf } from "./machine-state";
 import { bootstrapOn, keepKubeconfig, onMachine } from "./own-control-plane";
 import type { RealImages, RealStack } from "./real-images";
 
-/** What is there of a lab before its machines. */
+/** Parts of a lab that exist before its machines. */
 export interface Around extends RealStack {
   options: Pick<LabOptions, "card" | "consoles">;
   tools: Pick<Tools, "talosctl" | "controlplane" | "machines">;
@@ -65,7 +65,7 @@ export async function startRealMachines(
   const site = siteOf(spec);
   const all = Object.entries(spec.machines);
   let controlPlane = lab.controlPlane;
-  /** The release that a machine runs; asked only where it may be another one than at first. */
+  /** The release that a machine runs; asked only if it may have changed since the start. */
   const releaseOf = async (name: string): Promise<string> => {
     if (lab.talosReleases.length === 1) return images.release;
     const { talosVersion } = await state(started.find(([each]) => each === name)![1]);

@@ -88,7 +88,7 @@ export class LabEngine {
     for (const controller of this.cancellations) controller.abort();
   }
 
-  /** Brings the state up to what is there, and forgets what was pending: `pulumi refresh --clear-pending-creates`. */
+  /** Updates the state from the existing resources, and forgets pending operations: `pulumi refresh --clear-pending-creates`. */
   refresh(options: RunOptions = {}): Promise<RunResult> {
     return this.run("refresh", options);
   }

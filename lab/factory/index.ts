@@ -34,7 +34,7 @@ interface Answer {
 /**
  * Emulates the Image Factory's HTTP interface: schematics, releases, official extensions, and the check of an installer
  * image's extensions when its manifest is asked for. It makes no images. Rules: siderolabs/image-factory,
- * internal/frontend/http and internal/profile/profile.go; what judges it is lab/tests/real-talos/factory.test.ts.
+ * internal/frontend/http and internal/profile/profile.go; lab/tests/real-talos/factory.test.ts compares it with the real one.
  *
  * @param versions Talos releases, each with its `v`. Default: every release whose drivers are known.
  * @param schematics (YAML) that are registered already, e.g. those that adopted machines run.

@@ -156,7 +156,7 @@ export class Cluster extends KubernetesApi {
     await this.ask(path, path, { method: "DELETE", body });
   }
 
-  /** Deletes an object, where it is there, dependents first. */
+  /** Deletes an object, if it exists, dependents first. */
   async delete(object: KubernetesObject): Promise<void> {
     const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground" };
     const asking = { method: "DELETE", body, instead: { 404: undefined } } as const;

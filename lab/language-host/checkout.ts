@@ -70,7 +70,7 @@ async function buildPackage(name: string, folder: string): Promise<void> {
   await fs.copyFile(path.join(repository, "sdk/schema.json"), path.join(at, "bin/schema.json"));
 }
 
-/** The same packages, by links: scopes are folders of their own, as what this repository holds takes its place in one. */
+/** Links to the packages. A scope is a folder of its own, because packages of this repository replace some packages in it. */
 async function linkDependencies(from: string, to: string, scope = ""): Promise<void> {
   await fs.mkdir(to, { recursive: true });
   for (const entry of await fs.readdir(from)) {

@@ -24,7 +24,7 @@ export async function installLanguageHost(folder: string, pulumi: string): Promi
 export async function standInHost(folder: string): Promise<string> {
   const program = await bundle(path.join(__dirname, "main.ts"));
   await fs.mkdir(folder, { recursive: true });
-  // Of this very Node: PATH may have another one, or none.
+  // Of this very Node: PATH may have a different one, or none.
   const [node, host] = [process.execPath, program].map(
     (text) => `'${text.replaceAll("'", `'\\''`)}'`,
   );

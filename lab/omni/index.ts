@@ -119,7 +119,7 @@ const asYaml = (item: Resource): Resource =>
     ? { ...item, spec: { ...item.spec, compresseddata: [] } }
     : item;
 
-/** The clusters are there, made by their owner, also while a machine that is meant for one is not in it yet. */
+/** The clusters exist, made by their owner, even before a machine that is meant for one has joined it. */
 function clusters(type: string, machines: OmniMachine[]): Resource[] {
   if (type !== "Clusters.omni.sidero.dev") return [];
   const byName = new Map(machines.map(({ managed }) => [managed.cluster, managed.talosVersion]));

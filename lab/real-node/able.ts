@@ -15,7 +15,7 @@ const needed = {
 
 /**
  * Why this computer cannot run a real node, all reasons at once; empty where it can. What only the kernel knows (overlays,
- * bridges, control groups that may be written) is tried where all else is there.
+ * bridges, control groups that may be written) is tried if everything else exists.
  */
 export function whyNoRealNode(): string[] {
   if (process.platform !== "linux") return ["it is Linux that a real node needs"];

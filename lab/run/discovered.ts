@@ -7,7 +7,7 @@ import type { Lab } from "../cluster/lab";
 
 /** What `talos-gpu discover` makes of the lab's cluster. */
 export interface DiscoveredReport {
-  /** Where the plan of the stack that it writes is another one than that of the lab's stack, sorted paths. */
+  /** Sorted paths at which the plan of the stack that it writes differs from the plan of the lab's stack. */
   unlike: string[];
   unseen: string[];
   stack: string;

@@ -44,7 +44,7 @@ function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule
 }
 
 /**
- * The operator makes a RuntimeClass that was there its own, by an owner reference, so that it goes with the operator's policy (gpu-operator
+ * The operator takes over an existing RuntimeClass by an owner reference, so that it goes with the operator's policy (gpu-operator
  * v26.3.3, controllers/object_controls.go, RuntimeClass).
  */
 const takenAlong: Rule = [
@@ -54,7 +54,7 @@ const takenAlong: Rule = [
 
 const clusterStays = "a cluster that the stack bootstrapped stays, as its machines do";
 
-/** What a new cluster has of itself, where none was there before: Kubernetes v1.36, Talos v1.13. */
+/** Objects that a new cluster has by itself: Kubernetes v1.36, Talos v1.13. */
 function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
   if (!spec.bootstrap || before.lines.includes("Namespace default")) return [];
   const kinds =

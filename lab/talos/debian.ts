@@ -203,7 +203,7 @@ async function inside(root: string, work: string, argv: readonly string[]): Prom
   return Buffer.concat(out).toString("utf8");
 }
 
-/** Whether a file or folder is there. */
+/** Whether a file or folder exists. */
 export const isThere = (file: string): Promise<boolean> =>
   fs.access(file).then(
     () => true,

@@ -211,7 +211,7 @@ export async function startMachine(
     ...(accelerated
       ? ["-accel", "kvm", "-cpu", "host"]
       : ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]),
-    // Without SATA, whose state of a kernel that another one started (kexec) cannot be restored: "bad FIS receive buffer address".
+    // Without SATA, whose state cannot be restored in a kernel that a kernel started (kexec): "bad FIS receive buffer address".
     "-machine",
     "q35,smm=off,sata=off",
     "-display",

@@ -121,7 +121,7 @@ const slowControlPlane: object = {
   },
 };
 
-/** The same in documents. Talos ≥ 1.14 deploys what has one, and starts what is not disabled in it. */
+/** These settings as documents. Talos ≥ 1.14 deploys each part that has a document, and starts it unless the document disables it. */
 const slowControlPlaneDocuments: object[] = documents([
   { kind: "KubeProxyConfig", enabled: false },
   { kind: "KubeCoreDNSConfig", enabled: false },

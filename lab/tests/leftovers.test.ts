@@ -19,7 +19,7 @@ const gpu = { image: "v1.11.1 gpu", configuration };
 /** What stands always; `N` is the machine. */
 const lines = ["Namespace default", "node N: label kubernetes.io/os=linux", "process 1 machines"];
 
-/** What differs: further lines that are there or are not, and the machine. */
+/** Differences: further or missing lines, and the machine. */
 interface Unlike {
   more?: string[];
   less?: string[];

@@ -65,7 +65,7 @@ export interface Changes {
     /** What it is for, and what says so. */
     why: string;
     file: string;
-    /** Text that is there exactly once. */
+    /** Text that occurs exactly once. */
     from: string;
     to: string;
   }[];

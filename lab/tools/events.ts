@@ -16,7 +16,7 @@ export interface ToolEvent {
 /** Receives the events of one or more tools. */
 export type OnToolEvent = (event: ToolEvent) => void;
 
-/** Tool events as lines for people. What was there already is not worth one. */
+/** Tool events as lines for people. An existing tool gets no line. */
 export function narrateTools(say: (line: string, weight?: "kept" | "event") => void): OnToolEvent {
   return ({ tool, state, detail, seconds = 0 }) => {
     if (state === "refused")

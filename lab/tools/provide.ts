@@ -60,7 +60,7 @@ export async function provide(
 /** What provides a tool. */
 interface Making {
   name: string;
-  /** Its path, where it is there. */
+  /** Its path, if it exists. */
   found?: string;
   published?: Published & { site: Site };
   /** Gives its path, or undefined where it cannot be downloaded. */
@@ -69,7 +69,7 @@ interface Making {
 }
 
 /**
- * Starts downloads of what is published and whose sums are there, all at once. If no server answers, one line says so, and soon.
+ * Starts downloads of all published tools with known sums, all at once. If no server answers, one line says so, and soon.
  *
  * @returns the path that each will have; undefined where the download fails.
  */
@@ -124,7 +124,7 @@ async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<Ma
   const built = binaryOf(await cacheKey(tool, platform));
   const downloaded = published && binaryOf(publishedKey(published));
 
-  /** Makes a binary unless it is there, or another process has made it meanwhile. */
+  /** Makes a binary unless it exists, or a second process has made it meanwhile. */
   const once = async (
     binary: string,
     doing: ToolEvent["state"],

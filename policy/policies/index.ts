@@ -159,7 +159,7 @@ const podSecurityLabels: Policy = {
       })),
 };
 
-/** Tags that another image gets from time to time. */
+/** Tags that are moved to a new image from time to time. */
 const floating = /^(?:latest|stable|main|master|edge|nightly|dev|devel|rolling)$/;
 
 const pinnedImages: Policy = {

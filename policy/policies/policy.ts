@@ -32,7 +32,7 @@ export interface Policy {
   find(resources: readonly Resource[], settings: Settings): Violation[];
 }
 
-/** Whether a resource waits for another one, directly or through others. It also waits for what its parents wait for. */
+/** Whether a resource waits for a second one, directly or through others. It also waits for everything that its parents wait for. */
 export function waitsFor(resource: Resource, other: Resource): boolean {
   const seen = new Set<string>();
   const pending: Resource[] = [
@@ -49,7 +49,7 @@ export function waitsFor(resource: Resource, other: Resource): boolean {
 }
 
 /**
- * Whether something at a path may be there that is not known yet: then nothing follows from its absence.
+ * Whether a path may have a value that is not known yet: then nothing follows from its absence.
  *
  * @param path steps from the inputs on; `*` is any.
  */

@@ -26,7 +26,7 @@ export interface Ended {
   phase: string;
   /** What its script wrote, or the reason why it did not run. */
   said: string;
-  /** The same of the second container. */
+  /** Output of the second container's script, or the reason why it did not run. */
   besideSaid: string;
   uid: string;
   finishedAt?: number;

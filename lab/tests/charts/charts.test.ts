@@ -37,7 +37,7 @@ test.each<[LabChart, string, string, RegExp]>([
   expect(readFileSync(path.join(made, "Chart.yaml"), "utf8")).toMatch(says);
 });
 
-// What judges the recipe's table of values: the chart itself, as NVIDIA tagged it.
+// Compares the recipe's table of values with the chart itself, as NVIDIA tagged it.
 test.each(all.filter(([chart]) => chart !== "gpu-operator"))(
   "the recipe knows every value of the real chart %s %s",
   async (chart, version) => {

@@ -5,7 +5,7 @@ import * as path from "node:path";
 import { builtTool } from "../built-tool";
 import { bareEnvironment } from "./bare-environment";
 
-// The page on troubleshooting says what to do with a state that was cut off while it was written; the real CLI is the judge.
+// The page on troubleshooting says what to do with a state that was cut off while it was written; the real CLI confirms it.
 
 const pulumi = builtTool("pulumi");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "cut-off-test-"));

@@ -8,7 +8,7 @@ import { serveProvider } from "../../providers/serve";
 import { builtTool } from "../built-tool";
 import { bareEnvironment } from "./bare-environment";
 
-// The page on troubleshooting says how a stack forgets a machine that will not return; the real CLI is the judge.
+// The page on troubleshooting says how a stack forgets a machine that will not return; the real CLI confirms it.
 
 const pulumi = builtTool("pulumi");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "forget-test-"));

@@ -7,7 +7,7 @@ import { differencesOfLabs, life, unlike } from "./judge";
 import { whyNotReal } from "./stand";
 
 /**
- * Workers of a cluster that is there, configured by another tool and by the stack; a machine that is its cluster's control plane, too;
+ * Workers of an existing cluster, configured by another tool and by the stack; a machine that is its cluster's control plane, too;
  * a control plane and a worker of a cluster that the stack makes.
  */
 const stacks = ["velaryon", "rtx5070ti", "aarhus-h100", "modern"];

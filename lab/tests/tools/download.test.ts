@@ -256,7 +256,7 @@ describe("a tool that its project publishes", () => {
       2,
       2,
     ]);
-    // What is built is there already, and what is published is no better.
+    // The built tool exists already, and the published one is no better.
     expect(await its.provide()).toBe(built);
   });
 

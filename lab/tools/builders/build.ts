@@ -34,7 +34,7 @@ export async function build(
   const folder = path.dirname(binary);
   const draft = `${folder}.${process.pid}.unfinished`;
   const module = `${folder}.${process.pid}.module.unfinished`;
-  // Into a folder that is there, Go writes every program under its own name.
+  // Go writes every program under its own name into an existing folder.
   await fs.mkdir(tool.more ? draft : path.dirname(draft), { recursive: true });
   try {
     const cwd = tool.modules

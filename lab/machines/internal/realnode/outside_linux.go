@@ -116,7 +116,7 @@ func live(ctx context.Context, spec *boot.Spec, path string, own groups.Groups, 
 	defer log.Close()
 	command := exec.Command(self, inside.EnterCommand, path)
 	command.Stdout, command.Stderr = log, log
-	// Without the lab's mark: a node is no process that must be there before and after, and ends with this one.
+	// Without the lab's mark: a node's process does not have to exist before and after, and ends with this one.
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/root"}
 	command.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,

@@ -19,7 +19,7 @@ type Spec struct {
 	Factory string `json:"factory"`
 	// Kubernetes is the control plane that the machines' kubelets join; nil: no kubelet runs.
 	Kubernetes *Kubernetes `json:"kubernetes"`
-	// Talos is the PKI of the machine API, of a cluster that is there already; nil where the machines make a new one from
+	// Talos is the PKI of the machine API, of an existing cluster; nil where the machines make a new one from
 	// maintenance mode, and get it with their first configuration.
 	Talos       *PKI      `json:"talos"`
 	ClusterName string    `json:"clusterName"`
@@ -54,7 +54,7 @@ type Machine struct {
 	// SecureBoot says that its firmware starts signed images alone. The image that it begins with is signed then.
 	SecureBoot bool `json:"secureBoot"`
 	// Config is the path of its machine configuration; "": the machine has none, and waits in maintenance mode, for a new
-	// cluster or to join the one that is there.
+	// cluster or to join the existing one.
 	Config string     `json:"config"`
 	GPUs   []host.GPU `json:"gpus"`
 	// Node is the real node behind the machine's API; nil: its kubelet is emulated.

@@ -80,7 +80,7 @@ const isolation = podCase(
   },
 );
 
-/** Seconds until the labels are there: found, told, and put on the node. */
+/** Seconds until the node has the labels: found, reported, and set. */
 const labelled = 60;
 
 /** What is shown of the labels, in this order: what each prefix is followed by. */

@@ -87,7 +87,7 @@ const refused: Case = {
   },
 };
 
-/** What a power limit does: the one that the card has, one that it refuses, another one. */
+/** Effects of a power limit: the card's current one, one that it refuses, and a different one. */
 export const powerCases: readonly Case[] = [
   sameLimit("power", "power limit, set to what it is"),
   refused,

@@ -24,7 +24,7 @@ function asMade(object: KubernetesObject): KubernetesObject {
   return { ...rest, metadata: said };
 }
 
-/** Deletes an object; undone, it is there again. */
+/** Deletes an object; the undo restores it. */
 export async function taken(scene: Stand, object: KubernetesObject): Promise<Undo> {
   const { cluster, signal } = scene;
   const saved = asMade(await cluster.get(object));
@@ -35,7 +35,7 @@ export async function taken(scene: Stand, object: KubernetesObject): Promise<Und
   };
 }
 
-/** Deletes an object and makes another one in its place. */
+/** Deletes an object and makes a different one in its place. */
 export async function replaced(
   scene: Stand,
   object: KubernetesObject,
@@ -119,7 +119,7 @@ export const inNode =
     return undo;
   };
 
-/** Takes a label off the node; undone, it is there again with the owner that it had. */
+/** Takes a label off the node; the undo restores it with its earlier owner. */
 export async function unlabelled(scene: Stand, label: string): Promise<Undo> {
   const { cluster, node } = scene;
   const object = { apiVersion: "v1", kind: "Node", metadata: { name: node } };

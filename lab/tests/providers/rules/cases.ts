@@ -22,7 +22,7 @@ export const apply: Properties = { ...target, machineConfigurationInput: "machin
 
 /** What a check refuses, or takes: rule, with the file of the real provider that says so; type; inputs. */
 export type Case = [rule: string, type: string, inputs: Properties];
-/** The same, with the argument that is refused; empty if the provider has no such argument. */
+/** Cases with the argument that the provider refuses; empty if the provider has no such argument. */
 type Refused = [...Case, argument: string];
 
 // terraform-provider-talos v0.11.0, pkg/talos/<resource>.go, called by pulumi-terraform-bridge v3.129.0; pulumi-command v1.2.1,

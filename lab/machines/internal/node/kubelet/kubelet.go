@@ -1,5 +1,5 @@
 // Package kubelet stands in for the kubelet of a machine against a real API server: with its own client certificate, so that the
-// Node authorizer and NodeRestriction judge it as they would a real one. It registers the node, offers what device plugins
+// Node authorizer and NodeRestriction treat it like a real one. It registers the node, offers what device plugins
 // register, and takes what becomes of each container from a table of outcomes (package programs): no process runs.
 //
 // What really happens on a node, the real node shows (internal/realnode). Not here: volumes, environment from objects, images, cgroups;

@@ -34,7 +34,7 @@ type Container struct {
 	Argv    []string
 	// Env is the image's, the device plugin's and the pod's, where that says a value.
 	Env map[string]string
-	// GPUs in the container; Libraries says that NVIDIA's libraries and nvidia-smi are there too.
+	// GPUs in the container; Libraries says that it also has NVIDIA's libraries and nvidia-smi.
 	GPUs         []gpu.Card
 	Libraries    bool
 	SharedMemory int64 // the size of the container's /dev/shm, in bytes

@@ -21,7 +21,7 @@ func Bind(source, target string) error {
 	return Mount(source, target, "", syscall.MS_BIND, "")
 }
 
-// Mount mounts something over a folder or file; a folder need not be there.
+// Mount mounts something over a folder or file; it makes a missing folder.
 func Mount(source, target, kind string, flags uintptr, options string) error {
 	_ = os.MkdirAll(target, 0o755)
 	if err := syscall.Mount(source, target, kind, flags, options); err != nil {
@@ -38,7 +38,7 @@ func Write(path, text string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// Exists says that something is there.
+// Exists says that something exists at a path.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -124,7 +124,7 @@ func Enter(next ...string) error {
 // Mount shows the groups where the kubelet looks.
 func Mount() error {
 	if unified() {
-		// The one that is there shows this computer's root, and keeps another from the same place.
+		// The existing one shows this computer's root, and blocks a second one at the same place.
 		if err := syscall.Unmount("/sys/fs/cgroup", syscall.MNT_DETACH); err != nil {
 			return fmt.Errorf("taking this computer's control groups away: %w", err)
 		}

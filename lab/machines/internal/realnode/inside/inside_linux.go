@@ -57,7 +57,7 @@ func Main(arguments []string) (handled bool, code int) {
 	return true, code
 }
 
-// enter waits until the node's control groups and cable are there, and goes on inside.
+// enter waits until the node's control groups and cable exist, and goes on inside.
 func enter(path string) error {
 	network, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil {
@@ -188,7 +188,7 @@ func keep(spec *boot.Spec, argv ...string) error {
 	}
 }
 
-// waitForContainerd waits for its socket, which is there as soon as it answers.
+// waitForContainerd waits for its socket, which exists as soon as it answers.
 func waitForContainerd() error {
 	const limit = 90 * time.Second
 	for began := time.Now(); !files.Exists("/run/containerd/containerd.sock"); time.Sleep(50 * time.Millisecond) {

@@ -58,7 +58,7 @@ func Serve(arguments []string) error {
 			_ = json.NewEncoder(w).Encode(found) //nolint:errcheck // the caller has gone
 		}))
 	}()
-	// The cluster may not be there yet: who makes it comes later.
+	// The cluster may not exist yet: its maker starts later.
 	for failed := ""; ; time.Sleep(2 * time.Second) {
 		if err := serve(context.Background()); err.Error() != failed {
 			failed = err.Error()

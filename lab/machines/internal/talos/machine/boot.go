@@ -65,7 +65,7 @@ func (m *Machine) bootSequence(ctx context.Context, first bool) error {
 			return nil //nolint:nilerr // the machine goes down, and its boot was over
 		}
 	}
-	// Confirmed only now (seen on Talos v1.13.0: META tag 6 was there until the machine was running and ready).
+	// Confirmed only now (seen on Talos v1.13.0: META tag 6 existed until the machine was running and ready).
 	m.update(func(s *state) { s.slots.Confirm() })
 	m.setStage(runtime.MachineStageRunning, true)
 	return nil
@@ -129,7 +129,7 @@ func (m *Machine) mergesInMemory() bool {
 
 // mergeCRI is the controller of Talos >= 1.14: it takes the first item of the customization's path, at boot and whenever the configuration changes (talos
 // v1.14.1 controllers/files/cri_config.go and pkg/machinery/config/types/v1alpha1/v1alpha1_cri_bridge.go; seen on Talos v1.14.1). Parts that cannot be merged
-// leave the configuration that is there.
+// leave the existing configuration.
 func (m *Machine) mergeCRI(files []userfiles.File) {
 	parts := m.criParts()
 	for _, file := range files {

@@ -72,7 +72,7 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 			m.Event("%v", err)
 		}
 	}
-	m.update(func(s *state) { // from here on the API answers: the kernel's files are there before it
+	m.update(func(s *state) { // from here on the API answers: the kernel's files exist before it
 		s.boot = boot{
 			id:       id,
 			host:     configuration.HostnameOf(s.active, m.spec.Name),

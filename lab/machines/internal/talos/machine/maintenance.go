@@ -122,7 +122,7 @@ func (m *Machine) applyFirst(request *machine.ApplyConfigurationRequest) (*machi
 // MaintenanceAddress is where the machine answers while it is in maintenance mode; "" when it began with a configuration.
 func (m *Machine) MaintenanceAddress() string { return m.maintenanceAt }
 
-// InMaintenance says that the machine waits for its first configuration: nothing of its API is there but what
+// InMaintenance says that the machine waits for its first configuration: its API has only what
 // serveMaintenance lets in.
 func (m *Machine) InMaintenance() bool {
 	return look(m, func(s *state) bool { return s.unconfigured })

@@ -112,7 +112,7 @@ func NewEtcd(stands bool) *Etcd {
 	return &Etcd{missing, bootstrap}
 }
 
-// Stands says that etcd is there.
+// Stands says that etcd exists.
 func (e *Etcd) Stands() bool { return e == nil || e.missing.Err() != nil }
 
 // joinEtcd waits until the cluster's etcd stands: then the machine's own member runs, and its kubelet has an API to join.

@@ -79,7 +79,7 @@ func NewState(ctx context.Context) (*State, error) {
 	return st, nil
 }
 
-// Show makes the state show a view: resources that are there get another version, those that are gone are destroyed.
+// Show makes the state show a view: existing resources get a new version, and missing ones are destroyed.
 func (st *State) Show(ctx context.Context, view View) error {
 	gone := st.shown
 	st.shown = map[string]resource.Metadata{}

@@ -6,7 +6,7 @@ package slots
 type Pair[T any] struct {
 	Running, Next T  // Running was booted last, Next is of the next boot
 	Previous      *T // what a boot that fails goes back to (META tag 6)
-	// Unconfirmed says that Talos shows META tag 6: Previous was there when the machine booted. META is read at boot alone (talos v1.13.0
+	// Unconfirmed says that Talos shows META tag 6: Previous existed when the machine booted. META is read at boot alone (talos v1.13.0
 	// internal/app/lifecycle/lifecycle.go installs and does not read it again).
 	Unconfirmed bool
 }

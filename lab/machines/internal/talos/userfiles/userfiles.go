@@ -56,7 +56,7 @@ func Write(root string, files []File, inject func(content string) error) error {
 	return problems.ErrorOrNil()
 }
 
-// WithoutCustomization are the items that Talos >= 1.14 writes: containerd's part is none of them, however often it is there (talos v1.14.1
+// WithoutCustomization are the items that Talos >= 1.14 writes: containerd's part is none of them, however often it occurs (talos v1.14.1
 // v1alpha1_sequencer_tasks.go, WriteUserFiles).
 func WithoutCustomization(files []File) []File {
 	return slices.DeleteFunc(slices.Clone(files), func(file File) bool { return file.Path == containerd.CustomizationPath })
