@@ -4,6 +4,7 @@ import { renderDiscovered, stackOf } from "../../cli/discover/stack-of";
 import { parseSpec, planCluster, type Plan } from "../../components/recipe";
 import { configurationOf } from "../../stacks/stack-file";
 import type { Lab } from "../cluster/lab";
+import { withServedImages } from "./served-images";
 
 /** What `talos-gpu discover` makes of the lab's cluster. */
 export interface DiscoveredReport {
@@ -19,6 +20,7 @@ export async function discoverLab({
   tools,
   session,
   spec,
+  options,
 }: Lab): Promise<DiscoveredReport> {
   const access = {
     kubeconfig: kubernetes.kubeconfig,
@@ -26,8 +28,8 @@ export async function discoverLab({
   };
   const seen = await look(access, 60_000, () => {});
   const stack = renderDiscovered(stackOf(seen), seen.unseen, "the lab");
-  // What is compared is the file, read again.
-  const read = parseSpec(configurationOf(stack, "discover"));
+  // What is compared is the file, read again, with the images that the lab gave the stack.
+  const read = parseSpec(withServedImages(configurationOf(stack, "discover"), options));
   if (read.spec === undefined)
     throw new Error(`discover: what it wrote is not a stack: ${JSON.stringify(read.findings)}`);
   return { unlike: unlike(planCluster(spec), planCluster(read.spec)), unseen: seen.unseen, stack };

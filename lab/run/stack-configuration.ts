@@ -1,12 +1,12 @@
 import type { FixId } from "../../components/diagnosis";
 import type { ClusterSpec } from "../../components/recipe";
-import { helpers } from "../../components/recipe/facts/data/images.json";
 import { stringify } from "yaml";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
 import { labTimeouts } from "../clock";
 import type { LabOptions } from "../options";
 import { nearestRelease } from "../talos";
 import { ownPatches, siteOf } from "../talos/site";
+import { withServedImages } from "./served-images";
 
 /** A stack's configuration as the lab runs it. */
 export interface StackConfiguration {
@@ -30,12 +30,9 @@ export function stackConfiguration(
   without: readonly FixId[] = [],
 ): StackConfiguration {
   const { read, assumed } = withoutOwnImages(readStackFile(nameOrFile));
-  const { machines, card } = options;
-  const ran = machines === "real" ? onReal(read, card) : read;
-  // With a card, images come from their own registries.
-  const madeHere = machines !== "emulated" && card === undefined;
+  const ran = options.machines === "real" ? onReal(read, options.card) : read;
   const config = {
-    ...(madeHere ? byTag(ran) : ran),
+    ...withServedImages(ran, options),
     timeouts: labTimeouts({ ...options, leftOut: without.length > 0 }),
   };
   return { config, spec: clusterOf(config), assumed };
@@ -63,18 +60,6 @@ function withoutOwnImages(read: Record<string, unknown>): {
   );
   const { pools: _pools, machineDefaults: _defaults, ...rest } = read;
   return { read: { ...rest, machines: Object.fromEntries(machines) as unknown }, assumed };
-}
-
-/**
- * The stack with images by their tags. A real containerd refuses an image that has another digest than its name, and the lab's registry
- * makes its own images: the markers' pod stayed in ErrImagePull on the real node ("unexpected commit digest").
- */
-function byTag(config: Record<string, unknown>): Record<string, unknown> {
-  const images = { ...helpers, ...(config["images"] as object | undefined) };
-  const pinned = Object.entries(images).filter(([, image]) => image.includes("@"));
-  if (pinned.length === 0) return config;
-  const tagged = pinned.map(([role, image]) => [role, image.replace(/@.*$/, "")]);
-  return { ...config, images: { ...images, ...(Object.fromEntries(tagged) as object) } };
 }
 
 /** The stack on machines that run real Talos: of the release nearest to the stack's, and with what an owner of such a machine writes. */
