@@ -6,7 +6,7 @@ import type { TimeoutsSpec } from "../components/recipe/spec/index";
  */
 export const usualTimeScale = { emulated: 80, node: 60, real: 0.5 };
 
-/** What one of a stack's limits allows for. */
+/** Work that one of a stack's limits allows for. */
 interface Allowance {
   /** Minutes that a stack has when it says nothing; the documentation of `TimeoutsSpec` says the same. */
   readonly minutes: number;
@@ -37,7 +37,7 @@ const allowances: Record<keyof TimeoutsSpec, Allowance> = {
   workload: { minutes: 20, seconds: 45, ofNode: 60, leftOut: 12 },
 };
 
-/** What a lab's limits depend on. */
+/** Facts that a lab's limits depend on. */
 export interface LabLimits {
   /** Lab seconds per second. */
   timeScale: number;

@@ -17,7 +17,7 @@ export function unary<Request>(
   };
 }
 
-/** What gRPC hands on of an error. */
+/** Parts of an error that gRPC hands on. */
 export const failureOf = (error: unknown): Partial<grpc.StatusObject> => ({
   code: grpc.status.UNKNOWN,
   details: error instanceof Error ? error.message : String(error),

@@ -13,7 +13,7 @@ const words = {
 network; a stack with owned machines needs an administrator's rights, for the machines' addresses`,
     own: `with --keep: no stack comes; prints what leads Pulumi there with a program of your own (also: --pulumi alone)`,
   },
-  /** What the stack's machines are. */
+  /** Kind of the stack's machines. */
   machines: {
     emulated: "",
     node: `the first machine with cards is a real node: kubelet, containerd, NVIDIA's toolkit and device plugin, with
@@ -105,7 +105,7 @@ const given = (argv: readonly string[]) =>
   parseArgs({ args: withOwn(argv), options: table }).values;
 type Given = ReturnType<typeof given>;
 
-/** What `npm run lab` was asked to do, by the options' names. */
+/** Options of `npm run lab`, by their names. */
 export interface LabOptions extends Omit<
   Given,
   "stack" | "updates" | "without" | "cases" | keyof typeof words
@@ -143,7 +143,7 @@ export function usage(): string {
   return `npm run lab -- [options]     a GPU cluster without hardware, on this machine\n\n${lines.join("\n")}\n`;
 }
 
-/** What `--keep` prints: how another terminal gets to the cluster. No PATH contains the lab's talosctl. */
+/** Output of `--keep`, which shows how another terminal gets to the cluster. No PATH contains the lab's talosctl. */
 export const waysIn = ({
   kubeconfig,
   talosconfig,

@@ -10,13 +10,13 @@ export class Failed {
 
 /** One step of a run. */
 export interface Phase<Context> {
-  /** What it does, in the words of a user. */
+  /** Its effect, in the words of a user. */
   title: string;
   /** Does it; its result is shown with the title when it is done. */
   run(context: Context, say: Say): Promise<string | void | Failed>;
 }
 
-/** What shows the phases of a context. Default: standard error, without details. */
+/** Output that shows the phases of a context. Default: standard error, without details. */
 interface Showing {
   show?: Show | undefined;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** What a wait for something that cannot be watched gives in the end. */
+/** Result of a wait for something that cannot be watched. */
 interface Looked<Seen> {
   seen: Seen;
   /** Whether that holds; else the limit is over. */

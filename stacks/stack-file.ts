@@ -61,7 +61,7 @@ export function textOf(file: string): string {
 }
 
 /**
- * The same of a text that a stack file has, or had.
+ * Configuration in the text of a stack file, or of an earlier version of it.
  *
  * @throws Error naming the file when it is no YAML, or not that of a stack.
  */

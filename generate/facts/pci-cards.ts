@@ -18,7 +18,7 @@ const otherDrivers = new Set(["GB10B", "GK20A"]);
 /** GRID cards of Kepler are cards; later the word is that of a virtual GPU. */
 const gridCard = /^GRID K\d/;
 
-/** What is no card that one buys: functions other than the card, samples, numbers of unreleased ones. */
+/** Entries that are no cards on sale: functions other than the card, samples, numbers of unreleased cards. */
 const noCard =
   /engineering|reserved|dev ?id|initial|\bsku\b|\bint\b|int52|\bcs1\b|fake|nvswitch|audio|graphics device|\bpg\d{3}(?!-\d{3}$)|jmjwoa|skinny|tegra|jetson|drive |^d17u|^ac ad|^ts4|gh100-|gh3$|^p1?06m$|30x0/i;
 

@@ -11,7 +11,7 @@ export interface Manifest {
   [key: string]: unknown;
 }
 
-/** What the real chart of the GPU Operator renders to. */
+/** Objects that the real chart of the GPU Operator renders. */
 export interface OperatorFacts {
   source: string;
   /** Values that it was rendered with, by name; release and namespace were `it` and `gpu`. */

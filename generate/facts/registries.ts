@@ -49,7 +49,7 @@ export async function onGitHub(repository: string): Promise<Published> {
   return { version: tag.replace(/^v/, ""), month: at.slice(0, 7) };
 }
 
-/** What a manifest may be: an image of one platform, or an index of several. */
+/** Media types of a manifest: an image of one platform, or an index of several. */
 const manifests = [
   "application/vnd.oci.image.index.v1+json",
   "application/vnd.oci.image.manifest.v1+json",

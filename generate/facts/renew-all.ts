@@ -3,7 +3,7 @@ import { renewDigests } from "./renew-digests";
 import { newerThanTables, renewImages } from "./renew-images";
 import { renewReleases } from "./renew-releases";
 
-/** What `npm run facts` renews without an argument, in order: what it is called, and what does it. */
+/** Tables that `npm run facts` renews without an argument, in order: name and function. */
 const sources: Record<string, () => Promise<string[]>> = {
   releases: () => renewReleases(),
   cards: async () => [await renewCards()],

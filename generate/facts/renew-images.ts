@@ -130,7 +130,7 @@ export async function newerThanTables(): Promise<string[]> {
   return [...ofCharts, ...ofCuda];
 }
 
-/** What each of several comes to; a failure is reported, and the others go on. Two never write a table at once. */
+/** Results of several renewals, one after another, since two must not write a table at once. A failure is reported, and the others go on. */
 export async function inTurn<Thing>(
   things: readonly Thing[],
   nameOf: (thing: Thing) => string,

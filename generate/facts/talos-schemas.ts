@@ -120,7 +120,7 @@ function structuresOf(release: string): Structures & { published: Definitions } 
   return { minor: Number(release.split(".")[1]), ...decoded(release, folder), published: $defs };
 }
 
-/** What a schema adds to a decoded type: an enumeration, a pattern. */
+/** Additions of a schema to a decoded type: an enumeration, a pattern. */
 function refine(type: string, node: Node | undefined): string {
   const plain = type.replace(/^custom:/, "");
   if (custom[plain] !== undefined) return custom[plain];

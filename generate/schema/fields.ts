@@ -2,7 +2,7 @@ import * as path from "node:path";
 import * as ts from "typescript";
 import { repository } from "../../stacks/stack-file";
 
-/** What the source says of a field of the stack: its docstring and the docstring's tags. */
+/** A field of the stack in the source: its docstring and the docstring's tags. */
 export interface Field {
   /** Path as the JSON schema has it: keys, `*` for any key of a mapping, `[]` for any item of a list. */
   path: string[];
@@ -13,7 +13,7 @@ export interface Field {
   default?: string;
   /** Tag `@example`: the value as YAML. */
   example?: string;
-  /** Tag `@causes`: what a change of it brings about. */
+  /** Tag `@causes`: the effect of a change of the field. */
   causes?: string;
 }
 

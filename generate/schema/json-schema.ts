@@ -120,7 +120,7 @@ function words({ meaning, default: unsaid, example, causes }: Field): JsonSchema
   };
 }
 
-/** What zod writes of its own: JavaScript's largest number as a limit, and that keys are texts. */
+/** Parts that zod adds by itself: JavaScript's largest number as a limit, and that keys are texts. */
 function tidy(schema: JsonSchema): void {
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;

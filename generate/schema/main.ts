@@ -15,7 +15,7 @@ const components = path.join(root, "components");
 /** File of the package's schema. It is in git, since Pulumi's registry reads it at a release's tag. The build writes it again. */
 export const schemaFile = path.join(root, "sdk/schema.json");
 
-/** What a stack may say, for an editor; the build makes it. */
+/** File with the schema of a stack file, for an editor; the build makes it. */
 export const stackSchemaFile = path.join(root, "stacks/stack.schema.json");
 /** The page of every field. */
 export const referenceFile = path.join(root, "docs/reference.md");

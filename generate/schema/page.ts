@@ -67,7 +67,7 @@ function sectionsOf(fields: Field[]): Section[] {
   return sections;
 }
 
-/** What two fields of one meaning have in common. */
+/** Text that is equal for two fields of one meaning. */
 const textOf = ({ path, meaning, required, default: usual }: Field): string =>
   JSON.stringify([path.at(-1), meaning, required, usual]);
 
@@ -143,7 +143,7 @@ const asHtml = (text: string): string =>
     .replaceAll("<", "&lt;")
     .replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 
-/** What a link to one field ends with: `#machines-gpus-model`. */
+/** Anchor of a field, the end of a link to it: `#machines-gpus-model`. */
 const anchorOf = (path: string[]): string =>
   path.filter((part) => part !== "*" && part !== "[]").join("-");
 

@@ -10,7 +10,7 @@ const { owner, name: repositoryName } = publisherOf(manifest);
 const repository = `https://github.com/${owner}/${repositoryName}`;
 
 /**
- * What Pulumi's registry shows of a package, in addition to its resources (pulumi/pulumi v3.259.0, pkg/codegen/schema/schema.go,
+ * Facts about a package that Pulumi's registry shows, in addition to its resources (pulumi/pulumi v3.259.0, pkg/codegen/schema/schema.go,
  * PackageSpec). `keywords`: the registry sorts by those with a slash.
  */
 const shown = {

@@ -6,7 +6,7 @@ import { operatorFacts, recordedObjects } from "./facts";
 import { moduleChart, stampedCopy } from "./modules";
 import { discoveryModule, nearest } from "./releases";
 
-/** What a release of the operator's chart brings. Source: the real chart's values.yaml and Chart.yaml, reduced to their facts. */
+/** Facts about a release of the operator's chart. Source: the real chart's values.yaml and Chart.yaml, reduced to their facts. */
 interface OperatorData {
   /** Without a `v`. */
   version: string;
@@ -67,7 +67,7 @@ export async function writeOperatorChart(folder: string, version: string): Promi
   );
 }
 
-/** What the templates take as it was recorded: rules of the roles, and Node Feature Discovery's. */
+/** Recorded parts that the templates use: rules of the roles, and Node Feature Discovery's. */
 function factsOf(release: string): Record<string, unknown> {
   const [plain, all] = ["defaults", "rich"].map((variant) => recordedObjects(release, variant));
   return {

@@ -26,13 +26,13 @@ export interface ExistingCluster {
   talosconfig(endpoint: string): string;
 }
 
-/** What is different where the machines are virtual ones. */
+/** Differences if the machines are virtual ones. */
 interface OnSite {
   /** Folder of the control plane's keys, which are then the cluster's. Default: it has none yet. */
   pki?: string;
   /** The cluster's API, as machines reach it. */
   endpoint: string;
-  /** What the owner of an adopted machine wrote. */
+  /** Configuration that the owner of an adopted machine wrote. */
   patches(role: MachineSpec["role"]): readonly object[];
   /** Whether `talosctl` generates documents (Talos ≥ 1.14), next to which Talos refuses the fields of old. */
   inDocuments: boolean;
@@ -158,7 +158,7 @@ const takesPods = (inDocuments: boolean): object =>
       }
     : { cluster: { allowSchedulingOnControlPlanes: true } };
 
-/** What the stack says, or the newest Kubernetes that the Talos release runs: talosctl's own default may be too new for it. */
+/** The stack's Kubernetes release, or the newest that the Talos release runs: talosctl's own default may be too new for it. */
 function kubernetesOf(spec: ClusterSpec): string {
   const newest = findRelease(spec.talosVersion)?.minor.kubernetes.to;
   return spec.kubernetesVersion?.replace(/^v/, "") ?? `1.${newest}.0`;

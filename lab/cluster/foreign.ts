@@ -24,7 +24,7 @@ export const foreignPatch = stringify({
 const otherMachine = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
 
 /**
- * What others keep in Omni, as `omnictl apply` and Omni's page leave it: a patch for the stack's machine, whose
+ * Other owners' resources in Omni, as `omnictl apply` and Omni's page leave them: a patch for the stack's machine, whose
  * content is on it already, and extensions for a second machine. They must be unchanged when the stack has gone.
  */
 export function foreignResources(cluster: string, uuid: string): Resource[] {

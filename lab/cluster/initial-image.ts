@@ -4,7 +4,7 @@ import { schematicOf, type MachineSpec, type OverlaySpec } from "../../component
 import type { Factory } from "../factory";
 import { omniSchematic } from "../omni";
 
-/** What a machine runs before the stack comes, in the words of a stack. */
+/** Image of a machine before the stack, as fields of a stack. */
 export interface InitialImage extends Pick<
   MachineSpec,
   "extensions" | "kernelArgs" | "platform" | "secureBoot"

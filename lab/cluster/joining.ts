@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { Cluster } from "../kubernetes/cluster";
 import type { RealMachine } from "../talos";
 
-/** What Talos' control planes give a cluster so that workers join (talos v1.13.0, internal/app/machined/pkg/controllers/k8s, templates), and who may ask kubelets. */
+/** Objects that Talos' control planes make in a cluster so that workers can join (talos v1.13.0, internal/app/machined/pkg/controllers/k8s, templates), and who may ask kubelets. */
 export async function letIn(kubeconfig: string, secretsFile: string): Promise<void> {
   const { secrets } = parse(fs.readFileSync(secretsFile, "utf8")) as {
     secrets: { bootstraptoken: string };

@@ -9,7 +9,7 @@ import {
 import { deviceOfName, listedChips } from "../../components/recipe/facts/pci-cards";
 import type { LabGpu } from "../machines";
 
-/** What the emulation needs to know of a card; the facts are the recipe's. */
+/** Facts about a card that the emulation needs; they come from the recipe. */
 export function labGpu(gpu: GpuSpec): LabGpu {
   const card = cardOf(gpu);
   if (card === undefined)

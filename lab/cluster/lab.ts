@@ -14,13 +14,13 @@ import type { Around } from "./real-machines";
 /** A lab as it comes up: each phase adds what the next ones need. */
 export interface Lab extends Around {
   options: LabOptions;
-  /** What shows the phases. Default: standard error, without details. */
+  /** Output that shows the phases. Default: standard error, without details. */
   show?: Show;
-  /** What the stack becomes later (`--then`). */
+  /** Later versions of the stack (`--then`). */
   later?: readonly ClusterSpec[];
   /** Configuration of the stack, by key. */
   config: Record<string, unknown>;
-  /** What is taken for granted of the stack, in words. */
+  /** Assumptions about the stack, in words. */
   assumed?: string[];
   /** Fixes that the stack's plan lacks; a repair takes them back. */
   without: FixId[];

@@ -3,13 +3,13 @@ import type { TalosMachine } from "../../components/clients/talos/talos-machine"
 import type { MachineState } from "../machines";
 import { plainSchematic } from "./initial-image";
 
-/** What a machine says of itself. */
+/** A machine's report about itself. */
 export type Said = Pick<
   MachineState,
   "talosVersion" | "schematicId" | "bootId" | "driverVersion" | "stage" | "ready"
 >;
 
-/** What is known of a machine without credentials for its API. */
+/** Known facts about a machine without credentials for its API. */
 export const inMaintenance = (talosVersion: string): Said => ({
   talosVersion,
   schematicId: plainSchematic,
@@ -19,7 +19,7 @@ export const inMaintenance = (talosVersion: string): Said => ({
   ready: false,
 });
 
-/** What a machine says of itself; while it does not answer, that is unknown. */
+/** A machine's report about itself; unknown while it does not answer. */
 export async function saidOf(talos: TalosMachine): Promise<Said> {
   const known = <T>(work: Promise<T>): Promise<T | undefined> => work.catch(() => undefined);
   const [talosVersion = "unknown", schematicId = "unknown", status, bootId = "", driver] =

@@ -7,7 +7,7 @@ import { publishedDisk } from "../talos/published";
 import type { OnToolEvent } from "../tools/events";
 import { plainSchematic } from "./initial-image";
 
-/** What machines begin with, and the Factory of what they come to; undefined where that is the public one. */
+/** First images of machines, and the Factory of their later images; undefined if that is the public one. */
 export type RealImages = Pick<TalosImages, "release" | "disk" | "programs"> &
   Partial<Pick<TalosImages, "factory" | "talosctl">>;
 

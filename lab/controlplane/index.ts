@@ -29,7 +29,7 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-/** What the controller manager says once its garbage collector knows every kind that there is (kubernetes, pkg/controller/garbagecollector). */
+/** Message of the controller manager once its garbage collector knows every existing kind (kubernetes, pkg/controller/garbagecollector). */
 const collects = "Proceeding to collect garbage";
 
 /**

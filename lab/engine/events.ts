@@ -10,7 +10,7 @@ export interface Changes {
   same: number;
 }
 
-/** What an update reports while it runs. */
+/** Reports of a running update. */
 export type Progress =
   | {
       readonly kind: "resource";

@@ -1,7 +1,7 @@
 import type { Changes, Progress } from "./events";
 import type { Program } from "./program";
 
-/** What the engine works on. */
+/** Inputs of the engine. */
 export interface LabEngineOptions {
   readonly pulumi: string;
   /** Folder for everything the engine keeps: project, settings, state, home, `events.jsonl`. Only the caller removes it. */
@@ -44,7 +44,7 @@ export interface RunOptions {
   readonly replace?: readonly string[];
 }
 
-/** What came of an update. */
+/** Result of an update. */
 export interface RunResult {
   readonly result: "succeeded" | "failed" | "cancelled";
   readonly changes: Changes;

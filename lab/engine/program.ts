@@ -1,6 +1,6 @@
 import { compile } from "../bundle/bundle";
 
-/** What a stack's program is to the engine: registers resources, returns the stack's outputs. */
+/** A stack's program for the engine: it registers resources, and returns the stack's outputs. */
 export type Program = () => Promise<Record<string, unknown> | undefined>;
 
 /**

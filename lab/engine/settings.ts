@@ -4,7 +4,7 @@ import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse, stringify } from "yaml";
 
-/** What `pulumi stack init --secrets-provider` is given. */
+/** Value of `pulumi stack init --secrets-provider`. */
 export const secretsProvider = "passphrase";
 
 /**
@@ -17,7 +17,7 @@ export class Settings {
 
   private constructor(
     private readonly encryptionsalt: string,
-    /** What the CLI needs to read them. */
+    /** Variables that the CLI needs to read them. */
     readonly environment: Readonly<Record<string, string>>,
     private readonly key: Buffer,
   ) {}

@@ -107,7 +107,7 @@ export async function startFactory({
     return { status: 200, type, body, headers: { "Docker-Content-Digest": digest } };
   }
 
-  /** The release with its `v`, if the Factory has it. What is no version at all is an internal error. */
+  /** The release with its `v`, if the Factory has it. A text that is no version causes an internal error. */
   function available(version: string, within = ""): string {
     const parsed = semver.parse(version.replace(/^v/, ""));
     if (!parsed) throw new Error("error parsing version");

@@ -62,7 +62,7 @@ export class Cluster extends KubernetesApi {
     return new Cluster(config as KubeConfig);
   }
 
-  /** What is at a path: an object, or a list. */
+  /** Value at a path: an object, or a list. */
   async at<Found = any>(path: string): Promise<Found> {
     return (await this.ask<Found>(path, path))!;
   }

@@ -11,7 +11,7 @@ export function isReady(node: k8s.V1Node): boolean {
   return says && !node.spec?.taints?.some(({ key }) => key === "node.kubernetes.io/not-ready");
 }
 
-/** What a node offers of NVIDIA's, by name; none that are zero. */
+/** NVIDIA's resources of a node, by name, without those of zero. */
 export function gpusOf(
   node: k8s.V1Node | undefined,
   slices: readonly k8s.V1ResourceSlice[],

@@ -41,7 +41,7 @@ export interface LabMachine {
   node?: { programs: readonly string[]; realDriver: boolean };
 }
 
-/** What the machines program is started with. */
+/** Arguments of the machines program. */
 interface MachinesSpec {
   dir: string;
   /** Lab seconds per second. */

@@ -174,7 +174,7 @@ async function statuses(
   });
 }
 
-/** What the program asks of the owner (components/program/omni/wait.ts, addToCluster). */
+/** Tasks that the program gives the owner (components/program/omni/wait.ts, addToCluster). */
 const asked = /add the machine (\S+) to the cluster (\S+) in Omni/;
 
 /**

@@ -20,7 +20,7 @@ export interface ManagedMachine extends Target {
   config: string;
   /** Whether it is in the cluster when the lab begins; else it waits in maintenance mode until a user adds it. */
   member: boolean;
-  /** What its boot medium or its first image had. Default: a plain image. */
+  /** Content of its boot medium or its first image. Default: a plain image. */
   initial?: {
     extensions?: string[];
     kernelArgs?: string[];
@@ -29,7 +29,7 @@ export interface ManagedMachine extends Target {
   };
 }
 
-/** What Omni works with. */
+/** Inputs of Omni. */
 export interface OmniParts {
   /** Folder for its files, which are secret. */
   dir: string;

@@ -6,7 +6,7 @@ export interface Resource {
   spec: Record<string, unknown>;
 }
 
-/** What a server refused, in Omni's words. */
+/** A server's refusal, in Omni's words. */
 export class Refused extends Error {}
 
 /** A machine as resources are labelled for it. */
@@ -16,7 +16,7 @@ export interface Target {
   uuid: string;
 }
 
-/** What users wrote: patches and extensions. Made by omnictl alone. */
+/** Users' resources: patches and extensions. Only omnictl makes them. */
 export class Resources {
   private readonly byKey = new Map<string, Resource>();
 

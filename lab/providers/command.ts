@@ -37,7 +37,7 @@ const commandInputs = z.strictObject({
   addPreviousOutputInEnv: orUnknown(z.boolean()).nullish(),
 });
 
-/** What a command leaves on its streams, without the last newline. */
+/** Output of a command on its streams, without the last newline. */
 interface Streams {
   stdout: string;
   stderr: string;

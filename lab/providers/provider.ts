@@ -3,14 +3,14 @@ import type { z } from "zod";
 /** Values by property name, as they travel between engine and provider: secrets unwrapped, unknowns as `UNKNOWN`. */
 export type Properties = Record<string, unknown>;
 
-/** What the engine asks about one resource. */
+/** Call of the engine about one resource. */
 export interface ResourceCall {
   readonly type: string;
   /** Name of the resource in the program, the last part of its URN. */
   readonly name: string;
   /** Its ID; undefined while there is none. */
   readonly id?: string | undefined;
-  /** What the program says; empty for a deletion. */
+  /** The program's inputs; empty for a deletion. */
   readonly inputs: Properties;
   /** Inputs and outputs of the last update; empty for a creation. */
   readonly oldInputs: Properties;
@@ -36,7 +36,7 @@ export interface CheckFailure {
   readonly reason: string;
 }
 
-/** What of a resource's arguments is not as its provider wants them, in words of the lab's own. */
+/** Arguments of a resource that its provider refuses, in words of the lab's own. */
 export function failuresOf(schema: z.ZodType, inputs: Properties): CheckFailure[] {
   const { error } = schema.safeParse(inputs);
   return (error?.issues ?? []).map(({ path, message }) => ({
@@ -45,7 +45,7 @@ export function failuresOf(schema: z.ZodType, inputs: Properties): CheckFailure[
   }));
 }
 
-/** What would change. */
+/** Changes that an update would make. */
 export interface DiffResult {
   /** Paths that differ; none: nothing changes. */
   readonly detailed: Readonly<Record<string, "add" | "delete" | "update">>;

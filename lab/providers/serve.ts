@@ -41,7 +41,7 @@ export async function serveProvider(provider: LabProvider): Promise<ServedProvid
 
 type Reply = object;
 
-/** What every request about a resource has, and what some have. */
+/** Fields that every request about a resource has, and fields of some. */
 interface ResourceRequest {
   getUrn(): string;
   getId?(): string;

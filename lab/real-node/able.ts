@@ -52,7 +52,7 @@ export function mayAdminister(status: string): boolean {
   return (BigInt(`0x${effective}`) & (1n << SYS_ADMIN)) !== 0n;
 }
 
-/** What a kernel must allow, by its own report: each is tried in namespaces that end with the trial. */
+/** Features that a kernel must allow, by its own report: each is tried in namespaces that end with the trial. */
 const trials: Record<string, string> = {
   "no file system in memory may be mounted": "mount -t tmpfs tmpfs $T",
   "no overlay may be mounted over /usr":
@@ -83,7 +83,7 @@ const unshare: InNamespaces = (script) =>
     },
   );
 
-/** What this computer's kernel and compiler do not do for a real node, each with its last words; found by trying. */
+/** Features for a real node that this computer's kernel and compiler lack, each with its last message; found by trying. */
 export function whatIsRefused(run: InNamespaces = unshare): string[] {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-trial-"));
   const steps = Object.entries(trials).map(

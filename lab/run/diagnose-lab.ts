@@ -62,7 +62,7 @@ export async function diagnoseLab(
   return { unlike, failures: [unknown], explained: false };
 }
 
-/** What the checks say of a stack, each with the fix that it is about: a refused stack never reached the cluster. */
+/** Findings of the checks about a stack, each with its fix: a refused stack never reached the cluster. */
 export const refusalsOf = (findings: readonly Finding[]): FailureReport[] =>
   findings.map(({ check, field, problem, why, remedy }) => ({
     fix: fixes.find((fix) => fix.check === check)?.id ?? "unknown",

@@ -6,7 +6,7 @@ import { configurationOf } from "../../stacks/stack-file";
 import type { Lab } from "../cluster/lab";
 import { withServedImages } from "./served-images";
 
-/** What `talos-gpu discover` makes of the lab's cluster. */
+/** Report about the stack that `talos-gpu discover` writes for the lab's cluster. */
 export interface DiscoveredReport {
   /** Sorted paths at which the plan of the stack that it writes differs from the plan of the lab's stack. */
   unlike: string[];
@@ -28,7 +28,7 @@ export async function discoverLab({
   };
   const seen = await look(access, 60_000, () => {});
   const stack = renderDiscovered(stackOf(seen), seen.unseen, "the lab");
-  // What is compared is the file, read again, with the images that the lab gave the stack.
+  // The comparison reads the file again, with the images that the lab gave the stack.
   const read = parseSpec(withServedImages(configurationOf(stack, "discover"), options));
   if (read.spec === undefined)
     throw new Error(`discover: what it wrote is not a stack: ${JSON.stringify(read.findings)}`);

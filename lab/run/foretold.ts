@@ -1,4 +1,4 @@
-/** What a preview says of a machine, by node name, e.g. `reboots: no: none is needed for label slot changed`. */
+/** Lines of a preview about machines, by node name, e.g. `reboots: no: none is needed for label slot changed`. */
 export type Foretold = Record<string, string>;
 
 /** The words of a preview, out of what the engine says. */

@@ -44,7 +44,7 @@ export async function countOf(machines: Machines): Promise<Count> {
   };
 }
 
-/** What has happened since. */
+/** Events since then. */
 export async function countSince(before: Count, machines: Machines): Promise<Count> {
   const now = await countOf(machines);
   const reboots = Object.entries(now.reboots).map(([name, count]) => [

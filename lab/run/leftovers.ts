@@ -4,11 +4,11 @@ import { parse } from "yaml";
 import type { MachineRecipe, Plan } from "../../components/recipe";
 import type { MachineStanding, Standing } from "./standing";
 
-/** What a destroy left behind. */
+/** Leftovers of a destroy. */
 export interface Leftovers {
-  /** What is ours and should have gone, and what is external and has changed. Empty when the destroy is clean. */
+  /** Our own objects that should have gone, and external ones that have changed. Empty if the destroy is clean. */
   left: string[];
-  /** What stays by design, or because its owner keeps it: each with the reason. */
+  /** Objects that stay by design, or because their owner keeps them: each with the reason. */
   stays: string[];
 }
 
@@ -28,7 +28,7 @@ const [operatorLabels] = always as [Rule, ...Rule[]];
 
 const gone = (line: string): string => `gone, and not ours: ${line}`;
 
-/** What an external operator or plugin makes by itself, and renews while its machines are upgraded; it is still there. */
+/** Objects that an external operator or plugin makes by itself, and renews while its machines are upgraded; it still runs. */
 function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule[] {
   if (!external) return [];
   const kind = release.namespace === "kube-system" ? "(Pod|ReplicaSet|ControllerRevision)" : "\\w+";
@@ -111,7 +111,7 @@ function onNode(
 }
 
 /**
- * What a destroy left of a stack.
+ * Parts of a stack that a destroy left.
  *
  * @param before as it was before the first update
  * @param up as it was before the destroy

@@ -35,7 +35,7 @@ export const outcomePhase: Phase<Running> = {
   },
 };
 
-/** Fills the report; gives what there is to say of what is unlike the plan. What is wrong need not fail an update, so the doctor looks always. */
+/** Fills the report; gives what there is to say of what is unlike the plan. A fault may not fail an update, so the doctor always looks. */
 async function look(lab: Running): Promise<{ lines: string[]; explained: boolean }> {
   const { report } = lab;
   const lines: string[] = [];

@@ -29,7 +29,7 @@ export async function environmentForOwnProgram(
   };
 }
 
-/** A variable's line for a shell. What is on PATH already stays behind what the lab needs. */
+/** A variable's line for a shell. The lab's folders come first on PATH, before the existing ones. */
 function exported([name, value]: [string, string], inherited: string | undefined): string {
   const behind = name === "PATH" && inherited ? `${path.delimiter}${inherited}` : undefined;
   if (behind !== undefined && value.endsWith(behind))
@@ -41,7 +41,7 @@ function exported([name, value]: [string, string], inherited: string | undefined
 const quoted = (text: string): string =>
   /^[\w./:,=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** What is printed for a program of the user's own. */
+/** Text for a program of the user's own. */
 export function waysForOwnProgram(
   environment: Record<string, string>,
   { folder, secrets, inherited = process.env["PATH"] }: OwnProgram,

@@ -16,9 +16,9 @@ export interface UpdateReport {
   reboots: Record<string, number>;
 }
 
-/** What a preview says, and how many calls the machines' API received for it. */
+/** Lines of a preview, and the number of calls that the machines' API received for it. */
 export interface PreviewReport extends Omit<UpdateReport, "seconds" | "reboots"> {
-  /** What it says of the machines that something changes for. */
+  /** Its lines about machines with changes. */
   foretold: Foretold;
 }
 
@@ -52,7 +52,7 @@ export interface FailureReport {
   remedy: string;
 }
 
-/** What a stack has come to. */
+/** Result of a stack. */
 export interface Came {
   machines: Record<string, MachineReport>;
   workloads: WorkloadReport[];
@@ -65,14 +65,14 @@ export interface LabReport extends Came {
   /** Those that were asked for, in order. */
   previews: PreviewReport[];
   updates: UpdateReport[];
-  /** What each stack had come to before it was edited, in order. */
+  /** Result of each stack before it was edited, in order. */
   beforeEdits: Came[];
   failures: FailureReport[];
-  /** What was wrong before the stack was repaired; absent when it was not to be. */
+  /** Faults before the stack was repaired; absent if no repair was asked for. */
   mended?: FailureReport[];
-  /** What `talos-gpu discover` makes of the cluster, where that was asked for. */
+  /** Report about the stack that `talos-gpu discover` writes for the cluster, if that was asked for. */
   discovered?: DiscoveredReport;
-  /** What the destroy left behind; empty when it is clean, absent when the lab was kept or failed before. */
+  /** Leftovers of the destroy; empty if it is clean, absent if the lab was kept or failed before. */
   left?: string[];
 }
 
@@ -88,7 +88,7 @@ export const emptyReport = (stack: string, ok: boolean): LabReport => ({
   failures: [],
 });
 
-/** What a run came to in a line: resources that were made, and reboots. */
+/** Result of a run in a line: resources that were made, and reboots. */
 export function totalOf({ updates }: LabReport): string {
   const made = updates.reduce((sum, { changes }) => sum + changes.create, 0);
   const reboots = updates
@@ -97,7 +97,7 @@ export function totalOf({ updates }: LabReport): string {
   return `${counted(updates.length, "update")}, ${made} created, ${counted(reboots, "reboot")}`;
 }
 
-/** What an update did to resources, without what it did to none. */
+/** Numbers of an update's operations on resources, without those of zero. */
 const changesOf = ({ create, update, replace, delete: gone, same }: Changes): string =>
   Object.entries({
     created: create,

@@ -45,14 +45,14 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   return report;
 }
 
-/** What a cluster has before a stack comes, by its owner and by what else works there. */
+/** Content of a cluster before a stack, from its owner and from other programs. */
 export const beforeStack = (options: LabOptions, spec: ClusterSpec): Phase<Running>[] => [
   ...(options.manifest.length > 0 ? [manifestsPhase] : []),
   ...(spec.external === undefined ? [] : [outsidePhase]),
 ];
 
 /**
- * What a cluster has before a stack comes, file by file (YAML) and in each file's order: definitions of kinds, a secret that a workload
+ * Content of a cluster before a stack, file by file (YAML) and in each file's order: definitions of kinds, a secret that a workload
  * reads, a storage class. Nothing of it is the stack's, so a destroy must leave it.
  */
 const manifestsPhase: Phase<Running> = {

@@ -8,16 +8,16 @@ import type { Standing } from "./standing";
 /** A lab with the stack's program at work. */
 export interface Running extends Lab {
   engine: LabEngine;
-  /** What stood before the first update. */
+  /** State before the first update. */
   before: Standing;
-  /** What the stack was before each edit. */
+  /** The stack before each edit. */
   earlier: Plan[];
   report: LabReport;
   /** Whether a preview or an update of the stack, as it is now, did not come to its end. */
   failed: boolean;
-  /** What the preview has said that the next update comes after. */
+  /** Report of the preview before the next update. */
   foretold?: Foretold | undefined;
-  /** What the engine said when something failed. */
+  /** Output of the engine at a failure. */
   diagnostics: string[];
 }
 

@@ -13,7 +13,7 @@ export interface StackConfiguration {
   /** By key, without the project's name. */
   config: Record<string, unknown>;
   spec: ClusterSpec;
-  /** What the lab takes for granted, in words. Default: nothing. */
+  /** Assumptions of the lab, in words. Default: none. */
   assumed?: string[];
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { parseAllDocuments } from "yaml";
 
-/** What stands in a lab, as far as a stack can change it: compared before the first update and after the destroy. */
+/** State of a lab, as far as a stack can change it: compared before the first update and after the destroy. */
 export interface Standing {
   /**
    * Each in a line: every object of the Kubernetes API but those that come and go by themselves, as `Kind namespace/name`; labels,

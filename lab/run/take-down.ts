@@ -57,7 +57,7 @@ function downFailed(
 /** Seconds until what goes by itself must have gone: the garbage collector's objects, the end of pods, Omni's reboots. */
 const settleSeconds = 90;
 
-/** What the destroy left, once nothing of it goes by itself any more. */
+/** Leftovers of the destroy, once none of them goes away by itself any more. */
 export async function whatIsLeft(lab: Running, up: Standing): Promise<Leftovers> {
   const look = (): Promise<Leftovers> =>
     lookAround(lab).then(

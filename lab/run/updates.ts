@@ -187,7 +187,7 @@ export function commandEnvironment(lab: Lab): Record<string, string> {
   };
 }
 
-/** What an update or a preview gives: its report, and what the engine said. */
+/** Result of an update or a preview: its report, and the engine's output. */
 interface Told<Report> {
   report: Report;
   diagnostics: string[];

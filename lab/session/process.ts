@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import * as readline from "node:readline";
 
-/** What to start and how to look after it. */
+/** A program to start, and how to watch it. */
 export interface GuardOptions {
-  /** What messages call the child, e.g. `control plane`. */
+  /** Name of the child in messages, e.g. `control plane`. */
   name: string;
   env?: NodeJS.ProcessEnv;
   signal?: AbortSignal;

@@ -46,7 +46,7 @@ export function openWorkspace(): Workspace {
 
 type Closer = () => Promise<void> | void;
 
-/** What a lab has open. Closes in reverse order, everything, even when one of them fails; a signal closes it as well. */
+/** Open resources of a lab. It closes all of them in reverse order, even if one of them fails; a signal closes them as well. */
 export class Session {
   readonly workspace: Workspace = openWorkspace();
   private readonly controller = new AbortController();

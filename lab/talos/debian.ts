@@ -31,7 +31,7 @@ export interface Debian {
 const suite = "trixie";
 const kernelSuite = "trixie-backports";
 const packages = [
-  // What Talos calls (its Dockerfile, `rootfs-base-amd64`).
+  // Programs that Talos calls (its Dockerfile, `rootfs-base-amd64`).
   "udev",
   "kmod",
   "mount",
@@ -51,7 +51,7 @@ const packages = [
   "grub2-common",
   "grub-pc-bin",
   "grub-efi-amd64-bin",
-  // What builds images and modules.
+  // Programs that build images and modules.
   "base-files",
   "dash",
   "bash",

@@ -15,7 +15,7 @@ export interface ImageFactory {
   url: string;
   port: number;
   registry: Registry;
-  /** What went wrong in it so far: it tells its users of "internal server error" alone. */
+  /** Its errors so far: its users see only "internal server error". */
   errors: readonly string[];
   /** Registers a schematic (YAML). Gives its ID. */
   register(schematic: string): Promise<string>;

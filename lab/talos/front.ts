@@ -13,7 +13,7 @@ export interface Front {
 export interface Beside {
   /** Port of the registry of all other images. Default: the Factory's own. */
   pods?: number;
-  /** What the pods of a machine learn about it; fails while that is not known. */
+  /** Facts about a machine for its pods; fails while they are unknown. */
   factsOf?(machine: string): Promise<object>;
 }
 

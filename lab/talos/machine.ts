@@ -18,7 +18,7 @@ export interface RealMachine {
   kubelet: string;
   /** Its own address, inside. */
   address: string;
-  /** What its console has said since the machine was made. */
+  /** Output of its console since the machine was made. */
   console(): string;
   /** Turns it off without a word, as a power cut does. */
   cutPower(): Promise<void>;
@@ -333,7 +333,7 @@ export const bootsOf = (console: string): number =>
   bootsIn(console).filter((boot) => !stumbled(boot)).length;
 
 const hasEnded = "it has ended";
-/** What QEMU's monitor says to a command; it comes when the command is done. */
+/** Answer of QEMU's monitor to a command, which comes when the command is done. */
 async function told({ stdin, stdout }: ChildProcess, command: string): Promise<string> {
   const asked = {
     execute: "human-monitor-command",

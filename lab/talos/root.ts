@@ -45,7 +45,7 @@ const programs = [
   "nft",
   "xtables-nft-multi",
 ];
-/** What the installer's image has (stage installer-base-image). */
+/** Content of the installer's image (stage installer-base-image). */
 const installerPrograms = [
   "mkfs.xfs",
   "xfs_repair",
@@ -174,7 +174,7 @@ const texts: Record<string, string> = {
     .join(""),
   "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 };
-/** What Talos' own kernel has built in, and Debian's has as modules (hack/modules-amd64.txt has none of them). */
+/** Drivers that Talos' own kernel has built in, and Debian's has as modules (hack/modules-amd64.txt has none of them). */
 const builtIn = [
   "loop",
   "squashfs",

@@ -1,6 +1,6 @@
 import type { ClusterSpec } from "../../components/recipe";
 
-/** What is around a stack's machines when they are virtual: QEMU's own network, as each machine sees it. */
+/** Surroundings of a stack's virtual machines: QEMU's own network, as each machine sees it. */
 export interface Site {
   /** Holds every machine and the cluster's address, e.g. `192.0.2.0/24`. */
   net: string;
@@ -68,7 +68,7 @@ function documents(contents: readonly object[]): object[] {
 }
 
 /**
- * What an owner writes in documents so that a machine works from the registry `mirror` alone, without the outer world. Talos refuses the
+ * Documents of an owner with which a machine works only from the registry `mirror`, without the outer world. Talos refuses the
  * fields of old next to the documents that the client of Talos ≥ 1.14 generates.
  */
 export const ownDocuments = (mirror: string, image?: string): object[] =>
@@ -134,13 +134,13 @@ const slowControlPlaneDocuments: object[] = documents([
   { kind: "KubeSchedulerConfig", extraArgs: { "leader-elect": "false", "cert-dir": "/dev/shm" } },
 ]);
 
-/** What decides about the patches of a machine's owner. */
+/** Facts that decide about the patches of a machine's owner. */
 interface Own {
   /** Whether its configuration is in documents, as the client of Talos ≥ 1.14 generates it. Default: `machine` and `cluster`. */
   inDocuments?: boolean;
   /** Whether the machine is a control plane. */
   control: boolean;
-  /** What it is installed from. Default: what its stack says. */
+  /** Image that it is installed from. Default: the stack's. */
   image?: string;
   /** A card of this computer's that one of the machines has: all have the outer world then, and published images. Default: none. */
   card?: string | undefined;

@@ -30,7 +30,7 @@ export const catalogue: readonly ToolDefinition[] = said.lab.map(within);
 /** Pulumi's YAML host and its generators of SDKs. */
 export const languageTool: ToolDefinition = within(said.languages[0]!);
 
-/** What tries Prometheus' rules. */
+/** Tool that tries Prometheus' rules. */
 export const promtool: ToolDefinition = said.prometheus[0]!;
 
 /** The programs of a real node (`--machines node`). */

@@ -3,9 +3,9 @@ export interface ToolDefinition {
   name: string;
   /** Folder of its own sources: a Go module, or, with `modules`, what is built as a part of that one. */
   folder?: string;
-  /** What it is built from; absent: the `go.mod` of its folder says it. */
+  /** Module that it is built from; absent: the `go.mod` of its folder names it. */
   modules?: Modules;
-  /** What `go build` is asked for: an import path of a pinned dependency, or the folder's own program. */
+  /** Argument of `go build`: an import path of a pinned dependency, or the folder's own program. */
   package: string;
   /** Further programs of the same module. With this, also empty, the tool's path is a folder that holds all of them. */
   more?: readonly string[];
@@ -14,7 +14,7 @@ export interface ToolDefinition {
   tags?: readonly string[];
   /** Variables the linker sets (`-X`): how each project stamps its version in its own release builds. */
   stamps: readonly string[];
-  /** What is changed in a module that it is built from. Default: nothing. */
+  /** Changes to a module that it is built from. Default: none. */
   changes?: Changes;
   /** Where its project publishes it, so that it need not be built. Default: nowhere. */
   release?: Release;
@@ -25,7 +25,7 @@ export interface ToolDefinition {
  * (as Go names them), `${node}` (the architecture as Node names it) and `${program}`.
  */
 export interface Release {
-  /** What it is published for, `OS/ARCHITECTURE` as Go names them. */
+  /** Platforms that it is published for, `OS/ARCHITECTURE` as Go names them. */
   platforms: readonly string[];
   files: readonly ReleaseFiles[];
   /** A script of the lab's own, which calls the programs and is called as the tool is. Default: one of them is the tool. */
@@ -57,12 +57,12 @@ export interface Modules {
   sums?: readonly string[];
 }
 
-/** What is changed in one of a tool's modules before it is built. */
+/** Changes to one of a tool's modules before it is built. */
 export interface Changes {
   /** One of its modules: `PATH VERSION`. */
   module: string;
   edits: readonly {
-    /** What it is for, and what says so. */
+    /** Purpose of the change, and its source. */
     why: string;
     file: string;
     /** Text that occurs exactly once. */
@@ -82,7 +82,7 @@ export interface Changes {
 export interface Toolchain {
   /** E.g. `go1.26.8`. */
   version: string;
-  /** What it builds for: this machine. */
+  /** Platform that it builds for: this machine. */
   os: string;
   arch: string;
 }

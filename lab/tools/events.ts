@@ -1,4 +1,4 @@
-/** What happens to a tool while it is provided. */
+/** Events of a tool while it is provided. */
 export interface ToolEvent {
   /** Its name; of what is refused for several, all of theirs. */
   tool: string;

@@ -15,7 +15,7 @@ interface Installable {
 const answerLimit = 10_000;
 
 /**
- * What the lab takes from PATH.
+ * Programs that the lab takes from PATH.
  *
  * - Pulumi from the release of the SDK in the lock file on.
  * - talosctl from 1.13 on, which knows the upgrade calls of all releases that the lab has (siderolabs/talos, LifecycleService).
@@ -62,6 +62,6 @@ async function installed(tool: string, env: NodeJS.ProcessEnv): Promise<Installe
     : undefined;
 }
 
-/** What is taken from PATH, in one line. */
+/** Programs from PATH, in one line. */
 export const describeInstalled = (found: readonly InstalledTool[]): string =>
   `from PATH: ${found.map(({ tool, version }) => `${tool} ${version}`).join(", ")} (TALOS_GPU_LAB_TOOLS=own takes none)`;

@@ -57,7 +57,7 @@ export async function provide(
   return paths;
 }
 
-/** What provides a tool. */
+/** A way to provide a tool. */
 interface Making {
   name: string;
   /** Its path, if it exists. */

@@ -1,7 +1,7 @@
 import { parseAllDocuments } from "yaml";
 import type { Resource } from "./policy";
 
-/** What the machine program got, by the verb that it was called with. */
+/** Task of the machine program, by its verb. */
 export interface Task {
   verb: string;
   /** Node name of the machine, where the verb is about one. */

@@ -36,7 +36,7 @@ const places: Record<string, string[]> = {
   CronJob: ["spec", "jobTemplate", "spec", "template", "spec"],
 };
 
-/** Resources of a stack that make pods. What a chart makes is not among them: Helm renders it later. */
+/** Resources of a stack that make pods. Objects of a chart are not among them: Helm renders them later. */
 export function podMakers(resources: readonly Resource[]): PodMaker[] {
   return resources.flatMap((resource) => {
     if (!/^kubernetes:(?:core|apps|batch)\//.test(resource.type)) return [];

@@ -8,11 +8,11 @@ export interface Resource {
   /** Paths of the inputs that are not known yet. Default: all are known. */
   unknown?: readonly (readonly string[])[];
   parent?: Resource;
-  /** What it has to wait for, or takes its inputs from. */
+  /** Resources that it waits for, or that its inputs come from. */
   dependencies: readonly Resource[];
 }
 
-/** What the pack's configuration says. */
+/** Values of the pack's configuration. */
 export interface Settings {
   /** Namespaces whose pods may be privileged, in addition to those that the stack itself labels so. */
   privilegedNamespaces: readonly string[];
@@ -21,7 +21,7 @@ export interface Settings {
 /** A resource that breaks a policy. */
 export interface Violation {
   resource: Resource;
-  /** What is wrong; why it matters; how to fix it. */
+  /** Finding as a text: problem; reason; remedy. */
   message: string;
 }
 

@@ -13,7 +13,7 @@ export interface Card {
   powerW: number;
   minPowerW: number;
   maxPowerW: number;
-  /** What a run must leave as it was, by nvidia-smi's names. */
+  /** Settings that a run must not change, by nvidia-smi's names. */
   settings: Record<string, string>;
 }
 
@@ -62,7 +62,7 @@ export function readCards(): Card[] {
   return parseCards(query(facts), query(settings));
 }
 
-/** What nvidia-smi prints of facts and of settings, one line a card. */
+/** Facts and settings that nvidia-smi prints, one line a card. */
 export const parseCards = (told: readonly string[], set: readonly string[]): Card[] =>
   told.map((line, index) => {
     const [name = "", driver = "", ...numbers] = line.split(", ");

@@ -3,11 +3,11 @@ import { type Pods, withPods } from "./pods";
 import type { Shape } from "./shape";
 import type { Stand } from "./stand";
 
-/** What came of a case. */
+/** Result of a case. */
 export interface Outcome {
   /** Whether it was as it must be; undefined where it could not be tried. */
   held: boolean | undefined;
-  /** What was seen, or why it was not tried: one sentence. */
+  /** Observation, or the reason why the case was not tried: one sentence. */
   seen: string;
 }
 
@@ -22,7 +22,7 @@ export const untried = (why: string): Outcome => ({ held: undefined, seen: why }
 export interface Case {
   /** Name for `--cases`. */
   id: string;
-  /** What is tried, in the words of a user. */
+  /** Subject of the case, in the words of a user. */
   title: string;
   /** Tries it. An error is an outcome that did not hold. */
   run(stand: Stand, say: Say): Promise<Outcome>;

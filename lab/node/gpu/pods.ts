@@ -3,19 +3,19 @@ import { gpuProviders } from "../../../components/recipe/facts/gpu-provider";
 import { nodeName } from "./shape";
 import type { Stand } from "./stand";
 
-/** What a pod of a case is. */
+/** A pod of a case. */
 export interface PodSpec {
   image: string;
   /** Run by a shell; what it writes to /dev/termination-log is what the case reads. */
   script: string;
   runtimeClass?: string;
   limits?: Record<string, string>;
-  /** What the card that it claims is like, in CEL. */
+  /** Conditions for the card that it claims, in CEL. */
   claim?: readonly string[];
   annotations?: Record<string, string>;
   /** Default: `default`, and for a pod with folders one that may have them. */
   namespace?: string;
-  /** What a second container runs, of the same image, which asks for nothing. */
+  /** Script of a second container of the same image, which requests no card. */
   beside?: string;
   /** Folders of the node, by their place in the pod; such a pod is privileged. */
   folders?: Record<string, string>;
@@ -24,7 +24,7 @@ export interface PodSpec {
 /** A pod that ended, or where its time was over. */
 export interface Ended {
   phase: string;
-  /** What its script wrote, or the reason why it did not run. */
+  /** Output of its script, or the reason why it did not run. */
   said: string;
   /** Output of the second container's script, or the reason why it did not run. */
   besideSaid: string;

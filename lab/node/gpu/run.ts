@@ -19,7 +19,7 @@ import { nodeName, stackName } from "./shape";
 import { configurationOf, Stand } from "./stand";
 import type { CasesReport } from "./table";
 
-/** What the stand-in of the driver stands in for. */
+/** Cards that the stand-in of the driver emulates. */
 const stoodInFor = [{ model: "H100 80GB HBM3", count: 2 }];
 
 /**
@@ -121,7 +121,7 @@ function settings(before: readonly Card[], after: readonly Card[]): Outcome {
   };
 }
 
-/** What the node's programs say of themselves, and what this computer is. */
+/** Versions of the node's programs, and facts about this computer. */
 async function versionsOf(stand: Stand): Promise<Record<string, string>> {
   const { status } = (await stand.cluster.nodes())[nodeName] ?? {};
   const { kubeletVersion = "?", containerRuntimeVersion = "?" } = status?.nodeInfo ?? {};

@@ -1,6 +1,6 @@
 import type { GpuSpec } from "../../../components/recipe";
 
-/** What a case needs of the stack, in addition to what all have. */
+/** Fields of the stack that a case needs, in addition to the common ones. */
 export interface Shape {
   /** Time slices of each card. Default: whole cards. */
   slices?: number;

@@ -8,16 +8,16 @@ export interface Row extends Outcome {
   seconds: number;
 }
 
-/** What a run says; what `--json` prints. */
+/** Report of a run, which `--json` prints. */
 export interface CasesReport {
   /** False where a case did not hold, or the stack could not be taken down. */
   ok: boolean;
   date: string;
-  /** What ran, by name: versions of the node's programs, the kernel, the stack's release. */
+  /** Versions by name: of the node's programs, the kernel, the stack's release. */
   versions: Record<string, string>;
   /** Cards of this computer before the run; absent with the stand-in. */
   cards?: Card[];
-  /** What the node's cards are called. */
+  /** Names of the node's cards. */
   models: string[];
   rows: Row[];
 }

@@ -12,7 +12,7 @@ import type { Tools } from "./machine";
 import { getConfiguration, type Resource, resources } from "./resources";
 import { refusePartialTimeouts, schemaOf, withSecrets } from "./schema";
 
-/** What the provider works with; a lab says all of it. */
+/** Inputs of the provider; a lab sets all of them. */
 export interface TalosProviderOptions extends Partial<Tools> {
   talosctl: string;
 }

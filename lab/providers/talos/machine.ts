@@ -7,7 +7,7 @@ import { parseDuration } from "../../../components/recipe/rules/duration";
 import { until } from "../../until";
 import type { Properties, ResourceCall } from "../provider";
 
-/** What the resources work with. */
+/** Inputs of the resources. */
 export interface Tools {
   readonly talosctl: string;
   /** Folder for short-lived files with credentials. */
@@ -19,7 +19,7 @@ export interface Tools {
   readonly maintenance: Readonly<Record<string, string>>;
   /** By how much the lab's time is faster: limits are divided by it. */
   readonly timeScale: number;
-  /** What a fetched kubeconfig becomes. Default: what it is. */
+  /** Changes a fetched kubeconfig. Default: no change. */
   readonly kubeconfig?: ((text: string) => string) | undefined;
 }
 
@@ -133,7 +133,7 @@ function clientOf(inputs: Properties): string {
 const lastWordsMilliseconds = 5_000;
 
 /**
- * The same, until it works or time is up. Every error is tried again but InvalidArgument: so does the real provider
+ * Repeats a command on the machine until it works or time is up. It retries after every error except InvalidArgument, like the real provider
  * (terraform-provider-talos v0.11.0), even when the machine says that it will never do it.
  */
 export async function untilDone(

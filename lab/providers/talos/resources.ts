@@ -86,7 +86,7 @@ async function clientOf(
     .configuration;
 }
 
-/** What `talosctl gen config` makes of a bundle and patches. */
+/** Configuration that `talosctl gen config` makes from a bundle and patches. */
 async function generated(
   tools: Tools,
   bundle: string,

@@ -52,7 +52,7 @@ const byType: Readonly<Record<string, { shape: z.ZodRawShape; limits?: readonly 
   "talos:imageFactory/schematic:Schematic": { shape: { schematic: text.nullish() } },
 };
 
-/** What a type's arguments must be. One that is not of the schema is passed over (pkg/convert/object.go). */
+/** Rules for a type's arguments. An argument outside of the schema is ignored (pkg/convert/object.go). */
 export function schemaOf(type: string): z.ZodType {
   const { shape = {}, limits = [] } = byType[type] ?? {};
   return z.looseObject({ ...shape, ...limited(limits), ...notEmulated });

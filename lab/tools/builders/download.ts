@@ -178,7 +178,7 @@ async function ask(address: string, signal: AbortSignal): Promise<Response> {
   throw new Failed(`${hostOf(address)}: answers ${answer.status}`);
 }
 
-/** What went wrong, in words that name the server. */
+/** Error in words that name the server. */
 class Failed extends Error {}
 
 /** Throws why there is no answer: the signal's reason where that ended the call, else what the call says. */

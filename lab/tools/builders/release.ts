@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
 import type { Modules, Toolchain, ToolDefinition } from "../definition";
 
-/** What its projects publish of a tool, for one platform. */
+/** A tool as its projects publish it, for one platform. */
 export interface Published {
   files: readonly PublishedFile[];
   /** Text of the script that calls the programs as the tool. */

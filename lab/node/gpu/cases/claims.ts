@@ -116,5 +116,5 @@ const back: Case = {
   },
 };
 
-/** What claims of cards do, and the way there and back. */
+/** Cases of claims of cards, and the way there and back. */
 export const claimCases: readonly Case[] = [there, byExpression, isolation, plainRequest, back];

@@ -21,5 +21,5 @@ const faulty = (fault: Fault): Case => ({
   },
 });
 
-/** What the doctor says of a cluster that is well, and of each fault. */
+/** Cases of the doctor's report about a cluster that is well, and about each fault. */
 export const doctorCases: readonly Case[] = [well, ...faults.map(faulty)];

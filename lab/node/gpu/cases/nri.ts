@@ -107,7 +107,7 @@ const management = podCase(
   },
 );
 
-/** What Talos 1.15 is like, whose image has no toolkit. */
+/** Cases of Talos 1.15, whose image has no toolkit. */
 export const nriCases: readonly Case[] = [
   alone,
   there,

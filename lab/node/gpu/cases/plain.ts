@@ -55,7 +55,7 @@ export const look =
   'seen=$({ ls /dev | grep "^nvidia[0-9]"; nvidia-smi -L 2>/dev/null | grep -o "^GPU [0-9]*"; } | tr "\\n" " "); ' +
   '[ -n "$seen" ] || seen="no card"; echo "$seen" > /dev/termination-log';
 
-/** What a pod sees that has so many cards. */
+/** Pattern for the output of a pod that sees so many cards. */
 export const cards = (count: number): RegExp =>
   new RegExp(`^(nvidia\\d+ ?){${count}}(GPU \\d+ ?){${count}}$`);
 

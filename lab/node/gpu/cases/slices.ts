@@ -114,5 +114,5 @@ const two = podCase(
   },
 );
 
-/** What time slicing does: more slices, a request for two of them, fewer while all are used. */
+/** Cases of time slicing: more slices, a request for two of them, fewer while all are used. */
 export const sliceCases: readonly Case[] = [more, two, fewer];

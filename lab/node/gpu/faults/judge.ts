@@ -43,7 +43,7 @@ export async function judge(scene: Stand, fault: Fault): Promise<Outcome> {
   return problems.length === 0 ? held(told(report)) : wrong([...problems, told(report)].join("; "));
 }
 
-/** What the doctor does not say of a fault, or says too much. */
+/** Missing and superfluous parts of the doctor's report about a fault. */
 export function lacks(
   { unlike, known = [], also = [] }: Fault,
   { differences, findings }: Pick<DoctorReport, "differences" | "findings">,
@@ -61,7 +61,7 @@ export function lacks(
   ];
 }
 
-/** What the doctor says, the known cause first. */
+/** The doctor's report, the known cause first. */
 export function told({ status, differences, findings, unseen }: DoctorReport): string {
   const lines = [
     ...findings.map(({ fix, symptom }) => `known (${fix}): ${symptom}`),

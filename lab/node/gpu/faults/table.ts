@@ -18,7 +18,7 @@ import {
 } from "./break";
 import type { Stand } from "../stand";
 
-/** What a user does to a healthy cluster, or what breaks in it, and what the doctor must say about it. */
+/** Faults: a user's action on a healthy cluster or a part that breaks, and the report that the doctor must give. */
 export interface Fault {
   /** Name for `--cases`, after `fault-`. */
   id: string;
