@@ -44,7 +44,7 @@ const node = settings.extend({
   /** One address, or several with commas between. */
   ipAddress: z.string(),
   controlPlane: z.boolean().default(false),
-  /** Whether its patches take the place of its role's. */
+  /** Whether its patches replace those of its role. */
   overridePatches: z.boolean().optional(),
 });
 

@@ -189,7 +189,7 @@ function wavesOf({ machines, after }: Plan): string[][] {
   return waves;
 }
 
-/** Those that go ahead go one by one, so each is a wave. */
+/** The workers of `upgrade.first` are upgraded one by one, so each is a wave. */
 function aheadOf(plan: Plan): number {
   const { ahead, rest } = upgradeStages(plan.machines, plan.spec.upgrade);
   return rest.length > 0 ? ahead.length : wavesOf(plan).length;

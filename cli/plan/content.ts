@@ -48,7 +48,7 @@ export function releaseOf({ base, release: { before, after }, valueChanges }: Co
   return valueChanges.length > 0 ? `${after}, with other values` : `${after}: unchanged`;
 }
 
-/** The order of an update: machines in waves, the GPU provider after all or after those that go ahead, and the tests. */
+/** The order of an update: machines in waves, the GPU provider after all or after those of `upgrade.first`, and the tests. */
 export function stepsOf({ waves, wavesAhead, machines, release }: Comparison): Step[] {
   const all = waves.map((names): Wave => ({
     machines: names.map((name) => ({

@@ -37,7 +37,7 @@ const plain = (text: string): string =>
   );
 
 /**
- * What GitHub makes links and calls of without any mark, taken apart by a character that is not seen: `@name`, `#1`, addresses
+ * Breaks up texts that GitHub turns into links and mentions without any mark, by an invisible character: `@name`, `#1`, addresses
  * (github.github.com/gfm, 6.9 Autolinks; docs.github.com, Autolinked references). It looks at the finished page, so a backslash does not help.
  */
 const uncalled = (text: string): string =>

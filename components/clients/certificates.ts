@@ -74,7 +74,7 @@ function certificateOf(user: unknown): string | undefined {
 const decoded = (crt: unknown): string | undefined =>
   typeof crt === "string" ? Buffer.from(crt, "base64").toString() : undefined;
 
-/** What a refused call of Kubernetes says of the kubeconfig; undefined where it says something else. */
+/** Mistake of the kubeconfig that a refused call of Kubernetes shows; undefined if it shows none. */
 function foreignKubeconfig(message: string): string | undefined {
   if (/Unauthorized|does not know the credentials/i.test(message))
     return "the Kubernetes API does not know its user, or knows it no longer";
@@ -84,8 +84,8 @@ function foreignKubeconfig(message: string): string | undefined {
 }
 
 /**
- * What a refused call says of the credentials: which they are, and that the other side is not theirs. Undefined where it
- * says something else.
+ * Mistake of the credentials that a refused call shows: which credentials they are, and that the server belongs to another cluster.
+ * Undefined if the call shows none.
  *
  * @param message the call's error.
  * @param talosconfig content; undefined where it is not known.

@@ -11,9 +11,10 @@ import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-
 import type { Plan } from "../recipe/types";
 
 /**
- * Makes the machines of a plan: each starts when those that it comes after are done. Those that go ahead are made at once, or all where
- * none does; the others once the tests of those ahead have passed. Where the stack bootstraps its cluster, the first machine, a
- * control plane, does that; the others have its kubeconfig, and a provider made from it takes the place of that of the options.
+ * Makes the machines of a plan: each starts when its predecessors are complete. It makes the control planes and the workers of
+ * `upgrade.first` at once, and the others once the tests of these workers have passed. Without `upgrade.first` it makes all at once. In a
+ * stack that bootstraps its cluster, the first machine, a control plane, does that. The others have its kubeconfig, and a provider made
+ * from it replaces that of the options.
  *
  * @param inputs.schematics IDs of the machines' images by themselves; they resolve once the Image Factory has them.
  * @param inputs.after what the first machines wait for.

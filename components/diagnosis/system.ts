@@ -3,7 +3,7 @@ import { eraOf } from "../recipe/facts/talos-release";
 import type { Observations, ObservedNode } from "./observations";
 import type { Era, GpuProviderName, Plan } from "../recipe/types";
 
-/** What the signs of a failure are weighed against: from the stack's plan, or read off the cluster where there is none. */
+/** Facts that the signs of a failure are compared with: from the stack's plan, or from the cluster if there is no plan. */
 export interface System {
   /** The stack's plan, where one is known. */
   plan?: Plan;

@@ -21,12 +21,12 @@ interface Gate {
   powerLimits: k8s.apps.v1.DaemonSet[];
 }
 
-/** The machines that the cluster's part waits for: first those that go ahead, and then, where there are such, the others. */
+/** The machines that the cluster's part waits for: first those of `upgrade.first`, if there are any, and then the others. */
 export interface Stages {
   /** Resources that the first step waits for: the machines with loaded drivers. */
   ahead: pulumi.Resource[];
   /**
-   * Brings the other machines, which wait for the smoke tests of those ahead; gives what stands for each of them with a GPU, by
+   * Brings the other machines, which wait for the smoke tests of `upgrade.first`; gives what stands for each of them with a GPU, by
    * node name. Default: there are no others.
    */
   rest?: (tested: pulumi.Resource) => Map<string, pulumi.Resource[]>;
@@ -44,9 +44,9 @@ export interface Surroundings extends Stages {
 
 /**
  * Resources that offer the GPUs in the cluster, in order: namespace, requirements of the release, the release, and the gate. Destroyed
- * in the opposite order. Each step waits for the one before it alone, so that a step's dependencies do not grow with the
- * number of machines. Where machines go ahead, all of it but the others' tests comes after those alone, and the others come
- * between their tests and the gate.
+ * in the opposite order. Each step waits only for the previous one, so that a step's dependencies do not grow with the
+ * number of machines. With `upgrade.first`, all steps wait only for these machines, except the tests of the others. The others come
+ * between the tests of these machines and the gate.
  */
 export function gpuStack(
   name: string,
@@ -191,7 +191,7 @@ function runtimeClass(
 
 /**
  * A value that resolves only after the gate, and makes its users depend on the gate. A preview knows it already: it
- * hangs on the URNs of the gate's resources, not on what their provider will say.
+ * depends on the URNs of the gate's resources, and not on the answers of their provider.
  */
 export function afterGate<T>(gate: Gate, value: T): pulumi.Output<T> {
   const urns = [...(gate.tests ? [gate.tests] : []), ...gate.powerLimits].map(

@@ -56,8 +56,8 @@ export function bootstrapCluster(
 }
 
 /**
- * What was given, or is made with the cluster: its secrets, unless they come from elsewhere. Losing them is losing the cluster, so
- * nothing that a stack may change changes them.
+ * Credentials that were given, or that are made with the cluster: its secrets, unless they come from elsewhere. Without them the cluster
+ * is lost, so no change of a stack changes them.
  */
 export function clusterCredentials(
   name: string,

@@ -93,7 +93,7 @@ export function foretold(
 }
 
 /**
- * What a message is about, of a resource that is just being registered. If that is refused, the resource itself never gets its name. The
+ * Subject of a message about a resource that is just being registered. If Pulumi refuses it, the resource itself never gets its name. The
  * SDK holds back every later message of the process until it does (sdk/nodejs/log/index.ts, `lastLog`): the program would
  * not end, and the next one of a program that uses the Automation API would not end either.
  */

@@ -135,8 +135,8 @@ export async function release(
 }
 
 /**
- * What Talos would refuse of the configuration, since the machine's own documents say what the stack's patches say as fields, or the other
- * way round.
+ * Conflicts for which Talos would refuse the configuration: the machine's own documents set a value that the stack's patches set as a
+ * field, or the reverse.
  */
 function documentProblems({ machine }: AdoptTask, live: string, merged: string): FieldFinding[] {
   const own = new Map(documentsOf(live));
@@ -255,9 +255,9 @@ async function stage(machine: Machine, live: string, configuration: string): Pro
 }
 
 /**
- * What an earlier run added that was killed between staging and telling: then the staged configuration is exactly what the
- * merge makes of the active one. What the active one says as well belongs to others here, even if it came from a stack that left without
- * a reboot: the machine cannot distinguish the two, and fields of others are never removed.
+ * Additions of an earlier run that was killed after it staged the configuration and before it answered. Then the staged configuration
+ * equals the merge's result for the active one. Values that the active one also has count as another owner's, even if they came from a
+ * stack that left without a reboot. The machine cannot distinguish the two, and fields of others are never removed.
  */
 function stagedBefore(
   task: AdoptTask,

@@ -3,7 +3,7 @@ import type { UpgradeLimits } from "../recipe/effect/upgrade-phases";
 import { parseDuration } from "../recipe/rules/duration";
 import { duration } from "../recipe/stack/notation";
 
-// What the program gets (standard input) and what it answers (last line of standard output), by verb. Nothing here is secret:
+// The program's input (standard input) and its answer (last line of standard output), by verb. Nothing here is secret:
 // credentials come by environment. The input of `preflight` is next to it.
 
 /** Parts that may be lost on purpose. */

@@ -182,8 +182,8 @@ const taintedCluster = (machine: string, clients: Clients): KubernetesCluster =>
   );
 
 /**
- * What gives a machine's node the stack's taints and no other of the stack's, and tells which are its own. Those that it no longer wants
- * go, before anything is without its toleration: the smoke test comes next.
+ * Gives a machine's node exactly the stack's current taints, and records which taints are the stack's. It removes earlier ones before any
+ * pod lacks their toleration: the smoke test comes next.
  */
 function tainting(
   task: TaintTask,

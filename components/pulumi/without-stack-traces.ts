@@ -6,7 +6,7 @@ import type * as pulumi from "@pulumi/pulumi";
  * was about half of the program's time. Pulumi keeps where a resource comes from; the SDK asks for that by itself.
  * For a program that has no transformations of a user's: they would run without frames, too.
  *
- * @returns what `register` returns. What `register` throws keeps its message, but has no frames.
+ * @returns what `register` returns. An error of `register` keeps its message, but has no frames.
  */
 export function withoutStackTraces<T>(register: () => T): T {
   if (process.env["PULUMI_DEBUG_PROMISE_LEAKS"]) return register();

@@ -60,7 +60,7 @@ export function canonical<T>(data: T): T {
 /**
  * Merges values as Helm does: mappings by key, all else is replaced (helm.sh/docs, values files).
  *
- * @param lists what becomes of two lists under a key. Default: the later one takes the place of the other.
+ * @param lists merges two lists under a key. Default: the later one replaces the other.
  */
 export function mergeAsHelm(
   under: Record<string, unknown>,

@@ -41,7 +41,7 @@ const offered = (
 
 /** The plan of a stack with its basis. */
 export function planBasis(said: ClusterSpec): PlanBasis {
-  // Nothing hangs on the order in which keys were written: neither a plan nor the hashes of what it makes.
+  // The order of keys in the file changes neither a plan nor the hashes in it.
   const spec = canonical(said);
   const release = findRelease(spec.talosVersion, factsOf(spec, spec.talosVersion));
   const releases = new Map([[spec.talosVersion, release]]);

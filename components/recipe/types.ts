@@ -154,9 +154,12 @@ export interface KubernetesRecipe {
 export interface Plan {
   spec: ClusterSpec;
   era: Era;
-  /** In upgrade order: control planes first, then the workers that go ahead, then the others. */
+  /** In upgrade order: control planes first, then the workers of `upgrade.first`, then the others. */
   machines: MachineRecipe[];
   kubernetes: KubernetesRecipe;
-  /** For each machine, the machines that must be done before it starts (control planes and those that go ahead serial, other workers in a window). */
+  /**
+   * For each machine, the machines that must be complete before it starts. Control planes and the workers of `upgrade.first` go one at a
+   * time, other workers in a window.
+   */
   after: Record<string, string[]>;
 }

@@ -45,11 +45,11 @@ const withoutGpu =
   /^kubernetes:(core\/v1:(Namespace|PersistentVolumeClaim|Service|ConfigMap)|networking.k8s.io\/v1:NetworkPolicy)$/;
 
 /**
- * Has what needs no GPU wait for what the operator's namespace waits for, and for nothing more: then the machines are done that come
- * before the workloads, and the preflight has let the update pass. What is in a namespace that a workload before it makes also waits for
- * that namespace.
+ * Makes resources without a GPU wait only for the resources that the operator's namespace waits for. Then the machines before the
+ * workloads are complete, and the preflight has accepted the update. A resource in a namespace that an earlier workload makes also waits
+ * for that namespace.
  *
- * Pulumi deletes by levels of what waits for what, and goes on to the next when all of one are gone (pulumi,
+ * Pulumi deletes by levels of dependencies, and goes on to the next level when all of one are gone (pulumi,
  * pkg/resource/deploy/step_generator.go, ScheduleDeletes). So a destroy waits once for all namespaces, each of which takes Kubernetes
  * five seconds at least (kubernetes, pkg/controller/namespace, namespaceDeletionGracePeriod).
  */

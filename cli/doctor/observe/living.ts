@@ -80,8 +80,8 @@ function isListed(kind: string, { pods, deployments, daemonSets, jobs }: Objects
 type Maker = ReturnType<typeof makersOf>[number];
 
 /**
- * What makes pods; those with longer names first, since one name may begin with another. One that wants none just now: what happened to those
- * that it had is over.
+ * Controllers that make pods; those with longer names first, since one name may begin with another. If a controller wants no pods now,
+ * events of its earlier pods are over.
  */
 function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects) {
   const maker = (

@@ -5,8 +5,8 @@ import { gpuProviders } from "../../recipe/facts/gpu-provider";
 export const slicesPath = "/apis/resource.k8s.io/v1/resourceslices";
 
 /**
- * Offers of a node: resources of the kubelet, and whole cards that NVIDIA's DRA driver publishes, by their class. What a class wants
- * of a device is for its selector to say: of `gpu.nvidia.com` it is the driver and the type (dra-driver-nvidia-gpu v0.5.0,
+ * Offers of a node: resources of the kubelet, and whole cards that NVIDIA's DRA driver publishes, by their class. The selector
+ * of a class has its conditions: for `gpu.nvidia.com` they are the driver and the type (dra-driver-nvidia-gpu v0.5.0,
  * deployments/helm, templates/deviceclass-gpu.yaml).
  */
 export function offeredBy(

@@ -58,7 +58,7 @@ export interface Machine {
   bootId(): Promise<string>;
   /** ID of the schematic that runs, with its extensions sorted; undefined if no Image Factory made the image. */
   schematic(): Promise<string | undefined>;
-  /** What the running image has that another one may lack. */
+  /** Parts of the running image that a new image may lack. */
   image(): Promise<RunningImage>;
   /** Lines of the console of this boot, as far as the kernel still has them. */
   console(): Promise<string[]>;
@@ -182,7 +182,7 @@ export class TalosMachine implements Machine {
       .map(({ spec }) => `10de:${hex((spec as PciDevice).product_id) ?? ""}`);
   }
 
-  /** What the running image has that another one may lack. */
+  /** Parts of the running image that a new image may lack. */
   async image(): Promise<RunningImage> {
     const metadata = await this.layers();
     const schematic = metadata.find(({ name }) => name === "schematic")?.extraInfo;

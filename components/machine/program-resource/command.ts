@@ -53,7 +53,7 @@ export function programCommandHere(verb: string): string {
 const nodeCommand = (module: string, verb: string): string =>
   `node -e "require(${module})" -- ${verb}`;
 
-/** A text of JavaScript. What sh, cmd or JavaScript would read in it goes by its number: a folder may be called anything. */
+/** A text as a literal of JavaScript. Characters with a meaning for sh, cmd or JavaScript are written as numbers, since a folder may have any name. */
 function literal(text: string): string {
   const signs = /["'`$\\%!^]|[^\S ]/g;
   return `'${text.replace(signs, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`)}'`;

@@ -149,7 +149,7 @@ function tell(what: string, taints: NodeTaintState[], report: Report): void {
 const without = (taints: NodeTaintState[], dropped: NodeTaintState[]): NodeTaintState[] =>
   taints.filter((there) => !has(dropped, there));
 
-/** A taint takes the place of the one with its key and effect: Kubernetes allows one of each. */
+/** A taint replaces the one with its key and effect: Kubernetes allows only one of each pair. */
 function putIn(taints: NodeTaintState[], wanted: NodeTaintState): NodeTaintState[] {
   const at = taints.findIndex((there) => sameTaint(there, wanted));
   return at < 0 ? [...taints, wanted] : has(taints, wanted) ? taints : taints.with(at, wanted);

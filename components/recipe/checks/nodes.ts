@@ -94,7 +94,7 @@ export const nodeChecks = {
 } satisfies Checks;
 
 /**
- * What a label turns off when it is not "true"; the operator itself fills in an empty one. Parts that nothing waits for,
+ * Whether a label turns off a needed part of the operator, which fills in an empty label itself. Parts that nothing waits for,
  * like dcgm-exporter, may be off (gpu-operator, controllers/state_manager.go; assets/state-*, nodeSelector of each DaemonSet).
  */
 function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boolean {

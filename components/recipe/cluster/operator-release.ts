@@ -18,7 +18,7 @@ function commonValues({ spec, tolerations, config }: Ground): ChartInput {
   return {
     driver: { enabled: false },
     toolkit: { enabled: false },
-    // A list in values takes the place of the chart's, so each brings the chart's own entries along.
+    // A list in the values replaces the chart's, so each list repeats the chart's own entries.
     daemonsets: { tolerations },
     "node-feature-discovery": discoveryTolerations(tolerations),
     // It belongs to no machine, and there may be none that is free.

@@ -33,7 +33,7 @@ export function contractOf({
   return semver.lt(running, wanted) ? runningVersion : talosVersion;
 }
 
-/** Talos' generator goes by the minor (talos, pkg/machinery/config/contract.go). */
+/** Talos' generator uses only the minor (talos, pkg/machinery/config/contract.go). */
 export function contractMinor(contract: string): string {
   const release = semver.parse(contract);
   return release === null ? contract : `v${release.major}.${release.minor}`;

@@ -15,8 +15,8 @@ export const factoryAt = (url: string, { TALOS_GPU_FACTORY: other }: NodeJS.Proc
 
 /**
  * Reads what the Image Factory lists of a release (`GET /version/<release>/extensions/official`): the tag of a reference
- * tells the versions, `<driver>-<toolkit>` of the toolkit's extension and `<driver>-<release>` of the modules'. What is not
- * there stays out. Source: siderolabs/image-factory, docs/api.md; siderolabs/extensions, nvidia-gpu, VERSION of each.
+ * tells the versions, `<driver>-<toolkit>` of the toolkit's extension and `<driver>-<release>` of the modules'. Parts that
+ * are missing there stay out. Source: siderolabs/image-factory, docs/api.md; siderolabs/extensions, nvidia-gpu, VERSION of each.
  *
  * @throws Error when the answer is no such list.
  */

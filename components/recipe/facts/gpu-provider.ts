@@ -12,7 +12,7 @@ export interface GpuProvider {
   words: string;
   /** Repository of its chart. */
   repository: string;
-  /** What has a pod on each machine whose cards it offers, and the name of that. */
+  /** Controller that has a pod on each machine whose cards it offers: its name in a sentence, and the names of its pods. */
   offers: { words: string; pods: RegExp };
   /** Whether it finds and labels the nodes with cards itself, and exports their metrics. */
   findsNodes: boolean;

@@ -160,7 +160,7 @@ export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolea
   return toolkit === undefined ? eraOf(text) === "legacy" : compareDotted(toolkit, firstJitCdi) < 0;
 }
 
-/** What a release can do: as the nearest minor before it where the tables do not have its own, and as the oldest where it is no release. */
+/** Capabilities of a release: those of its minor, else of the nearest earlier minor in the tables; for a text that is no release, those of the oldest. */
 export function capabilitiesOf(text: string): Capabilities {
   const minor = parseTalosVersion(text)?.minor ?? 0;
   return minorRows.findLast((row) => row.minor <= minor) ?? minorRows[0]!;

@@ -41,7 +41,7 @@ type OmniMachine = Record<"cluster" | "uuid", string> & Record<"patches" | "exte
  * after the 500 of Omni's own editor, and the recipe's own, 510, after them. It keeps its ID whatever comes before it: if it moved, Omni
  * would hold its containerd part twice or not at all between two writes. With two parts Talos does not boot.
  *
- * The extensions take the place of the cluster's and the machine set's list, they are not added to it (siderolabs/omni,
+ * The extensions replace the cluster's and the machine set's list, and are not added to it (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).
  *
  * @param cluster its name in Omni, as `uuid` is the machine's.

@@ -4,7 +4,7 @@ import type { MachineRecipe } from "../types";
 /** Fields of a machine that its place in the order of upgrades depends on. */
 export type Ordered = Pick<MachineRecipe, "name" | "role">;
 
-/** Machines in upgrade order: control planes first, then the workers that go ahead as they are named, then the others; else by name. */
+/** Machines in upgrade order: control planes by name, then the workers of `upgrade.first` in their order, then the others by name. */
 export function inUpgradeOrder<M extends Ordered>(
   machines: M[],
   first: readonly string[] = [],
@@ -30,8 +30,8 @@ export function windowOf(maxParallel: UpgradeSpec["maxParallel"], workers: numbe
 }
 
 /**
- * For each machine, those that must be done before it starts: a control plane waits for the one before it, and so does a worker
- * that goes ahead; worker i of the others waits for worker i - maxParallel, and the first ones for the last machine before
+ * For each machine, those that must be complete before it starts. A control plane waits for the previous one, and so does a worker
+ * of `upgrade.first`. Worker i of the others waits for worker i - maxParallel, and the first ones wait for the last machine before
  * them.
  *
  * @param ordered in upgrade order.
@@ -58,7 +58,7 @@ export function upgradeWindows(
 
 /**
  * Machines in two stages. The GPU provider comes after the first one, and the second one starts once the smoke tests of the
- * machines that go ahead have passed. Without such machines all are in the first stage.
+ * `upgrade.first` machines have passed. Without `upgrade.first` all machines are in the first stage.
  *
  * @param ordered in upgrade order.
  */

@@ -59,7 +59,7 @@ export function put(document: Document, path: Step[], value: unknown): void {
     path.at(-1)!,
     nodeAt(document, path),
   ];
-  // A value that takes the place of another keeps its comment.
+  // A new value keeps the comment of the one that it replaces.
   if (typeof last === "string" && isScalar(old) && (value === null || typeof value !== "object"))
     return overwrite(old, value);
   const node = fresh(document, value);

@@ -10,7 +10,7 @@ const most = 5_000;
 
 /**
  * Makes the machines of pools, and gives every machine what the stack says of all. Pure. Machines of their own keep their place
- * before those of pools; nothing hangs on it.
+ * before those of pools; nothing depends on it.
  *
  * @returns the failures; the fields that were filled in so that the rest of a machine can be checked; and the pool of each machine that
  *   comes from one, by node name.

@@ -43,7 +43,7 @@ function typedFragments(spec: ContainerdSpec, era: Era): TomlTable[] {
   const runtime = (settings: TomlTable): TomlTable => ({ plugins: { [runtimePlugin]: settings } });
   const dirs = spec.cdiSpecDirs ?? [];
   return [
-    // Talos ≥ 1.13 sets the directories itself and arrays are concatenated; before, ours would take the place of containerd's own.
+    // Talos ≥ 1.13 sets the directories itself and arrays are concatenated; on older releases, ours would replace containerd's own.
     ...(dirs.length > 0
       ? [
           runtime({

@@ -29,7 +29,7 @@ const ways: [text: RegExp, fault: FindingText][] = [
 ];
 
 /**
- * What of containerd's configuration was right as long as the image had NVIDIA's runtime, and is wrong on Talos ≥ 1.15. Source:
+ * Settings of containerd that were right as long as the image had NVIDIA's runtime, and are wrong on Talos ≥ 1.15. Source:
  * siderolabs/extensions#1222; containerd 2, CRI plugin (ValidateRuntimeConfig; seen on Talos v1.13.0); nvidia-container-toolkit v1.20.1,
  * cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go.
  */
