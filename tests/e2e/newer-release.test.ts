@@ -44,5 +44,5 @@ test("a Talos release that the tables do not have comes up by the Factory's word
     talosVersion: newer14,
     driverVersion: of14!.production,
   });
-  expect(silent.lines.join("\n")).toContain("as the Image Factory says nothing");
+  expect(silent.lines.join("\n")).toContain("because the Image Factory says nothing");
 });
