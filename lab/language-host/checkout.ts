@@ -11,7 +11,15 @@ const packages: Readonly<Record<string, string>> = {
   "talos-gpu-policy": "policy",
 };
 
-const copied = ["Pulumi.yaml", "package.json", "tsconfig.json", ".npmrc", "stacks", "examples"];
+const copied = [
+  "LICENSE",
+  "Pulumi.yaml",
+  "package.json",
+  "tsconfig.json",
+  ".npmrc",
+  "stacks",
+  "examples",
+];
 
 /**
  * The repository as its user has it: checked out, its dependencies installed, its packages built from the sources as they
