@@ -5,7 +5,7 @@ import type { UpdateEffect } from "../../recipe/effect/update-effect";
 import { uncordonCommand } from "../cluster/cordon-mark";
 import { STAYS_CORDONED, type UpgradeResult, type UpgradeTask } from "../task";
 import { overriddenIn } from "../seen/overrides";
-import { wayFindings, wayOf } from "../seen/way";
+import { type MachineWay, wayFindings, wayOf } from "../seen/way";
 import { compare, type Compared, observe, type Observed } from "./compare";
 import { earlierRun, isStillCordoned, uncordon } from "./drain";
 import { hopTask, onTheWay } from "./hop";
@@ -16,9 +16,9 @@ import { patiently, type Run, runOf, type Workbench } from "./run";
 import { isWell, verify } from "./verify";
 
 /**
- * Brings the machine to the wanted image and configuration, with one reboot or none. One that goes over several minors reboots once for
- * each; a reboot ends a paused boot. May be killed at any moment and run again: every step looks at the machine first, and
- * the cordon carries our mark.
+ * Brings the machine to the wanted image and configuration, with one reboot or none. One that goes over several
+ * minors reboots once for each; a reboot ends a paused boot. May be killed at any moment and run again: every step
+ * looks at the machine first, and the cordon carries our mark.
  *
  * @param previous answer of the last update of this machine that ended well; undefined on the first.
  * @throws Failure with everything that is wrong.
@@ -89,37 +89,65 @@ async function runPhases(
       return resultOf(run, false, compared.before);
     }
   }
-  const from = compared.before.talosVersion;
-  const { hops, findings } = await patiently(run, () =>
-    wayOf(task, run.machine, from, run.releases ?? tablesAlone),
+  const way = await patiently(run, () =>
+    wayOf(task, run.machine, compared.before.talosVersion, run.releases ?? tablesAlone),
   );
-  let rebooted = paused;
+  const { rebooted, after } = await goThrough(run, way, compared, {
+    brought: broughtBy(compared),
+    // An earlier run may have been killed on its way.
+    settles: earlier.brings.some((id) => id === compared.before.schematicId),
+  });
+  await warnOfOverrides(run);
+  await uncordon(run);
+  return resultOf(run, paused || rebooted, after);
+}
+
+/**
+ * Takes the machine through the releases on its way to the wanted one, each verified before the next. Without a
+ * release between, that is one step.
+ *
+ * @param first comparison before the first step.
+ * @param precheckOfFirst for the first step: the schematic that an earlier run brought, and whether the machine may
+ * just have booted.
+ * @returns whether it rebooted, and the machine after the last reboot.
+ */
+async function goThrough(
+  run: Run,
+  { hops, findings }: MachineWay,
+  first: Compared,
+  precheckOfFirst: { brought: string | undefined; settles: boolean },
+): Promise<{ rebooted: boolean; after: Observed | undefined }> {
+  const { task } = run;
+  const from = first.before.talosVersion;
+  const steps = [...hops.map((hop) => hopTask(task, hop)), task];
+  let compared = first;
+  let rebooted = false;
   let after: Observed | undefined;
-  for (const [index, next] of [...hops.map((hop) => hopTask(task, hop)), task].entries()) {
+  for (const [index, next] of steps.entries()) {
     const onItsWay = index > 0;
     if (onItsWay) compared = await compare(run, undefined);
-    const { before, effect } = compared;
+    const { effect } = compared;
     const step = next === task ? run : { ...run, task: next };
-    const look = (): Promise<void> =>
-      precheck(run, compared, onItsWay ? task.schematicId : broughtBy(compared), {
-        next,
-        onItsWay,
-        // An earlier run may have been killed on its way.
-        settles: onItsWay || earlier.brings.some((id) => id === before.schematicId),
-        way: onItsWay ? [] : findings,
-      });
-    if (effect !== "none" && !onItsWay) await look();
+    const check = async (): Promise<void> => {
+      if (effect === "none") return;
+      if (onItsWay)
+        await precheck(run, compared, task.schematicId, { next, onItsWay, settles: true, way: [] });
+      else {
+        const { brought, settles } = precheckOfFirst;
+        await precheck(run, compared, brought, { next, onItsWay, settles, way: findings });
+      }
+    };
+    // A refusal before the first step leaves the machine as it is, so it needs no word on where the machine stands.
+    if (!onItsWay) await check();
     await onTheWay(run, from, hops, async () => {
-      if (effect !== "none" && onItsWay) await look();
+      if (onItsWay) await check();
       const reboots = effect === "reboot" || (effect === "live" && !(await apply(run)));
       after = reboots ? await rebootInto(step, compared) : undefined;
       rebooted ||= reboots;
       await verify(step);
     });
   }
-  await warnOfOverrides(run);
-  await uncordon(run);
-  return resultOf(run, rebooted, after);
+  return { rebooted, after };
 }
 
 /** Where nothing asks the Image Factory. */
