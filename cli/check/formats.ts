@@ -6,8 +6,8 @@ import type { Paint } from "../terminal/paint";
 import type { FileFinding } from "./judge-files";
 
 /**
- * How findings are written, by the name of the format. Names in them come from the authors of the files, so each format has them on one
- * line, in an inert form.
+ * How findings are written, by the name of the format. Names in them come from the authors of the files, so each
+ * format has them on one line, in an inert form.
  */
 export const formats: Record<string, (findings: readonly FileFinding[], paint: Paint) => string> = {
   text,
@@ -39,7 +39,9 @@ function text(findings: readonly FileFinding[], paint: Paint): string {
     .join("");
 }
 
-/** Annotations of a pull request. Source: docs.github.com, workflow commands; actions/toolkit, command.ts, escapeData. */
+/**
+ * Annotations of a pull request. Source: docs.github.com, workflow commands; actions/toolkit, command.ts, escapeData.
+ */
 function github(findings: readonly FileFinding[]): string {
   const data = (said: string): string => inLine(said).replaceAll("%", "%25");
   const property = (said: string): string =>
@@ -55,7 +57,10 @@ function github(findings: readonly FileFinding[]): string {
 /** A viewer makes a link of `[text](address)` also in plain text (SARIF 2.1.0, 3.11.6): a blank takes the two apart. */
 const withoutLinks = (said: string): string => said.replaceAll("](", "] (");
 
-/** SARIF 2.1.0, as code scanning takes it: it shows the short description of a rule (3.49.9) as the title of its findings. */
+/**
+ * SARIF 2.1.0, as code scanning takes it: it shows the short description of a rule (3.49.9) as the title of its
+ * findings.
+ */
 function sarif(findings: readonly FileFinding[]): string {
   const rules = [...new Set(findings.map(({ check }) => check))].map((id) => {
     const rule = checks[id]?.rule;

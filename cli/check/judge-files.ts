@@ -60,7 +60,10 @@ const inFiles: [ofStack: RegExp, ofFile: string][] = [
   [/the package sets this key and overrides your value; /, ""],
 ];
 
-/** Whether a finding applies to a file that belongs to no stack. A finding of no check in the table (a wrong shape) always does. */
+/**
+ * Whether a finding applies to a file that belongs to no stack. A finding of no check in the table (a wrong shape)
+ * always does.
+ */
 const isOfFiles = (check: string): boolean => checks[check]?.ofFiles ?? true;
 
 const toFile = (said: string): string =>
@@ -70,8 +73,8 @@ const toFile = (said: string): string =>
 export const mostFindings = 1_000;
 
 /**
- * Findings about subjects, on each of the releases; each finding once. Subjects after the last reported finding are not checked. A file
- * that names no release is checked for the release of all others, if they name only one.
+ * Findings about subjects, on each of the releases; each finding once. Subjects after the last reported finding are
+ * not checked. A file that names no release is checked for the release of all others, if they name only one.
  */
 export function judgeSubjects(
   subjects: readonly Subject[],
@@ -135,7 +138,10 @@ export function judgeSubjects(
   return { findings, leftOut, unjudged };
 }
 
-/** The release that tuppr brings the machines to, where files say one (home-operations/tuppr, api/v1alpha1, TalosUpgrade). */
+/**
+ * The release that tuppr brings the machines to, where files say one (home-operations/tuppr, api/v1alpha1,
+ * TalosUpgrade).
+ */
 function upgradeIn(files: readonly OutsideFile[]): string | undefined {
   const upgrades = files.filter(({ text }) => /^kind: *TalosUpgrade\b/m.test(text));
   const said = upgrades.flatMap(({ text }) =>
@@ -151,7 +157,10 @@ function upgradeIn(files: readonly OutsideFile[]): string | undefined {
   return known.size === 1 ? [...known][0] : undefined;
 }
 
-/** A RuntimeClass that no machine of a release has a handler for, in any file that names it, unless the line has that finding already. */
+/**
+ * A RuntimeClass that no machine of a release has a handler for, in any file that names it, unless the line has that
+ * finding already.
+ */
 function classesOf(
   files: readonly OutsideFile[],
   releases: readonly string[],
@@ -181,7 +190,10 @@ function classesOf(
   );
 }
 
-/** Where a remark on a machine stands: in the file that says most about it. Undefined where what it is about was made up. */
+/**
+ * Where a remark on a machine stands: in the file that says most about it. Undefined where what it is about was made
+ * up.
+ */
 function placeOfRemark(
   field: string,
   problem: string,
@@ -199,7 +211,10 @@ function placeOfRemark(
   return piece && { file: piece.file, line: lineIn(piece, problem), problem };
 }
 
-/** Where a finding stands: as its problem says at its end, or in what its field was made of. Undefined if that is unknown. */
+/**
+ * Where a finding stands: as its problem says at its end, or in what its field was made of. Undefined if that is
+ * unknown.
+ */
 function placeOf(
   field: string,
   problem: string,
@@ -230,7 +245,10 @@ function placeOf(
   return { file: piece.file, line, problem: `${nameOf(field)}${problem}` };
 }
 
-/** Whether a finding's path leads to a text that a tool fills in. SOPS may have encrypted it before a template took it. */
+/**
+ * Whether a finding's path leads to a text that a tool fills in. SOPS may have encrypted it before a template took
+ * it.
+ */
 function isFilledAtPath({ text, part = text }: Piece, said: string): boolean {
   const values = talosDocuments(part).map((document) => valueOnWay(document, said));
   return values.some((value) => typeof value === "string" && isFilledIn(value));

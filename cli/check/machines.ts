@@ -21,7 +21,10 @@ export interface Subject {
   findings?: (talosVersion: string) => Finding[];
   /** Whether it is all of a cluster, such as a talconfig.yaml says it. */
   isCluster?: boolean;
-  /** Further subjects: these machines with the files' other containerd parts, since a stack has one part for each machine. */
+  /**
+   * Further subjects: these machines with the files' other containerd parts, since a stack has one part for each
+   * machine.
+   */
   others?: Subject[];
 }
 

@@ -36,7 +36,10 @@ const isOfTemplate = (value: Record<string, unknown>): boolean =>
   value["apiVersion"] === undefined &&
   ["Cluster", "ControlPlane", "Workers", "Machine"].includes(anyText(value["kind"]));
 
-/** The machines of a cluster template: one for each document but the cluster's, whose patches and extensions each of them has, too. */
+/**
+ * The machines of a cluster template: one for each document but the cluster's, whose patches and extensions each of
+ * them has, too.
+ */
 function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject {
   const extensionsOf = (value: Record<string, unknown>): string[] =>
     listOf(value["systemExtensions"]).map(String);

@@ -33,7 +33,10 @@ export function gpuPartsOf(value: unknown, at: Path = []): GpuPart[] {
   ];
 }
 
-/** Containers in a value: lists, or mappings by name, as bjw-s' common library has them (charts/library/common/values.yaml). */
+/**
+ * Containers in a value: lists, or mappings by name, as bjw-s' common library has them
+ * (charts/library/common/values.yaml).
+ */
 function containersIn(value: unknown, at: Path): GpuPart[] {
   if (Array.isArray(value))
     return value.flatMap((item, index) => containersIn(item, [...at, index]));
@@ -61,7 +64,10 @@ function ofContainer(container: unknown, path: Path): GpuPart[] {
   return [{ path, pod, findings: () => findings }];
 }
 
-/** Mistakes for which Kubernetes refuses a request for cards (pkg/apis/core/validation/validation.go, validateResourceRequirements). */
+/**
+ * Mistakes for which Kubernetes refuses a request for cards (pkg/apis/core/validation/validation.go,
+ * validateResourceRequirements).
+ */
 function findingsOf(resource: string, request: unknown, limit: unknown): Omit<Finding, "field">[] {
   const [asked, most] = [asText(request), asText(limit)];
   const part = [asked, most].find((text) => /^\d*\.\d*[1-9]$/.test(text));
@@ -86,7 +92,10 @@ function findingsOf(resource: string, request: unknown, limit: unknown): Omit<Fi
 
 const isNumber = (text: string): boolean => /^\d+$/.test(text);
 
-/** A RuntimeClass of NVIDIA's by its name or handler: containerd has one handler of NVIDIA's, or none where no extension brings the toolkit. */
+/**
+ * A RuntimeClass of NVIDIA's by its name or handler: containerd has one handler of NVIDIA's, or none where no
+ * extension brings the toolkit.
+ */
 function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): GpuPart[] {
   if (!/nvidia/.test(`${asText(valueAt(metadata, "name"))} ${asText(handler)}`)) return [];
   const findings: GpuPart["findings"] = (talosVersion) => {

@@ -1,10 +1,10 @@
 /** Names files that are beyond a bound of all files together, some of them where they are many. */
 export function reportLeft(
-  left: readonly { name: string }[],
+  left: readonly string[],
   bound: string,
   reportFile: (file: string, problem: string) => void,
 ): void {
-  const [first, ...others] = left.map(({ name }) => name);
+  const [first, ...others] = left;
   if (first === undefined) return;
   const named = others.slice(0, 9);
   const more = others.length > named.length ? [`${others.length - named.length} more`] : [];

@@ -41,7 +41,8 @@ import { type GpuPart, gpuPartsOf } from "./pods";
  * @param said variables that the user names.
  * @param reportFile receives each file that names something unreadable.
  * @param card of the machines whose files do not tell it. Default: none that is known.
- * @param roots folders that were given, in which a talconfig may name files besides those of its project. Default: none.
+ * @param roots folders that were given, in which a talconfig may name files besides those of its project. Default:
+ * none.
  */
 export function subjectsOf(
   files: readonly OutsideFile[],
@@ -138,7 +139,10 @@ function bounded(
   return subjects.slice(0, beyond);
 }
 
-/** The most entries that are checked in all files, except those of a cluster's own list of machines: each takes some hundredths of a millisecond. */
+/**
+ * The most entries that are checked in all files, except those of a cluster's own list of machines: each takes some
+ * hundredths of a millisecond.
+ */
 const mostEntries = 40_000;
 
 /** The subjects whose texts are within the bound together; the report names the files of the others. */
@@ -161,11 +165,7 @@ function withinEntries(
     }
     return true;
   });
-  reportLeft(
-    [...left].map((name) => ({ name })),
-    `what was judged before has ${mostEntries} entries`,
-    reportFile,
-  );
+  reportLeft([...left], `what was judged before has ${mostEntries} entries`, reportFile);
   return within;
 }
 
@@ -177,7 +177,9 @@ const clusterOf = (subject: Subject): Cluster & { release: string | undefined } 
   release: subject.spec.talosVersion,
 });
 
-/** A subject without a release of its own, once for each release that it may be for; without such releases, as it is. */
+/**
+ * A subject without a release of its own, once for each release that it may be for; without such releases, as it is.
+ */
 function withReleases(subject: Subject, releases: readonly string[]): Subject[] {
   const { spec, others = [] } = subject;
   if (spec.talosVersion !== undefined || releases.length === 0) return [subject];
@@ -295,7 +297,10 @@ function ofTalconfig(
   };
 }
 
-/** A template without the lines that hold an action alone (`{{- if … }}`), so that its keys can be found. Each line stays where it is. */
+/**
+ * A template without the lines that hold an action alone (`{{- if … }}`), so that its keys can be found. Each line
+ * stays where it is.
+ */
 const withoutActions = (text: string): string =>
   text
     .split("\n")
@@ -339,7 +344,8 @@ function ofCharts(
     .releases.filter(({ by, place }) => by !== "values" || /nvidia|gpu-operator/i.test(place.file))
     .map((release): Subject => {
       const { chart, version, versionPlace, namespace, values, place, places, missing } = release;
-      // The text of a Secret is not available; and a chart's repository says no values: a pull request may have the release alone.
+      // The text of a Secret is not available; and a chart's repository says no values: a pull request may have the
+      // release alone.
       for (const what of missing.filter((one) => one.kind !== "Secret" && !isChartSource(one)))
         reportFile(
           place.file,

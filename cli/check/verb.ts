@@ -67,11 +67,11 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
     const unread: UnreadFile[] = [];
     const reportFile = (file: string, problem: string): void =>
       void unread.push({ file: shortName(file), problem });
-    const unopened: { name: string }[] = [];
+    const unopened: string[] = [];
     let characters = 0;
     const files = given.positionals.flatMap(filesOf).flatMap((file): OutsideFile[] => {
       if (characters > mostCharacters) {
-        unopened.push({ name: shortName(file) });
+        unopened.push(shortName(file));
         return [];
       }
       try {
@@ -159,12 +159,15 @@ interface UnreadFile {
 /** The most characters of all files together. */
 const mostCharacters = 64 * 2 ** 20;
 
-/** The most tokens of all files together, which are read in a second or two. The largest repositories of a home cluster have 70,000. */
+/**
+ * The most tokens of all files together, which are read in a second or two. The largest repositories of a home
+ * cluster have 70,000.
+ */
 const mostTokens = 500_000;
 
 /**
- * The files that the command can check, in their order. It first reads those that name NVIDIA or Talos, until the bound, and reports the
- * names of all files that it does not read.
+ * The files that the command can check, in their order. It first reads those that name NVIDIA or Talos, until the
+ * bound, and reports the names of all files that it does not read.
  */
 function readInTurn(
   files: readonly OutsideFile[],
@@ -172,11 +175,11 @@ function readInTurn(
 ): OutsideFile[] {
   const telling = ({ text }: OutsideFile): boolean => /nvidia|talos/i.test(text);
   const sound = new Set<OutsideFile>();
-  const left: OutsideFile[] = [];
+  const left: string[] = [];
   let tokens = 0;
   for (const file of [...files.filter(telling), ...files.filter((file) => !telling(file))]) {
     if (tokens >= mostTokens) {
-      left.push(file);
+      left.push(file.name);
       continue;
     }
     if (isSound(file, reportFile)) sound.add(file);

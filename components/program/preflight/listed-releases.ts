@@ -1,5 +1,6 @@
 import { parseTalosVersion } from "../../recipe/facts/version";
 import type { Report } from "../progress";
+import { imageParts, namesSchematic } from "./image-parts";
 import { type Places, type Web, wordsOf } from "./web";
 import type { Releases } from "../seen/way";
 
@@ -7,15 +8,15 @@ import type { Releases } from "../seen/way";
 const LIMIT = 10_000;
 
 /**
- * Asks an Image Factory for its releases (`GET /versions`; siderolabs/image-factory, docs/api.md), each one once in a run. Where it does not
- * answer, that is reported, and the releases are those that the tables know.
+ * Asks an Image Factory for its releases (`GET /versions`; siderolabs/image-factory, docs/api.md), each one once in a
+ * run. Where it does not answer, that is reported, and the releases are those that the tables know.
  */
 export function releasesOf(web: Web, places: Places, report: Report): Releases {
   const asked = new Map<string, Promise<string[] | undefined>>();
   return (installerImage) => {
-    const [, host = ""] = /^([^/]+)\/.*\/?[0-9a-f]{64}:[^:/]+$/.exec(installerImage) ?? [];
-    if (host === "") return Promise.resolve(undefined);
-    const url = `${places.registry(host)}/versions`;
+    const parts = imageParts(installerImage);
+    if (parts === undefined || !namesSchematic(parts.name)) return Promise.resolve(undefined);
+    const url = `${places.registry(parts.host)}/versions`;
     const before = asked.get(url);
     if (before !== undefined) return before;
     const answer = ask(url, web, report);

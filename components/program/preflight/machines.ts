@@ -18,9 +18,9 @@ import { anotherNode, oldName } from "../seen/same-cluster";
 const ANSWER = 15_000;
 
 /**
- * Checks what machines would lose with their next image, whether each can read its next configuration, and is the node of its name. Machines
- * that are unchanged in the stack, at the same address, are not asked. Parts that the stack itself added may go: the
- * user has removed them from the stack on purpose.
+ * Checks what machines would lose with their next image, whether each can read its next configuration, and is the
+ * node of its name. Machines that are unchanged in the stack, at the same address, are not asked. Parts that the
+ * stack itself added may go: the user has removed them from the stack on purpose.
  *
  * @param around.nodes nodes of the cluster; none if that is unknown.
  */
@@ -116,7 +116,10 @@ async function checkContainerd(
   }));
 }
 
-/** Checks an adopted configuration for settings of multipathd with which the next release's service would wait forever. */
+/**
+ * Checks an adopted configuration for settings of multipathd with which the next release's service would wait
+ * forever.
+ */
 async function checkMultipath(
   { machine, configuration, talosVersion, image }: AskedMachine,
   ask: Machine,
@@ -140,10 +143,10 @@ const changedMachines = (
   });
 
 /**
- * Warns of nodes that an update which failed has left cordoned. Pulumi keeps the inputs of a program's last run that ended well
- * (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a plain error). So if the stack
- * returns to its state before that update, Pulumi finds nothing to do for the machine. Then the upgrade program does not run. The
- * preflight itself ended well in the failed update, so it runs again.
+ * Warns of nodes that an update which failed has left cordoned. Pulumi keeps the inputs of a program's last run that
+ * ended well (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a
+ * plain error). So if the stack returns to its state before that update, Pulumi finds nothing to do for the machine.
+ * Then the upgrade program does not run. The preflight itself ended well in the failed update, so it runs again.
  */
 export async function warnOfCordons(
   machines: readonly AskedMachine[],

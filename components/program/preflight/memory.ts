@@ -9,8 +9,8 @@ type AllMachines = Pick<PreflightTask, "machines" | "omni">;
 const REMEMBERED = 10;
 
 /**
- * Facts about this update's machines that the next update needs. An answer that would be too long has shorter histories, and
- * where that does not suffice it has no machines: then the next update asks them all again.
+ * Facts about this update's machines that the next update needs. An answer that would be too long has shorter
+ * histories, and where that does not suffice it has no machines: then the next update asks them all again.
  */
 export function remembered(task: AllMachines, before: Record<string, Remembered>): PreflightAnswer {
   for (let length = REMEMBERED; length > 0; length--) {
@@ -21,8 +21,8 @@ export function remembered(task: AllMachines, before: Record<string, Remembered>
 }
 
 /**
- * Records the plan, since the preflight ends before a machine is changed: after an update that failed, a machine may be as before it.
- * Machines of a pool have one history, so each is written once.
+ * Records the plan, since the preflight ends before a machine is changed: after an update that failed, a machine may
+ * be as before it. Machines of a pool have one history, so each is written once.
  */
 function written(
   { machines, omni }: AllMachines,
@@ -47,9 +47,9 @@ function written(
 }
 
 /**
- * Additions that an update would make to a machine and then remove again. Pulumi deletes last (pulumi, pkg/resource/deploy/step_generator.go:
- * deletes are scheduled after all other steps), so our part of a leaving machine is removed late: after another machine at the same
- * place has got its own.
+ * Additions that an update would make to a machine and then remove again. Pulumi deletes last (pulumi,
+ * pkg/resource/deploy/step_generator.go: deletes are scheduled after all other steps), so our part of a leaving
+ * machine is removed late: after another machine at the same place has got its own.
  *
  * @param before what the last update remembers, by node name.
  */

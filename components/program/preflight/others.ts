@@ -7,9 +7,10 @@ import type { Cluster } from "../cluster/cluster";
 import type { PreflightTask } from "./task";
 
 /**
- * GPU providers in the cluster that are not the stack's: together with the stack's own release, two would give out the same cards.
- * Name and namespace identify the stack's release, so one that it takes over counts as its own. A release in a namespace of the stack,
- * or one that Pulumi installed, may come from this stack's previous update. This update replaces it.
+ * GPU providers in the cluster that are not the stack's: together with the stack's own release, two would give out
+ * the same cards. Name and namespace identify the stack's release, so one that it takes over counts as its own. A
+ * release in a namespace of the stack, or one that Pulumi installed, may come from this stack's previous update. This
+ * update replaces it.
  */
 export async function foreignOffers(
   { installs, mark }: PreflightTask,

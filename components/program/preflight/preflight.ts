@@ -52,8 +52,9 @@ export interface Surroundings {
 }
 
 /**
- * Asks for all that comes after the first reboot, before it: chart and repository, installer images, the Kubernetes API; whether the
- * credentials are for one cluster; who owns the namespaces; whether each machine is the node of its name, and what it would lose. Changes nothing.
+ * Asks for all that comes after the first reboot, before it: chart and repository, installer images, the Kubernetes
+ * API; whether the credentials are for one cluster; who owns the namespaces; whether each machine is the node of its
+ * name, and what it would lose. Changes nothing.
  *
  * @param previous answer of the last run: what has not changed since is not asked about again.
  * @throws Failure with everything that is known to be missing; what cannot be checked is reported and skipped.
@@ -124,7 +125,10 @@ const orTold = (
   failed: (why: string) => string,
 ): Promise<FieldFinding[]> => answerOr([], found, report, failed);
 
-/** An answer, or another in its place where the question failed, which is reported: a failed call says nothing of what it asked for. */
+/**
+ * An answer, or another in its place where the question failed, which is reported: a failed call says nothing of what
+ * it asked for.
+ */
 const answerOr = <T>(
   instead: T,
   answer: Promise<T>,
@@ -247,7 +251,10 @@ async function warnOfClass(
     );
 }
 
-/** A RuntimeClass that the operator makes its own: it then goes with the operator (gpu-operator v26.3.3, controllers/object_controls.go). */
+/**
+ * A RuntimeClass that the operator makes its own: it then goes with the operator (gpu-operator v26.3.3,
+ * controllers/object_controls.go).
+ */
 async function warnOfOperatorsClass(
   { installs }: PreflightTask,
   cluster: AskedCluster,
@@ -263,7 +270,10 @@ async function warnOfOperatorsClass(
     );
 }
 
-/** Namespaces with the mark of another stack. One without a mark may be from an earlier version of this stack: the preview knows it by the state. */
+/**
+ * Namespaces with the mark of another stack. One without a mark may be from an earlier version of this stack: the
+ * preview knows it by the state.
+ */
 async function foreignNamespaces(
   task: PreflightTask,
   cluster: AskedCluster,

@@ -5,6 +5,7 @@ import type { FieldFinding } from "../../clients/failure";
 import { boundedValues } from "../../recipe/rules/yaml";
 import type { Report } from "../progress";
 import type { PreflightTask } from "./task";
+import { imageParts, namesSchematic } from "./image-parts";
 import { type Places, silence, type Web, wordsOf } from "./web";
 
 /** Findings about the chart's repository, as far as this computer can reach it. */
@@ -42,7 +43,7 @@ export async function askForChart(
     report(`chart ${name} ${version}: not known whether it is there (${wordsOf(index)})`);
     return [];
   }
-  const releases = releasesIn(index.body, name);
+  const releases = chartReleases(index.body, name);
   if (releases === undefined) {
     report(`chart ${name} ${version}: the index of ${repository} cannot be read`);
     return [];
@@ -72,8 +73,11 @@ interface Release {
   urls?: string[];
 }
 
-/** Releases of a chart in a repository's index (helm.sh/docs/topics/chart_repository); undefined where it is none, or cannot be read. */
-function releasesIn(index: string, chart: string): Release[] | undefined {
+/**
+ * Releases of a chart in a repository's index (helm.sh/docs/topics/chart_repository); undefined where it is none, or
+ * cannot be read.
+ */
+function chartReleases(index: string, chart: string): Release[] | undefined {
   try {
     const [value] = boundedValues(entryIn(index, chart) ?? index);
     const { entries } = value as { entries?: Record<string, Release[]> };
@@ -84,8 +88,9 @@ function releasesIn(index: string, chart: string): Release[] | undefined {
 }
 
 /**
- * An index with one chart's entry alone, since a repository of thousands of charts is more than is read. Undefined where the text is not
- * written as Helm writes it, or lacks the chart: lists begin below their key, with the same indentation.
+ * An index with one chart's entry alone, since a repository of thousands of charts is more than is read. Undefined
+ * where the text is not written as Helm writes it, or lacks the chart: lists begin below their key, with the same
+ * indentation.
  */
 function entryIn(index: string, chart: string): string | undefined {
   const lines = index.split("\n");
@@ -101,7 +106,10 @@ const isSame = (one: string, other: string): boolean =>
   one === other ||
   (semver.valid(one) !== null && semver.valid(other) !== null && semver.eq(one, other));
 
-/** Milliseconds for a Factory to make an image: the first who asks waits until it is built (image-factory, internal/frontend/http/registry.go). */
+/**
+ * Milliseconds for a Factory to make an image: the first who asks waits until it is built (image-factory,
+ * internal/frontend/http/registry.go).
+ */
 const BUILT = 120_000;
 
 /** Forms of an image's manifest. */
@@ -113,18 +121,18 @@ const accept = [
 ].join(", ");
 
 /**
- * Whether a refusal is a Factory's own: its images have a schematic's ID in their names, and it says what it lacks. A server that does not
- * know the path says the status alone, e.g. `404 page not found` (Go, net/http, NotFound).
+ * Whether a refusal is a Factory's own: its images have a schematic's ID in their names, and it says what it lacks. A
+ * server that does not know the path says the status alone, e.g. `404 page not found` (Go, net/http, NotFound).
  */
 const isWordOfFactory = (name: string, body: string): boolean =>
-  /\/[0-9a-f]{64}$/.test(name) &&
+  namesSchematic(name) &&
   /^[^{<]/.test(body) &&
   !/^(\d{3} )?(page )?(not found|bad request)\.?\s*$/i.test(body);
 
 /**
- * Whether the Image Factory can make the installer images. It says here, and not before, that an extension is not there for a
- * release. Only its clear no counts: machines may pull through a mirror that has what this computer cannot see, and each one
- * pulls its image before it is drained.
+ * Whether the Image Factory can make the installer images. It says here, and not before, that an extension is not
+ * there for a release. Only its clear no counts: machines may pull through a mirror that has what this computer
+ * cannot see, and each one pulls its image before it is drained.
  */
 export async function askForInstallers(
   images: readonly string[],
@@ -133,11 +141,13 @@ export async function askForInstallers(
   report: Report,
 ): Promise<FieldFinding[]> {
   const asked = images.map(async (image): Promise<FieldFinding[]> => {
-    const [, host = "", name = "", tag = ""] = /^([^/]+)\/(.+)[:]([^:/]+)$/.exec(image) ?? [];
-    if (host === "") return [];
+    const parts = imageParts(image);
+    if (parts === undefined) return [];
+    const { host, name, tag } = parts;
     const url = `${places.registry(host)}/v2/${name}/manifests/${tag}`;
     const answer = await web.get(url, { accept, limit: BUILT, redirect: "manual" });
-    // A Factory says it in words; a registry in between answers JSON, a page of errors HTML, and neither knows what the Factory can make.
+    // A Factory says it in words; a registry in between answers JSON, a page of errors HTML, and neither knows what
+    // the Factory can make.
     if (
       "status" in answer &&
       (answer.status === 400 || answer.status === 404) &&

@@ -45,7 +45,10 @@ export const preflightTask = z.strictObject({
   chart: z
     .strictObject({ name: z.string(), version: z.string(), repository: z.string() })
     .optional(),
-  /** GPU provider that the stack installs. The cluster may have no other for the same cards. Absent if the stack does not install it. */
+  /**
+   * GPU provider that the stack installs. The cluster may have no other for the same cards. Absent if the stack does
+   * not install it.
+   */
   installs: z
     .strictObject({
       field: z.enum(["gpuOperator", "devicePlugin", "dra"]),
@@ -70,7 +73,10 @@ export const preflightTask = z.strictObject({
     }),
   ),
   mark: ownersMark,
-  /** A RuntimeClass that no machine will have a handler for, and a namespace whose pods lose it by this update; absent where machines have one. */
+  /**
+   * A RuntimeClass that no machine will have a handler for, and a namespace whose pods lose it by this update; absent
+   * where machines have one.
+   */
   classGone: z.strictObject({ name: z.string(), but: z.string() }).optional(),
   /** Whether machines are drained, for which the Kubernetes API has to answer. */
   drain: z.boolean(),
@@ -100,7 +106,9 @@ export const preflightResult = z
     machines: z.record(z.string(), keptMachine),
     /** Schematics that the stack brought machines so far, the newest first; each history once. */
     histories: z.array(z.array(z.string())).default([]),
-    /** Hash of the talosconfig and of the kubeconfig's cluster that were seen to be of one cluster. Absent if unknown. */
+    /**
+     * Hash of the talosconfig and of the kubeconfig's cluster that were seen to be of one cluster. Absent if unknown.
+     */
     together: z.string().optional(),
   })
   .transform(({ machines, histories, together }) => ({

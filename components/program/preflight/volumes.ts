@@ -6,8 +6,8 @@ type Volume = PreflightTask["volumes"][number];
 
 /**
  * Volumes that the update would replace, with the loss of their data: neither the class of a claim changes (kubernetes,
- * pkg/apis/core/validation, ValidatePersistentVolumeClaimUpdate) nor its namespace, so Pulumi deletes the claim and makes a new one.
- * The preview says it too; an update without one does not see that.
+ * pkg/apis/core/validation, ValidatePersistentVolumeClaimUpdate) nor its namespace, so Pulumi deletes the claim and
+ * makes a new one. The preview says it too; an update without one does not see that.
  */
 export async function lostVolumes(
   { volumes, mark }: Pick<PreflightTask, "volumes" | "mark">,

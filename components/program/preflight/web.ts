@@ -17,7 +17,10 @@ export function wordsOf(answer: Answer): string {
   return "silent" in answer ? answer.silent : answer.unknown;
 }
 
-/** Why there is no answer; undefined if there is one, or that is unknown. 404 is what a repository that moved away answers. */
+/**
+ * Why there is no answer; undefined if there is one, or that is unknown. 404 is what a repository that moved away
+ * answers.
+ */
 export function silence(answer: Answer): string | undefined {
   if ("silent" in answer) return answer.silent;
   return "status" in answer && (answer.status === 404 || answer.status === 410)
@@ -147,7 +150,10 @@ export interface Places {
   registry(host: string): string;
 }
 
-/** Servers by the environment: TALOS_GPU_CHARTS (a mirror that has a folder for each repository's address, or `none`) and TALOS_GPU_FACTORY. */
+/**
+ * Servers by the environment: TALOS_GPU_CHARTS (a mirror that has a folder for each repository's address, or `none`)
+ * and TALOS_GPU_FACTORY.
+ */
 export function placesOf(environment: NodeJS.ProcessEnv): Places {
   const { TALOS_GPU_CHARTS: charts } = environment;
   const path = (repository: string): string => repository.replace(/^[a-z]+:\/\//, "");
