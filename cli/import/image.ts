@@ -43,7 +43,10 @@ export interface ImageContent {
   notes: FieldFinding[];
 }
 
-/** Schematics of NVIDIA's extensions alone, by their ID. An ID is a hash, so its content is known only if it was hashed here. */
+/**
+ * Schematics of NVIDIA's extensions alone, by their ID. An ID is a hash, so its content is known only if it was
+ * hashed here.
+ */
 const nvidiaAloneById = new Map(
   Object.values(DriverBranch).flatMap((branch) =>
     Object.values(ModuleFlavour).flatMap((flavour) => {
@@ -85,10 +88,10 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   if (driver !== undefined) return { ...byName, nvidia: true, ...driver };
   const address = node.ipAddress || hostname;
   const content = id === undefined ? "the schematic" : `schematic ${id.slice(0, 12)}…`;
-  const beside = schematic === undefined ? "" : ", and differs from `schematic`";
+  const unlikeWritten = schematic === undefined ? "" : ", and differs from `schematic`";
   const unknown: FieldFinding = {
     field: `machines.${hostname}.extensions`,
-    problem: `what is in ${content} is not visible in its name${beside}`,
+    problem: `what is in ${content} is not visible in its name${unlikeWritten}`,
     why: "its driver (branch and flavour), its other extensions and its kernel arguments would be lost: without `driver` the plan takes the branch and the flavour that the card gets by default, and the update stops where the machine runs another",
     remedy: `give its file (--schematic FILE); or ask the Image Factory (--factory); or look with \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, then set the machine's driver.branch and driver.flavour, extensions and kernelArgs`,
   };
@@ -183,7 +186,9 @@ function unsupportedParts(
   });
 }
 
-/** Effect of a missing part. Source: siderolabs/talos, pkg/imager/profile; image-factory, pkg/schematic/schematic.go. */
+/**
+ * Effect of a missing part. Source: siderolabs/talos, pkg/imager/profile; image-factory, pkg/schematic/schematic.go.
+ */
 const effectOfLack: Record<string, string> = {
   overlay:
     "the machine would get an image without it, and a board that needs an overlay does not boot then",

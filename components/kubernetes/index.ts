@@ -21,13 +21,16 @@ interface Gate {
   powerLimits: k8s.apps.v1.DaemonSet[];
 }
 
-/** The machines that the cluster's part waits for: first those of `upgrade.first`, if there are any, and then the others. */
+/**
+ * The machines that the cluster's part waits for: first those of `upgrade.first`, if there are any, and then the
+ * others.
+ */
 export interface Stages {
   /** Resources that the first step waits for: the machines with loaded drivers. */
   ahead: pulumi.Resource[];
   /**
-   * Brings the other machines, which wait for the smoke tests of `upgrade.first`; gives what stands for each of them with a GPU, by
-   * node name. Default: there are no others.
+   * Brings the other machines, which wait for the smoke tests of `upgrade.first`. Gives the resources of each one
+   * with a GPU that others wait for, by node name. Default: there are no others.
    */
   rest?: (tested: pulumi.Resource) => Map<string, pulumi.Resource[]>;
 }
@@ -43,10 +46,10 @@ export interface Surroundings extends Stages {
 }
 
 /**
- * Resources that offer the GPUs in the cluster, in order: namespace, requirements of the release, the release, and the gate. Destroyed
- * in the opposite order. Each step waits only for the previous one, so that a step's dependencies do not grow with the
- * number of machines. With `upgrade.first`, all steps wait only for these machines, except the tests of the others. The others come
- * between the tests of these machines and the gate.
+ * Resources that offer the GPUs in the cluster, in order: namespace, requirements of the release, the release, and
+ * the gate. Destroyed in the opposite order. Each step waits only for the previous one, so that a step's dependencies
+ * do not grow with the number of machines. With `upgrade.first`, all steps wait only for these machines, except the
+ * tests of the others. The others come between the tests of these machines and the gate.
  */
 export function gpuStack(
   name: string,
@@ -172,7 +175,8 @@ function gpuNamespace(
 
 /**
  * The RuntimeClass that routes a pod to containerd's NVIDIA runtime. The GPU Operator makes its own
- * (gpu-operator controllers/object_controls.go), and a second maker would fight it; the device plugin's chart makes none.
+ * (gpu-operator controllers/object_controls.go), and a second maker would fight it; the device plugin's chart makes
+ * none.
  *
  * @returns undefined where the operator makes it.
  */

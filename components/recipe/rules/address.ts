@@ -5,8 +5,9 @@ import { isIPv4, isIPv6 } from "node:net";
 const longestHost = 253;
 
 /**
- * Whether a text is a host name. Underscores are accepted, as Go's resolver does (net/dnsclient.go, isDomainName). A name whose
- * last part is a number is none: resolvers take it for a misspelt IPv4 address (RFC 1123, 2.1; url.spec.whatwg.org, "ends in a number").
+ * Whether a text is a host name. Underscores are accepted, as Go's resolver does (net/dnsclient.go, isDomainName). A
+ * name whose last part is a number is none: resolvers take it for a misspelt IPv4 address (RFC 1123, 2.1;
+ * url.spec.whatwg.org, "ends in a number").
  */
 function isHostName(text: string): boolean {
   const name = text.replace(/\.$/, "");

@@ -1,8 +1,8 @@
 import { secretIn } from "./secret-text";
 
 /**
- * How much a finding matters. `refused`: the stack must not be applied. `warning`: something may go wrong, or has to be done.
- * `note`: what was assumed, or is good to know.
+ * How much a finding matters. `refused`: the stack must not be applied. `warning`: something may go wrong, or has to
+ * be done. `note`: what was assumed, or is good to know.
  */
 export type Severity = "refused" | "warning" | "note";
 

@@ -14,8 +14,8 @@ import {
 import { quantityValue } from "./quantity";
 
 /**
- * Rules of notation that other projects made, mostly Kubernetes. Each rule is in one place, and applies to stack files and to components
- * that are used alone.
+ * Rules of notation that other projects made, mostly Kubernetes. Each rule is in one place, and applies to stack
+ * files and to components that are used alone.
  */
 export {
   ruleOf,
@@ -99,7 +99,10 @@ export const imageReference = ruleFrom(
   },
 );
 
-/** Less than a mebibyte is an amount whose unit was forgotten: no file system has so little, and no program runs in it. */
+/**
+ * Less than a mebibyte is an amount whose unit was forgotten: no file system has so little, and no program runs in
+ * it.
+ */
 const leastBytes = 2 ** 20;
 
 /** Amount of storage or memory. */
@@ -201,7 +204,10 @@ export const vllmModel = ruleFrom(vllmModelProblem, {
   remedy: "write it by its name on Hugging Face, e.g. `Qwen/Qwen2.5-7B-Instruct`",
 });
 
-/** Form of a MIG profile: `<slices>g.<memory>gb`, with attributes. Sources: NVIDIA/go-nvlib, pkg/nvlib/device/mig_profile.go (parseMigProfile); mig-parted v0.15.0, config-default.yaml (`-me`, `+me.all`). */
+/**
+ * Form of a MIG profile: `<slices>g.<memory>gb`, with attributes. Sources: NVIDIA/go-nvlib,
+ * pkg/nvlib/device/mig_profile.go (parseMigProfile); mig-parted v0.15.0, config-default.yaml (`-me`, `+me.all`).
+ */
 const migForm = /^[1-9]\d?g\.[1-9]\d{0,3}gb(?:[+-][a-z]+(?:\.[a-z]+)?)?$/;
 
 /** MIG profile of one device. */
@@ -227,7 +233,10 @@ export const absolutePath = ruleOf(
   /^\//,
 );
 
-/** Resources that Kubernetes knows without a domain. Source: kubernetes v1.36.3, pkg/apis/core/helper/helpers.go (IsStandardContainerResourceName). */
+/**
+ * Resources that Kubernetes knows without a domain. Source: kubernetes v1.36.3, pkg/apis/core/helper/helpers.go
+ * (IsStandardContainerResourceName).
+ */
 const standard = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
 /** A container's limit of a resource, by the resource's name. */

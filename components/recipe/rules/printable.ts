@@ -1,10 +1,11 @@
 /**
- * A text as a terminal and a runner of workflows may have it: what they would act on is written out, as JSON and YAML write it. So it reads
- * as what it is, and within quotes of these two it still means the same.
+ * A text as a terminal and a runner of workflows may have it: what they would act on is written out, as JSON and YAML
+ * write it. So it reads as what it is, and within quotes of these two it still means the same.
  *
- * These are: control characters, with which a name moves the cursor or sets the terminal's title (ECMA-48); marks that turn the direction of
- * writing (UAX #9); `::` at the beginning of a line, and `##[`, `##vso[` and the like anywhere in it, which are commands to GitHub's, Azure's
- * and TeamCity's runners (actions/runner, ActionCommand.cs; azure-pipelines-agent, Command.cs). Ends of lines and tabs stay.
+ * These are: control characters, with which a name moves the cursor or sets the terminal's title (ECMA-48); marks
+ * that turn the direction of writing (UAX #9); `::` at the beginning of a line, and `##[`, `##vso[` and the like
+ * anywhere in it, which are commands to GitHub's, Azure's and TeamCity's runners (actions/runner, ActionCommand.cs;
+ * azure-pipelines-agent, Command.cs). Ends of lines and tabs stay.
  */
 export const printable = (text: string): string =>
   text
@@ -14,7 +15,10 @@ export const printable = (text: string): string =>
     .join("\n")
     .replace(/##(?=[a-z]{0,20}\[)/gi, `#${writtenOut("#")}`);
 
-/** `printable` on one line, for a line that contains external text: a name with an end of line cannot begin a line of its own. */
+/**
+ * `printable` on one line, for a line that contains external text: a name with an end of line cannot begin a line of
+ * its own.
+ */
 export const inLine = (text: string): string => printable(text.replaceAll("\n", "\\n"));
 
 const acted =

@@ -12,8 +12,8 @@ import {
 const REDACTED = "[redacted]";
 
 /**
- * Takes credentials out of a text that goes to a log, an error or a file. Its time grows with the text's length alone, for
- * texts come from machines and pods of others.
+ * Takes credentials out of a text that goes to a log, an error or a file. Its time grows with the text's length
+ * alone, for texts come from machines and pods of others.
  *
  * @param known values that are secret for sure; each occurrence goes.
  */
@@ -135,20 +135,99 @@ const ALL_BARE = /(?:[^\s"'`&;\\]|\\(?!["'nrt\\]))+/y;
 const longestQuoted = 4_000;
 
 /** Words that people write behind `token:`, and that are none. */
-const prose = new Set(
-  `
-  a an and are authentication authorization bad be been but by can cannot could created data
-  denied deprecated disabled does empty enabled end error expected expires expired fail failed
-  false for found from get got has have in invalid is it length lost malformed missing must need
-  needs nil no none not null of on or projected rejected renewed required rotated secret secrets
-  serviceaccounts set should the this to token true type unauthorized undefined unexpected unknown
-  unset update updated use used was will with wrong yes
-  `
-    .trim()
-    .split(/\s+/),
-);
+const prose = new Set([
+  "a",
+  "an",
+  "and",
+  "are",
+  "authentication",
+  "authorization",
+  "bad",
+  "be",
+  "been",
+  "but",
+  "by",
+  "can",
+  "cannot",
+  "could",
+  "created",
+  "data",
+  "denied",
+  "deprecated",
+  "disabled",
+  "does",
+  "empty",
+  "enabled",
+  "end",
+  "error",
+  "expected",
+  "expires",
+  "expired",
+  "fail",
+  "failed",
+  "false",
+  "for",
+  "found",
+  "from",
+  "get",
+  "got",
+  "has",
+  "have",
+  "in",
+  "invalid",
+  "is",
+  "it",
+  "length",
+  "lost",
+  "malformed",
+  "missing",
+  "must",
+  "need",
+  "needs",
+  "nil",
+  "no",
+  "none",
+  "not",
+  "null",
+  "of",
+  "on",
+  "or",
+  "projected",
+  "rejected",
+  "renewed",
+  "required",
+  "rotated",
+  "secret",
+  "secrets",
+  "serviceaccounts",
+  "set",
+  "should",
+  "the",
+  "this",
+  "to",
+  "token",
+  "true",
+  "type",
+  "unauthorized",
+  "undefined",
+  "unexpected",
+  "unknown",
+  "unset",
+  "update",
+  "updated",
+  "use",
+  "used",
+  "was",
+  "will",
+  "with",
+  "wrong",
+  "yes",
+]);
 
-/** Values that hold no secret, or name its place: nothing, a variable, a template, a mapping, a block, a redacted value. */
+/**
+ * Values that hold no secret, or name its place: nothing, a variable, a template, a mapping, a block, a redacted
+ * value.
+ */
 const elsewhere =
   /^(?:|\$\{\w{1,80}\}|\$\(\w{1,80}\)?|\$[A-Z_]{2,80}|\{\{.*|<[^<>]{0,100}>|file:.*|\[redacted\]?|\(hidden\)?|\*{3,400}|[|>][-+\d]{0,3}|[[{](?:[\s"'\\{[].*)?)$/s;
 
@@ -286,8 +365,8 @@ function blockEnd(text: string, name: number, from: number): number {
 const settings = /^(?:NVIDIA|DCGM|CUDA)_[A-Z0-9_]{1,100}$/;
 
 /**
- * Copies data and hides its secrets: values with the name or the form of a secret. It also hides every value of a pod's environment, since
- * only the pod's owner knows which of them is secret.
+ * Copies data and hides its secrets: values with the name or the form of a secret. It also hides every value of a
+ * pod's environment, since only the pod's owner knows which of them is secret.
  */
 export function withoutSecrets(data: unknown, name = ""): unknown {
   if (typeof data === "string")

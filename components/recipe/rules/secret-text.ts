@@ -13,9 +13,10 @@ const mark = (kind: string, pattern: RegExp, holds?: (found: string) => boolean)
   holds === undefined ? { kind, pattern } : { kind, pattern, holds };
 
 /**
- * Secrets that are known by their form. Most prefixes, and the forms of the keys of Azure and AWS, are those of the rules of gitleaks
- * (config/gitleaks.toml; MIT License, Copyright (c) 2019 Zachary Rice). The rest follow the documentation of each issuer. Bounds, edges and
- * the tests for what is no secret are our own: no rule is taken over whole.
+ * Secrets that are known by their form. Most prefixes, and the forms of the keys of Azure and AWS, are those of the
+ * rules of gitleaks (config/gitleaks.toml; MIT License, Copyright (c) 2019 Zachary Rice). The rest follow the
+ * documentation of each issuer. Bounds, edges and the tests for what is no secret are our own: no rule is taken over
+ * whole.
  */
 const marks: Mark[] = [
   mark("a private key", /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/g),
@@ -89,7 +90,9 @@ function isKeyOfApi(found: string): boolean {
   return /\d/.test(found) || /^sk-[A-Za-z0-9]{20}/.test(found);
 }
 
-/** Tokens of kubeadm's form are random (cluster-bootstrap, `[a-z0-9]{6}\.[a-z0-9]{16}`), and a file's name seldom is. */
+/**
+ * Tokens of kubeadm's form are random (cluster-bootstrap, `[a-z0-9]{6}\.[a-z0-9]{16}`), and a file's name seldom is.
+ */
 function isBootstrapToken(found: string): boolean {
   const secret = found.slice(7);
   return /\d/.test(secret) && /[a-z]/.test(secret);
@@ -126,15 +129,41 @@ const always =
 const whole = new Set(["pass", "psk", "cookie", "cookies", "authorization", "dockerconfigjson"]);
 
 /** Words before `key` that make it one. */
-const ofKey = new Set(
-  `
-  access account admin api application auth client cipher deploy encryption enc hmac jwt license
-  management master omni openai private preshared psk secret service session setup shared sign
-  signing ssh ssl storage tls webhook
-  `
-    .trim()
-    .split(/\s+/),
-);
+const ofKey = new Set([
+  "access",
+  "account",
+  "admin",
+  "api",
+  "application",
+  "auth",
+  "client",
+  "cipher",
+  "deploy",
+  "encryption",
+  "enc",
+  "hmac",
+  "jwt",
+  "license",
+  "management",
+  "master",
+  "omni",
+  "openai",
+  "private",
+  "preshared",
+  "psk",
+  "secret",
+  "service",
+  "session",
+  "setup",
+  "shared",
+  "sign",
+  "signing",
+  "ssh",
+  "ssl",
+  "storage",
+  "tls",
+  "webhook",
+]);
 
 /** Words before `token` for those that a language model is made of, which are none. */
 const ofModels = new Set([
@@ -187,7 +216,10 @@ export const mayNameSecret = (name: string): boolean => {
   return doubtful.has(words.at(-1) ?? "");
 };
 
-/** Whether a text is a name and password in base64, as Docker's `auth` and the header `Authorization: Basic` have them. */
+/**
+ * Whether a text is a name and password in base64, as Docker's `auth` and the header `Authorization: Basic` have
+ * them.
+ */
 export function isBasicAuth(text: string): boolean {
   if (text.length > 4_000 || !/^[A-Za-z0-9+/]{8,4000}={0,2}$/.test(text)) return false;
   return /^[\x21-\x7e]{0,200}:[\x20-\x7e]{1,3000}$/.test(

@@ -38,7 +38,10 @@ export function editDistance(left: string, right: string, most = Infinity): numb
 /** Longest word that anybody could have misspelt: the distance takes the square of it. */
 const longest = 128;
 
-/** The words that were probably meant, nearest first, at most three (a third of a word's length away, at least two edits). */
+/**
+ * The words that were probably meant, nearest first, at most three (a third of a word's length away, at least two
+ * edits).
+ */
 export function closestOnes(word: string, known: Iterable<string>): string[] {
   if (word.length > longest) return [];
   const lower = word.toLowerCase();
@@ -59,7 +62,9 @@ export function closestOnes(word: string, known: Iterable<string>): string[] {
 export const closest = (word: string, known: Iterable<string>): string | undefined =>
   closestOnes(word, known)[0];
 
-/** Sentence part that names the word that was probably meant, e.g. `did you mean "branch"? `; empty when none is near. */
+/**
+ * Sentence part that names the word that was probably meant, e.g. `did you mean "branch"? `; empty when none is near.
+ */
 export function didYouMean(word: string, known: Iterable<string>): string {
   const candidate = closest(word, known);
   return candidate === undefined ? "" : `did you mean "${candidate}"? `;

@@ -11,14 +11,15 @@ export interface Bounds {
 }
 
 /**
- * Bounds of a user's file. A machine's configuration has some hundreds of entries, and the checks compare some of them with
- * each other. An entry has five or six tokens.
+ * Bounds of a user's file. A machine's configuration has some hundreds of entries, and the checks compare some of
+ * them with each other. An entry has five or six tokens.
  */
 export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens: 60_000 };
 
 /**
  * Bounds of a file that lists machines (`nodes` of a talconfig.yaml or topf.yaml): a thousand machines, each with every
- * field that talhelper takes, have 54,000 entries and 200,000 tokens. A machine counts as one where it has no more than `ofMachine`.
+ * field that talhelper takes, have 54,000 entries and 200,000 tokens. A machine counts as one where it has no more
+ * than `ofMachine`.
  */
 export const ofFleets: Bounds = { entries: 100_000, characters: 2_000_000, tokens: 400_000 };
 
@@ -28,12 +29,15 @@ export const ofMachine = 1_000;
 /** The bounds of a user's file. */
 export const boundsOfFile = (text: string): Bounds => (/^nodes:/m.test(text) ? ofFleets : ofFiles);
 
-/** Bounds of a stack file: Pulumi accepts at most 128 KiB of it, but comments and thousands of machines by an alias do not count. */
+/**
+ * Bounds of a stack file: Pulumi accepts at most 128 KiB of it, but comments and thousands of machines by an alias do
+ * not count.
+ */
 export const ofStacks: Bounds = { entries: 50_000, characters: 2_000_000, tokens: 100_000 };
 
 /**
- * Bounds of a text from a machine or another server. A machine's API sends 32 MiB at most (talos, pkg/machinery/constants, GRPCMaxMessageSize).
- * Manifests and files in it are single texts.
+ * Bounds of a text from a machine or another server. A machine's API sends 32 MiB at most (talos,
+ * pkg/machinery/constants, GRPCMaxMessageSize). Manifests and files in it are single texts.
  */
 export const ofServers: Bounds = { entries: 50_000, characters: 32 * 2 ** 20, tokens: 300_000 };
 
@@ -63,9 +67,9 @@ export interface Documents {
 }
 
 /**
- * Documents of a text. Of a text beyond the bounds it is one document without a value, whose error names the bound: the parser takes seconds
- * for a megabyte of blank lines, comments or brackets, so they are counted as it goes. A document lists its mistakes in `errors`;
- * the first of them names its place.
+ * Documents of a text. Of a text beyond the bounds it is one document without a value, whose error names the bound:
+ * the parser takes seconds for a megabyte of blank lines, comments or brackets, so they are counted as it goes. A
+ * document lists its mistakes in `errors`; the first of them names its place.
  *
  * @param options of the parser.
  * @param isOne whether a text without a document has an empty one.
@@ -78,7 +82,8 @@ export function boundedDocuments(
 ): Documents {
   const lineCounter = new LineCounter();
   const count = { tokens: 0 };
-  // The parser compares each key with every other one, which takes the square of their number: a caller does it by a set.
+  // The parser compares each key with every other one, which takes the square of their number: a caller does it by a
+  // set.
   const composer = new Composer({ ...options, uniqueKeys: false, logLevel: "silent" });
   try {
     const documents = [

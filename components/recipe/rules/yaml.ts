@@ -50,8 +50,8 @@ export function yamlIn(text: string): unknown {
 }
 
 /**
- * Documents of a text that is YAML 1.2, without what Talos has beyond it. A document lists its mistakes in `errors`. The
- * caller must not change them: for most texts they are the shared documents of `talosDocuments`.
+ * Documents of a text that is YAML 1.2, without what Talos has beyond it. A document lists its mistakes in `errors`.
+ * The caller must not change them: for most texts they are the shared documents of `talosDocuments`.
  */
 export const plainDocuments = (text: string): Documents =>
   isBeyondPlain.test(text)
@@ -74,7 +74,8 @@ export function boundedValues(text: string): unknown[] {
 }
 
 /**
- * Value of a stack file, as Pulumi's own reader takes it, and of a file of credentials, as their clients do: with merge keys.
+ * Value of a stack file, as Pulumi's own reader takes it, and of a file of credentials, as their clients do: with
+ * merge keys.
  *
  * @throws Error with what is wrong with it.
  */
@@ -88,8 +89,8 @@ export function boundedYaml(text: string): unknown {
 }
 
 /**
- * Documents of a text as Talos reads them. A document lists its mistakes in `errors`; a read of its value never fails. Callers with the
- * same text share the documents: use `ownDocuments` to change them.
+ * Documents of a text as Talos reads them. A document lists its mistakes in `errors`; a read of its value never
+ * fails. Callers with the same text share the documents: use `ownDocuments` to change them.
  */
 export const talosDocuments = (text: string): readonly Document[] => readAsTalos(text).documents;
 
@@ -127,8 +128,8 @@ function read(all: Documents, bounds: Bounds): Documents {
 }
 
 /**
- * Notes the value of a document; or adds an error: for a duplicate key in a mapping; or for an alias that names no anchor, is in its own
- * anchor, or multiplies the content.
+ * Notes the value of a document; or adds an error: for a duplicate key in a mapping; or for an alias that names no
+ * anchor, is in its own anchor, or multiplies the content.
  *
  * @param left what of the bounds it may take.
  * @returns what is left for those after it.
@@ -189,7 +190,10 @@ function readValue(
   }
 }
 
-/** Entries in a list of machines, but one for each: a list of a thousand is no large file. A machine that is large counts as it is. */
+/**
+ * Entries in a list of machines, but one for each: a list of a thousand is no large file. A machine that is large
+ * counts as it is.
+ */
 function entriesOfMachines(contents: unknown, size: (node: unknown) => Size): number {
   const machines = isMap(contents) ? contents.get("nodes", true) : undefined;
   if (!isSeq(machines)) return 0;

@@ -31,7 +31,7 @@ test("a value that Flux fills in is not judged, and a note says so", () => {
   );
 });
 
-test("what stands next to a value that Flux fills in is judged as before", () => {
+test("a value next to one that Flux fills in is checked as before", () => {
   const { found } = judged({
     ...needed,
     mig: { strategy: "some" },
