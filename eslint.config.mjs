@@ -30,8 +30,8 @@ export default tseslint.config(
   {
     languageOptions: {
       parserOptions: {
-        // One program for all files but policy's, whose tsconfig.json the root's does not include. `projectService` takes the nearest
-        // tsconfig.json of each file: five programs, and the same types parsed and checked in each.
+        // One program for all files but policy's, whose tsconfig.json the root's does not include. `projectService`
+        // takes the nearest tsconfig.json of each file: five programs, and the same types parsed and checked in each.
         project: ["./tsconfig.json", "./policy/tsconfig.json"],
         jsDocParsingMode: "none", // no rule here reads types from doc comments
         tsconfigRootDir: import.meta.dirname,

@@ -9,7 +9,10 @@ export interface Cluster {
 const stepsOf = (folder: string): ReadonlySet<string> =>
   new Set(path.resolve(folder).split(path.sep));
 
-/** Index of the clusters of a repository, for a lookup by each of its files: each folder is compared with them only once. */
+/**
+ * Index of the clusters of a repository, for a lookup by each of its files: each folder is compared with them only
+ * once.
+ */
 interface Index<One extends Cluster> {
   /** Clusters that have a step in their folder's path which not all of them have, as indices. */
   byStep: ReadonlyMap<string, readonly number[]>;
@@ -38,8 +41,9 @@ function indexOf<One extends Cluster>(clusters: readonly One[]): Index<One> {
 }
 
 /**
- * The clusters of a repository that a file may be for: those whose folder has most steps in common with its path; only steps that differ
- * between clusters count (`kubernetes/main/apps/…` is for `kubernetes/main/bootstrap/talos`, and so is `flux/main`). All, where nothing tells.
+ * The clusters of a repository that a file may be for: those whose folder has most steps in common with its path;
+ * only steps that differ between clusters count (`kubernetes/main/apps/…` is for `kubernetes/main/bootstrap/talos`,
+ * and so is `flux/main`). All, where nothing tells.
  */
 export function clustersOf<One extends Cluster>(
   file: string,

@@ -40,8 +40,8 @@ export function pieceAt(whole: Piece, document: Document, path: (string | number
 }
 
 /**
- * The line of a piece that a finding is about: of the path that its problem begins with, else of the longest word that it shares, else
- * of one of some other words.
+ * The line of a piece that a finding is about: of the path that its problem begins with, else of the longest word
+ * that it shares, else of one of some other words.
  */
 export const lineIn = ({ text, line }: Piece, problem: string, others = ""): number =>
   line -
@@ -170,8 +170,8 @@ const placesOfLines = rememberingTexts((text): ReadonlyMap<string, number[]> => 
 const mostPlaces = 50;
 
 /**
- * The line of a file in which a text begins that the file has as a block: there most of its lines follow each other. Lines that stand in the
- * file again and again tell nothing, unless there are no others.
+ * The line of a file in which a text begins that the file has as a block: there most of its lines follow each other.
+ * Lines that stand in the file again and again tell nothing, unless there are no others.
  */
 export function lineOfText(whole: string, text: string): number {
   const at = placesOfLines(whole);

@@ -70,14 +70,19 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ");
 
 const schemaFile = "stack.schema.json";
 
-/** Where the schema of stack files may be: in a clone next to its stacks, in an installed package next to the built command. */
+/**
+ * Where the schema of stack files may be: in a clone next to its stacks, in an installed package next to the built
+ * command.
+ */
 const places = [path.join(stacksDir, schemaFile), path.join(__dirname, schemaFile)];
 
 /**
  * First line of a stack file, by which an editor with the YAML language server completes and checks it.
  *
- * @param file that is to have it; the schema is named relative to its folder. Of standard output: the working directory.
- * @returns the line with its end; empty where the schema is not found, or where its path has a blank, which would end it.
+ * @param file that is to have it; the schema is named relative to its folder. Of standard output: the working
+ * directory.
+ * @returns the line with its end; empty where the schema is not found, or where its path has a blank, which would end
+ * it.
  */
 export function editorLine(file: string | undefined): string {
   const folder = file === undefined ? process.cwd() : path.dirname(path.resolve(file));

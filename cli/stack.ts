@@ -9,7 +9,8 @@ import { type Given, type Output, valueOf } from "./verb";
 /**
  * The plan of a stack.
  *
- * @param nameOrFile of the stack; a name is looked for where Pulumi does, then where one works, then among the stacks of this repository.
+ * @param nameOrFile of the stack; a name is looked for where Pulumi does, then where one works, then among the stacks
+ * of this repository.
  * @throws Error when there is no such stack, or when its shape is wrong.
  */
 export function planOfStack(nameOrFile: string): Plan {
@@ -37,7 +38,10 @@ export function neededStack(given: Given, unknown: string): string {
   );
 }
 
-/** The plan of the stack that a verb compares with, if there is one. One that is not named here is no reason to fail: its flaws are remarks. */
+/**
+ * The plan of the stack that a verb compares with, if there is one. One that is not named here is no reason to fail:
+ * its flaws are remarks.
+ */
 export function planToCompare(given: Given, output: Output): Plan | undefined {
   const named = valueOf(given, "stack");
   if (named !== undefined) return planOfStack(named);
@@ -87,7 +91,10 @@ export function placesOf(stack: string): string[] {
   return [...new Set(folders.map((folder) => path.join(folder, `Pulumi.${name}.yaml`)))];
 }
 
-/** Folder for the file of a new stack: the one where Pulumi looks for it. Outside of a project: `stacks`, if it exists, or the current one. */
+/**
+ * Folder for the file of a new stack: the one where Pulumi looks for it. Outside of a project: `stacks`, if it
+ * exists, or the current one.
+ */
 export function placeOf(stack: string): string {
   const folder = stackFolderOf(".") ?? (fs.existsSync("stacks") ? "stacks" : ".");
   return path.join(folder, `Pulumi.${withoutOwner(stack)}.yaml`);
@@ -97,7 +104,10 @@ export function placeOf(stack: string): string {
 const localFile = (name: string): string | undefined =>
   placesOf(name).find((file) => fs.existsSync(file));
 
-/** How a command names a stack, given its file: by its name where that leads to the file, and not at all where Pulumi has it selected. */
+/**
+ * How a command names a stack, given its file: by its name where that leads to the file, and not at all where Pulumi
+ * has it selected.
+ */
 export function stackOption(file: string, environment: NodeJS.ProcessEnv): string {
   const name = stackNameOf(file);
   const found = localFile(name);

@@ -1,9 +1,12 @@
-/** Options that npm has itself: what it took of them may be meant for it, or stand in the user's configuration of npm. */
+/**
+ * Options that npm has itself: what it took of them may be meant for it, or stand in the user's configuration of npm.
+ */
 const ofNpm = new Set(["force", "json", "help", "color", "no-color"]);
 
 /**
- * Message for an option that npm took for its own: `npm run plan --stack mine` hands the program `mine` alone. npm sets each option before
- * the two dashes as a variable, and the script's name (npm, docs "scripts", Environment). Undefined where it took none.
+ * Message for an option that npm took for its own: `npm run plan --stack mine` hands the program `mine` alone. npm
+ * sets each option before the two dashes as a variable, and the script's name (npm, docs "scripts", Environment).
+ * Undefined where it took none.
  *
  * @param options names of the program's options.
  */

@@ -17,7 +17,10 @@ export interface Given {
 
 /** Where a verb writes, so that a test can read it. */
 export interface Output {
-  /** Results: standard output. `isPrintable`: of what came from outside, the text has printable forms alone, and the rest is meant to act. */
+  /**
+   * Results: standard output. `isPrintable`: of what came from outside, the text has printable forms alone, and the
+   * rest is meant to act.
+   */
   result(text: string, isPrintable?: true): void;
   /** Remarks: standard error. */
   remark(text: string): void;

@@ -23,8 +23,8 @@ export const writeOptions = {
 };
 
 /**
- * Where a verb writes a stack: `--out`, else the file of `--stack`, else that of the stack that Pulumi has selected, as long as it says
- * nothing of machines.
+ * Where a verb writes a stack: `--out`, else the file of `--stack`, else that of the stack that Pulumi has selected,
+ * as long as it says nothing of machines.
  *
  * @returns `-` is standard output; undefined by default.
  */
@@ -48,7 +48,8 @@ export function nextSteps(file: string, environment: NodeJS.ProcessEnv): string 
 }
 
 /**
- * Writes a stack file. An existing file keeps Pulumi's own entries: the salt of its secrets, credentials, keys of other projects.
+ * Writes a stack file. An existing file keeps Pulumi's own entries: the salt of its secrets, credentials, keys of
+ * other projects.
  *
  * @param force whether to overwrite what it says of a cluster. Default: the verb cannot.
  * @throws Error for the user where the file speaks of a cluster already, or cannot be written.

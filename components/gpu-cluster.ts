@@ -26,51 +26,71 @@ import type { StackSpec } from "./recipe/spec/index";
 import type { CheckedPlan, Finding } from "./recipe/types";
 import { gpuWorkloads } from "./workloads";
 
-/** Arguments of a GPU cluster: its credentials, and its wanted state as plain data, which the checks read at preview. */
+/**
+ * Arguments of a GPU cluster: its credentials, and its wanted state as plain data, which the checks read at preview.
+ */
 export interface GpuClusterArgs extends StackSpec, Credentials {}
 
 /**
- * A Talos cluster with NVIDIA cards. The component manages image, configuration, upgrade and node of each machine. It also manages the GPU
- * provider in Kubernetes, a smoke test on every GPU machine, and the workloads. Resources that use `runtimeClassName` or
- * `gpuResourceName` wait until the smoke tests have ended. Pass the Kubernetes provider in the options. A stack that bootstraps its
- * cluster needs none: `kubeconfig` then leads to it.
+ * A Talos cluster with NVIDIA cards. The component manages image, configuration, upgrade and node of each machine. It
+ * also manages the GPU provider in Kubernetes, a smoke test on every GPU machine, and the workloads. Resources that
+ * use `runtimeClassName` or `gpuResourceName` wait until the smoke tests have ended. Pass the Kubernetes provider in
+ * the options. A stack that bootstraps its cluster needs none: `kubeconfig` then leads to it.
  *
- * A destroy removes the objects in Kubernetes. It neither wipes nor downgrades a machine. Only Omni itself brings a machine's earlier
- * image back, once the stack's part of the machine is gone. The kernel modules stay in a machine's configuration as long as its image
- * stays, which cannot finish a boot without them.
+ * A destroy removes the objects in Kubernetes. It neither wipes nor downgrades a machine. Only Omni itself brings a
+ * machine's earlier image back, once the stack's part of the machine is gone. The kernel modules stay in a machine's
+ * configuration as long as its image stays, which cannot finish a boot without them.
  *
  * The preview refuses a stack with mistakes before anything is registered; the error lists all of them.
  */
 export class GpuCluster extends pulumi.ComponentResource {
-  /** Talos release, schematic and driver of each machine, by node name. Resolves once the update of every machine is complete. */
+  /**
+   * Talos release, schematic and driver of each machine, by node name. Resolves once the update of every machine is
+   * complete.
+   */
   public readonly machines: pulumi.Output<Record<string, MachineReport>>;
   /**
-   * True once a smoke test has computed on every GPU machine. False if the update could not test a machine because other pods use all
-   * its GPUs.
+   * True once a smoke test has computed on every GPU machine. False if the update could not test a machine because
+   * other pods use all its GPUs.
    */
   public readonly gpuReady: pulumi.Output<boolean>;
-  /** RuntimeClass for pods that need a GPU, e.g. `nvidia`; empty if pods claim GPUs. Resolves only after the smoke tests. */
+  /**
+   * RuntimeClass for pods that need a GPU, e.g. `nvidia`; empty if pods claim GPUs. Resolves only after the smoke
+   * tests.
+   */
   public readonly runtimeClassName: pulumi.Output<string>;
   /**
-   * Name of the resource that pods request, e.g. `nvidia.com/gpu`; with `dra`, name of the DeviceClass that they claim, e.g.
-   * `gpu.nvidia.com`. The name of a resource has a `/`, and that of a class has none. Resolves only after the smoke tests.
+   * Name of the resource that pods request, e.g. `nvidia.com/gpu`; with `dra`, name of the DeviceClass that they
+   * claim, e.g. `gpu.nvidia.com`. The name of a resource has a `/`, and that of a class has none. Resolves only after
+   * the smoke tests.
    */
   public readonly gpuResourceName: pulumi.Output<string>;
-  /** Labels of the nodes with GPUs, for the node selectors of charts, e.g. `{ "nvidia.com/gpu.present": "true" }`. Resolves only after the smoke tests. */
+  /**
+   * Labels of the nodes with GPUs, for the node selectors of charts, e.g. `{ "nvidia.com/gpu.present": "true" }`.
+   * Resolves only after the smoke tests.
+   */
   public readonly gpuNodeSelector: pulumi.Output<Record<string, string>>;
-  /** URLs within the cluster, by workload (`ollama`, `comfyui`, `vllm`, `litellm`); an inactive workload has none. A URL resolves once its server is ready. */
+  /**
+   * URLs within the cluster, by workload (`ollama`, `comfyui`, `vllm`, `litellm`); an inactive workload has none. A
+   * URL resolves once its server is ready.
+   */
   public readonly endpoints: pulumi.Output<Record<string, string>>;
 
-  /** Talos client configuration (secret). A stack with `bootstrap` makes it; otherwise it is the argument's value, or empty. */
+  /**
+   * Talos client configuration (secret). A stack with `bootstrap` makes it; otherwise it is the argument's value, or
+   * empty.
+   */
   public readonly talosconfig: pulumi.Output<string>;
   /**
-   * Secrets of the cluster, as `talosctl gen secrets` writes them (secret). A stack with `bootstrap` makes them; otherwise they are the
-   * argument's value, or empty. Only the stack has the secrets that it made: save them before you destroy the stack.
+   * Secrets of the cluster, as `talosctl gen secrets` writes them (secret). A stack with `bootstrap` makes them;
+   * otherwise they are the argument's value, or empty. Only the stack has the secrets that it made: save them before
+   * you destroy the stack.
    */
   public readonly machineSecrets: pulumi.Output<string>;
   /**
-   * Kubeconfig of an administrator (secret). A stack with `bootstrap` fetches it; otherwise it is the argument's value, or empty. The
-   * package drains machines and reads objects with it, and creates objects through the Kubernetes provider of the options.
+   * Kubeconfig of an administrator (secret). A stack with `bootstrap` fetches it; otherwise it is the argument's
+   * value, or empty. The package drains machines and reads objects with it, and creates objects through the
+   * Kubernetes provider of the options.
    */
   public readonly kubeconfig: pulumi.Output<string>;
 
@@ -137,8 +157,9 @@ export class GpuCluster extends pulumi.ComponentResource {
   }
 
   /**
-   * Adds facts from the cluster, the Image Factory and the files of `external` to the arguments. If your program can, await it before
-   * `plan` and the constructor. It never fails. If the Factory does not answer, it returns after half a minute at most. It adds:
+   * Adds facts from the cluster, the Image Factory and the files of `external` to the arguments. If your program can,
+   * await it before `plan` and the constructor. It never fails. If the Factory does not answer, it returns after half
+   * a minute at most. It adds:
    *
    * - the content of the files of `external`;
    * - whether the cluster's RuntimeClass `nvidia` is external, if the stack brings a device plugin;
@@ -156,10 +177,11 @@ export class GpuCluster extends pulumi.ComponentResource {
   }
 
   /**
-   * The plan of a cluster with these arguments. It registers nothing and contacts no server, so a program can end before it registers a
-   * resource.
+   * The plan of a cluster with these arguments. It registers nothing and contacts no server, so a program can end
+   * before it registers a resource.
    *
-   * @param also findings that do not come from the arguments; the error lists them together with those of the arguments.
+   * @param also findings that do not come from the arguments; the error lists them together with those of the
+   * arguments.
    * @throws RunError with every finding, one per line as `field: what is wrong; why it matters; how to fix it`.
    */
   public static plan(args: GpuClusterArgs, also: Finding[] = []): CheckedPlan {

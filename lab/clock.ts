@@ -1,8 +1,8 @@
 import type { TimeoutsSpec } from "../components/recipe/spec/index";
 
 /**
- * Lab seconds per second by default: real parts need their real time. An emulated processor of a virtual machine needs twice what a
- * stack's limits allow.
+ * Lab seconds per second by default: real parts need their real time. An emulated processor of a virtual machine
+ * needs twice what a stack's limits allow.
  */
 export const usualTimeScale = { emulated: 80, node: 60, real: 0.5 };
 
@@ -11,15 +11,15 @@ interface Allowance {
   /** Minutes that a stack has when it says nothing; the documentation of `TimeoutsSpec` says the same. */
   readonly minutes: number;
   /**
-   * Seconds that real parts may need in addition to the machines' scaled time: talosctl and the machine program, and more where the API server,
-   * the scheduler, Helm and several pods take part.
+   * Seconds that real parts may need in addition to the machines' scaled time: talosctl and the machine program, and
+   * more where the API server, the scheduler, Helm and several pods take part.
    */
   readonly seconds: number;
   /** Seconds more where a node is real: its containers really start, on a computer that has other work. */
   readonly ofNode: number;
   /**
-   * `seconds` where a fix is left out, and the update is to fail: what has come by then was all that could. Should the cluster not
-   * show its trouble yet, the lab looks again until it does.
+   * `seconds` where a fix is left out, and the update is to fail: what has come by then was all that could. Should
+   * the cluster not show its trouble yet, the lab looks again until it does.
    */
   readonly leftOut?: number;
 }
@@ -27,11 +27,12 @@ interface Allowance {
 const allowances: Record<keyof TimeoutsSpec, Allowance> = {
   pull: { minutes: 10, seconds: 25, ofNode: 0 },
   drain: { minutes: 5, seconds: 25, ofNode: 30 },
-  // It ends well before an emulated machine gives up booting (`bootTimeout` of lab/machines) and goes back to its old image: a look at
-  // it would then find another cause.
+  // It ends well before an emulated machine gives up booting (`bootTimeout` of lab/machines) and goes back to its old
+  // image: a look at it would then find another cause.
   reboot: { minutes: 30, seconds: 15, ofNode: 20 },
   verify: { minutes: 5, seconds: 25, ofNode: 30 },
-  // The controller of LeaderWorkerSet is a real program with a webhook: together with other labs it was not ready within 53 s.
+  // The controller of LeaderWorkerSet is a real program with a webhook: together with other labs it was not ready
+  // within 53 s.
   release: { minutes: 10, seconds: 90, ofNode: 60 },
   gate: { minutes: 10, seconds: 45, ofNode: 60, leftOut: 12 },
   workload: { minutes: 20, seconds: 45, ofNode: 60, leftOut: 12 },

@@ -1,6 +1,9 @@
 import * as grpc from "@grpc/grpc-js";
 
-/** A method of a gRPC service with one answer, or with the error of whatever was thrown. `gone` is aborted when the caller goes away. */
+/**
+ * A method of a gRPC service with one answer, or with the error of whatever was thrown. `gone` is aborted when the
+ * caller goes away.
+ */
 export function unary<Request>(
   answer: (request: Request, gone: AbortSignal) => object | Promise<object>,
 ) {
@@ -38,7 +41,8 @@ export function filled<Message extends object>(message: Message, fields: Fields<
   return message;
 }
 
-// A message may hold a schema, whole Helm values, machine configurations; the engine's own limit is 400 MiB (sdk/go/common/util/rpcutil).
+// A message may hold a schema, whole Helm values, machine configurations; the engine's own limit is 400 MiB
+// (sdk/go/common/util/rpcutil).
 const messageLimit = 400 * 1024 * 1024;
 
 /** Serves a service on 127.0.0.1; `port` is where. */

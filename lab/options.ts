@@ -5,7 +5,10 @@ import { usualTimeScale } from "./clock";
 
 /** Words of the options that are one of some, the first by default; each but that with its help. */
 const words = {
-  /** How much of Pulumi is the installed one; `lab`: the engine, and the stack's program runs in the lab's own process, which is quicker. */
+  /**
+   * How much of Pulumi is the installed one; `lab`: the engine, and the stack's program runs in the lab's own
+   * process, which is quicker.
+   */
   pulumi: {
     lab: "",
     host: `run the program as Pulumi's Node host does: in a process and a checkout of its own (default: lab)`,

@@ -3,8 +3,8 @@ import { type Terminal, terminalOf } from "../cli/terminal/terminal";
 import { widthOf } from "../cli/terminal/wrap";
 
 /**
- * What a line is to its reader: to be kept; an `event`, one of many that a step consists of; or a `beginning`, which another line follows
- * when it is done.
+ * What a line is to its reader: to be kept; an `event`, one of many that a step consists of; or a `beginning`, which
+ * another line follows when it is done.
  */
 export type Weight = "kept" | "event" | "beginning";
 

@@ -17,7 +17,10 @@ export interface Patience {
   signal?: AbortSignal;
 }
 
-/** Looks again and again until what is seen holds, or the limit is over: for what no event reports, like the end of another program's process. */
+/**
+ * Looks again and again until what is seen holds, or the limit is over: for what no event reports, like the end of
+ * another program's process.
+ */
 export async function until<Seen>(
   { seconds, every = 250, signal }: Patience,
   look: () => Seen | Promise<Seen>,

@@ -1,6 +1,6 @@
-// `npm run check`: types, linter, formatter and prose. The linter takes as long as all others, so it has a core to itself.
-// Compiler and linter make many short-lived objects: with Node's default space for these (16 MB) the collector copies most of them. With
-// 32 MB `tsc` takes a tenth less of a processor.
+// `npm run check`: types, linter, formatter and prose. The linter takes as long as all others, so it has a core to
+// itself. Compiler and linter make many short-lived objects: with Node's default space for these (16 MB) the
+// collector copies most of them. With 32 MB `tsc` takes a tenth less of a processor.
 /* global console */
 const { spawn } = require("node:child_process");
 const path = require("node:path");

@@ -1,6 +1,6 @@
 /**
- * Words and phrases that make a reader stop, each with what to write instead. A pattern sees text whose code, links and line breaks
- * are masked (`prose.js`), so a space in it stands for any white space.
+ * Words and phrases that make a reader stop, each with what to write instead. A pattern sees text whose code, links
+ * and line breaks are masked (`prose.js`), so a space in it stands for any white space.
  *
  * @typedef {{ name: string; pattern: string; better: string; bad: string[]; good: string[] }} Phrase
  */

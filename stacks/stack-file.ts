@@ -30,8 +30,9 @@ export function stackNameOf(nameOrFile: string): string {
 }
 
 /**
- * Configuration of a stack as its file has it, with what the files of `external` say and without its credentials: key without the project's name, value as data. It
- * is not validated here; that is the stack program's task, also in the lab.
+ * Configuration of a stack as its file has it, with what the files of `external` say and without its credentials: key
+ * without the project's name, value as data. It is not validated here; that is the stack program's task, also in the
+ * lab.
  *
  * @param nameOrFile name of a stack of this repository, or path of any stack file.
  * @throws Error with the known names when there is no such stack, or naming the file when it is no YAML.
@@ -96,8 +97,8 @@ function readYaml(text: string, file: string): unknown {
 }
 
 /**
- * The cluster that a stack's configuration describes, as far as its shape is right. What is wrong with its meaning stays
- * the stack program's to report.
+ * The cluster that a stack's configuration describes, as far as its shape is right. What is wrong with its meaning
+ * stays the stack program's to report.
  *
  * @throws InvalidStackError with every finding when the shape is wrong.
  */

@@ -1,5 +1,5 @@
-// Whether a tag may be released: it is the packages' version, newer than every release before, described in the changelog, and on
-// main. Says all that is wrong at once.
+// Whether a tag may be released: it is the packages' version, newer than every release before, described in the
+// changelog, and on main. Says all that is wrong at once.
 //
 //   node .github/scripts/release.js TAG NOTES   writes the version's part of the changelog to the file NOTES
 //
@@ -31,7 +31,8 @@ function wrongIn(folder) {
   const here = process.env.REPOSITORY;
   const asked = dependencies["talos-gpu"];
   return [
-    // npm attests only a package that names the repository that it is published from, and Pulumi downloads the plugin from there.
+    // npm attests only a package that names the repository that it is published from, and Pulumi downloads the plugin
+    // from there.
     ...(here === undefined || repository?.url === `git+${here}.git`
       ? []
       : [

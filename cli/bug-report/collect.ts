@@ -36,7 +36,10 @@ const machineFiles = [
   "/proc/driver/nvidia/registry",
 ];
 
-/** Resources and services of Talos, other than NVIDIA's, that `talosctl support` collects and that say something about a card (talos v1.13.0, pkg/cluster/support). */
+/**
+ * Resources and services of Talos, other than NVIDIA's, that `talosctl support` collects and that say something about
+ * a card (talos v1.13.0, pkg/cluster/support).
+ */
 const machineResources = [
   "extensions",
   "pcidevices",
@@ -46,7 +49,10 @@ const machineResources = [
 ];
 const otherServices = /^(cri|containerd|kubelet|machined)$/;
 
-/** Objects of the cluster that the GPU Operator's must-gather.sh has, and what stands for them where claims offer the cards. */
+/**
+ * Objects of the cluster that the GPU Operator's must-gather.sh has, and what stands for them where claims offer the
+ * cards.
+ */
 const objects: Record<string, string> = {
   nodes: "/api/v1/nodes",
   runtimeclasses: "/apis/node.k8s.io/v1/runtimeclasses",
@@ -82,8 +88,8 @@ const ours =
 const sees = /nvidia-device-plugin|dcgm-exporter|dra-driver(?:(?!dra-driver).)*kubelet-plugin/;
 
 /**
- * Collects what NVIDIA and Sidero ask for: kernel log, services and resources of the GPU machines through the Talos API; objects and
- * logs of the GPU provider; the plan and the doctor's report. It starts nothing, and enters no pod.
+ * Collects what NVIDIA and Sidero ask for: kernel log, services and resources of the GPU machines through the Talos
+ * API; objects and logs of the GPU provider; the plan and the doctor's report. It starts nothing, and enters no pod.
  *
  * @param within milliseconds for all of it.
  */

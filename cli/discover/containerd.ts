@@ -68,7 +68,8 @@ function ofPart(
 }
 
 /**
- * By what Talos from 1.14 on merges, which tells who set something and, by its hash, whether that is just what the stack would write.
+ * By what Talos from 1.14 on merges, which tells who set something and, by its hash, whether that is just what the
+ * stack would write.
  */
 function ofMerged(
   merged: string,

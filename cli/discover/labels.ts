@@ -30,7 +30,10 @@ export function labelManagers(entries: readonly V1ManagedFieldsEntry[]): Record<
 const ofTheSystem =
   /^([^/]*\.)?(kubernetes\.io|k8s\.io|talos\.dev|nvidia\.com|sidero\.dev|k3s\.io|cattle\.io)\/|^talos-gpu\/|^beta\./;
 
-/** Field managers of manual changes, and of a stack. A controller, or Talos from its configuration, keeps a label by itself. */
+/**
+ * Field managers of manual changes, and of a stack. A controller, or Talos from its configuration, keeps a label by
+ * itself.
+ */
 const byHand = /^(kubectl|pulumi|talos-gpu)/;
 
 function ownLabels(

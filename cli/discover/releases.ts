@@ -3,8 +3,9 @@ import { gpuProviders } from "../../components/recipe/facts/gpu-provider";
 import type { SeenRelease } from "./seen";
 
 /**
- * Who keeps an object: helm-controller labels what it installs with its HelmRelease (internal/postrender/build.go), Argo CD annotates what
- * it applies, or labels it in releases before 3.0 (argo-cd, docs/user-guide/resource_tracking.md).
+ * Who keeps an object: helm-controller labels what it installs with its HelmRelease (internal/postrender/build.go),
+ * Argo CD annotates what it applies, or labels it in releases before 3.0 (argo-cd,
+ * docs/user-guide/resource_tracking.md).
  */
 function keeperOf(metadata: Workload["metadata"]): Pick<SeenRelease, "by"> {
   const { labels = {}, annotations = {} } = metadata ?? {};
@@ -15,7 +16,10 @@ function keeperOf(metadata: Workload["metadata"]): Pick<SeenRelease, "by"> {
     : {};
 }
 
-/** Argo CD before 3.0 has a label alone, which charts set, too. But Helm also annotates what it installs, and Argo CD does not. */
+/**
+ * Argo CD before 3.0 has a label alone, which charts set, too. But Helm also annotates what it installs, and Argo CD
+ * does not.
+ */
 const hasArgosLabel = (metadata: Workload["metadata"]): boolean =>
   metadata?.labels?.["app.kubernetes.io/managed-by"] === "Helm" &&
   metadata.labels["app.kubernetes.io/instance"] !== undefined &&
@@ -24,9 +28,10 @@ const hasArgosLabel = (metadata: Workload["metadata"]): boolean =>
 type Workload = Pick<V1Deployment, "metadata" | "spec">;
 
 /**
- * Releases of NVIDIA's charts: by the labels that the charts give their own objects (`helm.sh/chart`, `app.kubernetes.io/instance`). The
- * device plugin is also known by its image, since NVIDIA's manifest without Helm has no label
- * (k8s-device-plugin, deployments/static). The operator's own DaemonSet has that image too, and an owner.
+ * Releases of NVIDIA's charts: by the labels that the charts give their own objects (`helm.sh/chart`,
+ * `app.kubernetes.io/instance`). The device plugin is also known by its image, since NVIDIA's manifest without Helm
+ * has no label (k8s-device-plugin, deployments/static). The operator's own DaemonSet has that image too, and an
+ * owner.
  */
 export function releasesOf(workloads: readonly Workload[]): SeenRelease[] {
   const found = new Map<string, SeenRelease>();

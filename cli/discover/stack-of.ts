@@ -27,8 +27,8 @@ import { ownMarks } from "./labels";
 import type { Seen, SeenMachine } from "./seen";
 
 /**
- * The stack of a cluster as it is: nothing is made otherwise by it but what GPUs need; and what is left to its reader, with comments by path,
- * e.g. `machines.gpu-1`. Pure.
+ * The stack of a cluster as it is: nothing is made otherwise by it but what GPUs need; and what is left to its
+ * reader, with comments by path, e.g. `machines.gpu-1`. Pure.
  *
  * @param only names of the machines that it is to have. Default: all of them.
  */

@@ -15,7 +15,8 @@ import { type DoctorReport, reportOf } from "./report";
  * Looks at a cluster and its machines; changes nothing. `unseen` names what could not be looked at.
  *
  * @param addresses Talos API addresses by node name. Default: the internal addresses of the cluster's Talos nodes.
- * @param within Milliseconds after which it gives up on everything that has not answered, except a machine whose wait the user asked for.
+ * @param within Milliseconds after which it gives up on everything that has not answered, except a machine whose wait
+ * the user asked for.
  */
 export async function observe(
   access: Access,

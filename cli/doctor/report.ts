@@ -82,7 +82,10 @@ export function renderReport(of: DoctorReport, colour: boolean): string {
   ].join("\n");
 }
 
-/** The report with each of its texts on one line, and in a form on which no terminal acts: what pods, logs and events say stands in them. */
+/**
+ * The report with each of its texts on one line, and in a form on which no terminal acts: what pods, logs and events
+ * say stands in them.
+ */
 const inLines = (report: DoctorReport): DoctorReport =>
   JSON.parse(JSON.stringify(report), (_, value: unknown) =>
     typeof value === "string" ? inLine(value) : value,

@@ -10,8 +10,9 @@ const takesFirst = (talosVersion: string | undefined): boolean =>
   talosVersion !== undefined && mergesInMemory(talosVersion);
 
 /**
- * NVIDIA's part of the file of containerd's parts, of all that writes it. Where several do, Talos ≥ 1.14 takes the first, whatever it says, and a
- * machine of an older release does not start: then the first of NVIDIA's is what its owner wants. Undefined where there is none.
+ * NVIDIA's part of the file of containerd's parts, of all that writes it. Where several do, Talos ≥ 1.14 takes the
+ * first, whatever it says, and a machine of an older release does not start: then the first of NVIDIA's is what its
+ * owner wants. Undefined where there is none.
  */
 export function partInForce(
   parts: NvidiaPart[],

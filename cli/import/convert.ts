@@ -42,7 +42,8 @@ interface ReadNode {
 }
 
 /**
- * The stack of the nodes with a GPU: those that load NVIDIA's modules, have its extensions, or for which a card is named.
+ * The stack of the nodes with a GPU: those that load NVIDIA's modules, have its extensions, or for which a card is
+ * named.
  *
  * @param gpus cards by node name
  * @param schematics whose content is known
@@ -141,7 +142,10 @@ export function unknownSchematics(config: Talconfig, schematics: Schematics): st
   ];
 }
 
-/** All that talhelper patches into a node's configuration: the modules and files of fields of their own come before its patches. */
+/**
+ * All that talhelper patches into a node's configuration: the modules and files of fields of their own come before
+ * its patches.
+ */
 export const patchesOf = ({
   kernelModules: modules,
   machineFiles = [],
@@ -228,8 +232,8 @@ const isSecure = (node: TalconfigNode, image: ImageContent): boolean =>
   node.machineSpec?.secureboot === true || image.secureBoot === true;
 
 /**
- * Parameters of the modules that a stack loads, and modules of NVIDIA's that it does not load. Of a name Talos takes the last list; what
- * stood among the kernel arguments counts where no list does.
+ * Parameters of the modules that a stack loads, and modules of NVIDIA's that it does not load. Of a name Talos takes
+ * the last list; what stood among the kernel arguments counts where no list does.
  */
 function parametersOf(
   parts: NvidiaPart[],
@@ -361,7 +365,10 @@ function versionOf(said: string | undefined): { is?: string; notes: FieldFinding
   return { is: said.startsWith("v") ? said : `v${said}`, notes: [] };
 }
 
-/** The Image Factory, where talconfig names another than the public one (talhelper, pkg/config/config.go, ImageFactory). */
+/**
+ * The Image Factory, where talconfig names another than the public one (talhelper, pkg/config/config.go,
+ * ImageFactory).
+ */
 export function factoryOf({ registryURL, protocol = "https" }: Factory = {}): Pick<
   ClusterSpec,
   "factoryUrl"

@@ -16,8 +16,8 @@ import type { FindingText, FieldFinding } from "../../components/recipe/rules/fi
 const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)\b/m;
 
 /**
- * NVIDIA's charts that Flux or Argo CD installs from the repository of a file, with the files that do so. With several releases the cluster's is
- * unknown, which is a note; where they are of one chart, at least that is known.
+ * NVIDIA's charts that Flux or Argo CD installs from the repository of a file, with the files that do so. With
+ * several releases the cluster's is unknown, which is a note; where they are of one chart, at least that is known.
  *
  * @param file that is imported.
  * @param folder of the stack file, in which paths begin.
@@ -122,8 +122,9 @@ function namespaceFiles(owner: OutsideFile, texts: Map<string, string>): string[
 const saysNamespace = /^(?:kind: *["']?Kustomization\b|namespace:|resources:)/m;
 
 /**
- * Content of files, for a stack in a different repository: a stack names only files of its own. If their values are in files that were not
- * given, the stack has none: else the checks would complain about values that these other files set.
+ * Content of files, for a stack in a different repository: a stack names only files of its own. If their values are
+ * in files that were not given, the stack has none: else the checks would complain about values that these other
+ * files set.
  */
 function copyOf(files: OutsideFile[]): ExternalSpec {
   const { kind, version, namespace, values, missing = [] } = readExternal(files);
@@ -145,7 +146,10 @@ const passedOver = /^(?:\.|(?:node_modules|tests?|examples?|fixtures|_?archived?
 /** Names of NVIDIA's charts, also the former one of the DRA driver. */
 const ofNvidia = /gpu-operator|device-plugin|dra-driver/;
 
-/** Its YAML files that speak of NVIDIA's charts, name a cluster's machines, or say of others which namespace they are for; by name. */
+/**
+ * Its YAML files that speak of NVIDIA's charts, name a cluster's machines, or say of others which namespace they are
+ * for; by name.
+ */
 function textsOf(root: string): Map<string, string> {
   const files = yamlFiles(root, { passedOver, most: 10_000, largest: 256 * 1024 });
   const texts = files.map((file): [string, string] => [file, boundedText(file)]);

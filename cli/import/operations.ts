@@ -13,8 +13,8 @@ export interface Operations {
 }
 
 /**
- * Additions of a list of operations (RFC 6902) to a machine's configuration, as an equivalent part of a configuration; undefined where a text is
- * no such list.
+ * Additions of a list of operations (RFC 6902) to a machine's configuration, as an equivalent part of a
+ * configuration; undefined where a text is no such list.
  */
 export function partOfOperations(text: string): Operations | undefined {
   const [operations, ...others] = talosDocuments(text).map(valueOfDocument);

@@ -57,7 +57,8 @@ export function nvidiaPart(
     asText(image),
   );
   const items = files.filter(({ path }) => path === customizationPath);
-  // Folders of CDI are other vendors', too, and onedr0p's template has settings of images and sockets: they stay where they are.
+  // Folders of CDI are other vendors', too, and onedr0p's template has settings of images and sockets: they stay
+  // where they are.
   const containerd = items.map(({ content }) => ({
     content,
     isOfNvidia: /nvidia/.test(withoutComments(content)),
@@ -115,8 +116,8 @@ function hasVariable(text: string): boolean {
 }
 
 /**
- * Placeholders of a text that talhelper would fill in: variables without a value here, and since v3.0.39 Go templates (talhelper,
- * pkg/substitute/envsubst.go, pkg/templating/template.go). Undefined where there is nothing.
+ * Placeholders of a text that talhelper would fill in: variables without a value here, and since v3.0.39 Go templates
+ * (talhelper, pkg/substitute/envsubst.go, pkg/templating/template.go). Undefined where there is nothing.
  */
 export function unfilledIn(text: string): Pick<FieldFinding, "problem" | "remedy"> | undefined {
   if (hasVariable(text))

@@ -13,11 +13,17 @@ export type Schematics = Map<string, RawSchematic>;
 /** ID that the Image Factory gives a schematic: the hash of its canonical form. */
 export const idOf = (schematic: RawSchematic): string => canonicalSchematic(schematic).id;
 
-/** Comments within comments that are looked into, and blocks of one text: a hostile file may have a hundred thousand of either. */
+/**
+ * Comments within comments that are looked into, and blocks of one text: a hostile file may have a hundred thousand
+ * of either.
+ */
 const deepest = 3;
 const mostBlocks = 100;
 
-/** Every schematic that a text holds: as its own content, under `schematic:`, or in a comment (also in one of a comment). */
+/**
+ * Every schematic that a text holds: as its own content, under `schematic:`, or in a comment (also in one of a
+ * comment).
+ */
 export function schematicsIn(text: string, depth = 0): RawSchematic[] {
   const found = collect(read(text));
   const comments = text
@@ -64,8 +70,8 @@ function collect(value: unknown): RawSchematic[] {
 }
 
 /**
- * Adds schematics to those that are known, and what they may have been before: a machine often runs an image of an earlier state of the
- * file. The ID of each proves its content, so an unused variant does no harm.
+ * Adds schematics to those that are known, and what they may have been before: a machine often runs an image of an
+ * earlier state of the file. The ID of each proves its content, so an unused variant does no harm.
  */
 export function learn(schematics: Schematics, found: RawSchematic[]): void {
   for (const one of found) schematics.set(idOf(one), one);
@@ -75,7 +81,10 @@ export function learn(schematics: Schematics, found: RawSchematic[]): void {
   }
 }
 
-/** A schematic without kernel arguments, and with the names that NVIDIA's extensions have in each branch, and had without one. */
+/**
+ * A schematic without kernel arguments, and with the names that NVIDIA's extensions have in each branch, and had
+ * without one.
+ */
 function variantsOf(schematic: RawSchematic): RawSchematic[] {
   const customization = mappingAt(schematic["customization"]);
   const { extraKernelArgs: _, ...withoutArgs } = customization;
@@ -106,8 +115,8 @@ function withSuffix(customization: RawSchematic, suffix: string): RawSchematic {
 }
 
 /**
- * The Image Factory's answer about a schematic, by one request. Undefined if it does not answer, or not with that schematic
- * (image-factory, docs/api.md, GET /schematics/:schematic).
+ * The Image Factory's answer about a schematic, by one request. Undefined if it does not answer, or not with that
+ * schematic (image-factory, docs/api.md, GET /schematics/:schematic).
  */
 export async function askForSchematic(
   id: string,

@@ -55,7 +55,10 @@ export interface Said {
   schematicFiles: string[];
   /** Variables that come before those of files. */
   environment: NodeJS.ProcessEnv;
-  /** Folders besides that of the project in which the files may be that a talconfig.yaml or topf.yaml names. Default none. */
+  /**
+   * Folders besides that of the project in which the files may be that a talconfig.yaml or topf.yaml names. Default
+   * none.
+   */
   roots?: readonly string[];
 }
 
@@ -97,7 +100,10 @@ export function readSource(files: string[], said: Said): Source {
   return { ...talconfigOf(files[0]!, texts[0]!, said), schematics, given, notes: [] };
 }
 
-/** Files that may hold a schematic: of a folder, and of the folders `schematics` next to it and further up in the project. */
+/**
+ * Files that may hold a schematic: of a folder, and of the folders `schematics` next to it and further up in the
+ * project.
+ */
 function schematicFilesNear(folder: string): string[] {
   const root = projectRootOf(folder);
   const files = yamlFiles(folder, beside);
@@ -121,7 +127,10 @@ function topfOf(file: string, text: string, said: Said): ReturnType<typeof readT
   });
 }
 
-/** A talconfig with its patches, as talhelper reads it: variables filled in, files read. Unreadable files are reported and skipped. */
+/**
+ * A talconfig with its patches, as talhelper reads it: variables filled in, files read. Unreadable files are reported
+ * and skipped.
+ */
 function talconfigOf(
   file: string,
   text: string,
@@ -171,7 +180,8 @@ function talconfigOf(
     patchFiles.set(from.text, from);
     return [from.text];
   };
-  // talhelper reads the contents of files where it reads patches (talhelper, pkg/talos/nodeconfig.go and pkg/substitute).
+  // talhelper reads the contents of files where it reads patches (talhelper, pkg/talos/nodeconfig.go and
+  // pkg/substitute).
   const machineFile = (file: MachineFile): MachineFile => {
     const { content = "" } = file;
     if (!isFile(content)) return file;
@@ -211,7 +221,10 @@ function talconfigOf(
   return { config: whole, patchFiles, unread };
 }
 
-/** The most patches of all nodes together: a thousand nodes with five each of a thousand characters. They take some seconds. */
+/**
+ * The most patches of all nodes together: a thousand nodes with five each of a thousand characters. They take some
+ * seconds.
+ */
 const mostPatches = 5_000;
 const mostCharacters = 5_000_000;
 

@@ -1,7 +1,10 @@
 import { anyText, isMapping, mappingAt } from "../../components/recipe/mapping";
 import { yamlIn } from "../../components/recipe/rules/yaml";
 
-/** Files of variables next to talconfig.yaml that talhelper reads by itself (talhelper, cmd/genconfig.go, `--env-file`). */
+/**
+ * Files of variables next to talconfig.yaml that talhelper reads by itself (talhelper, cmd/genconfig.go,
+ * `--env-file`).
+ */
 export const environmentFiles = [
   "talenv.yaml",
   "talenv.sops.yaml",
@@ -24,8 +27,9 @@ export function variablesOf(text: string): Record<string, string> {
 export const isEncrypted = (text: string): boolean => text.includes("ENC[AES256_GCM");
 
 /**
- * Fills variables in, as talhelper does (pkg/substitute/envsubst.go, by a8m/envsubst, parse/lex.go and node.go): `$A`, `${A}`,
- * `${A:-b}` and the like; `$$` is a dollar. A variable without a value stays, so that `unfilledIn` finds it.
+ * Fills variables in, as talhelper does (pkg/substitute/envsubst.go, by a8m/envsubst, parse/lex.go and node.go):
+ * `$A`, `${A}`, `${A:-b}` and the like; `$$` is a dollar. A variable without a value stays, so that `unfilledIn`
+ * finds it.
  */
 export const substitute = (text: string, variables: Record<string, string | undefined>): string =>
   text.replaceAll(

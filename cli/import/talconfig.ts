@@ -3,8 +3,8 @@ import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/y
 import * as z from "zod";
 
 /**
- * Fields that are read from talhelper's `talconfig.yaml` (talhelper, pkg/config/config.go). All else of it makes the machine's
- * configuration, which stays talhelper's: the stack only adds its part to it.
+ * Fields that are read from talhelper's `talconfig.yaml` (talhelper, pkg/config/config.go). All else of it makes the
+ * machine's configuration, which stays talhelper's: the stack only adds its part to it.
  */
 
 /** Go reads null as the empty text. */
@@ -133,9 +133,9 @@ export function withRole(config: Talconfig, own: TalconfigNode): TalconfigNode {
 }
 
 /**
- * Name of the node that Talos makes of a host's: the part before the first dot, or all of it if the kubelet registers so; in lower case,
- * without characters that Kubernetes forbids (talos, controllers/k8s/nodename.go, FromHostname; resources/network/hostname_spec.go,
- * ParseFQDN).
+ * Name of the node that Talos makes of a host's: the part before the first dot, or all of it if the kubelet registers
+ * so; in lower case, without characters that Kubernetes forbids (talos, controllers/k8s/nodename.go, FromHostname;
+ * resources/network/hostname_spec.go, ParseFQDN).
  *
  * @param shared patches of all nodes.
  */

@@ -21,7 +21,10 @@ const bySops = "SOPS keeps all of it encrypted";
 const missing = "ENOENT";
 const outside = "it is outside of ";
 
-/** The first bytes that git-crypt writes, NUL and GITCRYPT and NUL, as a reader takes them for UTF-16 (git-crypt, commands.cpp). */
+/**
+ * The first bytes that git-crypt writes, NUL and GITCRYPT and NUL, as a reader takes them for UTF-16 (git-crypt,
+ * commands.cpp).
+ */
 const gitCryptHeader = "G\u4954\u4352\u5950\u5400";
 
 /** Why a text cannot be read; undefined where it is plain. */
@@ -67,7 +70,10 @@ function remedyOf(file: string, reason: string, nameOf: (file: string) => string
   return makerOf(file, nameOf) ?? "make or fetch it as your repository does, then run this again";
 }
 
-/** Files of patches that clustertool writes and keeps out of git (truecharts, clustertool, embed/generic/base/DOTREPLACEgitignore). */
+/**
+ * Files of patches that clustertool writes and keeps out of git (truecharts, clustertool,
+ * embed/generic/base/DOTREPLACEgitignore).
+ */
 const patchesOfClustertool = [
   "all.yaml",
   "controlplane.yaml",
@@ -76,7 +82,10 @@ const patchesOfClustertool = [
   "worker.yaml",
 ];
 
-/** How a file is made that is not there: the command of the tool that its neighbours belong to. Undefined where they tell none. */
+/**
+ * How a file is made that is not there: the command of the tool that its neighbours belong to. Undefined where they
+ * tell none.
+ */
 export function makerOf(file: string, nameOf = (name: string): string => name): string | undefined {
   const folder = path.dirname(path.resolve(file));
   const isThere = (...steps: string[]): boolean => fs.existsSync(path.join(folder, ...steps));

@@ -153,8 +153,8 @@ function fileOf(given: string): string {
 }
 
 /**
- * Takes out of a stack its owner's parts that a check refuses, so that the rest plans: containerd's part of a machine, and the values of a
- * release outside.
+ * Takes out of a stack its owner's parts that a check refuses, so that the rest plans: containerd's part of a
+ * machine, and the values of a release outside.
  *
  * @param containerdPlace where containerd's part stands that something is wrong with
  */

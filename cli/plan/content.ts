@@ -20,7 +20,10 @@ export const drawn = 8;
 export const orderOfExtensions =
   "The same extensions in another order are the same image: their order alone makes no machine reboot.";
 
-/** Extensions of the machines' images, with the names of the machines that have the same; none of machines that leave the stack. */
+/**
+ * Extensions of the machines' images, with the names of the machines that have the same; none of machines that leave
+ * the stack.
+ */
 export function extensionsOf(
   machines: MachineComparison[],
 ): { names: string[]; extensions: string[] }[] {
@@ -48,7 +51,10 @@ export function releaseOf({ base, release: { before, after }, valueChanges }: Co
   return valueChanges.length > 0 ? `${after}, with other values` : `${after}: unchanged`;
 }
 
-/** The order of an update: machines in waves, the GPU provider after all or after those of `upgrade.first`, and the tests. */
+/**
+ * The order of an update: machines in waves, the GPU provider after all or after those of `upgrade.first`, and the
+ * tests.
+ */
 export function stepsOf({ waves, wavesAhead, machines, release }: Comparison): Step[] {
   const all = waves.map((names): Wave => ({
     machines: names.map((name) => ({

@@ -57,7 +57,10 @@ export function fieldChanges(before: unknown, after: unknown, field = ""): Field
   return [{ field, ...defined({ before: shown(before), after: shown(after) }) }];
 }
 
-/** A value as text, patches aside: a secret may stand anywhere in theirs, and the configuration's own part shows them redacted. */
+/**
+ * A value as text, patches aside: a secret may stand anywhere in theirs, and the configuration's own part shows them
+ * redacted.
+ */
 function shownValue(value: unknown, field: string): string {
   if (/(^|\.)patches\[\d+\]$/.test(field)) return patch;
   if (typeof value === "string" && value.includes("\n")) return "(a text of several lines)";

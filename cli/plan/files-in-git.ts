@@ -49,7 +49,10 @@ export function filesInGit(option: string, ref: string, folder: string): FilesIn
   };
 }
 
-/** Modes of what git calls a blob, symbolic links aside (git, Documentation/gitformat-index.adoc: 100644, 100755, 120000). */
+/**
+ * Modes of what git calls a blob, symbolic links aside (git, Documentation/gitformat-index.adoc: 100644, 100755,
+ * 120000).
+ */
 const regular = new Set(["100644", "100755"]);
 
 interface Entry {

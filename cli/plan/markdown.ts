@@ -7,7 +7,10 @@ export function asCode(text: string): string {
   return `${fence}${space}${line}${space}${fence}`;
 }
 
-/** A text in Markdown, on one line: pairs of single backticks are code, as in the package's own messages; all else is plain. */
+/**
+ * A text in Markdown, on one line: pairs of single backticks are code, as in the package's own messages; all else is
+ * plain.
+ */
 export function asProse(text: string): string {
   const parts = text.replace(/[\r\n]+/g, " ").split("`");
   const isOpen = parts.length % 2 === 0;
@@ -25,8 +28,8 @@ export function asProse(text: string): string {
 }
 
 /**
- * Characters that begin emphasis, links, images, HTML, entities, formulas and strikes. An underscore within a word begins nothing. A backslash
- * at the end would take the meaning from what follows.
+ * Characters that begin emphasis, links, images, HTML, entities, formulas and strikes. An underscore within a word
+ * begins nothing. A backslash at the end would take the meaning from what follows.
  */
 const plain = (text: string): string =>
   uncalled(
@@ -37,8 +40,9 @@ const plain = (text: string): string =>
   );
 
 /**
- * Breaks up texts that GitHub turns into links and mentions without any mark, by an invisible character: `@name`, `#1`, addresses
- * (github.github.com/gfm, 6.9 Autolinks; docs.github.com, Autolinked references). It looks at the finished page, so a backslash does not help.
+ * Breaks up texts that GitHub turns into links and mentions without any mark, by an invisible character: `@name`,
+ * `#1`, addresses (github.github.com/gfm, 6.9 Autolinks; docs.github.com, Autolinked references). It looks at the
+ * finished page, so a backslash does not help.
  */
 const uncalled = (text: string): string =>
   text.replace(/@|#(?=\d)|\bGH-(?=\d)|:(?=\/\/)|\bwww(?=\.)|\b(?:mailto|xmpp)(?=:)/gi, "$&\u200b");
@@ -56,6 +60,9 @@ export const asHtml = (text: string): string =>
 export const asCell = (markdown: string): string =>
   markdown.replace(/\\(?=\|)/g, "\\\u200b").replaceAll("|", "\\|");
 
-/** A text in a box of Mermaid, whose entities begin with # (mermaid.js.org, Flowcharts, Entity codes to escape characters). */
+/**
+ * A text in a box of Mermaid, whose entities begin with # (mermaid.js.org, Flowcharts, Entity codes to escape
+ * characters).
+ */
 export const asLabel = (text: string): string =>
   text.replace(/["`<>#&;[\]{}\\\r\n]/g, (character) => `#${character.charCodeAt(0)};`);

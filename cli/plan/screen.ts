@@ -26,7 +26,10 @@ export interface Screen {
 /** Colour of a word on reboots. */
 const styles: Record<string, Style> = { yes: "red", "only if": "yellow", no: "green" };
 
-/** The plan for a terminal: the same as the page, in tables and lines that fit, without what only a page can fold away. */
+/**
+ * The plan for a terminal: the same as the page, in tables and lines that fit, without what only a page can fold
+ * away.
+ */
 export function screenOf(of: Comparison, { columns, colour }: Screen): string {
   const comparison = inLines(of);
   const { stack, base, machines, findings, stackChanges, valueChanges, images, away } = comparison;

@@ -127,12 +127,16 @@ function baseSideOf(file: string, ref: string, files: FilesInGit): { side?: Side
   }
 }
 
-/** Bytes that Linux accepts in one environment variable, including its name and its end (include/uapi/linux/binfmts.h, MAX_ARG_STRLEN). */
+/**
+ * Bytes that Linux accepts in one environment variable, including its name and its end (include/uapi/linux/binfmts.h,
+ * MAX_ARG_STRLEN).
+ */
 const longestVariable = 131_072;
 
 /**
- * Finding for a stack file that is too long for Pulumi to start the program: it hands all of the configuration over in one
- * variable (pulumi/pulumi#8680; pulumi-language-nodejs, constructConfig), so no check that runs in the program could tell.
+ * Finding for a stack file that is too long for Pulumi to start the program: it hands all of the configuration over
+ * in one variable (pulumi/pulumi#8680; pulumi-language-nodejs, constructConfig), so no check that runs in the program
+ * could tell.
  *
  * @param config of the stack file, without credentials: they come on top.
  */

@@ -20,7 +20,8 @@ const usualColumns = 80;
 /**
  * The terminal that a stream leads to; undefined where it leads elsewhere, e.g. into a pipe or a file.
  *
- * @param environment with `NO_COLOR` (no-color.org: any text but the empty one), and `TERM=dumb` of terminals that know no codes.
+ * @param environment with `NO_COLOR` (no-color.org: any text but the empty one), and `TERM=dumb` of terminals that
+ * know no codes.
  */
 export function terminalOf(stream: Stream, environment: NodeJS.ProcessEnv): Terminal | undefined {
   if (!stream.isTTY) return undefined;

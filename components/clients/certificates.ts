@@ -26,8 +26,8 @@ export function certificateProblem(pem: string, now: Date): string | undefined {
 const day = (date: string): string => new Date(date).toISOString().slice(0, 10);
 
 /**
- * Client certificates of a talosconfig and a kubeconfig that are not in force: by name and date, since a machine answers such
- * a one with a broken connection, and Kubernetes with a code.
+ * Client certificates of a talosconfig and a kubeconfig that are not in force: by name and date, since a machine
+ * answers such a one with a broken connection, and Kubernetes with a code.
  *
  * @param talosconfig content; undefined: there is none.
  * @param kubeconfig content; undefined: there is none.
@@ -84,8 +84,8 @@ function foreignKubeconfig(message: string): string | undefined {
 }
 
 /**
- * Mistake of the credentials that a refused call shows: which credentials they are, and that the server belongs to another cluster.
- * Undefined if the call shows none.
+ * Mistake of the credentials that a refused call shows: which credentials they are, and that the server belongs to
+ * another cluster. Undefined if the call shows none.
  *
  * @param message the call's error.
  * @param talosconfig content; undefined where it is not known.

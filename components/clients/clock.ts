@@ -46,7 +46,10 @@ const inWait = new AsyncLocalStorage<true>();
 /** Milliseconds before each further try of a call outside any wait, and after which no further one begins. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
 const NO_MORE_TRIES_AFTER = 45_000;
-/** Longest pause that a server may ask for by Retry-After: what asks for more is asked again earlier, and given up in time. */
+/**
+ * Longest pause that a server may ask for by Retry-After: what asks for more is asked again earlier, and given up in
+ * time.
+ */
 const LONGEST_PAUSE = 30_000;
 
 /** The pause before a further try: its own, or a longer one that the server asks for. */
@@ -79,14 +82,17 @@ export async function persistently<T>(clock: Clock, call: () => Promise<T>): Pro
   return call();
 }
 
-/** Like `persistently`, but also within a wait. It is for a call whose failure the wait takes for an answer, e.g. that a machine is down. */
+/**
+ * Like `persistently`, but also within a wait. It is for a call whose failure the wait takes for an answer, e.g. that
+ * a machine is down.
+ */
 export const insist = <T>(clock: Clock, call: () => Promise<T>): Promise<T> =>
   inWait.exit(() => persistently(clock, call));
 
 /**
- * A client whose calls outlast a short fault: one dropped connection must not end an update after the reboots. The client repeats a call
- * whose answer was lost. Each method allows that: if the first call had its effect, the second finds it. Within a wait the client repeats
- * no call, since the wait does.
+ * A client whose calls outlast a short fault: one dropped connection must not end an update after the reboots. The
+ * client repeats a call whose answer was lost. Each method allows that: if the first call had its effect, the second
+ * finds it. Within a wait the client repeats no call, since the wait does.
  */
 export function persistent<Client extends object>(clock: Clock, client: Client): Client {
   return new Proxy(client, {
@@ -165,7 +171,8 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
 /**
  * Waits like `waitFor`, and reports a wait that reaches its limit as a failure with findings for the user.
  *
- * @param late findings for a wait that reaches its limit; `within` is e.g. `within 5m (last: not ready)`, and `last` is `not ready`.
+ * @param late findings for a wait that reaches its limit; `within` is e.g. `within 5m (last: not ready)`, and `last`
+ * is `not ready`.
  * @param refused finding for a refused call. Default: the call's own error is thrown.
  * @throws Failure at the limit.
  */

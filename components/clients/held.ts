@@ -1,6 +1,7 @@
 /**
- * Things to remove before the process ends: programs that were started, and files with credentials. While there are none, a signal is the system's
- * to act on, which ends a busy process at once: a handler of ours would wait for its turn.
+ * Things to remove before the process ends: programs that were started, and files with credentials. While there are
+ * none, a signal is the system's to act on, which ends a busy process at once: a handler of ours would wait for its
+ * turn.
  */
 let isHeld = false;
 let tell: (() => void) | undefined;

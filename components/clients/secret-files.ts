@@ -7,7 +7,10 @@ import { boundedValues } from "../recipe/rules/yaml";
 
 const PREFIX = "talos-gpu-";
 
-/** Files with secrets for child programs that take nothing but a path: mode 0600, in a folder of mode 0700, gone when we are. */
+/**
+ * Files with secrets for child programs that take nothing but a path: mode 0600, in a folder of mode 0700, gone when
+ * we are.
+ */
 export class SecretFiles {
   private readonly folder: string;
 
@@ -33,7 +36,10 @@ export class SecretFiles {
   }
 }
 
-/** In which the number of a process means something: containers that share /tmp have one each. 0 where there is but one. */
+/**
+ * In which the number of a process means something: containers that share /tmp have one each. 0 where there is but
+ * one.
+ */
 function pidNamespace(): string {
   try {
     return /\d+/.exec(fs.readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0";
@@ -45,7 +51,9 @@ function pidNamespace(): string {
 /** Milliseconds after which a folder of another container has no owner any more: no run takes so long. */
 const FORGOTTEN = 7 * 24 * 60 * 60_000;
 
-/** Removes folders of runs that were killed before they could (the plugin kills without warning when it is cancelled). */
+/**
+ * Removes folders of runs that were killed before they could (the plugin kills without warning when it is cancelled).
+ */
 function sweep(root: string): void {
   const uid = process.getuid?.();
   for (const entry of fs.readdirSync(root)) {
@@ -64,7 +72,10 @@ function sweep(root: string): void {
   }
 }
 
-/** Values of a YAML text (talosconfig, kubeconfig, machine configuration) that must not be seen: long single words under keys that hold credentials. */
+/**
+ * Values of a YAML text (talosconfig, kubeconfig, machine configuration) that must not be seen: long single words
+ * under keys that hold credentials.
+ */
 export function secretValues(text: string): string[] {
   const found: string[] = [];
   const walk = (value: unknown, key: string): void => {

@@ -8,16 +8,16 @@ import { gpuProviderOf } from "../recipe/facts/gpu-provider";
 import type { Plan } from "../recipe/types";
 
 /**
- * A placeholder for the way in which the cluster offers its GPUs: the Talos era, and operator or device plugin. When that way changes,
- * Pulumi replaces it, and the GPU provider with it (`replaceWith`), old before new.
+ * A placeholder for the way in which the cluster offers its GPUs: the Talos era, and operator or device plugin. When
+ * that way changes, Pulumi replaces it, and the GPU provider with it (`replaceWith`), old before new.
  *
- * Every machine waits for it, so the migration from Talos 1.12 to 1.13 takes the documented order (siderolabs/docs, upgrading-talos
- * 1.13, "Before upgrade"). First device plugin and RuntimeClass go, then machines are upgraded, then the operator comes. Left to itself
- * Pulumi deletes last. Then the plugin would meet machines that it does not fit. Our RuntimeClass has the name of the operator's, so
- * its deletion would hit that one.
+ * Every machine waits for it, so the migration from Talos 1.12 to 1.13 takes the documented order (siderolabs/docs,
+ * upgrading-talos 1.13, "Before upgrade"). First device plugin and RuntimeClass go, then machines are upgraded, then
+ * the operator comes. Left to itself Pulumi deletes last. Then the plugin would meet machines that it does not fit.
+ * Our RuntimeClass has the name of the operator's, so its deletion would hit that one.
  *
- * If the stack makes the RuntimeClass, it first waits until the operator's class of that name is gone. It fails if another owner has
- * a class of that name. A RuntimeClass of another owner is only checked.
+ * If the stack makes the RuntimeClass, it first waits until the operator's class of that name is gone. It fails if
+ * another owner has a class of that name. A RuntimeClass of another owner is only checked.
  */
 export function gpuExposure(
   name: string,

@@ -11,10 +11,10 @@ import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-
 import type { Plan } from "../recipe/types";
 
 /**
- * Makes the machines of a plan: each starts when its predecessors are complete. It makes the control planes and the workers of
- * `upgrade.first` at once, and the others once the tests of these workers have passed. Without `upgrade.first` it makes all at once. In a
- * stack that bootstraps its cluster, the first machine, a control plane, does that. The others have its kubeconfig, and a provider made
- * from it replaces that of the options.
+ * Makes the machines of a plan: each starts when its predecessors are complete. It makes the control planes and the
+ * workers of `upgrade.first` at once, and the others once the tests of these workers have passed. Without
+ * `upgrade.first` it makes all at once. In a stack that bootstraps its cluster, the first machine, a control plane,
+ * does that. The others have its kubeconfig, and a provider made from it replaces that of the options.
  *
  * @param inputs.schematics IDs of the machines' images by themselves; they resolve once the Image Factory has them.
  * @param inputs.after what the first machines wait for.
@@ -34,8 +34,8 @@ export function makeFleet(
   const { ahead, rest } = upgradeStages(machines, plan.spec.upgrade);
   /** By node name, as far as they are made. */
   const made = new Map<string, MadeMachine>();
-  // That machines are done. Not the components themselves, which would stand for every one of their resources: the last ones of
-  // each are enough, and keep the dependencies of a large cluster few.
+  // That machines are done. Not the components themselves, which would stand for every one of their resources: the
+  // last ones of each are enough, and keep the dependencies of a large cluster few.
   const lastOf = (names: readonly string[]): pulumi.Resource[] =>
     names.map((one) => made.get(one)!.last);
   const create = (
@@ -88,7 +88,10 @@ export function makeFleet(
     } satisfies Stages,
     /** Of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. Secret. */
     kubeconfig,
-    /** Options of everything that the stack makes in its cluster: the provider of one that is bootstrapped here, and the owner's mark. */
+    /**
+     * Options of everything that the stack makes in its cluster: the provider of one that is bootstrapped here, and
+     * the owner's mark.
+     */
     inCluster: {
       ...opts,
       ...provider,

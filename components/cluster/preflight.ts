@@ -14,15 +14,18 @@ import { shortHash } from "../recipe/short-hash";
 import { namespacesMade, plannedVolumes } from "../recipe/stack/workloads";
 import type { Plan } from "../recipe/types";
 
-/** How long the Kubernetes API is waited for: a control plane that an update killed in its reboot comes back within it. */
+/**
+ * How long the Kubernetes API is waited for: a control plane that an update killed in its reboot comes back within
+ * it.
+ */
 export const PATIENCE = "3m";
 
 /** Limit of the whole: Kubernetes, or an image that the Factory has to build, and the tries again. */
 const LIMIT = "15m";
 
 /**
- * Asks for all that an update needs after its first reboot, before it: our program, which runs again when something that may
- * reboot a machine, the chart or the credentials change, and not otherwise. Every machine waits for it.
+ * Asks for all that an update needs after its first reboot, before it: our program, which runs again when something
+ * that may reboot a machine, the chart or the credentials change, and not otherwise. Every machine waits for it.
  *
  * @param schematics IDs by themselves; they resolve once the Image Factory has them.
  */

@@ -16,10 +16,12 @@ export interface Ambient {
 }
 
 /**
- * Warns where objects may be made in another cluster than the one of `kubeconfig`: the options have no Kubernetes provider, and nothing
- * shows that Pulumi's default one leads there. It is no refusal: one cluster may have several URLs, and a proxy an authority of its own.
+ * Warns where objects may be made in another cluster than the one of `kubeconfig`: the options have no Kubernetes
+ * provider, and nothing shows that Pulumi's default one leads there. It is no refusal: one cluster may have several
+ * URLs, and a proxy an authority of its own.
  *
- * @param kubeconfig as it was given; undefined where it was not: the machine program then takes the shell's, as the default provider does.
+ * @param kubeconfig as it was given; undefined where it was not: the machine program then takes the shell's, as the
+ * default provider does.
  */
 export function warnOfProvider(
   component: pulumi.ComponentResource,
@@ -79,7 +81,10 @@ function kubeconfigSaid(said: string | undefined, home: string): string {
   return isContent ? said : kubeconfigOfVariable(said);
 }
 
-/** The cluster of Pulumi's default provider (pulumi-kubernetes, provider.go and schema.json: `kubeconfig` is a text or a path, default KUBECONFIG). */
+/**
+ * The cluster of Pulumi's default provider (pulumi-kubernetes, provider.go and schema.json: `kubeconfig` is a text or
+ * a path, default KUBECONFIG).
+ */
 function defaultCluster({ config, environment, home }: Ambient): ReturnType<typeof clusterNamedBy> {
   const said = config("kubeconfig") || environment["KUBECONFIG"];
   try {
@@ -89,7 +94,9 @@ function defaultCluster({ config, environment, home }: Ambient): ReturnType<type
   }
 }
 
-/** Message of a preview about the provider that brings configurations to machines and schematics to the Image Factory. */
+/**
+ * Message of a preview about the provider that brings configurations to machines and schematics to the Image Factory.
+ */
 export function talosProvider(component: pulumi.ComponentResource): string | undefined {
   const given = component.getProvider("talos:machine/configurationApply:ConfigurationApply");
   const { __version: own } = (given ?? {}) as { __version?: string };

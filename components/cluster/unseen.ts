@@ -6,8 +6,9 @@ import { renderFinding } from "../recipe";
 import { PATIENCE } from "./preflight";
 
 /**
- * Makes a preview say that its cluster does not answer: it then shows every object as new, and the update waits for the cluster
- * and ends. Adds to the options of what a change of the stack changes. So a preview without a change asks nothing, and no update does.
+ * Makes a preview say that its cluster does not answer: it then shows every object as new, and the update waits for
+ * the cluster and ends. Adds to the options of what a change of the stack changes. So a preview without a change asks
+ * nothing, and no update does.
  *
  * @param kubeconfig as the arguments have it.
  * @param why tells why the cluster does not answer; undefined where it does.
@@ -23,7 +24,8 @@ export function warnIfUnseen(
     const reason = await why(kubeconfig);
     if (reason !== undefined) void pulumi.log.warn(unseen(reason));
   };
-  // Of several inline programs in one process each has a store of its own, which the engine's call back would be without.
+  // Of several inline programs in one process each has a store of its own, which the engine's call back would be
+  // without.
   const once = AsyncResource.bind(() => (asked ??= ask()));
   const hook = new pulumi.ResourceHook(`${name}-unseen`, once, { onDryRun: true });
   const hooks = { beforeCreate: [hook], beforeUpdate: [hook] };

@@ -12,8 +12,9 @@ export type Secrets = { readonly [name in Credential]?: pulumi.Output<string> };
 export type Access = ReturnType<typeof accessOf>;
 
 /**
- * The given credentials of a cluster, and what is derived from them for its machines. Each is made once for all machines: a Pulumi output
- * costs several promises, more than the computation in it. A credential that is not given is an empty text.
+ * The given credentials of a cluster, and what is derived from them for its machines. Each is made once for all
+ * machines: a Pulumi output costs several promises, more than the computation in it. A credential that is not given
+ * is an empty text.
  */
 export function accessOf(given: Credentials) {
   const texts = Object.entries(splitCredentials(given).given) as [
@@ -39,7 +40,10 @@ export function accessOf(given: Credentials) {
     }),
     /** Secrets of the cluster, as the provider takes them. */
     clusterSecrets: once(() => textOf("machineSecrets").apply(machineSecretsOf)),
-    /** A configuration that is generated from these secrets, together with the other arguments: alike machines have one. */
+    /**
+     * A configuration that is generated from these secrets, together with the other arguments: alike machines have
+     * one.
+     */
     generated: onceEach<pulumi.Output<string>>(),
     /** Patches that give a control plane what a configuration generated from these secrets lacks. */
     encryptionPatches: once(() =>
@@ -55,7 +59,8 @@ export const withKubeconfig = (access: Access, kubeconfig: pulumi.Output<string>
 });
 
 /**
- * A given credential whose client certificate is in force. The checks of the arguments see that only where it is plain text, and not an Output.
+ * A given credential whose client certificate is in force. The checks of the arguments see that only where it is
+ * plain text, and not an Output.
  *
  * @throws RunError where it is not in force: a RunError is printed as its message, without a stack trace.
  */

@@ -12,18 +12,27 @@ import { credentialTexts } from "./texts";
 
 /** Credentials for the machines and the cluster. The package treats all of them as secret. */
 export interface Credentials {
-  /** Content of the Talos client configuration (talosconfig). Required with an owned machine of an existing cluster. Default: the file that TALOSCONFIG names. */
+  /**
+   * Content of the Talos client configuration (talosconfig). Required with an owned machine of an existing cluster.
+   * Default: the file that TALOSCONFIG names.
+   */
   talosconfig?: pulumi.Input<string>;
-  /** Secrets of the cluster, as `talosctl gen secrets` writes them. Required with an owned machine of an existing cluster. Default: none. */
+  /**
+   * Secrets of the cluster, as `talosctl gen secrets` writes them. Required with an owned machine of an existing
+   * cluster. Default: none.
+   */
   machineSecrets?: pulumi.Input<string>;
   /**
-   * Content of the kubeconfig with which the package drains machines and reads objects. It creates objects through the Kubernetes
-   * provider of the options. Default: the file that KUBECONFIG names.
+   * Content of the kubeconfig with which the package drains machines and reads objects. It creates objects through
+   * the Kubernetes provider of the options. Default: the file that KUBECONFIG names.
    */
   kubeconfig?: pulumi.Input<string>;
   /** URL of Omni. Required with a machine of Omni's. Default: the environment variable OMNI_ENDPOINT. */
   omniEndpoint?: pulumi.Input<string>;
-  /** Key of a service account of Omni. Required with a machine of Omni's. Default: the environment variable OMNI_SERVICE_ACCOUNT_KEY. */
+  /**
+   * Key of a service account of Omni. Required with a machine of Omni's. Default: the environment variable
+   * OMNI_SERVICE_ACCOUNT_KEY.
+   */
   omniServiceAccountKey?: pulumi.Input<string>;
 }
 
@@ -46,7 +55,10 @@ interface Owners {
 }
 
 interface Described {
-  /** Variable that names a file of it, or for Omni's holds it. The machine program gets its content by `TALOS_GPU_` and this name. */
+  /**
+   * Variable that names a file of it, or for Omni's holds it. The machine program gets its content by `TALOS_GPU_`
+   * and this name.
+   */
   variable: string;
   /** Rule for the text, as far as it is known. */
   rule: (owners: Owners) => Rule;
@@ -107,7 +119,9 @@ const isOmnis = (name: Credential): boolean => name.startsWith("omni");
 /** Arguments that no check has seen. */
 type Unread = { [name in Credential]?: unknown };
 
-/** Arguments taken apart: the credentials, without those that are not set (other languages say `null`), and the rest. */
+/**
+ * Arguments taken apart: the credentials, without those that are not set (other languages say `null`), and the rest.
+ */
 export function splitCredentials<T extends Unread>(
   args: T,
 ): { given: Credentials; said: Omit<T, Credential> } {
@@ -127,9 +141,9 @@ export const textFindings = (given: Credentials, owners: Owners): Finding[] =>
   );
 
 /**
- * Findings about a cluster's credentials, as far as they are known at preview: credentials that are missing, whose text is of no use, or
- * whose client certificate is not in force. The files that TALOSCONFIG and KUBECONFIG name are read if the machine program would
- * read them.
+ * Findings about a cluster's credentials, as far as they are known at preview: credentials that are missing, whose
+ * text is of no use, or whose client certificate is not in force. The files that TALOSCONFIG and KUBECONFIG name are
+ * read if the machine program would read them.
  *
  * @param environment Variables that may name files.
  * @param now by which certificates are in force.
@@ -208,7 +222,10 @@ function namedByVariables(
   return all;
 }
 
-/** Client certificates that are not in force. An update with them is refused before it touches anything, so its preview is refused as well. */
+/**
+ * Client certificates that are not in force. An update with them is refused before it touches anything, so its
+ * preview is refused as well.
+ */
 export function outOfForce({ talosconfig, kubeconfig }: Unread, now: Date): Finding[] {
   const textOf = (value: unknown): string | undefined =>
     typeof value === "string" ? value : undefined;
@@ -219,8 +236,9 @@ export function outOfForce({ talosconfig, kubeconfig }: Unread, now: Date): Find
 }
 
 /**
- * Findings about credentials that do not fit a stack which makes its cluster: a kubeconfig, which is another cluster's, and half of what the machines
- * are reached by. Secrets may come from elsewhere (a cluster that is made again from its backup), with the client that they signed.
+ * Findings about credentials that do not fit a stack which makes its cluster: a kubeconfig, which is another
+ * cluster's, and half of what the machines are reached by. Secrets may come from elsewhere (a cluster that is made
+ * again from its backup), with the client that they signed.
  */
 function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credentials): Finding[] {
   const [given, missing] =

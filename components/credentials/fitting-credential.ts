@@ -6,8 +6,8 @@ import { isMapping, listOf } from "../recipe/mapping";
 import { fitsVariable, LONGEST_VARIABLE } from "../clients/longest-variable";
 
 /**
- * A credential as the program gets it by its environment. A kubeconfig or talosconfig that is too long for a variable, since it has many
- * contexts, is reduced to the one that it uses.
+ * A credential as the program gets it by its environment. A kubeconfig or talosconfig that is too long for a
+ * variable, since it has many contexts, is reduced to the one that it uses.
  *
  * @throws Error where that is too long as well: the program could not start.
  */

@@ -6,7 +6,8 @@ import { isMapping } from "../recipe/mapping";
 import type { FindingText, Rule } from "../recipe/rules/finding";
 import { renderFinding } from "../recipe/stack/findings";
 
-// Credentials as files hold them, in the shape that the Talos provider takes. Pure; every result is as secret as its source.
+// Credentials as files hold them, in the shape that the Talos provider takes. Pure; every result is as secret as its
+// source.
 
 const pair = z.object({ crt: z.string(), key: z.string() });
 
@@ -15,7 +16,8 @@ const bundle = z.object({
   cluster: z.object({ id: z.string(), secret: z.string() }),
   secrets: z.object({
     bootstraptoken: z.string(),
-    // Older bundles encrypt by AES-CBC, newer ones by secretbox; the provider wants the latter, empty when there is none.
+    // Older bundles encrypt by AES-CBC, newer ones by secretbox; the provider wants the latter, empty when there is
+    // none.
     secretboxencryptionsecret: z.string().default(""),
     aescbcencryptionsecret: z.string().optional(),
   }),
@@ -69,9 +71,10 @@ export const bundleOf = (secrets: MachineSecrets): string =>
   stringify(respelled(secrets, new Map(spelling.map(([file, provider]) => [provider, file]))));
 
 /**
- * Patches (YAML) that give a control plane the AES-CBC key of an older cluster; none without such a key. A configuration that is
- * generated for Talos above 1.2 has the secretbox key alone (talos v1.13.0, pkg/machinery/config/generate/init.go). Without its
- * AES-CBC key kube-apiserver cannot read the Secrets that are in etcd.
+ * Patches (YAML) that give a control plane the AES-CBC key of an older cluster; none without such a key. A
+ * configuration that is generated for Talos above 1.2 has the secretbox key alone (talos v1.13.0,
+ * pkg/machinery/config/generate/init.go). Without its AES-CBC key kube-apiserver cannot read the Secrets that are in
+ * etcd.
  */
 export function encryptionPatchesOf({
   secrets: { aescbcEncryptionSecret },

@@ -26,8 +26,8 @@ const alerts: Record<
 };
 
 /**
- * The last report only, and it stays until the exporter starts again, as at a reboot (dcgm-exporter#500). A program's report may
- * come after that of a card, so each counts for a quarter of an hour.
+ * The last report only, and it stays until the exporter starts again, as at a reboot (dcgm-exporter#500). A program's
+ * report may come after that of a card, so each counts for a quarter of an hour.
  */
 const xidRules = Object.entries(alerts).map(([which, [alert, cause]]): [string, Watched] => {
   const of = `max_over_time({__name__=~"DCGM_FI_DEV_XID_ERRORS?",err_code=~"${xids[which as keyof typeof alerts].join("|")}"}[15m])`;
@@ -39,9 +39,9 @@ const xidRules = Object.entries(alerts).map(([which, [alert, cause]]): [string, 
 });
 
 /**
- * Alerts of Prometheus about the cards: their Xids, memory and clocks, and whether each machine shows as many as the plan has. One that
- * may be away (`mayBeAway`) is missed only while it shows some. The exporter's label of the node is `Hostname`, from 4.8.3 on
- * `hostname` (dcgm-exporter#655); each rule takes either.
+ * Alerts of Prometheus about the cards: their Xids, memory and clocks, and whether each machine shows as many as the
+ * plan has. One that may be away (`mayBeAway`) is missed only while it shows some. The exporter's label of the node
+ * is `Hostname`, from 4.8.3 on `hostname` (dcgm-exporter#655); each rule takes either.
  */
 export function alertRules({ machines, spec }: Pick<Plan, "machines" | "spec">): AlertRule[] {
   const ofCards = [...xidRules, ...Object.entries<Watched>(said.rules)].map(

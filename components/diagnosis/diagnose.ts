@@ -13,7 +13,8 @@ export interface Diagnosis extends Pick<Cause, "symptom" | "cause" | "remedy"> {
 }
 
 /**
- * Names what is wrong with a system: the causes, not what follows from them. Pure; empty when nothing known explains it.
+ * Names what is wrong with a system: the causes, not what follows from them. Pure; empty when nothing known explains
+ * it.
  *
  * @param plan Plan of the stack; without it the system is read off what was seen.
  */

@@ -1,8 +1,8 @@
 import { messagesOf, type Observations } from "./observations";
 
 /**
- * A line that says what was seen. One that was seen on a single node names it: only what is wrong with that node, or with the
- * whole cluster, can be the reason. A plain line may follow from anything.
+ * A line that says what was seen. One that was seen on a single node names it: only what is wrong with that node, or
+ * with the whole cluster, can be the reason. A plain line may follow from anything.
  */
 export type Evidence = string | { node: string; line: string };
 

@@ -7,8 +7,8 @@ import { describeTaint } from "../recipe/machine/taints";
 import { defined } from "../recipe/mapping";
 
 /**
- * Observations of a system that does not become ready, on which a diagnosis is based. Plain data, made by those who look;
- * whatever could not be looked at stays out.
+ * Observations of a system that does not become ready, on which a diagnosis is based. Plain data, made by those who
+ * look; whatever could not be looked at stays out.
  */
 export interface Observations {
   pods?: ObservedPod[];
@@ -174,7 +174,9 @@ export interface ObservedRelease {
   revision: number;
 }
 
-/** Releases by the labels of their Secrets, one per revision; the newest revision of each (helm, pkg/storage/driver). */
+/**
+ * Releases by the labels of their Secrets, one per revision; the newest revision of each (helm, pkg/storage/driver).
+ */
 export function observedReleases(
   secrets: readonly Pick<k8s.V1Secret, "metadata">[],
 ): ObservedRelease[] {
@@ -244,7 +246,10 @@ export function observedNode(
       devicesUnseen: published === undefined ? true : undefined,
       /** Why it is not ready, in the kubelet's or the control plane's words. */
       notReady: condition && !ready ? wordsOf(condition) : undefined,
-      /** Handlers that its container runtime has; absent where the kubelet does not tell (Kubernetes ≤ 1.30, containerd < 2). */
+      /**
+       * Handlers that its container runtime has; absent where the kubelet does not tell (Kubernetes ≤ 1.30,
+       * containerd < 2).
+       */
       runtimeHandlers: handlers.length > 0 ? handlers : undefined,
       /** Operating system as the node tells it, e.g. `Talos (v1.12.6)`. */
       osImage: status?.nodeInfo?.osImage,
@@ -262,7 +267,10 @@ export interface ObservedMachine {
   talosVersion?: string;
   /** Schematic of the image that it runs. */
   schematicId?: string;
-  /** ID of that schematic with sorted extensions, to compare with the plan's `imageId`; undefined unless it is known to differ from `schematicId`. */
+  /**
+   * ID of that schematic with sorted extensions, to compare with the plan's `imageId`; undefined unless it is known
+   * to differ from `schematicId`.
+   */
   imageId?: string;
   installImage?: string;
   /** Loaded kernel modules; undefined if not observed. */

@@ -3,7 +3,10 @@ import { eraOf } from "../recipe/facts/talos-release";
 import type { Observations, ObservedNode } from "./observations";
 import type { Era, GpuProviderName, Plan } from "../recipe/types";
 
-/** Facts that the signs of a failure are compared with: from the stack's plan, or from the cluster if there is no plan. */
+/**
+ * Facts that the signs of a failure are compared with: from the stack's plan, or from the cluster if there is no
+ * plan.
+ */
 export interface System {
   /** The stack's plan, where one is known. */
   plan?: Plan;
@@ -13,7 +16,10 @@ export interface System {
   mode?: GpuProviderName;
   /** Namespace of the release; undefined when unknown. */
   namespace?: string;
-  /** Machines that have, or should have, a GPU driver; wanted schematic undefined without a plan, and with Omni, which makes its own. */
+  /**
+   * Machines that have, or should have, a GPU driver; wanted schematic undefined without a plan, and with Omni, which
+   * makes its own.
+   */
   gpuMachines: { name: string; schematicId?: string }[];
   runtimeClass: { name: string; owner: Plan["kubernetes"]["runtimeClass"]["owner"] };
   /** Labels that the pods of the release ask of a GPU node. */
@@ -43,8 +49,9 @@ function plannedSystem(plan: Plan): System {
 }
 
 /**
- * Talos labels its nodes with the extensions of their image, `extensions.talos.dev/<name>=<version>`, and tells its release
- * in the node's OS image, `Talos (v1.12.6)`. Source: talos, internal/app/machined/pkg/controllers/k8s/node_label_spec.go.
+ * Talos labels its nodes with the extensions of their image, `extensions.talos.dev/<name>=<version>`, and tells its
+ * release in the node's OS image, `Talos (v1.12.6)`. Source: talos,
+ * internal/app/machined/pkg/controllers/k8s/node_label_spec.go.
  */
 function seenSystem(seen: Observations): System {
   const gpuNodes = (seen.nodes ?? []).filter(hasDriverExtension);
@@ -63,7 +70,10 @@ function seenSystem(seen: Observations): System {
 
 const EXTENSION = "extensions.talos.dev/";
 
-/** Extensions of a node's image by the names in their manifests, with their versions; undefined where its labels name none. */
+/**
+ * Extensions of a node's image by the names in their manifests, with their versions; undefined where its labels name
+ * none.
+ */
 export function labelledExtensions(
   labels: Record<string, string>,
 ): Record<string, string> | undefined {
@@ -95,8 +105,9 @@ export const talosVersionOf = ({ osImage }: Pick<ObservedNode, "osImage">): stri
   /^Talos \((v[^)]+)\)/.exec(osImage ?? "")?.[1];
 
 /**
- * The operator's own objects tell it from the standalone plugin, whose DaemonSet is named after its release and chart. The
- * DaemonSet of NVIDIA's manifest without Helm has the name of the operator's (k8s-device-plugin, deployments/static).
+ * The operator's own objects tell it from the standalone plugin, whose DaemonSet is named after its release and
+ * chart. The DaemonSet of NVIDIA's manifest without Helm has the name of the operator's (k8s-device-plugin,
+ * deployments/static).
  */
 function releaseSeen(seen: Observations): { mode?: GpuProviderName; namespace?: string } {
   const objects = [...(seen.daemonSets ?? []), ...(seen.deployments ?? []), ...(seen.pods ?? [])];

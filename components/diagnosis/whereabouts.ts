@@ -3,8 +3,8 @@ import type { GpuProviderName, Plan } from "../recipe/types";
 import type { Observations } from "./observations";
 
 /**
- * Where the GPU provider was seen: the operator's own objects, else the DaemonSet that has a pod on each machine. Undefined where
- * none of these objects exists.
+ * Where the GPU provider was seen: the operator's own objects, else the DaemonSet that has a pod on each machine.
+ * Undefined where none of these objects exists.
  */
 export function namespaceSeen(mode: GpuProviderName, seen: Observations): string | undefined {
   const objects = [...(seen.deployments ?? []), ...(seen.daemonSets ?? []), ...(seen.pods ?? [])];

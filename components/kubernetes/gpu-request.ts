@@ -24,9 +24,10 @@ export interface GpuRequest {
 }
 
 /**
- * Asks for cards, by one of two ways. An extended resource is requested by its limit alone. A claim of the user's own is named as it is;
- * any other is made from a template with the pod. The template's name has a hash of what it says: nothing of a template can be
- * changed, so a new one starts the pod again. Either way the request also sends the pod to a node that has the cards.
+ * Asks for cards, by one of two ways. An extended resource is requested by its limit alone. A claim of the user's own
+ * is named as it is; any other is made from a template with the pod. The template's name has a hash of what it says:
+ * nothing of a template can be changed, so a new one starts the pod again. Either way the request also sends the pod
+ * to a node that has the cards.
  *
  * @param owner Beginning of the template's name.
  */

@@ -31,9 +31,10 @@ export const unprivileged = {
 };
 
 /**
- * Security context for an administrator's calls to the driver: root, and CAP_SYS_ADMIN alone of all capabilities (open-gpu-kernel-modules,
- * kernel-open/common/inc/nv-linux.h, NV_IS_SUSER). The devices come by the NVIDIA runtime, so the container need not be privileged.
- * Kubernetes does not let `allowPrivilegeEscalation: false` go with this capability.
+ * Security context for an administrator's calls to the driver: root, and CAP_SYS_ADMIN alone of all capabilities
+ * (open-gpu-kernel-modules, kernel-open/common/inc/nv-linux.h, NV_IS_SUSER). The devices come by the NVIDIA runtime,
+ * so the container need not be privileged. Kubernetes does not let `allowPrivilegeEscalation: false` go with this
+ * capability.
  */
 export const administrator = {
   runAsUser: 0,
@@ -55,15 +56,19 @@ export const keeps = ({
 }: KubernetesRecipe): Pick<pulumi.ResourceOptions, "retainOnDelete"> =>
   handBack ? { retainOnDelete: true } : {};
 
-/** The RuntimeClass of a pod that looks at all cards of its machine, by NVIDIA's runtime; none where the stack says that there is none. */
+/**
+ * The RuntimeClass of a pod that looks at all cards of its machine, by NVIDIA's runtime; none where the stack says
+ * that there is none.
+ */
 export const classOf = ({
   runtimeClass: { name },
 }: KubernetesRecipe): { runtimeClassName?: string } =>
   name === "" ? {} : { runtimeClassName: name };
 
 /**
- * Annotations by which a container looks at all cards where no machine has NVIDIA's runtime: the NRI plugin of the operator's toolkit reads them
- * (nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go).
+ * Annotations by which a container looks at all cards where no machine has NVIDIA's runtime: the NRI plugin of the
+ * operator's toolkit reads them (nvidia-container-toolkit v1.20.1,
+ * cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go).
  */
 export const allCardsFor = (
   container: string,
@@ -73,7 +78,10 @@ export const allCardsFor = (
     ? { [`nvidia.cdi.k8s.io/container.${container}`]: "management.nvidia.com/gpu=all" }
     : undefined;
 
-/** Name of the RuntimeClass of a pod that asks for cards: empty where it claims them, since devices of a claim come with all that they need. */
+/**
+ * Name of the RuntimeClass of a pod that asks for cards: empty where it claims them, since devices of a claim come
+ * with all that they need.
+ */
 export const askingClass = ({ runtimeClass: { name }, resourceName }: KubernetesRecipe): string =>
   isDeviceClass(resourceName) ? "" : name;
 
@@ -82,8 +90,8 @@ export const classNamed = (name: pulumi.Input<string>): pulumi.Output<string> =>
   pulumi.output(name).apply((text) => (text === "" ? undefined : text) as string);
 
 /**
- * All pods of a DaemonSet at a time. Pulumi waits ten minutes for them, in which one after the other gets through some sixty
- * machines; and what they did for their machine lasts while they are away.
+ * All pods of a DaemonSet at a time. Pulumi waits ten minutes for them, in which one after the other gets through
+ * some sixty machines; and what they did for their machine lasts while they are away.
  */
 const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
 
@@ -133,7 +141,9 @@ export function podTolerations(tolerations: GpuToleration[] = []): GpuToleration
   }));
 }
 
-/** A Kubernetes name made of words: lower case, `-` for what a name cannot hold, cut to the 63 characters of a label. */
+/**
+ * A Kubernetes name made of words: lower case, `-` for what a name cannot hold, cut to the 63 characters of a label.
+ */
 export function kubernetesName(...words: string[]): string {
   const name = words
     .join("-")
@@ -143,8 +153,8 @@ export function kubernetesName(...words: string[]): string {
 }
 
 /**
- * Name of a resource whose object Pulumi names. Pulumi adds eight hexadecimal digits, and eight more for every replacement; the
- * result fits into a label. So an object that a killed Pulumi has lost does not block the next one.
+ * Name of a resource whose object Pulumi names. Pulumi adds eight hexadecimal digits, and eight more for every
+ * replacement; the result fits into a label. So an object that a killed Pulumi has lost does not block the next one.
  *
  * @param owner Tells resources apart that have the same words.
  */
@@ -156,8 +166,8 @@ export const ownedName = (owner: string, beginning: string): string =>
   `${beginning}-${shortHash(owner, 6)}`;
 
 /**
- * Annotation of a Job that the next update replaces unless it succeeded: a failed Job never runs again, so it would fail
- * every later update too (pulumi-kubernetes, provider/pkg/provider/provider.go, Diff).
+ * Annotation of a Job that the next update replaces unless it succeeded: a failed Job never runs again, so it would
+ * fail every later update too (pulumi-kubernetes, provider/pkg/provider/provider.go, Diff).
  */
 export const anewUnlessDone = { "pulumi.com/replaceUnready": "true" };
 
@@ -165,8 +175,8 @@ export const anewUnlessDone = { "pulumi.com/replaceUnready": "true" };
 const reference = /(?<!\$)\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)/g;
 
 /**
- * Environment of a container as a list: by name, but each variable behind those that it refers to, since the kubelet expands
- * `$(NAME)` of earlier ones only (kubernetes, third_party/forked/golang/expansion).
+ * Environment of a container as a list: by name, but each variable behind those that it refers to, since the kubelet
+ * expands `$(NAME)` of earlier ones only (kubernetes, third_party/forked/golang/expansion).
  */
 export function envList(env: Record<string, string> = {}): { name: string; value: string }[] {
   const left = new Map(Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -11,7 +11,8 @@ const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,util
 const every = 1800;
 
 /**
- * Sets the limit of every card, and again when it is gone: a reboot and a reload of the driver take it away (nvidia-smi manual,
+ * Sets the limit of every card, and again when it is gone: a reboot and a reload of the driver take it away
+ * (nvidia-smi manual,
  * --power-limit). For a limit that a card does not take, it fails with the range that the card tells. Each look also logs how busy the card is,
  * by which shared cards can be watched.
  */
@@ -38,8 +39,8 @@ done
 `.trim();
 
 /**
- * Power limits of the cards: a DaemonSet per distinct limit, on the machines that have it. The GPU Operator has nothing of
- * the kind (gpu-operator#942).
+ * Power limits of the cards: a DaemonSet per distinct limit, on the machines that have it. The GPU Operator has
+ * nothing of the kind (gpu-operator#942).
  *
  * @param machines those with GPUs.
  */
@@ -59,7 +60,8 @@ export function powerLimits(
       containers: [
         {
           name: "power-limit",
-          // Without CUDA: the NVIDIA runtime brings the driver's own nvidia-smi, so no release of CUDA has to fit the driver.
+          // Without CUDA: the NVIDIA runtime brings the driver's own nvidia-smi, so no release of CUDA has to fit the
+          // driver.
           image: recipe.images.powerLimit,
           command: ["/bin/bash", "-c", script],
           terminationMessagePolicy: "FallbackToLogsOnError", // the script's last line then stands in the pod's status

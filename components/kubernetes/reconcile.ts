@@ -10,12 +10,13 @@ import { isRead } from "./pods";
 const LIMIT = "10m";
 
 /**
- * Effect of a change of the stack's `reconcileToken` on its objects. Pulumi trusts its state: an object that was deleted by hand is "the
- * same" to it, and to update one that is gone is an error of its provider (pulumi-kubernetes, provider/pkg/await/await.go,
- * Update). So our program inspects every object when the token changes. It restores what is gone or changed, by the same field manager
- * and text as Pulumi: what it puts back is Pulumi's.
+ * Effect of a change of the stack's `reconcileToken` on its objects. Pulumi trusts its state: an object that was
+ * deleted by hand is "the same" to it, and to update one that is gone is an error of its provider (pulumi-kubernetes,
+ * provider/pkg/await/await.go, Update). So our program inspects every object when the token changes. It restores what
+ * is gone or changed, by the same field manager and text as Pulumi: what it puts back is Pulumi's.
  *
- * One inspection for each step of the chain, so that the objects that a step needs exist before it. Without a token it inspects nothing.
+ * One inspection for each step of the chain, so that the objects that a step needs exist before it. Without a token
+ * it inspects nothing.
  */
 export const reconciling = (name: string, token: string | undefined, secrets: Secrets) => ({
   token,
@@ -33,7 +34,9 @@ class Step {
     private readonly secrets: Secrets,
   ) {}
 
-  /** Options by which an object belongs to the step. Their transformation comes behind those that change what is made. */
+  /**
+   * Options by which an object belongs to the step. Their transformation comes behind those that change what is made.
+   */
   with(opts: pulumi.CustomResourceOptions): pulumi.CustomResourceOptions {
     if (this.token === undefined) return opts;
     const note: pulumi.ResourceTransformation = ({ type, resource, props, opts: own }) => {
@@ -75,7 +78,10 @@ class Step {
   }
 }
 
-/** Mark of a name that Pulumi gave; without it Pulumi would give a new name (pulumi-kubernetes, provider/pkg/metadata/naming.go). */
+/**
+ * Mark of a name that Pulumi gave; without it Pulumi would give a new name (pulumi-kubernetes,
+ * provider/pkg/metadata/naming.go).
+ */
 const autonamed = "pulumi.com/autonamed";
 
 function withName(

@@ -6,8 +6,8 @@ import { outlasting } from "./timeouts";
 
 /**
  * A Helm release: of what exposes the GPUs, or of LeaderWorkerSet. A release, not a chart rendered by
- * Pulumi, because the operator's chart upgrades its CRDs in a hook. It is ready when the chart's own objects are; what the
- * operator starts afterwards is what the gate waits for.
+ * Pulumi, because the operator's chart upgrades its CRDs in a hook. It is ready when the chart's own objects are;
+ * what the operator starts afterwards is what the gate waits for.
  *
  * @param limit Seconds until the chart's objects are ready.
  * @param reconcileToken A new text makes Helm upgrade the release to its present state, which restores missing objects
@@ -27,7 +27,8 @@ export function gpuRelease(
       // Fixed, so that `helm` and a reader of the cluster find it under the chart's own name.
       name: recipe.name,
       namespace: recipe.namespace,
-      // Helm takes a chart of a registry by its reference, and one of a repository by its name (helm, pkg/action/install.go, LocateChart).
+      // Helm takes a chart of a registry by its reference, and one of a repository by its name (helm,
+      // pkg/action/install.go, LocateChart).
       ...(repository.startsWith("oci://")
         ? { chart: `${repository}/${chart}` }
         : { chart, repositoryOpts: { repo: repository } }),
@@ -40,7 +41,8 @@ export function gpuRelease(
       atomic: false,
       ...(reconcileToken === undefined ? {} : { description: `reconcileToken: ${reconcileToken}` }),
     },
-    // A chart's objects of the whole cluster, such as ClusterRoles, cannot belong to the old release and the new one at once.
+    // A chart's objects of the whole cluster, such as ClusterRoles, cannot belong to the old release and the new one
+    // at once.
     pulumi.mergeOptions(opts, {
       customTimeouts: outlasting(limit),
       deleteBeforeReplace: true,
@@ -51,10 +53,10 @@ export function gpuRelease(
 
 /**
  * Whether Helm must replace the existing objects of the chart (`--force`, pkg/kube/client.go,
- * updateResource), because a patch would keep something. The device plugin's chart has a service account only with a config, as
- * time slicing brings it. The patch of a DaemonSet that loses `serviceAccountName` leaves its alias `serviceAccount`, which the
- * API server reads back as the name (kubernetes, pkg/apis/core/v1/conversion.go, Convert_v1_PodSpec_To_core_PodSpec). Helm then
- * deletes the account, and the DaemonSet makes no pod any more.
+ * updateResource), because a patch would keep something. The device plugin's chart has a service account only with a
+ * config, as time slicing brings it. The patch of a DaemonSet that loses `serviceAccountName` leaves its alias
+ * `serviceAccount`, which the API server reads back as the name (kubernetes, pkg/apis/core/v1/conversion.go,
+ * Convert_v1_PodSpec_To_core_PodSpec). Helm then deletes the account, and the DaemonSet makes no pod any more.
  */
 const keepsWhatTheChartDrops = (chart: string): boolean => chart === "nvidia-device-plugin";
 

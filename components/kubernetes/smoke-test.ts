@@ -9,9 +9,9 @@ import { askingClass, labels, podTolerations, unprivileged } from "./pods";
 import { outlasting } from "./timeouts";
 
 /**
- * The priority of the tests: shared by all, and it evicts no pod. Without a class of its own a test would still take the unit of a
- * pod whose priority is below the cluster's default. Its name is the stack's own: a class belongs to the whole cluster, which
- * other stacks may share.
+ * The priority of the tests: shared by all, and it evicts no pod. Without a class of its own a test would still take
+ * the unit of a pod whose priority is below the cluster's default. Its name is the stack's own: a class belongs to
+ * the whole cluster, which other stacks may share.
  */
 export function testPriority(
   name: string,
@@ -30,7 +30,10 @@ export function testPriority(
   );
 }
 
-/** One card by a claim, for the tests of all machines; undefined where each machine's test requests a resource of its node. */
+/**
+ * One card by a claim, for the tests of all machines; undefined where each machine's test requests a resource of its
+ * node.
+ */
 export const testRequest = (
   name: string,
   { resourceName: of, namespace }: KubernetesRecipe,
@@ -42,10 +45,11 @@ export const testRequest = (
 
 /**
  * The gate of one machine: a Job that asks for one unit of the GPU resource, or claims one card, on that machine,
- * and computes on it. Its image must exit with 0 only when the card computed right. A second container asks for nothing, and says what it sees.
+ * and computes on it. Its image must exit with 0 only when the card computed right. A second container asks for
+ * nothing, and says what it sees.
  *
- * A Job cannot be changed, so it runs again exactly when it failed or what it tests is another: its pod has a hash of the driver,
- * the machine's GPU configuration and the release. Pulumi gives it a new name each time: the new Job runs
+ * A Job cannot be changed, so it runs again exactly when it failed or what it tests is another: its pod has a hash of
+ * the driver, the machine's GPU configuration and the release. Pulumi gives it a new name each time: the new Job runs
  * before the old one goes, and what waits for the gate is left alone.
  *
  * @param name Its resource's, which leaves Pulumi room for its own part.
@@ -72,8 +76,8 @@ export function smokeTest(
         namespace: recipe.namespace,
         labels: labels("gpu-smoke-test"),
         annotations: {
-          // The gate waits for the tests of all machines, says what keeps them from passing, and replaces a failed one: its
-          // fields are then the gate's, too.
+          // The gate waits for the tests of all machines, says what keeps them from passing, and replaces a failed
+          // one: its fields are then the gate's, too.
           "pulumi.com/patchForce": "true",
           "pulumi.com/waitFor": "jsonpath={.metadata.uid}",
           "talos-gpu/talos": machine.talosVersion,
@@ -82,8 +86,8 @@ export function smokeTest(
         },
       },
       spec: {
-        // A pod that comes between the plugin's restarts fails at admission (UnexpectedAdmissionError). One that comes before the MIG
-        // manager has split the card again fails on it.
+        // A pod that comes between the plugin's restarts fails at admission (UnexpectedAdmissionError). One that
+        // comes before the MIG manager has split the card again fails on it.
         backoffLimit: splitOf(recipe, machine) ? 6 : 3,
         activeDeadlineSeconds: limit + 60, // behind the gate, which says more of what is wrong than the deadline does
         template: {
@@ -155,8 +159,9 @@ function testPod(
 }
 
 /**
- * Looks for cards from the same image without asking for one, and tells what it sees. Where NVIDIA's runtime starts it, an image that says
- * NVIDIA_VISIBLE_DEVICES=all sees every card: the gate reports that. Without that runtime nothing may be seen, and the test fails.
+ * Looks for cards from the same image without asking for one, and tells what it sees. Where NVIDIA's runtime starts
+ * it, an image that says NVIDIA_VISIBLE_DEVICES=all sees every card: the gate reports that. Without that runtime
+ * nothing may be seen, and the test fails.
  */
 function onlooker(recipe: KubernetesRecipe): Container {
   const script =
@@ -171,12 +176,15 @@ function onlooker(recipe: KubernetesRecipe): Container {
   };
 }
 
-/** Value that the MIG manager sets when it is done (NVIDIA/mig-parted, pkg/mig/reconfigure); until then the pod stays Pending. */
+/**
+ * Value that the MIG manager sets when it is done (NVIDIA/mig-parted, pkg/mig/reconfigure); until then the pod stays
+ * Pending.
+ */
 const split = { "nvidia.com/mig.config.state": "success" };
 
 /**
- * Fails on a card that is not split, or not that way. The label outlasts a reboot, which the slices do not, and a change of
- * the profile for a moment. It gets the very device of the test: devices of init containers are used again.
+ * Fails on a card that is not split, or not that way. The label outlasts a reboot, which the slices do not, and a
+ * change of the profile for a moment. It gets the very device of the test: devices of init containers are used again.
  */
 function sliceCheck(profile: string, container: Omit<Container, "name">): Container {
   const script =

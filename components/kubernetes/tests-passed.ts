@@ -17,7 +17,10 @@ export interface Tests {
   /** Seconds. */
   limit: number;
   secrets: Secrets;
-  /** Whether a test that finds no free unit within the limit has failed. Default false: the machine counts as untested. */
+  /**
+   * Whether a test that finds no free unit within the limit has failed. Default false: the machine counts as
+   * untested.
+   */
   mustPass?: boolean;
   /** Text whose change makes the gate look again. Default none. */
   reconcileToken?: string | undefined;
@@ -25,12 +28,14 @@ export interface Tests {
   putBack?: pulumi.Resource | undefined;
 }
 
-/** Part of the limit for which a test waits for a unit that other pods have: most of them do not end within an update. */
+/**
+ * Part of the limit for which a test waits for a unit that other pods have: most of them do not end within an update.
+ */
 const PATIENCE = 1 / 10;
 
 /**
- * The gate: our program, which waits for the smoke tests of all machines. It runs again when a test is replaced. A machine whose
- * units are all in use is not tested, and the update warns of it.
+ * The gate: our program, which waits for the smoke tests of all machines. It runs again when a test is replaced. A
+ * machine whose units are all in use is not tested, and the update warns of it.
  */
 export function testsPassed(
   name: string,

@@ -7,9 +7,9 @@ import { daemonSet, labels, unprivileged } from "./pods";
 
 /**
  * Writes a marker only while the driver is up: the kernel shows its version in every container's own /proc, so no part
- * of the host's needs mounting. Each file appears whole (written under another name, then renamed), because operands source
- * `driver-ready` the moment they see it. The loop goes on because the markers do not last: /run is a tmpfs, and a
- * validator deletes its own when it starts (gpu-operator cmd/nvidia-validator/main.go).
+ * of the host's needs mounting. Each file appears whole (written under another name, then renamed), because operands
+ * source `driver-ready` the moment they see it. The loop goes on because the markers do not last: /run is a tmpfs,
+ * and a validator deletes its own when it starts (gpu-operator cmd/nvidia-validator/main.go).
  */
 const script = `
 trap 'exit 0' TERM
@@ -30,7 +30,9 @@ while true; do
 done
 `.trim();
 
-/** Existing files must have the wanted content, since the MIG manager reads `driver-ready` only once, when it starts. */
+/**
+ * Existing files must have the wanted content, since the MIG manager reads `driver-ready` only once, when it starts.
+ */
 const ready =
   'for marker in $MARKERS; do cmp -s "/markers/$marker" "/run/nvidia/validations/$marker" || exit 1; done';
 
@@ -71,7 +73,8 @@ export function validationMarkers(
           requests: { cpu: "5m", memory: "8Mi" },
           limits: { cpu: "200m", memory: "32Mi" },
         },
-        // A busy node starts the shell late: within the default second the probe failed on Talos v1.12.6 in QEMU, although the files existed.
+        // A busy node starts the shell late: within the default second the probe failed on Talos v1.12.6 in QEMU,
+        // although the files existed.
         readinessProbe: {
           exec: { command: ["/bin/sh", "-c", ready] },
           periodSeconds: 5,

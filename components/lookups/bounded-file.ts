@@ -12,12 +12,14 @@ export const tooLarge = "it has more than 1 MiB";
 export const notPlain = "it is no plain file";
 
 /**
- * Text of a regular file of at most 1 MiB below a folder. The paths in a file may come from a person other than the one who runs the
- * command, e.g. with a pull request. So nothing outside of the folder is read, and its existence is not told.
+ * Text of a regular file of at most 1 MiB below a folder. The paths in a file may come from a person other than the
+ * one who runs the command, e.g. with a pull request. So nothing outside of the folder is read, and its existence is
+ * not told.
  *
  * @param root the folder. Symbolic links that lead out of it are refused.
  * @param file its path: absolute, or from the working folder.
- * @throws Error with the reason alone, e.g. `it is outside of /home/me/gpus`; or the system's, where the file cannot be read.
+ * @throws Error with the reason alone, e.g. `it is outside of /home/me/gpus`; or the system's, where the file cannot
+ * be read.
  */
 export function textBelow(root: string, file: string): string {
   const outside = new Error(`it is outside of ${root}`);
@@ -68,7 +70,8 @@ export const reasonOf = (error: unknown): string =>
   (error as NodeJS.ErrnoException).code ?? (error as Error).message;
 
 /**
- * The folder within which a project's files may name others: that of the git repository, else that of Pulumi's project, else the folder itself.
+ * The folder within which a project's files may name others: that of the git repository, else that of Pulumi's
+ * project, else the folder itself.
  *
  * @param folder of the file that names others.
  */

@@ -6,12 +6,13 @@ import type { AskedStack } from "./release-facts";
 import { projectRootOf, reasonOf, textBelow } from "./bounded-file";
 
 /**
- * A stack's `external` with what its files say (`read`); nothing where it names none, or has that already. Never throws: `read.unread`
- * names what cannot be read, and refuses the stack.
+ * A stack's `external` with what its files say (`read`); nothing where it names none, or has that already. Never
+ * throws: `read.unread` names what cannot be read, and refuses the stack.
  *
  * @param folder that relative paths begin in. Default: the working folder, which for Pulumi is the stack file's.
- * @param readText content of a file by its path; throws where it cannot be read, with the reason. Default: of a regular file of at most
- * 1 MiB in the repository or project of that folder. A stack file may come from a stranger, and a plan prints what it reads.
+ * @param readText content of a file by its path; throws where it cannot be read, with the reason. Default: of a
+ * regular file of at most 1 MiB in the repository or project of that folder. A stack file may come from a stranger,
+ * and a plan prints what it reads.
  */
 export function withExternal(
   { external }: AskedStack,

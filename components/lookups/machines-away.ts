@@ -8,9 +8,9 @@ import type { AskedStack } from "./release-facts";
 const [port, patience] = [50_000, 3_000];
 
 /**
- * The machines that may be away and are: Kubernetes says that their node is not ready, or knows none, and their Talos API takes no
- * connection. Both conditions count: this update may repair a node that is not ready, and a machine without a connection may be behind
- * another one. Never fails: without an answer of the cluster none counts as away.
+ * The machines that may be away and are: Kubernetes says that their node is not ready, or knows none, and their Talos
+ * API takes no connection. Both conditions count: this update may repair a node that is not ready, and a machine
+ * without a connection may be behind another one. Never fails: without an answer of the cluster none counts as away.
  */
 export async function withAway(
   { away, bootstrap, kubeconfig, ...stack }: AskedStack,

@@ -24,8 +24,9 @@ export type Facts = Pick<StackSpec, "releaseFacts" | "otherReleaseFacts">;
 const mostReleases = 16;
 
 /**
- * Asks the Image Factory for drivers, toolkit and extensions of a stack's Talos releases: of all that the tables do not have and for which
- * the stack has no facts of its own, at once. Never fails: if the Factory does not answer, the facts say so (`silent`), and the recipe assumes.
+ * Asks the Image Factory for drivers, toolkit and extensions of a stack's Talos releases: of all that the tables do
+ * not have and for which the stack has no facts of its own, at once. Never fails: if the Factory does not answer, the
+ * facts say so (`silent`), and the recipe assumes.
  */
 export async function askFactory(
   stack: AskedStack,

@@ -26,7 +26,10 @@ type Configuring = (
   opts: pulumi.CustomResourceOptions,
 ) => Configured;
 
-/** Gives the machine its configuration, staged: it takes effect with the one reboot of the upgrade. Omni decides that by itself. */
+/**
+ * Gives the machine its configuration, staged: it takes effect with the one reboot of the upgrade. Omni decides that
+ * by itself.
+ */
 export const configureMachine: Configuring = (name, machine, access, opts) =>
   ({ owned: own, adopted: adopt, omni: giveToOmni })[machine.configuration](
     name,
@@ -35,7 +38,9 @@ export const configureMachine: Configuring = (name, machine, access, opts) =>
     opts,
   );
 
-/** Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first. */
+/**
+ * Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first.
+ */
 const own: Configuring = (name, machine, access, opts) => {
   const { address, role, installs, patches, reconcileToken } = machine;
   const client = access.client();
@@ -60,7 +65,8 @@ const own: Configuring = (name, machine, access, opts) => {
     {
       node: address,
       // A machine in maintenance mode answers at its own address alone, and that is where the provider looks for one
-      // (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp: insecurely at `endpoint`, whatever `node` is).
+      // (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp: insecurely at `endpoint`, whatever
+      // `node` is).
       endpoint: installs
         ? address
         : client.endpoints.apply((endpoints) => endpointFor(address, endpoints)),
@@ -68,8 +74,8 @@ const own: Configuring = (name, machine, access, opts) => {
       machineConfigurationInput: configuration,
       // Here rather than in what is generated: patches are not secret, so a preview shows what changes.
       configPatches: notedOn(patches, reconcileToken),
-      // In maintenance mode nothing is staged: the first configuration applies, and installs. Later ones are staged where
-      // they would reboot, for the upgrade program to do that in order (terraform-provider-talos v0.11.0,
+      // In maintenance mode nothing is staged: the first configuration applies, and installs. Later ones are staged
+      // where they would reboot, for the upgrade program to do that in order (terraform-provider-talos v0.11.0,
       // pkg/talos/talos_machine_configuration_apply_resource.go, handleRebootPrevention).
       applyMode: installs ? "staged_if_needing_reboot" : "staged",
       // All three or none: of a part of them the bridge makes another state than it was given, and refuses its own
@@ -86,8 +92,8 @@ const own: Configuring = (name, machine, access, opts) => {
 };
 
 /**
- * The provider sends a configuration again only where an input of it has changed, and never asks what the machine has. A comment
- * changes nothing for Talos.
+ * The provider sends a configuration again only where an input of it has changed, and never asks what the machine
+ * has. A comment changes nothing for Talos.
  */
 function notedOn(patches: string[], reconcileToken: string | undefined): string[] {
   if (reconcileToken === undefined) return patches;
@@ -117,7 +123,10 @@ const adopt: Configuring = (
   return { hash: hashOf(patches), by: runProgram(name, use, opts) };
 };
 
-/** Omni holds the configuration: the program gives it the machine's own patches and extensions, and takes them away on delete. */
+/**
+ * Omni holds the configuration: the program gives it the machine's own patches and extensions, and takes them away on
+ * delete.
+ */
 const giveToOmni: Configuring = (name, machine, { secrets }, opts) => {
   const omniTask = omniTaskOf(machine);
   const needs = ["omniEndpoint", "omniServiceAccountKey"] as const;

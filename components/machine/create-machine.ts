@@ -32,7 +32,10 @@ export interface MachineInputs {
 export interface MadeMachine {
   /** Name of the node. Resolves once the machine is done and its node is as wanted. */
   ready: pulumi.Output<string>;
-  /** Kubeconfig of the cluster that is bootstrapped here, once the machine is a node of it. Secret. Undefined where there is a cluster. */
+  /**
+   * Kubeconfig of the cluster that is bootstrapped here, once the machine is a node of it. Secret. Undefined where
+   * there is a cluster.
+   */
   kubeconfig: pulumi.Output<string> | undefined;
   upgraded: Upgraded;
   /** The resource that is made last: once it exists, the machine is complete. */
@@ -95,9 +98,9 @@ export function machineResources(
     schematicOf,
     program,
   );
-  // To make a provider from it comes once the machine is a node of its cluster: Pulumi's Kubernetes provider asks for the API's schema
-  // once, as it is configured. It treats a cluster that does not answer then as unreachable until the update ends (pulumi-kubernetes,
-  // provider/pkg/provider/provider.go, Configure: clusterUnreachable).
+  // To make a provider from it comes once the machine is a node of its cluster: Pulumi's Kubernetes provider asks for
+  // the API's schema once, as it is configured. It treats a cluster that does not answer then as unreachable until
+  // the update ends (pulumi-kubernetes, provider/pkg/provider/provider.go, Configure: clusterUnreachable).
   const joined = fetched && pulumi.all([fetched, upgraded.by.urn]).apply(([text]) => text);
   // A provider in the options would have to exist before the machine, but it needs the machine's kubeconfig.
   const provider =

@@ -22,12 +22,13 @@ export interface Foretelling {
 }
 
 /**
- * Makes a preview say whether the machine reboots. The engine hands the component's inputs as they were in the stack's state,
- * which nothing else of a program gets to see. A machine without changes is not mentioned. In the update itself
- * nothing is registered, so the state names no hook of ours.
+ * Makes a preview say whether the machine reboots. The engine hands the component's inputs as they were in the
+ * stack's state, which nothing else of a program gets to see. A machine without changes is not mentioned. In the
+ * update itself nothing is registered, so the state names no hook of ours.
  *
- * The component's inputs are in the state as soon as an update begins. Where that update failed, the next one of the same stack file
- * finds them unchanged; then the program's resource names the machine, since its inputs are recorded only once it has succeeded.
+ * The component's inputs are in the state as soon as an update begins. Where that update failed, the next one of the
+ * same stack file finds them unchanged; then the program's resource names the machine, since its inputs are recorded
+ * only once it has succeeded.
  *
  * @param component returns the component, once it exists.
  */
@@ -69,9 +70,9 @@ export function foretell(
 /**
  * Lines of a preview about a machine that the stack changes, and the reasons if the update would refuse the change.
  *
- * The engine writes the component's inputs at once, and its outputs only when it is done (pulumi, pkg/resource/deploy/step.go,
- * UpdateStep: of a component the new state has none). So inputs without outputs are of an update that failed: the machine may be as
- * before that update or as after it.
+ * The engine writes the component's inputs at once, and its outputs only when it is done (pulumi,
+ * pkg/resource/deploy/step.go, UpdateStep: of a component the new state has none). So inputs without outputs are of
+ * an update that failed: the machine may be as before that update or as after it.
  *
  * @param before as the last update began it; undefined of a machine that is new.
  * @param outputs of the component, as the last update left them.
@@ -93,14 +94,18 @@ export function foretold(
 }
 
 /**
- * Subject of a message about a resource that is just being registered. If Pulumi refuses it, the resource itself never gets its name. The
- * SDK holds back every later message of the process until it does (sdk/nodejs/log/index.ts, `lastLog`): the program would
- * not end, and the next one of a program that uses the Automation API would not end either.
+ * Subject of a message about a resource that is just being registered. If Pulumi refuses it, the resource itself
+ * never gets its name. The SDK holds back every later message of the process until it does (sdk/nodejs/log/index.ts,
+ * `lastLog`): the program would not end, and the next one of a program that uses the Automation API would not end
+ * either.
  */
 const named = (urn: pulumi.URN): pulumi.Resource =>
   ({ urn: pulumi.output(urn) }) as pulumi.Resource;
 
-/** Of several inline programs in one process each has a store of its own, which the engine's call back would be without. */
+/**
+ * Of several inline programs in one process each has a store of its own, which the engine's call back would be
+ * without.
+ */
 function hook(name: string, act: (args: pulumi.ResourceHookArgs) => void): pulumi.ResourceHook {
   return new pulumi.ResourceHook(name, AsyncResource.bind(act), { onDryRun: true });
 }

@@ -20,7 +20,10 @@ import { accessOf } from "../credentials/access";
 import { machineResources, machineType } from "./create-machine";
 import { foretell } from "./foretell";
 
-/** Arguments of a GPU machine: its wanted state, and credentials to reach it. The GPU provider is optional: only labels of the node depend on it. */
+/**
+ * Arguments of a GPU machine: its wanted state, and credentials to reach it. The GPU provider is optional: only
+ * labels of the node depend on it.
+ */
 export interface GpuMachineArgs extends MachineSpec, AroundMachinesSpec, Credentials {
   /** Name of the machine's node in Kubernetes. Default: the name of the component. */
   nodeName?: string;
@@ -29,21 +32,27 @@ export interface GpuMachineArgs extends MachineSpec, AroundMachinesSpec, Credent
 }
 
 /**
- * One Talos machine as a GPU node: its schematic, its configuration, its image, and its node's labels and taints. An update reboots the
- * machine at most once, and not at all if nothing changes.
+ * One Talos machine as a GPU node: its schematic, its configuration, its image, and its node's labels and taints. An
+ * update reboots the machine at most once, and not at all if nothing changes.
  *
- * Outside of a GpuCluster, the update checks before the reboot which parts the machine would lose, and pulls the image. It notices only
- * at the drain if Kubernetes does not answer. A GpuCluster checks all of that, and its chart, before it touches the first machine.
- * Warnings and notes about the machine are messages of this resource.
+ * Outside of a GpuCluster, the update checks before the reboot which parts the machine would lose, and pulls the
+ * image. It notices only at the drain if Kubernetes does not answer. A GpuCluster checks all of that, and its chart,
+ * before it touches the first machine. Warnings and notes about the machine are messages of this resource.
  */
 export class GpuMachine extends pulumi.ComponentResource {
-  /** Version of the loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. Resolves once the machine runs the wanted image and has loaded the driver. */
+  /**
+   * Version of the loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. Resolves once the
+   * machine runs the wanted image and has loaded the driver.
+   */
   public readonly driverVersion: pulumi.Output<string>;
   /** Talos release that the machine reports, e.g. `v1.12.6`. */
   public readonly talosVersion: pulumi.Output<string>;
   /** ID of the Image Factory schematic that the machine reports: a SHA-256. */
   public readonly schematicId: pulumi.Output<string>;
-  /** Name of the machine's node. Resolves once the update of the machine is complete, and its node has its labels and taints. */
+  /**
+   * Name of the machine's node. Resolves once the update of the machine is complete, and its node has its labels and
+   * taints.
+   */
   public readonly ready: pulumi.Output<string>;
 
   constructor(name: string, args: GpuMachineArgs, opts?: pulumi.ComponentResourceOptions) {
@@ -69,7 +78,8 @@ function nodeNameOf(name: string, args: unknown): string {
 }
 
 /**
- * A machine that stands alone: it is planned and checked as a cluster of one. Its remarks are the warnings and notes about it.
+ * A machine that stands alone: it is planned and checked as a cluster of one. Its remarks are the warnings and notes
+ * about it.
  *
  * @throws RunError with everything that is wrong, as `checkWorkloadArguments` does.
  */
@@ -98,7 +108,8 @@ function machineFindings(
 ): Finding[] {
   const owned = args.configuration === "owned";
   const [{ nodeName }] = split(args, ["nodeName"]);
-  // The GPU provider is no concern of a machine; a stack of the whole cluster must say it. Whether there is a GPU is not checked either.
+  // The GPU provider is no concern of a machine; a stack of the whole cluster must say it. Whether there is a GPU is
+  // not checked either.
   const unsaid = [...gpuProviderFields, "external" as const].every(
     (one) => cluster[one] === undefined,
   );
@@ -117,7 +128,10 @@ function machineFindings(
   ];
 }
 
-/** The warnings and notes about a machine. Those about the GPU provider and about workloads belong to what installs these. */
+/**
+ * The warnings and notes about a machine. Those about the GPU provider and about workloads belong to what installs
+ * these.
+ */
 function machineRemarks(node: string, ofAStack: Finding[]): Finding[] {
   const ofProvider: readonly string[] = [...gpuProviderFields, "external"];
   const ofMachine = fieldsAroundMachines.filter((field) => !ofProvider.includes(field));

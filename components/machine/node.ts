@@ -5,12 +5,13 @@ import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
 
 /**
- * Labels of the machine's node, through the Kubernetes API: one refused field makes Talos' own update of the node fail as a whole
- * (NodeRestriction; talos#8193). Its taints are the program's business: to server-side apply the taints of a node are one list, so that
- * applying ours would take everybody else's away.
+ * Labels of the machine's node, through the Kubernetes API: one refused field makes Talos' own update of the node
+ * fail as a whole (NodeRestriction; talos#8193). Its taints are the program's business: to server-side apply the
+ * taints of a node are one list, so that applying ours would take everybody else's away.
  *
  * Forced: Talos, the operator and kubectl may hold the same labels, and the stack decides. By a field manager of its
- * own name: one that Pulumi draws would be another after a kill, and the labels of the lost one would outlast the stack.
+ * own name: one that Pulumi draws would be another after a kill, and the labels of the lost one would outlast the
+ * stack.
  *
  * @param upgraded the resource that upgrades the machine: once it exists, the node may be changed.
  * @param provider Kubernetes provider of a cluster that is bootstrapped here. Default: the one of the options.

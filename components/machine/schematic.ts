@@ -11,8 +11,8 @@ type SchematicToRegister = Pick<MachineRecipe, "schematic" | "schematicId">;
 /**
  * Registers a schematic at the Image Factory, which serves no image of one that it does not know.
  *
- * The name stays when the schematic changes, and the change replaces the resource: an update in place would leave its old
- * ID behind (pulumi-talos 0.8.1 asks for no replacement, and the engine keeps the ID of an updated resource).
+ * The name stays when the schematic changes, and the change replaces the resource: an update in place would leave its
+ * old ID behind (pulumi-talos 0.8.1 asks for no replacement, and the engine keeps the ID of an updated resource).
  *
  * @returns its ID; at preview the one computed here, else the Factory's, which must be the same.
  */

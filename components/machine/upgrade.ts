@@ -27,8 +27,9 @@ export interface MachineReport {
 }
 
 /**
- * Makes our program bring the machine to the wanted image and configuration, or wait until Omni has done so. The program then checks that
- * the driver is loaded. When the machine leaves the stack, the program removes the stack's taints from its node.
+ * Makes our program bring the machine to the wanted image and configuration, or wait until Omni has done so. The
+ * program then checks that the driver is loaded. When the machine leaves the stack, the program removes the stack's
+ * taints from its node.
  *
  * @param schematicOf registers the machine's schematic, and gives its ID: a machine of Omni's gets one of Omni's.
  */
@@ -78,7 +79,10 @@ function upgrade(
   return { verb: "upgrade", task, needs: ["talosconfig", "kubeconfig"], limit };
 }
 
-/** The release, extensions, driver and configuration of a machine of Omni's; cordon and drain are its and Talos' own as well. */
+/**
+ * The release, extensions, driver and configuration of a machine of Omni's; cordon and drain are its and Talos' own
+ * as well.
+ */
 function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
   const { extensions, sysctls, containerdPart } = machine;
   const { reboot, verify } = machine.timeouts;
@@ -104,5 +108,8 @@ function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
   };
 }
 
-/** Limit of a run that takes so many milliseconds at most: ten minutes more, so that the program's own, better worded failure comes first. */
+/**
+ * Limit of a run that takes so many milliseconds at most: ten minutes more, so that the program's own, better worded
+ * failure comes first.
+ */
 const beyond = (longest: number): string => formatDuration(longest + 600_000);

@@ -18,9 +18,9 @@ interface Schema {
 }
 
 /**
- * The components as programs in YAML, Python and Go get them, by the schema that came with the package. Left to itself, Pulumi's host
- * makes that schema again for each question, which takes it three seconds, and leaves out what docstrings' tags say
- * (pulumi/pulumi, sdk/nodejs/provider/experimental/provider.ts, `ComponentProvider`).
+ * The components as programs in YAML, Python and Go get them, by the schema that came with the package. Left to
+ * itself, Pulumi's host makes that schema again for each question, which takes it three seconds, and leaves out what
+ * docstrings' tags say (pulumi/pulumi, sdk/nodejs/provider/experimental/provider.ts, `ComponentProvider`).
  *
  * @param text the schema: `sdk/schema.json`.
  */

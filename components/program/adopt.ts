@@ -25,9 +25,10 @@ export interface AdoptBench {
   clock: Clock;
   report: Report;
   /**
-   * Whether Pulumi still takes the answer. Without it our fields would be unknown and would stay when the stack goes: then
-   * the configuration of before is staged again. @pulumi/command kills its shell at Ctrl-C, and lets what the shell has started go on
-   * (pulumi-command v1.2.1, provider/pkg/provider/local/commandOutputs.go: exec.CommandContext).
+   * Whether Pulumi still takes the answer. Without it our fields would be unknown and would stay when the stack goes:
+   * then the configuration of before is staged again. @pulumi/command kills its shell at Ctrl-C, and lets what the
+   * shell has started go on (pulumi-command v1.2.1, provider/pkg/provider/local/commandOutputs.go:
+   * exec.CommandContext).
    */
   isAwaited: () => boolean;
 }
@@ -92,9 +93,9 @@ export async function adopt(
 }
 
 /**
- * Takes away what `adopt` added, and nothing else, and stages the result. Never reboots: modules stay loaded and files in place until
- * then. Where the image has NVIDIA's services, the kernel modules stay in the configuration: the image stays, and without the modules
- * its next boot would not end (`BootGuard`).
+ * Takes away what `adopt` added, and nothing else, and stages the result. Never reboots: modules stay loaded and
+ * files in place until then. Where the image has NVIDIA's services, the kernel modules stay in the configuration: the
+ * image stays, and without the modules its next boot would not end (`BootGuard`).
  *
  * @throws Failure where the machine does not answer.
  */
@@ -135,8 +136,8 @@ export async function release(
 }
 
 /**
- * Conflicts for which Talos would refuse the configuration: the machine's own documents set a value that the stack's patches set as a
- * field, or the reverse.
+ * Conflicts for which Talos would refuse the configuration: the machine's own documents set a value that the stack's
+ * patches set as a field, or the reverse.
  */
 function documentProblems({ machine }: AdoptTask, live: string, merged: string): FieldFinding[] {
   const own = new Map(documentsOf(live));
@@ -158,7 +159,10 @@ function documentProblems({ machine }: AdoptTask, live: string, merged: string):
   );
 }
 
-/** Settings in the stack's part of containerd's configuration that the machine's own documents would silently override. */
+/**
+ * Settings in the stack's part of containerd's configuration that the machine's own documents would silently
+ * override.
+ */
 const containerdProblems = ({ machine }: AdoptTask, merged: string): FieldFinding[] =>
   containerdOverrides(new Map(documentsOf(merged)))
     .filter(({ loses }) => loses === ownPart)
@@ -202,10 +206,11 @@ async function warnOfContainerd(
 }
 
 /**
- * The answer in a form that can be handed back to the next run and to `release`: long texts that were added by their hashes, where it would
- * be too long otherwise.
+ * The answer in a form that can be handed back to the next run and to `release`: long texts that were added by their
+ * hashes, where it would be too long otherwise.
  *
- * @throws Failure where it is too long all the same: without it the added fields could not be removed. Nothing is staged by then.
+ * @throws Failure where it is too long all the same: without it the added fields could not be removed. Nothing is
+ * staged by then.
  */
 function rememberable({ machine }: AdoptTask, result: AdoptResult): AdoptResult {
   if (fitsVariable(JSON.stringify(result))) return result;
@@ -226,7 +231,9 @@ class Changed extends Error {}
 /** Merges of a configuration that changes meanwhile. */
 const MERGES = 3;
 
-/** Does it again if the configuration changed after it was read: staged as a whole, ours would take their change away. */
+/**
+ * Does it again if the configuration changed after it was read: staged as a whole, ours would take their change away.
+ */
 async function unlessChanged<T>(
   { machine }: AdoptTask,
   { report }: AdoptBench,
@@ -248,16 +255,22 @@ async function unlessChanged<T>(
   });
 }
 
-/** Stages a configuration that was made of `live`. @throws Changed if another tool has changed the next boot's configuration meanwhile. */
+/**
+ * Stages a configuration that was made of `live`.
+ *
+ * @throws Changed if another tool has changed the next boot's
+ * configuration meanwhile.
+ */
 async function stage(machine: Machine, live: string, configuration: string): Promise<void> {
   if (nextOf(await machine.configurations()) !== live) throw new Changed();
   await machine.stage(configuration);
 }
 
 /**
- * Additions of an earlier run that was killed after it staged the configuration and before it answered. Then the staged configuration
- * equals the merge's result for the active one. Values that the active one also has count as another owner's, even if they came from a
- * stack that left without a reboot. The machine cannot distinguish the two, and fields of others are never removed.
+ * Additions of an earlier run that was killed after it staged the configuration and before it answered. Then the
+ * staged configuration equals the merge's result for the active one. Values that the active one also has count as
+ * another owner's, even if they came from a stack that left without a reboot. The machine cannot distinguish the two,
+ * and fields of others are never removed.
  */
 function stagedBefore(
   task: AdoptTask,

@@ -19,7 +19,8 @@ export class Clients {
 
   /**
    * @param isAwaited whether Pulumi still waits for the answer. It does not after Ctrl-C or a kill.
-   * @param touches says that something is changed from now on, so that the program is brought to its end also where Pulumi is gone.
+   * @param touches says that something is changed from now on, so that the program is brought to its end also where
+   * Pulumi is gone.
    */
   constructor(
     readonly given: Credentials,

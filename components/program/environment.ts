@@ -1,10 +1,13 @@
 import * as z from "zod";
 
-/** Values that the program reads from its environment: credentials, the answer of the last run, and the lab's polling interval. */
+/**
+ * Values that the program reads from its environment: credentials, the answer of the last run, and the lab's polling
+ * interval.
+ */
 
 /**
- * Takes a variable out of the environment, so that no child inherits it. Undefined where it is not set. An empty one was given: nothing
- * else may take its place.
+ * Takes a variable out of the environment, so that no child inherits it. Undefined where it is not set. An empty one
+ * was given: nothing else may take its place.
  */
 export function take(name: string): string | undefined {
   const value = process.env[name];

@@ -11,11 +11,11 @@ import { BoundedProgress } from "./progress";
 import { verbs } from "./verbs";
 
 /**
- * The machine program, a child of `@pulumi/command`: task as JSON on standard input, progress on standard error, the answer
- * as one JSON line on standard output. Credentials by environment: TALOS_GPU_TALOSCONFIG and TALOS_GPU_KUBECONFIG
- * (contents), else TALOSCONFIG and KUBECONFIG (paths); for Omni TALOS_GPU_OMNI_ENDPOINT and
- * TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY, else the variables of the same names without our prefix. talosctl and omnictl from
- * PATH, or TALOS_GPU_TALOSCTL and TALOS_GPU_OMNICTL; talosctl connects to the talosconfig's endpoints, or to
+ * The machine program, a child of `@pulumi/command`: task as JSON on standard input, progress on standard error, the
+ * answer as one JSON line on standard output. Credentials by environment: TALOS_GPU_TALOSCONFIG and
+ * TALOS_GPU_KUBECONFIG (contents), else TALOSCONFIG and KUBECONFIG (paths); for Omni TALOS_GPU_OMNI_ENDPOINT and
+ * TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY, else the variables of the same names without our prefix. talosctl and omnictl
+ * from PATH, or TALOS_GPU_TALOSCTL and TALOS_GPU_OMNICTL; talosctl connects to the talosconfig's endpoints, or to
  * TALOS_GPU_ENDPOINT.
  */
 async function main(name = ""): Promise<void> {
@@ -56,8 +56,9 @@ async function main(name = ""): Promise<void> {
 }
 
 /**
- * Text whose lines Pulumi can read. Its provider reads them by Go's bufio.Scanner, which gives up at one of 64 KiB: the program's next
- * line would then wait forever, and Pulumi for the program (pulumi-command, provider/pkg/provider/util, LogOutput).
+ * Text whose lines Pulumi can read. Its provider reads them by Go's bufio.Scanner, which gives up at one of 64 KiB:
+ * the program's next line would then wait forever, and Pulumi for the program (pulumi-command,
+ * provider/pkg/provider/util, LogOutput).
  */
 function withoutLong(text: string): string {
   const longest = 8_000;
@@ -84,7 +85,10 @@ function fieldOf(verb: string | undefined, input: string): string {
   return verb ?? "program";
 }
 
-/** A failed call that no phase made sense of: no answer, or one that trying again does not help, such as to wrong credentials. */
+/**
+ * A failed call that no phase made sense of: no answer, or one that trying again does not help, such as to wrong
+ * credentials.
+ */
 function describe(error: unknown, field: string): string {
   if (!(error instanceof CallError)) return error instanceof Error ? error.message : String(error);
   if (isTransient(error))

@@ -1,7 +1,9 @@
 import { waitOrFail, type Clock } from "../clients/clock";
 import type { FieldFinding } from "../clients/failure";
 
-/** Milliseconds that an answer is waited for, less than the five minutes that the resource has, and between two tries. */
+/**
+ * Milliseconds that an answer is waited for, less than the five minutes that the resource has, and between two tries.
+ */
 export const lastAnswer = { limit: 240_000, poll: 1_000 };
 
 /** Whom a removal asks, and what of. */
@@ -22,8 +24,8 @@ const configurationPart = {
 };
 
 /**
- * Makes a call that a removal needs, and repeats it for four minutes. The server may never answer again: Pulumi keeps the
- * resource until its removal succeeds, so the message says how a stack forgets it.
+ * Makes a call that a removal needs, and repeats it for four minutes. The server may never answer again: Pulumi keeps
+ * the resource until its removal succeeds, so the message says how a stack forgets it.
  *
  * @throws Failure where there is no answer, or a refusal.
  */

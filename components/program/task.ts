@@ -29,8 +29,9 @@ export const ownersMark = z.strictObject({ annotation: z.string(), ours: z.strin
 export const pollSeconds = z.number().positive().default(1);
 
 /**
- * Words with which a failed upgrade says that its node takes no pods. The summary of the update reads them. Another update does not
- * end it where it has nothing to do for the machine, as with the failed edit taken back (`warnOfCordons`).
+ * Words with which a failed upgrade says that its node takes no pods. The summary of the update reads them. Another
+ * update does not end it where it has nothing to do for the machine, as with the failed edit taken back
+ * (`warnOfCordons`).
  */
 export const STAYS_CORDONED = "stays cordoned until its upgrade ends well";
 
@@ -45,7 +46,10 @@ const goal = {
   /** Hash of the configuration that should be active. Only its change matters: it makes the program run again. */
   configurationHash: z.string(),
   modules: z.array(z.string()),
-  /** NVIDIA driver that must be loaded, e.g. `570.211.01`, or only its branch, e.g. `570`. Absent on a machine without a GPU. */
+  /**
+   * NVIDIA driver that must be loaded, e.g. `570.211.01`, or only its branch, e.g. `570`. Absent on a machine without
+   * a GPU.
+   */
   driverVersion: z.string().optional(),
   /** Extension services and the state each must reach. */
   extensionServices: z.array(z.strictObject({ name: z.string(), state: z.string() })),
@@ -78,13 +82,15 @@ export const upgradeTask = z.strictObject({
   }),
   /** Parts of the machine's image that may be lost. Default: none. */
   drop: drop.optional(),
-  /** Fields of the driver that the stack leaves to the card: a machine that is taken over keeps its own. Default none. */
+  /**
+   * Fields of the driver that the stack leaves to the card: a machine that is taken over keeps its own. Default none.
+   */
   unnamedDriver: z.array(z.enum(["branch", "flavour"])).optional(),
   /** Evict pods before the reboot. */
   drain: z.boolean(),
   /**
-   * The machine started in maintenance mode: it may still be installing Talos when this begins, and has to join the cluster.
-   * Default false.
+   * The machine started in maintenance mode: it may still be installing Talos when this begins, and has to join the
+   * cluster. Default false.
    */
   installs: z.boolean().optional(),
   /** Reboot the machine if it runs what it should; otherwise do nothing. Default false. */
@@ -214,7 +220,10 @@ export const gateTask = z.strictObject({
   limit: duration,
   /** How long a test waits for a unit while other pods run on all of them, and for the node to offer what it should. */
   patience: duration,
-  /** Whether a test waits for a unit until the limit, and has failed then: further machines wait for it. Default false. */
+  /**
+   * Whether a test waits for a unit until the limit, and has failed then: further machines wait for it. Default
+   * false.
+   */
   mustPass: z.boolean().optional(),
   pollSeconds,
 });

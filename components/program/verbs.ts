@@ -34,7 +34,10 @@ type Credential = "talosconfig" | "kubeconfig";
 
 /** A verb of the program. */
 export interface Verb {
-  /** Whether it may end where Pulumi is gone, as long as it has not said that it changes something (`Clients.touches`). */
+  /**
+   * Whether it may end where Pulumi is gone, as long as it has not said that it changes something
+   * (`Clients.touches`).
+   */
   mayEnd: boolean;
   /** @param input its task as JSON. @returns its answer. */
   run: (input: string, clients: Clients) => Promise<unknown>;
@@ -114,7 +117,10 @@ function expiredOf(needs: Credential[], { given }: Clients): FieldFinding[] {
   );
 }
 
-/** Credentials that are not valid are reported with everything else that is missing. Those that lead nowhere end it: nothing could be asked. */
+/**
+ * Credentials that are not valid are reported with everything else that is missing. Those that lead nowhere end it:
+ * nothing could be asked.
+ */
 async function runPreflight(
   task: z.infer<typeof preflightTask>,
   clients: Clients,
@@ -182,8 +188,8 @@ const taintedCluster = (machine: string, clients: Clients): KubernetesCluster =>
   );
 
 /**
- * Gives a machine's node exactly the stack's current taints, and records which taints are the stack's. It removes earlier ones before any
- * pod lacks their toleration: the smoke test comes next.
+ * Gives a machine's node exactly the stack's current taints, and records which taints are the stack's. It removes
+ * earlier ones before any pod lacks their toleration: the smoke test comes next.
  */
 function tainting(
   task: TaintTask,
@@ -230,7 +236,11 @@ async function runGate(task: z.infer<typeof gateTask>, clients: Clients): Promis
   return awaitTests(task, clusterFor(clients, why), clock, clients.report);
 }
 
-/** The cluster of an owner who cannot do without it. @throws Failure with the rest of it where there is no kubeconfig. */
+/**
+ * The cluster of an owner who cannot do without it.
+ *
+ * @throws Failure with the rest of it where there is no kubeconfig.
+ */
 function clusterFor(clients: Clients, why: string, field = "kubeconfig"): KubernetesCluster {
   const cluster = clients.cluster();
   if (cluster !== undefined) return cluster;

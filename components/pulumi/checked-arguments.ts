@@ -13,7 +13,8 @@ export type InputRules = Record<string, Rule>;
  * Refuses wrong arguments of a workload before anything is registered, with all mistakes at once.
  *
  * @param inputs Arguments that may be yet to come; all are required.
- * @throws RunError with one `field: what is wrong; why it matters; how to fix it` per line. A RunError is printed as its message, without a stack trace.
+ * @throws RunError with one `field: what is wrong; why it matters; how to fix it` per line. A RunError is printed as
+ * its message, without a stack trace.
  */
 export function checkWorkloadArguments(
   component: string,
@@ -53,9 +54,10 @@ export function refuse(component: string, name: string, findings: Finding[]): vo
 }
 
 /**
- * A mistake of the user's, to be printed as its message alone. It has no stack: Pulumi's Node host shows a RunError's message. If there
- * is a stack, it then renders the whole error for its trace (sdk/nodejs/cmd/run/run.ts, uncaughtHandler; error.ts, defaultErrorMessage).
- * For that `util.inspect` walks every promise that the error went through: 4 to 18 s.
+ * A mistake of the user's, to be printed as its message alone. It has no stack: Pulumi's Node host shows a RunError's
+ * message. If there is a stack, it then renders the whole error for its trace (sdk/nodejs/cmd/run/run.ts,
+ * uncaughtHandler; error.ts, defaultErrorMessage). For that `util.inspect` walks every promise that the error went
+ * through: 4 to 18 s.
  */
 export function refusal(message: string): pulumi.RunError {
   const error = new pulumi.RunError(message);

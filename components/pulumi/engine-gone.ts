@@ -10,11 +10,11 @@ export interface Sources {
 }
 
 /**
- * The address of the engine that started this very process, by Pulumi's language host: as a program (`cmd/run`), whose engine the SDK
- * knows; as a plugin for programs in YAML, Python or Go (`cmd/run-plugin`); or as a policy pack
+ * The address of the engine that started this very process, by Pulumi's language host: as a program (`cmd/run`),
+ * whose engine the SDK knows; as a plugin for programs in YAML, Python or Go (`cmd/run-plugin`); or as a policy pack
  * (`cmd/run-policy-pack`), whose arguments begin with it (pulumi/pulumi, sdk/nodejs/provider/internals.ts;
- * sdk/go/common/resource/plugin/analyzer_plugin.go). Undefined in any other process.
- * The plugin, the policy pack and the stacks' program import this file; the components do not, so a user's own program is left alone.
+ * sdk/go/common/resource/plugin/analyzer_plugin.go). Undefined in any other process. The plugin, the policy pack and
+ * the stacks' program import this file; the components do not, so a user's own program is left alone.
  */
 export function engineOf(
   argv: readonly string[],
@@ -35,8 +35,9 @@ export const engineGoneCode = 69;
 const again = 1000;
 
 /**
- * Tells that the engine is gone, as after a SIGKILL of Pulumi's command line: the connection to it ends with its process, and a
- * further one is refused. One that is lost while the engine runs tells nothing: an update that goes on must not end by it.
+ * Tells that the engine is gone, as after a SIGKILL of Pulumi's command line: the connection to it ends with its
+ * process, and a further one is refused. One that is lost while the engine runs tells nothing: an update that goes on
+ * must not end by it.
  */
 function onEngineGone(engine: string, tell: () => void): void {
   const session = http2.connect(`http://${engine}`);
@@ -61,6 +62,7 @@ function commandLine(): readonly string[] {
   return (process.report.getReport() as { header: { commandLine: string[] } }).header.commandLine;
 }
 
-// Pulumi's Node SDK does not look. A plugin or policy pack would run on without an engine, and so would a program with no request open.
+// Pulumi's Node SDK does not look. A plugin or policy pack would run on without an engine, and so would a program
+// with no request open.
 const engine = engineOf(process.argv, { ofProgram: engineOfProgram, asStarted: commandLine });
 if (engine !== undefined) onEngineGone(engine, () => process.exit(engineGoneCode));

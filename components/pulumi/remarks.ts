@@ -3,7 +3,10 @@ import { renderFinding } from "../recipe";
 import { inLine } from "../recipe/rules/printable";
 import type { Finding } from "../recipe/types";
 
-/** Shows findings that do not refuse a stack as messages of a resource: a warning in Pulumi's diagnostics, a note as a line of information. */
+/**
+ * Shows findings that do not refuse a stack as messages of a resource: a warning in Pulumi's diagnostics, a note as a
+ * line of information.
+ */
 export function showRemarks(resource: pulumi.Resource, remarks: readonly Finding[]): void {
   for (const remark of remarks) {
     const text = inLine(renderFinding(remark));

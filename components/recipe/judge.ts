@@ -16,10 +16,11 @@ export interface Judged {
 }
 
 /**
- * Reads a stack, plans it and checks it. Where the shape is wrong, the checks look at the rest, and say nothing about fields
- * that hang on what could not be read. A finding about machines of a pool names the pool. Never throws.
+ * Reads a stack, plans it and checks it. Where the shape is wrong, the checks look at the rest, and say nothing about
+ * fields that hang on what could not be read. A finding about machines of a pool names the pool. Never throws.
  *
- * @param looksAhead whether a note says what to change before Talos of the next era, for which everything is checked once more.
+ * @param looksAhead whether a note says what to change before Talos of the next era, for which everything is checked
+ * once more.
  */
 export function judge(raw: unknown, looksAhead = true): Judged {
   const { spec, findings: ofShape, pruned, poolOf, written } = readSpec(raw);

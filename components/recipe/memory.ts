@@ -2,8 +2,8 @@
 const limit = 10_000;
 
 /**
- * A pure function that remembers what it gave, since machines of a kind are asked about alike. It forgets everything when its memory
- * is full. Callers do not change what it returns.
+ * A pure function that remembers what it gave, since machines of a kind are asked about alike. It forgets everything
+ * when its memory is full. Callers do not change what it returns.
  *
  * @param keyOf what tells arguments apart. Default: their JSON.
  */
@@ -23,7 +23,10 @@ export function remembering<Args extends unknown[], Value>(
 /** Characters of the texts that a memory of texts keeps: some of the largest files that are read. */
 const characters = 4 * 1024 * 1024;
 
-/** Like `remembering`, for a function of one text. Its memory is limited by characters, since the text may be a whole file. */
+/**
+ * Like `remembering`, for a function of one text. Its memory is limited by characters, since the text may be a whole
+ * file.
+ */
 export function rememberingTexts<Value>(act: (text: string) => Value): (text: string) => Value {
   const memory = new Map<string, Value>();
   let kept = 0;

@@ -24,12 +24,15 @@ export interface PlanBasis {
 }
 
 /**
- * Computes everything that a stack will do. Pure, and never fails on a well-shaped stack: what is unknown takes the nearest
- * known, and `checkCluster` says what is wrong with it.
+ * Computes everything that a stack will do. Pure, and never fails on a well-shaped stack: what is unknown takes the
+ * nearest known, and `checkCluster` says what is wrong with it.
  */
 export const planCluster = (spec: ClusterSpec): Plan => planBasis(spec).plan;
 
-/** Whole cards of a machine. The user's own values may share or split them: one unit of each is what can be counted on. */
+/**
+ * Whole cards of a machine. The user's own values may share or split them: one unit of each is what can be counted
+ * on.
+ */
 const offered = (
   { gpuCount }: MachineRecipe,
   name: string,

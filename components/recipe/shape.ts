@@ -2,7 +2,10 @@ import type { TypeText } from "./facts/talos-schema";
 import { isMapping } from "./mapping";
 import { closest } from "./rules/suggest";
 
-/** Keys of a structure with their types. Of an open one, an unknown key is a finding only if a known one was probably meant. */
+/**
+ * Keys of a structure with their types. Of an open one, an unknown key is a finding only if a known one was probably
+ * meant.
+ */
 export interface Structure {
   keys: ReadonlyMap<string, TypeText>;
   open: boolean;
@@ -30,7 +33,10 @@ export const written = (
     .join("")
     .replace(/^\./, "");
 
-/** A place where data does not fit its type: a value has the wrong type or breaks a rule, or a key is unknown or missing. */
+/**
+ * A place where data does not fit its type: a value has the wrong type or breaks a rule, or a key is unknown or
+ * missing.
+ */
 export interface ShapeFinding<Flaw = never> {
   path: Path;
   flaw:
@@ -41,7 +47,8 @@ export interface ShapeFinding<Flaw = never> {
 }
 
 /**
- * Where plain data is not of a type, as facts/talos-schema.ts writes types. A null or undefined value counts as not set.
+ * Where plain data is not of a type, as facts/talos-schema.ts writes types. A null or undefined value counts as not
+ * set.
  *
  * @param field of the value, by which its rule is found.
  */

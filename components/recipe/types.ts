@@ -7,7 +7,10 @@ export type { Era } from "./facts/talos-release";
 export type { GpuProviderName } from "./facts/gpu-provider";
 export type { Severity } from "./rules/finding";
 
-/** One thing that is wrong with a stack, or good to know of it. Rendered as `field: problem; why; remedy`. Without a severity it refuses the stack. */
+/**
+ * One thing that is wrong with a stack, or good to know of it. Rendered as `field: problem; why; remedy`. Without a
+ * severity it refuses the stack.
+ */
 export interface Finding extends FieldFinding {
   /** Name of the check, e.g. `driver-branches`. */
   check: string;
@@ -41,7 +44,10 @@ export interface MachineRecipe {
   gpuCount: number;
   /** Sorted, without duplicates. */
   extensions: string[];
-  /** Canonical YAML of the schematic, byte for byte what its ID is the SHA-256 of; of an image of the user's own an empty one. */
+  /**
+   * Canonical YAML of the schematic, byte for byte what its ID is the SHA-256 of; of an image of the user's own an
+   * empty one.
+   */
   schematic: string;
   /** ID of the schematic; for an image of the user's own the SHA-256 of its reference. */
   schematicId: string;
@@ -70,7 +76,10 @@ export interface MachineRecipe {
   extensionServices: ExtensionService[];
   /** Units of the GPU resource that the node should offer, by its name; devices of it, by their class. */
   allocatable: Record<string, number>;
-  /** Resources that the node may offer in greater number: into how many MIG instances its cards can be split is not known. Absent where there are none. */
+  /**
+   * Resources that the node may offer in greater number: into how many MIG instances its cards can be split is not
+   * known. Absent where there are none.
+   */
   atLeast?: string[];
   /** Watts, when the stack limits the cards. */
   powerLimit?: number;
@@ -114,7 +123,10 @@ export interface KubernetesRecipe {
   release: ReleaseRecipe;
   /** LeaderWorkerSet, which keeps the pods of workloads over several machines together, if the stack installs it. */
   leaderWorkerSet?: ReleaseRecipe;
-  /** Whether something outside of the stack installs the release: nothing of it is made or touched. Absent where the stack does. */
+  /**
+   * Whether something outside of the stack installs the release: nothing of it is made or touched. Absent where the
+   * stack does.
+   */
   external?: true;
   /** Whether its namespace is unknown and has to be looked up. Absent where something does. */
   assumesNamespace?: true;
@@ -124,9 +136,15 @@ export interface KubernetesRecipe {
   handBack?: true;
   /** Namespace of what the stack makes for its GPUs: the release's, or one of its own if the release is external. */
   namespace: string;
-  /** Labels of that namespace; undefined when the namespace is not ours to make (`kube-system`, a release that was taken over). */
+  /**
+   * Labels of that namespace; undefined when the namespace is not ours to make (`kube-system`, a release that was
+   * taken over).
+   */
   namespaceLabels?: Record<string, string>;
-  /** `owner`: who makes it; `other` is another owner. An empty name: pods have none. An empty handler: machines have none of NVIDIA's. */
+  /**
+   * `owner`: who makes it; `other` is another owner. An empty name: pods have none. An empty handler: machines have
+   * none of NVIDIA's.
+   */
   runtimeClass: { name: string; handler: string; owner: "component" | "operator" | "other" };
   /** Empty where the release's own validator does the work. */
   markers: Marker[];
@@ -134,13 +152,16 @@ export interface KubernetesRecipe {
   tolerations: PodToleration[];
   /** Node selector of GPU machines. */
   nodeSelector: Record<string, string>;
-  /** Resource that workloads request, e.g. `nvidia.com/gpu`, or class of the devices that they claim, e.g. `gpu.nvidia.com`. */
+  /**
+   * Resource that workloads request, e.g. `nvidia.com/gpu`, or class of the devices that they claim, e.g.
+   * `gpu.nvidia.com`.
+   */
   resourceName: string;
   /** Device plugin configuration (YAML) for sharing; undefined without sharing. */
   sharingConfig?: string;
   /**
-   * How the MIG manager splits the cards; undefined without MIG. `only`: the one profile behind a resource that whole cards have too
-   * (strategy single). Then the resource alone does not distinguish a slice from a card.
+   * How the MIG manager splits the cards; undefined without MIG. `only`: the one profile behind a resource that whole
+   * cards have too (strategy single). Then the resource alone does not distinguish a slice from a card.
    */
   mig?: { config: string; only?: string };
   smokeTestImage: string;
@@ -158,8 +179,8 @@ export interface Plan {
   machines: MachineRecipe[];
   kubernetes: KubernetesRecipe;
   /**
-   * For each machine, the machines that must be complete before it starts. Control planes and the workers of `upgrade.first` go one at a
-   * time, other workers in a window.
+   * For each machine, the machines that must be complete before it starts. Control planes and the workers of
+   * `upgrade.first` go one at a time, other workers in a window.
    */
   after: Record<string, string[]>;
 }

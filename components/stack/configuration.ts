@@ -2,14 +2,19 @@ import * as fs from "node:fs";
 import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
 import type { Finding } from "../recipe/types";
 
-/** Keys of a stack's configuration other than the cluster's: credentials, by key, with the variable that names a file. */
+/**
+ * Keys of a stack's configuration other than the cluster's: credentials, by key, with the variable that names a file.
+ */
 const credentialFiles = {
   talosconfig: "TALOSCONFIG",
   machineSecrets: "TALOS_SECRETS",
   kubeconfig: "KUBECONFIG",
 } as const;
 
-/** Credentials of Omni, by key: the machine program and Omni's clients take these variables themselves when the stack has none. */
+/**
+ * Credentials of Omni, by key: the machine program and Omni's clients take these variables themselves when the stack
+ * has none.
+ */
 const omniCredentials = ["omniEndpoint", "omniServiceAccountKey"] as const;
 
 /** Keys of a stack's configuration that hold credentials. */
@@ -40,7 +45,8 @@ const check = "configuration";
  * @param entries Every key (`project:key`) and its text, as Pulumi holds it: objects and lists are JSON.
  * @param isSecret Whether a key is encrypted in the stack file.
  * @param environment Variables that may name the files of credentials.
- * @returns also what is wrong: a secret outside the credentials, credentials in plain text, a file of credentials that cannot be read.
+ * @returns also what is wrong: a secret outside the credentials, credentials in plain text, a file of credentials
+ * that cannot be read.
  */
 export function readConfiguration(
   entries: Record<string, string>,
@@ -133,8 +139,8 @@ function readNamedFile(
 }
 
 /**
- * Pulumi keeps objects and lists as JSON, and anything else as its text; no text of a stack is `true` or `false`. A text that looks
- * like JSON and is none stays a text, whose field the checks then name.
+ * Pulumi keeps objects and lists as JSON, and anything else as its text; no text of a stack is `true` or `false`. A
+ * text that looks like JSON and is none stays a text, whose field the checks then name.
  */
 function parse(text: string): unknown {
   if (!/^\s*[[{]|^(true|false)$/.test(text)) return text;

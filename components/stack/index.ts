@@ -7,9 +7,10 @@ import { readConfiguration } from "./configuration";
 import { withoutStackTraces } from "../pulumi/without-stack-traces";
 
 /**
- * The program of every stack: a stack is its file, `Pulumi.<stack>.yaml`, and nothing else. It keeps no state of its own,
- * so that it may run more than once in a process. Pulumi's Node host calls what a main file exports, if that is a function
- * (pulumi/pulumi, sdk/nodejs/cmd/run/run.ts, runProgram): `export = stack`, or `export default stack` of an ES module.
+ * The program of every stack: a stack is its file, `Pulumi.<stack>.yaml`, and nothing else. It keeps no state of its
+ * own, so that it may run more than once in a process. Pulumi's Node host calls what a main file exports, if that is
+ * a function (pulumi/pulumi, sdk/nodejs/cmd/run/run.ts, runProgram): `export = stack`, or `export default stack` of
+ * an ES module.
  *
  * @returns The outputs of the stack.
  */
@@ -51,8 +52,9 @@ function providers(
   kubeconfig: string | undefined,
 ): Record<string, pulumi.ProviderResource> {
   return {
-    // Without a kubeconfig Pulumi's default provider uses the ambient one. With an identifier of its own the provider takes
-    // another server's URL for the same cluster; without, it would replace every object, and fail because they exist.
+    // Without a kubeconfig Pulumi's default provider uses the ambient one. With an identifier of its own the provider
+    // takes another server's URL for the same cluster; without, it would replace every object, and fail because they
+    // exist.
     ...(kubeconfig === undefined
       ? {}
       : {
@@ -67,5 +69,8 @@ function providers(
   };
 }
 
-/** URL of the Factory to ask. TALOS_GPU_FACTORY, if it is set, overrides the stack's, as in every other program that asks it. */
+/**
+ * URL of the Factory to ask. TALOS_GPU_FACTORY, if it is set, overrides the stack's, as in every other program that
+ * asks it.
+ */
 const factoryOf = (stacks: string): string => process.env["TALOS_GPU_FACTORY"] || stacks;

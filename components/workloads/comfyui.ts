@@ -10,7 +10,10 @@ import { type Storing, storingServer } from "./storing-server";
 
 /** Arguments of a ComfyUI server. */
 export interface ComfyUiArgs extends ComfyUiSpec, ServerAccess {
-  /** Newest CUDA version that the driver runs, e.g. `12.8`. The default image follows from it. Default: `12.6`, which every 12.x driver runs. */
+  /**
+   * Newest CUDA version that the driver runs, e.g. `12.8`. The default image follows from it. Default: `12.6`, which
+   * every 12.x driver runs.
+   */
   cudaVersion?: string;
 }
 

@@ -11,7 +11,10 @@ interface Checked extends FabricSpec {
   limit: number;
 }
 
-/** Init container of each pod of a server over several machines. It checks the network before the server starts, in the server's image and with its cards. */
+/**
+ * Init container of each pod of a server over several machines. It checks the network before the server starts, in
+ * the server's image and with its cards.
+ */
 export const fabricCheck = ({
   image,
   cards,
@@ -33,12 +36,13 @@ export const fabricCheck = ({
 });
 
 /**
- * An all-reduce over all cards of the group, by PyTorch and its NCCL. It ends well once the cards are joined and fast enough. While they
- * are not, it says so in its log and tries again: if it ended, the group would be replaced, and the log would be lost. It ends with an
- * error only where the others do not come, as where their part of the group was replaced without this one.
+ * An all-reduce over all cards of the group, by PyTorch and its NCCL. It ends well once the cards are joined and fast
+ * enough. While they are not, it says so in its log and tries again: if it ended, the group would be replaced, and
+ * the log would be lost. It ends with an error only where the others do not come, as where their part of the group
+ * was replaced without this one.
  *
- * A process for each card, forked before CUDA is initialized (docs.pytorch.org, multiprocessing). Bus bandwidth: NVIDIA/nccl-tests,
- * doc/PERFORMANCE.md.
+ * A process for each card, forked before CUDA is initialized (docs.pytorch.org, multiprocessing). Bus bandwidth:
+ * NVIDIA/nccl-tests, doc/PERFORMANCE.md.
  */
 const program = `
 import datetime, os, signal, sys, time, traceback

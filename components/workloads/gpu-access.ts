@@ -21,8 +21,9 @@ export const accessRules: InputRules = {
 };
 
 /**
- * The inputs with which Pulumi registers a workload's component: all its fields except those that resolve late. The workload's namespace,
- * volume and Service wait for the component, so with these fields they would also wait for the gate.
+ * The inputs with which Pulumi registers a workload's component: all its fields except those that resolve late. The
+ * workload's namespace, volume and Service wait for the component, so with these fields they would also wait for the
+ * gate.
  */
 export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
   const {
@@ -37,17 +38,20 @@ export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
 /** A workload's access to the GPUs, as a GpuCluster offers it. */
 export interface GpuAccess {
   /**
-   * RuntimeClass of the workload's pods; empty for none. Usually the output `runtimeClassName` of a GpuCluster: the pods then wait for
-   * the cluster's smoke tests.
+   * RuntimeClass of the workload's pods; empty for none. Usually the output `runtimeClassName` of a GpuCluster: the
+   * pods then wait for the cluster's smoke tests.
    */
   runtimeClassName: pulumi.Input<string>;
-  /** Resource that the pods request, or with `claim` the DeviceClass that they claim. Usually the output `gpuResourceName` of a GpuCluster. */
+  /**
+   * Resource that the pods request, or with `claim` the DeviceClass that they claim. Usually the output
+   * `gpuResourceName` of a GpuCluster.
+   */
   gpuResourceName: pulumi.Input<string>;
   /** Tolerations of the workload's pods, for GPU machines with taints. Default: none. */
   tolerations?: GpuToleration[];
   /**
-   * Text that names how the cluster offers its GPUs, e.g. `operator on cdi`. The pods have it in an annotation, so a change of it restarts a
-   * server with devices of the new kind. The update waits for that restart. Default: none.
+   * Text that names how the cluster offers its GPUs, e.g. `operator on cdi`. The pods have it in an annotation, so a
+   * change of it restarts a server with devices of the new kind. The update waits for that restart. Default: none.
    */
   exposure?: string;
   /** Seconds within which the workload must be ready, including the pull of its image. Default: 1200. */
@@ -56,6 +60,9 @@ export interface GpuAccess {
 
 /** A server's access to the GPUs, and its name. */
 export interface ServerAccess extends GpuAccess {
-  /** Name of the server's Deployment and Service, and by default of its namespace. Default: the name of its kind, e.g. `ollama`. */
+  /**
+   * Name of the server's Deployment and Service, and by default of its namespace. Default: the name of its kind, e.g.
+   * `ollama`.
+   */
   serverName?: string;
 }

@@ -23,10 +23,10 @@ export interface GpuPodArgs extends GpuPodSpec, GpuAccess {
 }
 
 /**
- * A pod of the user's own with GPUs: like a pod of `kubectl run`, but with the right RuntimeClass, request and tolerations. It may run to
- * completion or go on. Kubernetes restarts its container if it fails. Nothing makes the pod again after an eviction: put a server into a
- * Deployment that takes `runtimeClassName` and `gpuResourceName` from the cluster. The namespace must exist. A GpuCluster makes the
- * default namespace for its own pods.
+ * A pod of the user's own with GPUs: like a pod of `kubectl run`, but with the right RuntimeClass, request and
+ * tolerations. It may run to completion or go on. Kubernetes restarts its container if it fails. Nothing makes the
+ * pod again after an eviction: put a server into a Deployment that takes `runtimeClassName` and `gpuResourceName`
+ * from the cluster. The namespace must exist. A GpuCluster makes the default namespace for its own pods.
  *
  * Outside of a GpuCluster, the pod has no annotation with its owner, and no guard checks it. Objects left by a
  * killed update block the next one until you import or delete them.
@@ -53,8 +53,9 @@ export class GpuPod extends pulumi.ComponentResource {
       {
         parent: this,
         customTimeouts: outlasting(args.readyWithin ?? 1200),
-        // Of a pod's tolerations Kubernetes takes no change but further ones (kubernetes, pkg/apis/core/validation, ValidatePodUpdate),
-        // and the provider asks for one all the same (pulumi-kubernetes, provider/pkg/provider/diff.go: not among a Pod's fields).
+        // Of a pod's tolerations Kubernetes takes no change but further ones (kubernetes, pkg/apis/core/validation,
+        // ValidatePodUpdate), and the provider asks for one all the same (pulumi-kubernetes,
+        // provider/pkg/provider/diff.go: not among a Pod's fields).
         replaceOnChanges: ["spec.tolerations"],
         deleteBeforeReplace: true,
       },

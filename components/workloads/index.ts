@@ -88,7 +88,10 @@ type Endpoints = Record<string, pulumi.Output<string>>;
 /** LiteLLM's words for the servers' interfaces (litellm, docs/my-website/docs/providers: ollama, vllm). */
 const providers = { ollama: "ollama_chat", vllm: "hosted_vllm" };
 
-/** The component of every kind of server, in the order in which they need each other. One that is missing does not compile. */
+/**
+ * The component of every kind of server, in the order in which they need each other. One that is missing does not
+ * compile.
+ */
 const makers: { [W in ServerKind]: Maker<W> } = {
   ollama: (name, said, { withGpuAccess, opts }) => new Ollama(name, withGpuAccess(said), opts),
   comfyui: (name, said, { withGpuAccess, cudaVersion, opts }) =>
@@ -117,8 +120,8 @@ const makers: { [W in ServerKind]: Maker<W> } = {
 };
 
 /**
- * LeaderWorkerSet, which keeps the pods of one server together: the stack's own, or an external definition, read and not made:
- * without it a preview ends here, under this name, before any machine is touched.
+ * LeaderWorkerSet, which keeps the pods of one server together: the stack's own, or an external definition, read and
+ * not made: without it a preview ends here, under this name, before any machine is touched.
  */
 function groupController(
   name: string,

@@ -36,7 +36,10 @@ export interface LiteLlmServer {
 
 /** Arguments of a LiteLLM proxy. */
 export interface LiteLlmArgs extends LiteLlmSpec {
-  /** Servers whose models the proxy offers. With the output `endpoint` of an Ollama or a Vllm as URL, the proxy waits for the models. */
+  /**
+   * Servers whose models the proxy offers. With the output `endpoint` of an Ollama or a Vllm as URL, the proxy waits
+   * for the models.
+   */
   servers: pulumi.Input<LiteLlmServer>[];
   /** Tolerations of the proxy's pods. Default: none. */
   tolerations?: GpuToleration[];
@@ -102,8 +105,8 @@ function withUrls(args: unknown): unknown {
 }
 
 /**
- * Its configuration: every model by the interface of its server (litellm, docs/my-website/docs/providers). Requests for one that several
- * servers have are shared out among them.
+ * Its configuration: every model by the interface of its server (litellm, docs/my-website/docs/providers). Requests
+ * for one that several servers have are shared out among them.
  */
 const modelList = ({ servers }: LiteLlmArgs): pulumi.Output<string> =>
   pulumi.all(servers).apply((all) => {

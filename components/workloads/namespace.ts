@@ -40,18 +40,21 @@ export function workloadNamespace(
   return new k8s.core.v1.Namespace(name, { metadata: { name: wanted, labels } }, opts);
 }
 
-/** Kinds that need no GPU, and so do not wait for the gate. A claim and a Service may be in a namespace that the stack only names. */
+/**
+ * Kinds that need no GPU, and so do not wait for the gate. A claim and a Service may be in a namespace that the stack
+ * only names.
+ */
 const withoutGpu =
   /^kubernetes:(core\/v1:(Namespace|PersistentVolumeClaim|Service|ConfigMap)|networking.k8s.io\/v1:NetworkPolicy)$/;
 
 /**
- * Makes resources without a GPU wait only for the resources that the operator's namespace waits for. Then the machines before the
- * workloads are complete, and the preflight has accepted the update. A resource in a namespace that an earlier workload makes also waits
- * for that namespace.
+ * Makes resources without a GPU wait only for the resources that the operator's namespace waits for. Then the
+ * machines before the workloads are complete, and the preflight has accepted the update. A resource in a namespace
+ * that an earlier workload makes also waits for that namespace.
  *
  * Pulumi deletes by levels of dependencies, and goes on to the next level when all of one are gone (pulumi,
- * pkg/resource/deploy/step_generator.go, ScheduleDeletes). So a destroy waits once for all namespaces, each of which takes Kubernetes
- * five seconds at least (kubernetes, pkg/controller/namespace, namespaceDeletionGracePeriod).
+ * pkg/resource/deploy/step_generator.go, ScheduleDeletes). So a destroy waits once for all namespaces, each of which
+ * takes Kubernetes five seconds at least (kubernetes, pkg/controller/namespace, namespaceDeletionGracePeriod).
  */
 export function waitingFor(ahead: pulumi.Resource[]): pulumi.ResourceTransformation {
   const made = new Map<unknown, pulumi.Resource>();

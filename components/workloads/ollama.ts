@@ -15,14 +15,17 @@ const home = "/var/lib/ollama";
 export interface OllamaArgs extends OllamaSpec, ServerAccess {}
 
 /**
- * Ollama on a GPU: namespace, volume for models, server, and a Job per model, which pulls the model once the server runs.
- * A model that leaves the list stays on the volume.
+ * Ollama on a GPU: namespace, volume for models, server, and a Job per model, which pulls the model once the server
+ * runs. A model that leaves the list stays on the volume.
  *
  * Outside of a GpuCluster, its objects have no annotation with their owner, and no guard checks them. Objects left by a
  * killed update block the next one until you import or delete them.
  */
 export class Ollama extends pulumi.ComponentResource {
-  /** URL of the API within the cluster, e.g. `http://ollama.ollama.svc:11434`. Resolves once the server is ready and every model is pulled. */
+  /**
+   * URL of the API within the cluster, e.g. `http://ollama.ollama.svc:11434`. Resolves once the server is ready and
+   * every model is pulled.
+   */
   public readonly endpoint: pulumi.Output<string>;
 
   constructor(name: string, args: OllamaArgs, opts?: pulumi.ComponentResourceOptions) {

@@ -21,11 +21,13 @@ interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
 }
 
 /**
- * A LeaderWorkerSet of one group, and the Service of its leader. The group is replaced as a whole when a pod of it goes or a container
- * of it starts again: the others would wait for the one that has gone (kubernetes-sigs/lws v0.9.0, RecreateGroupOnPodRestart).
+ * A LeaderWorkerSet of one group, and the Service of its leader. The group is replaced as a whole when a pod of it
+ * goes or a container of it starts again: the others would wait for the one that has gone (kubernetes-sigs/lws
+ * v0.9.0, RecreateGroupOnPodRestart).
  *
- * If its content changes, the set is replaced, like a Deployment's pod by `Recreate`: the new pods need the cards of the old ones. After a
- * change Pulumi would take the old set's readiness for the new one's. Volumes stay, since they belong to pods by name.
+ * If its content changes, the set is replaced, like a Deployment's pod by `Recreate`: the new pods need the cards of
+ * the old ones. After a change Pulumi would take the old set's readiness for the new one's. Volumes stay, since they
+ * belong to pods by name.
  */
 export function serverGroup(
   name: string,

@@ -28,8 +28,9 @@ export interface Server {
 }
 
 /**
- * How often a startup probe may fail, for a server whose first start downloads: an hour, or as long as the server may take.
- * A probe that gave up sooner would have the download begin again; that a server is late is for the Deployment's deadline.
+ * How often a startup probe may fail, for a server whose first start downloads: an hour, or as long as the server may
+ * take. A probe that gave up sooner would have the download begin again; that a server is late is for the
+ * Deployment's deadline.
  *
  * @param period Seconds between two probes.
  */
@@ -43,8 +44,9 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
   const deployment = new k8s.apps.v1.Deployment(
     `${name}-deployment`,
     {
-      // Pulumi waits for the claims of a Deployment too, even if no pod of it should run. A claim of a class with WaitForFirstConsumer
-      // is bound with the first pod (pulumi-kubernetes, provider/pkg/await/deployment.go, isEveryPVCReady).
+      // Pulumi waits for the claims of a Deployment too, even if no pod of it should run. A claim of a class with
+      // WaitForFirstConsumer is bound with the first pod (pulumi-kubernetes, provider/pkg/await/deployment.go,
+      // isEveryPVCReady).
       metadata: args.active ? metadata : { ...metadata, annotations: notWaitedFor },
       spec: {
         replicas: args.active ? 1 : 0,

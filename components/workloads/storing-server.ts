@@ -25,7 +25,10 @@ export interface StoringArgs extends ServerAccess {
 /** A server over several machines, by what differs from one with one pod. */
 interface Group {
   machines: number;
-  /** Its container that runs first in each pod, in addition to the common fields. It may wait so many seconds for the other pods. */
+  /**
+   * Its container that runs first in each pod, in addition to the common fields. It may wait so many seconds for the
+   * other pods.
+   */
   first: (readyWithin: number) => k8s.types.input.core.v1.Container;
   /** Command of the server in a pod that does not lead. */
   follower: string[];
@@ -104,11 +107,12 @@ export function storingServer<Args extends StoringArgs>(
   }
   const annotations = { "pulumi.com/skipAwait": "true" };
   /**
-   * A volume for one pod at a time. Pulumi does not wait until it is bound: a class with `WaitForFirstConsumer` binds it
-   * with the pod that is made next (pulumi-kubernetes#895, #4179), and that pod's readiness tells.
+   * A volume for one pod at a time. Pulumi does not wait until it is bound: a class with `WaitForFirstConsumer` binds
+   * it with the pod that is made next (pulumi-kubernetes#895, #4179), and that pod's readiness tells.
    *
-   * Pulumi does not delete a volume to replace it, e.g. by one of a new class. It makes the new one first, and Kubernetes refuses that,
-   * because the names are equal. In a `GpuCluster` the guard already refuses it at preview (`components/kubernetes/guard`).
+   * Pulumi does not delete a volume to replace it, e.g. by one of a new class. It makes the new one first, and
+   * Kubernetes refuses that, because the names are equal. In a `GpuCluster` the guard already refuses it at preview
+   * (`components/kubernetes/guard`).
    */
   const kept = new k8s.core.v1.PersistentVolumeClaim(
     `${name}-${keeps}`,

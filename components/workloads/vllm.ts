@@ -14,21 +14,24 @@ import { type Storing, storingServer } from "./storing-server";
 /** Arguments of a vLLM server. */
 export interface VllmArgs extends VllmSpec, ServerAccess {
   /**
-   * Newest CUDA version that the driver runs, e.g. `12.8`. The default image follows from it. Default: `12.4`, which every 12.x driver
-   * runs; over several machines `13.0`.
+   * Newest CUDA version that the driver runs, e.g. `12.8`. The default image follows from it. Default: `12.4`, which
+   * every 12.x driver runs; over several machines `13.0`.
    */
   cudaVersion?: string;
 }
 
 /**
- * vLLM on one or more GPUs: volume for models and compiled graphs, and the server. vLLM splits the model over the GPUs of a machine by
- * tensor parallelism, and over several machines by pipeline parallelism, in a LeaderWorkerSet.
+ * vLLM on one or more GPUs: volume for models and compiled graphs, and the server. vLLM splits the model over the
+ * GPUs of a machine by tensor parallelism, and over several machines by pipeline parallelism, in a LeaderWorkerSet.
  *
  * Outside of a GpuCluster, its objects have no annotation with their owner, and no guard checks them. Objects left by a
  * killed update block the next one until you import or delete them.
  */
 export class Vllm extends pulumi.ComponentResource {
-  /** Base URL of the OpenAI API within the cluster, e.g. `http://vllm.vllm.svc:8000/v1`. Resolves once the model is served. */
+  /**
+   * Base URL of the OpenAI API within the cluster, e.g. `http://vllm.vllm.svc:8000/v1`. Resolves once the model is
+   * served.
+   */
   public readonly endpoint: pulumi.Output<string>;
 
   constructor(name: string, args: VllmArgs, opts?: pulumi.ComponentResourceOptions) {
@@ -75,8 +78,9 @@ export class Vllm extends pulumi.ComponentResource {
 }
 
 /**
- * Command of the container: it serves the model over all GPUs of the pod, or of all pods of its group. LeaderWorkerSet gives the pod's number in variables
- * (docs.vllm.ai, parallelism and scaling, "Running vLLM with MultiProcessing"; vllm#23691).
+ * Command of the container: it serves the model over all GPUs of the pod, or of all pods of its group.
+ * LeaderWorkerSet gives the pod's number in variables (docs.vllm.ai, parallelism and scaling, "Running vLLM with
+ * MultiProcessing"; vllm#23691).
  */
 export function vllmCommand(spec: VllmSpec): string[] {
   const { model, machines = 1, args = [] } = spec;

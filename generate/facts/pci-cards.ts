@@ -10,8 +10,8 @@ export interface PciCards {
 }
 
 /**
- * Chips from Fermi on, without the suffix of their use (`GL`, `M`): no driver of Talos knows those before Maxwell, and a check says so by
- * the name. Those of Jetson and of Tegra have other drivers.
+ * Chips from Fermi on, without the suffix of their use (`GL`, `M`): no driver of Talos knows those before Maxwell,
+ * and a check says so by the name. Those of Jetson and of Tegra have other drivers.
  */
 const chipName = /^((?:GF|GK|GM|GP|GV|TU|GA|AD|GH|GB)\d\d[0-9AB])/;
 const otherDrivers = new Set(["GB10B", "GK20A"]);
@@ -23,8 +23,8 @@ const noCard =
   /engineering|reserved|dev ?id|initial|\bsku\b|\bint\b|int52|\bcs1\b|fake|nvswitch|audio|graphics device|\bpg\d{3}(?!-\d{3}$)|jmjwoa|skinny|tegra|jetson|drive |^d17u|^ac ad|^ts4|gh100-|gh3$|^p1?06m$|30x0/i;
 
 /**
- * Reads a list of PCI IDs (pci.ids of pci-ids.ucw.cz). For "Laptop GPU" (from Ampere on) and "with Max-Q Design" (before) of the driver
- * it has "Mobile" and "Max-Q". It puts several cards of one number into one name.
+ * Reads a list of PCI IDs (pci.ids of pci-ids.ucw.cz). For "Laptop GPU" (from Ampere on) and "with Max-Q Design"
+ * (before) of the driver it has "Mobile" and "Max-Q". It puts several cards of one number into one name.
  *
  * @throws Error when the text is no such list.
  */
@@ -55,7 +55,10 @@ export function pciCards(text: string): PciCards {
   };
 }
 
-/** The names that a driver prints for a device as the list names it, e.g. `GB203 [GeForce RTX 5070 Ti]`; none for what is no card. */
+/**
+ * The names that a driver prints for a device as the list names it, e.g. `GB203 [GeForce RTX 5070 Ti]`; none for what
+ * is no card.
+ */
 export function deviceNames(device: string): string[] {
   const chip = chipName.exec(device)?.[1];
   const name = /\[([^\]]+)\]\s*$/.exec(device)?.[1];

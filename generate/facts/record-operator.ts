@@ -36,7 +36,8 @@ const recorded = path.resolve(__dirname, "../../lab/charts/facts/gpu-operator.js
 /**
  * Records what the real chart of the GPU Operator renders to.
  *
- * @param sources `v25.3.4=FOLDER`, …: `deployments/gpu-operator` of github.com/NVIDIA/gpu-operator at that tag. Its Chart.yaml gets the
+ * @param sources `v25.3.4=FOLDER`, …: `deployments/gpu-operator` of github.com/NVIDIA/gpu-operator at that tag. Its
+ * Chart.yaml gets the
  *   release written into it, as the release process does. Node Feature Discovery's objects are left out: the lab has the real subchart.
  */
 export function recordOperator(helm: string, sources: readonly string[]): void {

@@ -58,13 +58,17 @@ const manifests = [
 ].join(", ");
 
 /**
- * Whether a registry serves an image. A public one gives a token to every client (distribution/distribution, docs, token authentication).
+ * Whether a registry serves an image. A public one gives a token to every client (distribution/distribution, docs,
+ * token authentication).
  *
  * @param image e.g. `ollama/ollama:0.32.15`, `ghcr.io/berriai/litellm:v1.110.2`.
  */
 export const isServed = async (image: string): Promise<boolean> => (await manifestOf(image)).ok;
 
-/** The digest of what a registry has behind an image's tag, of all its processors together; undefined where it has none, or does not tell. */
+/**
+ * The digest of what a registry has behind an image's tag, of all its processors together; undefined where it has
+ * none, or does not tell.
+ */
 export async function digestOf(image: string): Promise<string | undefined> {
   const { ok, headers } = await manifestOf(image);
   const digest = headers.get("docker-content-digest") ?? "";

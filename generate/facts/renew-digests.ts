@@ -6,8 +6,8 @@ import { inTurn } from "./renew-images";
 import { tablesFolder } from "./tables";
 
 /**
- * Writes the digests of the images that a table pins, where their registry now has a new image behind the tag; gives a line for each.
- * A digest whose registry does not answer stays as it is, and its line says why.
+ * Writes the digests of the images that a table pins, where their registry now has a new image behind the tag; gives
+ * a line for each. A digest whose registry does not answer stays as it is, and its line says why.
  *
  * @param folder of the tables.
  */

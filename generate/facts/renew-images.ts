@@ -69,8 +69,8 @@ const servers: Server[] = [
 ];
 
 /**
- * Writes the default images of servers where a newer release is published and its image is served; gives a line for each. A server
- * whose registry does not answer stays as it is, and its line says why.
+ * Writes the default images of servers where a newer release is published and its image is served; gives a line for
+ * each. A server whose registry does not answer stays as it is, and its line says why.
  *
  * @param folder of the tables.
  */
@@ -130,7 +130,10 @@ export async function newerThanTables(): Promise<string[]> {
   return [...ofCharts, ...ofCuda];
 }
 
-/** Results of several renewals, one after another, since two must not write a table at once. A failure is reported, and the others go on. */
+/**
+ * Results of several renewals, one after another, since two must not write a table at once. A failure is reported,
+ * and the others go on.
+ */
 export async function inTurn<Thing>(
   things: readonly Thing[],
   nameOf: (thing: Thing) => string,

@@ -6,9 +6,9 @@ import { writeTable } from "./write-table";
 
 /**
  * Makes components/recipe/facts/data/talos-schema.json: the keys and types that Talos takes in documents of a machine
- * configuration, minor by minor. Keys and types are those of the structures into which Talos decodes them (by reflection,
- * structures/main.go). Its published schema leaves out every deprecated field that still works, such as `machine.network` and
- * `machine.registries`; enumerations, patterns and what is required come from the schema
+ * configuration, minor by minor. Keys and types are those of the structures into which Talos decodes them (by
+ * reflection, structures/main.go). Its published schema leaves out every deprecated field that still works, such as
+ * `machine.network` and `machine.registries`; enumerations, patterns and what is required come from the schema
  * (pkg/machinery/config/schemas/config.schema.json). Both are in the Go module of each release; a release that is no
  * module is named with a folder that holds its machinery: `npm run facts:schemas -- 1.14.0-rc.1=DIR`.
  */

@@ -55,7 +55,8 @@ function placeOf(workspace, at) {
 }
 
 /**
- * The lock file as if the package were alone in its folder: `npm sbom` knows no other way to leave the workspaces next to it out.
+ * The lock file as if the package were alone in its folder: `npm sbom` knows no other way to leave the workspaces
+ * next to it out.
  *
  * @param {{ packages: Record<string, { link?: boolean }> }} lock
  * @param {string} workspace

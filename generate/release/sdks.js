@@ -1,4 +1,5 @@
-// SDKs for other languages by Pulumi's own generators, each built with its language's own tools and packed as its registry takes it.
+// SDKs for other languages by Pulumi's own generators, each built with its language's own tools and packed as its
+// registry takes it.
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");

@@ -20,8 +20,8 @@ export interface Field {
 const specFolder = path.join(repository, "components/recipe/spec");
 
 /**
- * Every field of a stack, in the order of its types, each followed by its own fields. Read by the TypeScript compiler, which
- * is what sees docstrings; shapes and limits are the schema's to say.
+ * Every field of a stack, in the order of its types, each followed by its own fields. Read by the TypeScript
+ * compiler, which is what sees docstrings; shapes and limits are the schema's to say.
  *
  * @throws Error naming the file when it cannot be read.
  */

@@ -30,8 +30,8 @@ export interface JsonSchema {
 const project = "talos-gpu";
 
 /**
- * JSON schema of a stack (`ClusterSpec`): shapes and limits from the schema that the checks read stacks by, words from the
- * docstrings. It is never stricter than the checks, and says nothing of what values mean together.
+ * JSON schema of a stack (`ClusterSpec`): shapes and limits from the schema that the checks read stacks by, words
+ * from the docstrings. It is never stricter than the checks, and says nothing of what values mean together.
  */
 export function clusterSchema(fields: Field[] = fieldsOfStack()): JsonSchema {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(specSchema, {
@@ -45,8 +45,8 @@ export function clusterSchema(fields: Field[] = fieldsOfStack()): JsonSchema {
 }
 
 /**
- * JSON schema of a stack's file, `Pulumi.<stack>.yaml`: an editor that has the YAML language server completes and checks by
- * it. Draft 7, which is the newest that editors agree on.
+ * JSON schema of a stack's file, `Pulumi.<stack>.yaml`: an editor that has the YAML language server completes and
+ * checks by it. Draft 7, which is the newest that editors agree on.
  */
 export function stackFileSchema(): JsonSchema {
   const { properties = {}, required = [], ...rest } = clusterSchema();

@@ -12,7 +12,10 @@ import { type PackageSchema, withTags } from "./tags";
 
 const components = path.join(root, "components");
 
-/** File of the package's schema. It is in git, since Pulumi's registry reads it at a release's tag. The build writes it again. */
+/**
+ * File of the package's schema. It is in git, since Pulumi's registry reads it at a release's tag. The build writes
+ * it again.
+ */
 export const schemaFile = path.join(root, "sdk/schema.json");
 
 /** File with the schema of a stack file, for an editor; the build makes it. */
@@ -21,8 +24,9 @@ export const stackSchemaFile = path.join(root, "stacks/stack.schema.json");
 export const referenceFile = path.join(root, "docs/reference.md");
 
 /**
- * The package's schema: what other languages see. Made by what Pulumi's host has for packages without one, and served as it is
- * (`components/plugin`). That analyzer reads no tags of docstrings, so what they say is added here, with what Pulumi's registry shows.
+ * The package's schema: what other languages see. Made by what Pulumi's host has for packages without one, and served
+ * as it is (`components/plugin`). That analyzer reads no tags of docstrings, so what they say is added here, with
+ * what Pulumi's registry shows.
  *
  * @returns Text of the schema file.
  * @throws Error where a type cannot be published; the message names it.

@@ -10,8 +10,8 @@ const { owner, name: repositoryName } = publisherOf(manifest);
 const repository = `https://github.com/${owner}/${repositoryName}`;
 
 /**
- * Facts about a package that Pulumi's registry shows, in addition to its resources (pulumi/pulumi v3.259.0, pkg/codegen/schema/schema.go,
- * PackageSpec). `keywords`: the registry sorts by those with a slash.
+ * Facts about a package that Pulumi's registry shows, in addition to its resources (pulumi/pulumi v3.259.0,
+ * pkg/codegen/schema/schema.go, PackageSpec). `keywords`: the registry sorts by those with a slash.
  */
 const shown = {
   displayName: "NVIDIA GPUs on Talos Linux",
@@ -34,8 +34,8 @@ const shown = {
 };
 
 /**
- * What a Go program imports. Without it, an SDK of `pulumi package add` has another path than one of `pulumi package gen-sdk`
- * (pulumi/pulumi v3.259.0, pkg/codegen/go/gen.go, ExtractImportBasePath).
+ * What a Go program imports. Without it, an SDK of `pulumi package add` has another path than one of `pulumi package
+ * gen-sdk` (pulumi/pulumi v3.259.0, pkg/codegen/go/gen.go, ExtractImportBasePath).
  */
 const importBasePath = `github.com/${owner}/${repositoryName}/sdk/go/talosgpu`;
 
@@ -54,8 +54,8 @@ const main = "talos-gpu:index:GpuCluster";
 /**
  * The package's schema with what the registry shows: who publishes it and where, and an example in each language.
  *
- * The examples stand at the component. The package's own description stays one line: generators of SDKs write it into files that
- * take no more, such as a C# project.
+ * The examples stand at the component. The package's own description stays one line: generators of SDKs write it into
+ * files that take no more, such as a C# project.
  */
 export function withRegistry(schema: PackageSchema): PackageSchema {
   const { name, version, description, ...content } = schema;
@@ -65,7 +65,10 @@ export function withRegistry(schema: PackageSchema): PackageSchema {
   return { name, version, description, ...shown, ...content, language };
 }
 
-/** In the form from which generators and registry take the reader's language (pulumi/pulumi v3.259.0, pkg/codegen/docs.go, filterExamples). */
+/**
+ * In the form from which generators and registry take the reader's language (pulumi/pulumi v3.259.0,
+ * pkg/codegen/docs.go, filterExamples).
+ */
 function exampleUsage(): string {
   const blocks = Object.entries(examples).map(
     ([language, file]) =>

@@ -17,8 +17,9 @@ interface Described {
 }
 
 /**
- * The package's schema with defaults and examples in its descriptions, for languages that do not see our docstrings' tags.
- * A field is found by its name and its meaning, since a field of the same meaning has the same default wherever it stands.
+ * The package's schema with defaults and examples in its descriptions, for languages that do not see our docstrings'
+ * tags. A field is found by its name and its meaning, since a field of the same meaning has the same default wherever
+ * it stands.
  */
 export function withTags(schema: PackageSchema, fields: Field[] = fieldsOfStack()): PackageSchema {
   const fieldsByMeaning = new Map(

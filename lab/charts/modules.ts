@@ -15,8 +15,8 @@ export interface ChartModule {
 const pins = path.join(__dirname, "modules");
 
 /**
- * Folder of a chart in its Go module: Go's own cache, which `go mod download` fills and compares with go.sum. Copy it before you
- * change anything.
+ * Folder of a chart in its Go module: Go's own cache, which `go mod download` fills and compares with go.sum. Copy it
+ * before you change anything.
  *
  * @throws when there is no Go, no way to the Go proxy, or another module than the one that go.sum names.
  */

@@ -6,7 +6,10 @@ import { operatorFacts, recordedObjects } from "./facts";
 import { moduleChart, stampedCopy } from "./modules";
 import { discoveryModule, nearest } from "./releases";
 
-/** Facts about a release of the operator's chart. Source: the real chart's values.yaml and Chart.yaml, reduced to their facts. */
+/**
+ * Facts about a release of the operator's chart. Source: the real chart's values.yaml and Chart.yaml, reduced to
+ * their facts.
+ */
 interface OperatorData {
   /** Without a `v`. */
   version: string;
@@ -21,9 +24,10 @@ type Values = Record<string, unknown>;
 export const operatorReleases = (): string[] => data.map(({ version }) => version);
 
 /**
- * Writes the emulated chart of the GPU Operator, for no registry here has the real one: the real values and their defaults (what is
- * misspelt in values is for the preview to say); templates of the lab's own, which make the real chart's objects
- * (lab/tests/charts/operator-facts.test.ts compares them); the real Node Feature Discovery as its subchart.
+ * Writes the emulated chart of the GPU Operator, for no registry here has the real one: the real values and their
+ * defaults (what is misspelt in values is for the preview to say); templates of the lab's own, which make the real
+ * chart's objects (lab/tests/charts/operator-facts.test.ts compares them); the real Node Feature Discovery as its
+ * subchart.
  *
  * @param version any release; the nearest known one is written under its name
  */
@@ -77,7 +81,10 @@ function factsOf(release: string): Record<string, unknown> {
   };
 }
 
-/** The definitions of its kinds, which take any fields: what is wrong in values is for the preview to say (components/recipe/checks/values.ts). */
+/**
+ * The definitions of its kinds, which take any fields: what is wrong in values is for the preview to say
+ * (components/recipe/checks/values.ts).
+ */
 function definitionsOf(release: string): [file: string, text: string][] {
   const schema = {
     openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },

@@ -11,7 +11,9 @@ import { foreignPatch } from "./foreign";
 
 const run = promisify(execFile);
 
-/** The Talos cluster as it is before the stack comes: its keys, and each machine's configuration without any GPU part. */
+/**
+ * The Talos cluster as it is before the stack comes: its keys, and each machine's configuration without any GPU part.
+ */
 export interface ExistingCluster {
   clusterName: string;
   /** File: `talosctl gen secrets`. */
@@ -158,7 +160,10 @@ const takesPods = (inDocuments: boolean): object =>
       }
     : { cluster: { allowSchedulingOnControlPlanes: true } };
 
-/** The stack's Kubernetes release, or the newest that the Talos release runs: talosctl's own default may be too new for it. */
+/**
+ * The stack's Kubernetes release, or the newest that the Talos release runs: talosctl's own default may be too new
+ * for it.
+ */
 function kubernetesOf(spec: ClusterSpec): string {
   const newest = findRelease(spec.talosVersion)?.minor.kubernetes.to;
   return spec.kubernetesVersion?.replace(/^v/, "") ?? `1.${newest}.0`;

@@ -11,10 +11,11 @@ import type { KubernetesObject } from "../kubernetes/cluster";
 import type { Lab } from "./lab";
 
 /**
- * Installs what a stack says that something outside of it installs, as that would: Helm by hand; Flux, whose helm-controller labels
- * what Helm makes (fluxcd/helm-controller, internal/postrender/build.go); Argo CD, which renders the chart, leaves Helm's hooks out
- * and annotates what it applies (argo-cd, docs/user-guide/resource_tracking.md). With its namespace, and with the RuntimeClass that the
- * device plugin's chart does not bring. Called again it upgrades.
+ * Installs what a stack says that something outside of it installs, as that would: Helm by hand; Flux, whose
+ * helm-controller labels what Helm makes (fluxcd/helm-controller, internal/postrender/build.go); Argo CD, which
+ * renders the chart, leaves Helm's hooks out and annotates what it applies (argo-cd,
+ * docs/user-guide/resource_tracking.md). With its namespace, and with the RuntimeClass that the device plugin's chart
+ * does not bring. Called again it upgrades.
  *
  * @returns what was installed, in words; undefined where the stack says nothing of the kind.
  */
@@ -89,7 +90,10 @@ type Rendered = KubernetesObject & {
   metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
 };
 
-/** Objects of a rendered chart, definitions first, without Helm's hooks; what names no namespace gets the release's, where its kind has one. */
+/**
+ * Objects of a rendered chart, definitions first, without Helm's hooks; what names no namespace gets the release's,
+ * where its kind has one.
+ */
 function rendered(text: string, namespace: string): Rendered[] {
   const objects = parseAllDocuments(text)
     .map((document) => document.toJS() as Rendered | null)

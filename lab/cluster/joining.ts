@@ -6,7 +6,10 @@ import { parse } from "yaml";
 import { Cluster } from "../kubernetes/cluster";
 import type { RealMachine } from "../talos";
 
-/** Objects that Talos' control planes make in a cluster so that workers can join (talos v1.13.0, internal/app/machined/pkg/controllers/k8s, templates), and who may ask kubelets. */
+/**
+ * Objects that Talos' control planes make in a cluster so that workers can join (talos v1.13.0,
+ * internal/app/machined/pkg/controllers/k8s, templates), and who may ask kubelets.
+ */
 export async function letIn(kubeconfig: string, secretsFile: string): Promise<void> {
   const { secrets } = parse(fs.readFileSync(secretsFile, "utf8")) as {
     secrets: { bootstraptoken: string };
@@ -57,7 +60,10 @@ export async function letIn(kubeconfig: string, secretsFile: string): Promise<vo
   for (const object of objects) await cluster.apply(object, { fieldManager: "lab", force: true });
 }
 
-/** Answers at the socket where the API server asks for a way to an address in the cluster's network: to a machine's kubelet. */
+/**
+ * Answers at the socket where the API server asks for a way to an address in the cluster's network: to a machine's
+ * kubelet.
+ */
 export async function leadToKubelets(
   socket: string,
   machines: readonly RealMachine[],

@@ -32,7 +32,10 @@ export function labGpu(gpu: GpuSpec): LabGpu {
   };
 }
 
-/** Number and name that the list of PCI IDs has for a card, e.g. `2c05`, `GB203 [GeForce RTX 5070 Ti]`; empty where it has none. */
+/**
+ * Number and name that the list of PCI IDs has for a card, e.g. `2c05`, `GB203 [GeForce RTX 5070 Ti]`; empty where it
+ * has none.
+ */
 function pciDeviceOf(card: Card): Pick<LabGpu, "pciId" | "pciName"> {
   const name = listedChips
     .flatMap(([, names]) => names)
@@ -41,7 +44,10 @@ function pciDeviceOf(card: Card): Pick<LabGpu, "pciId" | "pciName"> {
   return device === undefined ? {} : { pciId: device.id, pciName: `${device.chip} [${name}]` };
 }
 
-/** How a virtual machine's board describes its cards, e.g. `2|NVIDIA GeForce RTX 3090|24576|8.6` (lab/machines, realnode/driver/native/nvml.c). */
+/**
+ * How a virtual machine's board describes its cards, e.g. `2|NVIDIA GeForce RTX 3090|24576|8.6` (lab/machines,
+ * realnode/driver/native/nvml.c).
+ */
 export function assetTag(gpu: GpuSpec): string {
   const { count, model, memoryMiB, computeCapability } = labGpu(gpu);
   const name = `NVIDIA ${cardOf(gpu)!.family === "geforce" ? "GeForce " : ""}${model}`;

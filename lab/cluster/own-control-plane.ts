@@ -6,10 +6,16 @@ import type { ControlPlane } from "../controlplane";
 import { Cluster } from "../kubernetes/cluster";
 import { untilSeen } from "../until";
 
-/** Seconds in which a machine's own control plane must serve, which takes minutes where the machine is emulated instruction by instruction. */
+/**
+ * Seconds in which a machine's own control plane must serve, which takes minutes where the machine is emulated
+ * instruction by instruction.
+ */
 const startSeconds = 1500;
 
-/** A control plane that is a machine of the stack. Its kubeconfig exists as soon as Talos has given it to a client ({@link keepKubeconfig}). */
+/**
+ * A control plane that is a machine of the stack. Its kubeconfig exists as soon as Talos has given it to a client
+ * ({@link keepKubeconfig}).
+ */
 export function onMachine(dir: string, kubernetes: string): ControlPlane {
   const file = (name: string): string => path.join(dir, name);
   fs.mkdirSync(dir, { mode: 0o700 });

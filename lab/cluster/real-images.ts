@@ -20,7 +20,10 @@ export interface RealStack {
   talosReleases: readonly string[];
 }
 
-/** Images of the stack's release, which real machines run. Their Factory has those of the releases that the machines come to, too. */
+/**
+ * Images of the stack's release, which real machines run. Their Factory has those of the releases that the machines
+ * come to, too.
+ */
 export async function provideReal(
   { options, spec, session, talosReleases }: RealStack,
   onEvent: OnToolEvent,

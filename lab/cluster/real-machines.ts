@@ -52,8 +52,9 @@ export interface Around extends RealStack {
 const bootSeconds = 900;
 
 /**
- * Starts the stack's machines as virtual ones that run Talos itself. They get the configuration of their owner, and a control plane
- * among them, which is then the cluster's, is bootstrapped; those of a stack that makes its own cluster wait in maintenance mode.
+ * Starts the stack's machines as virtual ones that run Talos itself. They get the configuration of their owner, and a
+ * control plane among them, which is then the cluster's, is bootstrapped; those of a stack that makes its own cluster
+ * wait in maintenance mode.
  */
 export async function startRealMachines(
   lab: Around,
@@ -261,7 +262,10 @@ function clientOf(
   };
 }
 
-/** Waits until a machine answers in maintenance mode, or takes its configuration there; gives what it said last where it does not. */
+/**
+ * Waits until a machine answers in maintenance mode, or takes its configuration there; gives what it said last where
+ * it does not.
+ */
 async function answer(
   talosctl: string,
   { endpoint }: RealMachine,

@@ -18,23 +18,29 @@ export interface ControlPlane {
   caKey: string;
   /** Path of the folder of all its keys, laid out as kubeadm does. */
   pki: string;
-  /** Path of the socket at which its API server asks for a way to an address in the cluster's network: `CONNECT address:port`. */
+  /**
+   * Path of the socket at which its API server asks for a way to an address in the cluster's network: `CONNECT
+   * address:port`.
+   */
   nodes: string;
   /**
-   * Restarts the controller manager. Its garbage collector learns of the kinds that there are when it starts, and then every 30 s
-   * (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`).
+   * Restarts the controller manager. Its garbage collector learns of the kinds that there are when it starts, and
+   * then every 30 s (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`).
    */
   restartControllers(): Promise<void>;
   /** Stops every component and removes the folder. May be called again. */
   stop(): Promise<void>;
 }
 
-/** Message of the controller manager once its garbage collector knows every existing kind (kubernetes, pkg/controller/garbagecollector). */
+/**
+ * Message of the controller manager once its garbage collector knows every existing kind (kubernetes,
+ * pkg/controller/garbagecollector).
+ */
 const collects = "Proceeding to collect garbage";
 
 /**
- * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler with keys that kubeadm makes, and resolves once pods are
- * admitted. They end with this process, however it ends.
+ * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler with keys that kubeadm makes, and resolves
+ * once pods are admitted. They end with this process, however it ends.
  *
  * @param dir for keys, data and logs. Must not exist, for it is removed at the end.
  * @param names by which clients may know its API, as well as 127.0.0.1 and localhost.
@@ -130,9 +136,14 @@ const startSeconds = 90;
 
 const quoted = 6_000;
 
-/** A component that runs as a process of its own, and ends with this one, however that ends: its standard input ends too. */
+/**
+ * A component that runs as a process of its own, and ends with this one, however that ends: its standard input ends
+ * too.
+ */
 interface Component {
-  /** Waits until something holds that needs it; throws with the end of its log when it ends before, or takes too long. */
+  /**
+   * Waits until something holds that needs it; throws with the end of its log when it ends before, or takes too long.
+   */
   until(holds: () => boolean | Promise<boolean>, signal?: AbortSignal): Promise<void>;
   log(): string;
   /** Kills it: there is no state worth an orderly shutdown. */

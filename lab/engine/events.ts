@@ -52,7 +52,8 @@ export class EventRecord {
     if (event.policyEvent) this.violation(event.policyEvent);
     if (event.summaryEvent) {
       this.summary = { ...event.summaryEvent.resourceChanges };
-      // The CLI writes this one name in capitals (sdk/go/common/apitype/events.go, SummaryEvent), and the SDK's types do not.
+      // The CLI writes this one name in capitals (sdk/go/common/apitype/events.go, SummaryEvent), and the SDK's types
+      // do not.
       const { PolicyPacks } = event.summaryEvent as { PolicyPacks?: Record<string, string> };
       // A pack from a folder is `name|local|folder` there.
       this.policyPacks = Object.keys(PolicyPacks ?? {}).map((name) => name.split("|")[0]!);

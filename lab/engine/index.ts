@@ -14,8 +14,9 @@ export type { Changes, Progress } from "./events";
 export type { LabEngineOptions, RunOptions, RunResult } from "./options";
 export { type Program, programFromFile } from "./program";
 
-// A program of this process says nothing for debugging: each such message is a call of the engine, an event and a line of its log. There
-// are several per resource, and they quote secrets (sdk/nodejs/log/index.ts, sdk/nodejs/runtime/resource.ts).
+// A program of this process says nothing for debugging: each such message is a call of the engine, an event and a
+// line of its log. There are several per resource, and they quote secrets (sdk/nodejs/log/index.ts,
+// sdk/nodejs/runtime/resource.ts).
 (sdkLog as { debug: typeof sdkLog.debug }).debug = () => Promise.resolve();
 
 type Verb = "preview" | "up" | "destroy" | "refresh";
@@ -50,7 +51,8 @@ export class LabEngine {
             projectSettings: { name: project, runtime: "nodejs" },
           }),
     });
-    // Written by us, and before the stack is made: as arguments of `pulumi config set`, secrets were everybody's to read.
+    // Written by us, and before the stack is made: as arguments of `pulumi config set`, secrets were everybody's to
+    // read.
     await settings.write(workspace.workDir, stack, options.config ?? {}, options.secrets ?? {});
     const made = await Stack.create(stack, workspace);
     const outputs = made.outputs.bind(made);
@@ -62,7 +64,10 @@ export class LabEngine {
     return new LabEngine(made, outputs, options, settings);
   }
 
-  /** Puts plain configuration, by full key, in the place of all that there is; secrets stay, but for those that are given. */
+  /**
+   * Puts plain configuration, by full key, in the place of all that there is; secrets stay, but for those that are
+   * given.
+   */
   configure(
     config: Readonly<Record<string, unknown>>,
     secrets: Readonly<Record<string, string>> = {},
@@ -88,7 +93,10 @@ export class LabEngine {
     for (const controller of this.cancellations) controller.abort();
   }
 
-  /** Updates the state from the existing resources, and forgets pending operations: `pulumi refresh --clear-pending-creates`. */
+  /**
+   * Updates the state from the existing resources, and forgets pending operations: `pulumi refresh
+   * --clear-pending-creates`.
+   */
   refresh(options: RunOptions = {}): Promise<RunResult> {
     return this.run("refresh", options);
   }
@@ -118,8 +126,8 @@ export class LabEngine {
   }
 
   /**
-   * Removes what Pulumi leaves half written next to the state when it is killed at the wrong moment: `rm STACK.json.attrs` (pulumi,
-   * pkg/backend/diy/store.go: `.pulumi/stacks/PROJECT/STACK.json`).
+   * Removes what Pulumi leaves half written next to the state when it is killed at the wrong moment: `rm
+   * STACK.json.attrs` (pulumi, pkg/backend/diy/store.go: `.pulumi/stacks/PROJECT/STACK.json`).
    */
   async forgetAttributes(): Promise<void> {
     const { dir, project, stack } = this.place;

@@ -8,10 +8,9 @@ export type Program = () => Promise<Record<string, unknown> | undefined>;
  *
  * The engine's Node host starts a process per update; the Automation API's inline program runs in this process, where
  * modules are evaluated once. A second update would then register nothing at all, since a program registers its
- * resources while its module is evaluated. So every update evaluates the file again, which a bundle makes the whole program
- * (`bundle.js`). Packages outside of it stay, because the SDK
- * must be one and the same; it keeps what belongs to an update in a store of its own for each (sdk/nodejs/automation/server.ts,
- * `withLocalStorage`).
+ * resources while its module is evaluated. So every update evaluates the file again, which a bundle makes the whole
+ * program (`bundle.js`). Packages outside of it stay, because the SDK must be one and the same; it keeps what belongs
+ * to an update in a store of its own for each (sdk/nodejs/automation/server.ts, `withLocalStorage`).
  *
  * @param file the program, absolute: JavaScript whose name is of its content, a bundle when it has more than one module
  */

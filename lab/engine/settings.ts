@@ -8,9 +8,10 @@ import { parse, stringify } from "yaml";
 export const secretsProvider = "passphrase";
 
 /**
- * A stack's settings with its secrets, written here as Pulumi does: each `pulumi config set` would be a process of its own, with the secret
- * among its arguments. The format is that of pulumi v3.259.0, sdk/go/common/resource/config/crypt.go (`NewSymmetricCrypterFromPassphrase`,
- * `EncryptValue`) and pkg/secrets/passphrase/manager.go.
+ * A stack's settings with its secrets, written here as Pulumi does: each `pulumi config set` would be a process of
+ * its own, with the secret among its arguments. The format is that of pulumi v3.259.0,
+ * sdk/go/common/resource/config/crypt.go (`NewSymmetricCrypterFromPassphrase`, `EncryptValue`) and
+ * pkg/secrets/passphrase/manager.go.
  */
 export class Settings {
   private readonly secrets: Record<string, { secure: string }> = {};
@@ -29,7 +30,10 @@ export class Settings {
     return new Settings(encryptionsalt, { PULUMI_CONFIG_PASSPHRASE: passphrase }, key);
   }
 
-  /** Writes a project's file of the stack, which is where its `stackConfigDir` says: the Automation API knows nothing of that. */
+  /**
+   * Writes a project's file of the stack, which is where its `stackConfigDir` says: the Automation API knows nothing
+   * of that.
+   */
   async write(
     folder: string,
     stack: string,

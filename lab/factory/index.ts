@@ -34,7 +34,8 @@ interface Answer {
 /**
  * Emulates the Image Factory's HTTP interface: schematics, releases, official extensions, and the check of an installer
  * image's extensions when its manifest is asked for. It makes no images. Rules: siderolabs/image-factory,
- * internal/frontend/http and internal/profile/profile.go; lab/tests/real-talos/factory.test.ts compares it with the real one.
+ * internal/frontend/http and internal/profile/profile.go; lab/tests/real-talos/factory.test.ts compares it with the
+ * real one.
  *
  * @param versions Talos releases, each with its `v`. Default: every release whose drivers are known.
  * @param schematics (YAML) that are registered already, e.g. those that adopted machines run.
@@ -115,7 +116,10 @@ export async function startFactory({
     throw new Refusal(404, `${within}version ${parsed.version} is not available`);
   }
 
-  /** Answers a request; `route` is the name under which it is counted. How errors turn into answers: http.go, MatchError. */
+  /**
+   * Answers a request; `route` is the name under which it is counted. How errors turn into answers: http.go,
+   * MatchError.
+   */
   function answer(method: string, url: URL, body: string): { route: string; reply: Answer } {
     const wanted = method === "HEAD" && url.pathname.startsWith("/v2") ? "GET" : method;
     for (const [route, handle] of Object.entries(routes)) {

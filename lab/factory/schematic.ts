@@ -25,7 +25,10 @@ export interface Schematic {
 const text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 const texts = z.array(text).nullish();
 
-/** Its fields (siderolabs/image-factory v1.3, pkg/schematic/schematic.go). A Factory without the enterprise features refuses any other field. */
+/**
+ * Its fields (siderolabs/image-factory v1.3, pkg/schematic/schematic.go). A Factory without the enterprise features
+ * refuses any other field.
+ */
 const fields = z.strictObject({
   overlay: z.strictObject({ image: text, name: text, options: z.unknown() }).nullish(),
   customization: z

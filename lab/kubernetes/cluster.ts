@@ -83,8 +83,8 @@ export class Cluster extends KubernetesApi {
   }
 
   /**
-   * Waits until every node is ready, and a control plane has Talos' label of its role, which comes a moment after its kubelet: what
-   * the lab then notes of the cluster is all of what was there before the stack.
+   * Waits until every node is ready, and a control plane has Talos' label of its role, which comes a moment after its
+   * kubelet: what the lab then notes of the cluster is all of what was there before the stack.
    *
    * @param roles of the nodes to wait for, by name.
    * @throws Error naming the nodes that are not, when the limit is over.

@@ -3,7 +3,10 @@ import { offeredBy } from "../../components/clients/kubernetes/devices";
 import { isGpu } from "../../components/diagnosis/differences/nodes";
 import { describeTaint } from "../../components/recipe/machine/taints";
 
-/** Whether a node is ready: it says so, and the controller that answers with a taint has taken that away again, by which the scheduler goes. */
+/**
+ * Whether a node is ready: it says so, and the controller that answers with a taint has taken that away again, by
+ * which the scheduler goes.
+ */
 export function isReady(node: k8s.V1Node): boolean {
   const says =
     node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ??

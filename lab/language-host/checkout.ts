@@ -4,7 +4,10 @@ import * as path from "node:path";
 import { bundle } from "../../generate/package/bundles";
 import { repository } from "../../stacks/stack-file";
 
-/** Packages of this repository, by their name in `node_modules`: their folder, and what their build makes of which file. */
+/**
+ * Packages of this repository, by their name in `node_modules`: their folder, and what their build makes of which
+ * file.
+ */
 const packages: Readonly<Record<string, string>> = {
   "talos-gpu": "components",
   "@pulumiverse/talos": "sdk/talos",
@@ -22,8 +25,8 @@ const copied = [
 ];
 
 /**
- * The repository as its user has it: checked out, its dependencies installed, its packages built from the sources as they
- * are now. A copy, so that `pulumi stack init`, which writes into stack files, writes into none of ours.
+ * The repository as its user has it: checked out, its dependencies installed, its packages built from the sources as
+ * they are now. A copy, so that `pulumi stack init`, which writes into stack files, writes into none of ours.
  *
  * @param folder that is to be made.
  * @returns the folder.
@@ -50,7 +53,10 @@ async function copy(name: string, folder: string): Promise<void> {
     });
 }
 
-/** Sources, and what `npm run build` makes of them, each file by itself, and the bundles. Types are those of the sources. */
+/**
+ * Sources, and what `npm run build` makes of them, each file by itself, and the bundles. Types are those of the
+ * sources.
+ */
 async function buildPackage(name: string, folder: string): Promise<void> {
   await copy(name, folder);
   const at = path.join(folder, name);
@@ -78,7 +84,10 @@ async function buildPackage(name: string, folder: string): Promise<void> {
   await fs.copyFile(path.join(repository, "sdk/schema.json"), path.join(at, "bin/schema.json"));
 }
 
-/** Links to the packages. A scope is a folder of its own, because packages of this repository replace some packages in it. */
+/**
+ * Links to the packages. A scope is a folder of its own, because packages of this repository replace some packages in
+ * it.
+ */
 async function linkDependencies(from: string, to: string, scope = ""): Promise<void> {
   await fs.mkdir(to, { recursive: true });
   for (const entry of await fs.readdir(from)) {

@@ -4,8 +4,8 @@ import * as path from "node:path";
 import { bundle } from "../bundle/bundle";
 
 /**
- * Sees to it that Pulumi's CLI finds a language host for Node. Pulumi's own comes with Pulumi's releases and from no package
- * registry: where it is next to the CLI, it is the one. Elsewhere the stand-in is put into a folder.
+ * Sees to it that Pulumi's CLI finds a language host for Node. Pulumi's own comes with Pulumi's releases and from no
+ * package registry: where it is next to the CLI, it is the one. Elsewhere the stand-in is put into a folder.
  *
  * @param pulumi the CLI
  * @returns what PATH has to begin with: the folder that has the host.
@@ -16,8 +16,8 @@ export async function installLanguageHost(folder: string, pulumi: string): Promi
 }
 
 /**
- * Puts a stand-in of Pulumi's language host for Node into a folder: same protocol, same way to start the SDK's `cmd/run` and
- * `cmd/run-plugin`, which run the program.
+ * Puts a stand-in of Pulumi's language host for Node into a folder: same protocol, same way to start the SDK's
+ * `cmd/run` and `cmd/run-plugin`, which run the program.
  *
  * @returns the folder.
  */

@@ -37,7 +37,10 @@ export interface LabMachine {
   /** File: its machine configuration; empty: it has none and waits in maintenance mode. */
   config: string;
   gpus: LabGpu[];
-  /** The real node behind its API: folders with the node's programs, and whether it takes this computer's driver. Default: an emulated one. */
+  /**
+   * The real node behind its API: folders with the node's programs, and whether it takes this computer's driver.
+   * Default: an emulated one.
+   */
   node?: { programs: readonly string[]; realDriver: boolean };
 }
 

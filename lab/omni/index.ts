@@ -22,7 +22,10 @@ export interface LabOmni {
   /** Folder with its omnictl, for PATH. */
   bin: string;
   resources: Resources;
-  /** Adds a machine to the cluster that it is meant for, as the cluster's owner; false when there is none of that ID waiting. */
+  /**
+   * Adds a machine to the cluster that it is meant for, as the cluster's owner; false when there is none of that ID
+   * waiting.
+   */
   addToCluster(uuid: string): boolean;
   close(): Promise<void>;
 }
@@ -111,8 +114,9 @@ async function serve(
 }
 
 /**
- * As YAML a patch has an empty field in addition to its data: its content is stored compressed, and unpacked to be printed (siderolabs/omni,
- * client/api/omni/specs/config_patch.go, MarshalYAML; client/pkg/template/testdata/cluster1-resources.yaml). As JSON it lacks that.
+ * As YAML a patch has an empty field in addition to its data: its content is stored compressed, and unpacked to be
+ * printed (siderolabs/omni, client/api/omni/specs/config_patch.go, MarshalYAML;
+ * client/pkg/template/testdata/cluster1-resources.yaml). As JSON it lacks that.
  */
 const asYaml = (item: Resource): Resource =>
   item.metadata.type === configPatchType
@@ -129,7 +133,10 @@ function clusters(type: string, machines: OmniMachine[]): Resource[] {
   }));
 }
 
-/** What Omni says of its machines; keys as omnictl prints them, the Go names in lower case (client/api/omni/specs/omni.proto). */
+/**
+ * What Omni says of its machines; keys as omnictl prints them, the Go names in lower case
+ * (client/api/omni/specs/omni.proto).
+ */
 async function statuses(
   type: string,
   machines: OmniMachine[],
@@ -178,9 +185,10 @@ async function statuses(
 const asked = /add the machine (\S+) to the cluster (\S+) in Omni/;
 
 /**
- * Plays the owner of the clusters in Omni, who alone adds machines to them: reads what the run says, and does it when it asks
- * for it, once. A real owner does it on the cluster's page in Omni; a sync of a cluster template would delete the stack's
- * patches and extensions (siderolabs/omni, client/pkg/template/template.go), and the program refuses a cluster that has one.
+ * Plays the owner of the clusters in Omni, who alone adds machines to them: reads what the run says, and does it when
+ * it asks for it, once. A real owner does it on the cluster's page in Omni; a sync of a cluster template would delete
+ * the stack's patches and extensions (siderolabs/omni, client/pkg/template/template.go), and the program refuses a
+ * cluster that has one.
  */
 export function asOwner(
   omni: LabOmni | undefined,

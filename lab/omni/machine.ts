@@ -54,14 +54,15 @@ const siderolink = [
 const poll = 200;
 
 /**
- * Brings one machine to what Omni's resources say, in Omni's order (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/
- * machineconfig/status.go): the image first, by an upgrade, then the configuration, by apply-config in mode auto. So a machine whose image
- * and files both change boots twice.
+ * Brings one machine to what Omni's resources say, in Omni's order (siderolabs/omni,
+ * internal/backend/runtime/omni/controllers/omni/ machineconfig/status.go): the image first, by an upgrade, then the
+ * configuration, by apply-config in mode auto. So a machine whose image and files both change boots twice.
  *
  * A machine in no cluster gets nothing: patches and extensions wait for its ClusterMachine (clustermachine/patches.go,
- * machine_extensions.go). Once it is added, its first configuration, which names the image of its schematic (cluster_machine_config.go), is
- * applied in maintenance mode: Talos installs and boots once (lifecycle/decide.go, DecideOp: OpNone for Talos ≤ 1.12). From 1.13 on Omni
- * installs by LifecycleService.Install, also with one reboot: that is refused here. Locks, rolling strategies and retries are left out.
+ * machine_extensions.go). Once it is added, its first configuration, which names the image of its schematic
+ * (cluster_machine_config.go), is applied in maintenance mode: Talos installs and boots once (lifecycle/decide.go,
+ * DecideOp: OpNone for Talos ≤ 1.12). From 1.13 on Omni installs by LifecycleService.Install, also with one reboot:
+ * that is refused here. Locks, rolling strategies and retries are left out.
  */
 export class OmniMachine {
   member: boolean;
@@ -103,8 +104,8 @@ export class OmniMachine {
   private async reconcile(): Promise<void> {
     const { managed, parts } = this;
     parts.signal.throwIfAborted();
-    // Without a list of extensions anywhere the initial ones stay; one takes their place. What else the machine's image has
-    // Omni keeps (siderolabs/omni, schematic_configuration.go).
+    // Without a list of extensions anywhere the initial ones stay; one takes their place. What else the machine's
+    // image has Omni keeps (siderolabs/omni, schematic_configuration.go).
     const { extensions: initial = [], kernelArgs } = managed.initial ?? {};
     const extensions = parts.resources.extensionsOf(managed) ?? initial;
     const schematicId = parts.factory.register(omniSchematic(extensions, kernelArgs));
@@ -141,7 +142,9 @@ export class OmniMachine {
     this.upToDate = true;
   }
 
-  /** Applies the first configuration, as to any machine in maintenance mode: without credentials, at its own address. */
+  /**
+   * Applies the first configuration, as to any machine in maintenance mode: without credentials, at its own address.
+   */
   private async install(file: string): Promise<void> {
     const { managed, parts } = this;
     if (Number(managed.talosVersion.split(".")[1]) > 12) {
@@ -219,13 +222,19 @@ export class OmniMachine {
   }
 }
 
-/** The installer of the machine's own platform, signed where it boots with Secure Boot (siderolabs/omni, cluster_machine_config.go). */
+/**
+ * The installer of the machine's own platform, signed where it boots with Secure Boot (siderolabs/omni,
+ * cluster_machine_config.go).
+ */
 function imageOf({ talosVersion, initial = {} }: ManagedMachine, schematicId: string): string {
   const { platform, secureBoot } = initial;
   return installerImage(schematicId, talosVersion, defined({ platform, secureBoot }));
 }
 
-/** Schematic (YAML) that Omni makes of a machine's extensions; of none: that of the medium that machines are booted from. */
+/**
+ * Schematic (YAML) that Omni makes of a machine's extensions; of none: that of the medium that machines are booted
+ * from.
+ */
 export const omniSchematic = (extensions: string[], kernelArgs: string[] = []): string =>
   stringify({
     customization: {

@@ -52,8 +52,9 @@ export class Resources {
   }
 
   /**
-   * Extensions of a machine: the most specific list alone, and of several that with the highest ID; undefined without any.
-   * Omni looks at those with a cluster's label only, and not whether they are disabled (siderolabs/omni, machine_extensions.go).
+   * Extensions of a machine: the most specific list alone, and of several that with the highest ID; undefined without
+   * any. Omni looks at those with a cluster's label only, and not whether they are disabled (siderolabs/omni,
+   * machine_extensions.go).
    */
   extensionsOf(target: Target): string[] | undefined {
     const inCluster = this.all(extensionsType).filter(

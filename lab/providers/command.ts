@@ -46,9 +46,9 @@ interface Streams {
 /**
  * `command:local:Command` of `@pulumi/command` 1.2.1, by the rules of pulumi-command v1.2.1
  * (provider/pkg/provider/local) and of pulumi-go-provider v1.3.0 (infer/resource.go): an update without `update` runs
- * `create`; `triggers` that come or go replace; streams are unknown at preview; an output is secret only when the input of the
- * same name is, so `stdout` needs `additionalSecretOutputs`. Not emulated: `assetPaths` and `archivePaths`, which are
- * refused, and the `remote` commands.
+ * `create`; `triggers` that come or go replace; streams are unknown at preview; an output is secret only when the
+ * input of the same name is, so `stdout` needs `additionalSecretOutputs`. Not emulated: `assetPaths` and
+ * `archivePaths`, which are refused, and the `remote` commands.
  */
 export class CommandProvider implements LabProvider {
   readonly name = "command";
@@ -69,8 +69,8 @@ export class CommandProvider implements LabProvider {
 
   diff({ oldInputs, inputs }: Pick<ResourceCall, "oldInputs" | "inputs">): DiffResult {
     const detailed = differences(oldInputs, inputs);
-    // Asked path by path whether it replaces, the provider knows `triggers` and not `triggers[0]` (infer/resource.go, Diff): that a
-    // changed trigger replaces is the SDK's doing, by replaceOnChanges.
+    // Asked path by path whether it replaces, the provider knows `triggers` and not `triggers[0]` (infer/resource.go,
+    // Diff): that a changed trigger replaces is the SDK's doing, by replaceOnChanges.
     return { replaces: Object.keys(detailed).filter((at) => at === "triggers"), detailed };
   }
 
@@ -115,7 +115,10 @@ const said = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;
 
 const graceMilliseconds = 5_000;
-/** Bytes of a line at which Go's bufio.Scanner gives up, and the writer fails (pulumi-command v1.2.1, provider/pkg/provider/util, LogOutput). */
+/**
+ * Bytes of a line at which Go's bufio.Scanner gives up, and the writer fails (pulumi-command v1.2.1,
+ * provider/pkg/provider/util, LogOutput).
+ */
 const longestLine = 64 * 1024;
 
 /**

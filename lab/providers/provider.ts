@@ -54,8 +54,8 @@ export interface DiffResult {
 }
 
 /**
- * A resource provider, without the wire. Results are marked secret where the input of the same path was secret, and wherever the
- * provider itself uses `secret(value)`. What a method throws becomes the error of that resource.
+ * A resource provider, without the wire. Results are marked secret where the input of the same path was secret, and
+ * wherever the provider itself uses `secret(value)`. What a method throws becomes the error of that resource.
  */
 export interface LabProvider {
   readonly name: string;
@@ -64,7 +64,9 @@ export interface LabProvider {
   configure?(config: Properties): void;
   /** Validates inputs; gives them as they are to be kept. Default: they are right. */
   check?(call: ResourceCall): { inputs: Properties; failures: CheckFailure[] };
-  /** Compares old inputs with new ones, without contacting anything. Default: every difference is an update in place. */
+  /**
+   * Compares old inputs with new ones, without contacting anything. Default: every difference is an update in place.
+   */
   diff?(call: ResourceCall): DiffResult;
   /** Creates, or updates what has an ID already, which it then keeps. */
   make(call: ResourceCall): Answer<{ id: string; outputs: Properties }>;

@@ -24,7 +24,10 @@ export interface ServedProvider {
   close(): Promise<void>;
 }
 
-/** Serves a provider to the engine over gRPC, in this process. All provider resources of its package share it, and one configuration. */
+/**
+ * Serves a provider to the engine over gRPC, in this process. All provider resources of its package share it, and one
+ * configuration.
+ */
 export async function serveProvider(provider: LabProvider): Promise<ServedProvider> {
   const served = new Served(provider);
   const { server, port } = await serveGrpc(services.ResourceProviderService, served.methods());

@@ -14,8 +14,8 @@ const needed = {
 };
 
 /**
- * Why this computer cannot run a real node, all reasons at once; empty where it can. What only the kernel knows (overlays,
- * bridges, control groups that may be written) is tried if everything else exists.
+ * Why this computer cannot run a real node, all reasons at once; empty where it can. What only the kernel knows
+ * (overlays, bridges, control groups that may be written) is tried if everything else exists.
  */
 export function whyNoRealNode(): string[] {
   if (process.platform !== "linux") return ["it is Linux that a real node needs"];
@@ -83,7 +83,10 @@ const unshare: InNamespaces = (script) =>
     },
   );
 
-/** Features for a real node that this computer's kernel and compiler lack, each with its last message; found by trying. */
+/**
+ * Features for a real node that this computer's kernel and compiler lack, each with its last message; found by
+ * trying.
+ */
 export function whatIsRefused(run: InNamespaces = unshare): string[] {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-trial-"));
   const steps = Object.entries(trials).map(

@@ -57,7 +57,10 @@ export async function countSince(before: Count, machines: Machines): Promise<Cou
   };
 }
 
-/** Everything of ours that has this label is a workload when it is a Deployment, a pod without an owner, or a group of pods. */
+/**
+ * Everything of ours that has this label is a workload when it is a Deployment, a pod without an owner, or a group of
+ * pods.
+ */
 const ours = "labelSelector=app.kubernetes.io/managed-by%3Dtalos-gpu";
 
 /** The stack's workloads as they are now. */

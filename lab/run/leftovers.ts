@@ -28,7 +28,10 @@ const [operatorLabels] = always as [Rule, ...Rule[]];
 
 const gone = (line: string): string => `gone, and not ours: ${line}`;
 
-/** Objects that an external operator or plugin makes by itself, and renews while its machines are upgraded; it still runs. */
+/**
+ * Objects that an external operator or plugin makes by itself, and renews while its machines are upgraded; it still
+ * runs.
+ */
 function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule[] {
   if (!external) return [];
   const kind = release.namespace === "kube-system" ? "(Pod|ReplicaSet|ControllerRevision)" : "\\w+";
@@ -44,8 +47,8 @@ function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule
 }
 
 /**
- * The operator takes over an existing RuntimeClass by an owner reference, so that it goes with the operator's policy (gpu-operator
- * v26.3.3, controllers/object_controls.go, RuntimeClass).
+ * The operator takes over an existing RuntimeClass by an owner reference, so that it goes with the operator's policy
+ * (gpu-operator v26.3.3, controllers/object_controls.go, RuntimeClass).
  */
 const takenAlong: Rule = [
   like("^gone, and not ours: RuntimeClass nvidia$"),
@@ -69,7 +72,10 @@ function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
   return [[like(`^(${own.join("|")})`), "passes"]];
 }
 
-/** What of a machine's node is ours, whatever its name, unless an operator had set it before or writes its own in its place. */
+/**
+ * What of a machine's node is ours, whatever its name, unless an operator had set it before or writes its own in its
+ * place.
+ */
 function onNode(
   { name, nodeLabels, nodeTaints }: MachineRecipe,
   plan: Plan,
@@ -83,8 +89,9 @@ function onNode(
       ({ key, effect }) => line.startsWith(`${here}taint ${key}`) && line.endsWith(`:${effect}`),
     ) ||
     line.startsWith(`${here}annotation talos-gpu`);
-  // Machines behind `upgrade.first` are labelled after the release, and so lose the label before it: the operator, which is
-  // still there, writes its own in its place (gpu-operator, controllers/state_manager.go, addGPUStateLabels).
+  // Machines behind `upgrade.first` are labelled after the release, and so lose the label before it: the operator,
+  // which is still there, writes its own in its place (gpu-operator, controllers/state_manager.go,
+  // addGPUStateLabels).
   const { first = [] } = plan.spec.upgrade ?? {};
   const outlived = plan.kubernetes.mode === "operator" && first.length > 0 && !first.includes(name);
   const why = plan.spec.bootstrap
@@ -134,7 +141,8 @@ export function leftovers(
     ...ofTheCluster(plan, before),
     ...(plan.kubernetes.runtimeClass.owner === "operator" ? [takenAlong] : []),
   ];
-  // What another program keeps up to date is not gone with its former value: Node Feature Discovery reports the new release.
+  // What another program keeps up to date is not gone with its former value: Node Feature Discovery reports the new
+  // release.
   const key = (line: string): string => line.split("=")[0]!;
   const isRenewed = (line: string): boolean =>
     others.some(([applies]) => applies(line)) && after.lines.some((now) => key(now) === key(line));
@@ -161,8 +169,8 @@ export function leftovers(
 }
 
 /**
- * Of a machine: an adopted one has its configuration back, and an owned one keeps it. Neither is wiped or downgraded; Omni's has its
- * image back, too.
+ * Of a machine: an adopted one has its configuration back, and an owned one keeps it. Neither is wiped or downgraded;
+ * Omni's has its image back, too.
  */
 function onMachine(
   { configuration: owner, gpuCount }: MachineRecipe,
@@ -170,8 +178,8 @@ function onMachine(
   up: MachineStanding | undefined,
   after: MachineStanding | undefined,
 ): Leftovers {
-  // A machine that its owner added meanwhile has no earlier configuration to go back to: it must have lost something, ours, and got
-  // nothing new.
+  // A machine that its owner added meanwhile has no earlier configuration to go back to: it must have lost something,
+  // ours, and got nothing new.
   const joined = owner === "omni" && before?.configuration === undefined;
   const wanted = owner === "owned" || joined ? up : before;
   const changes = difference(wanted?.configuration ?? [], after?.configuration ?? []).filter(

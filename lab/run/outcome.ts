@@ -6,8 +6,8 @@ import { until } from "../until";
 import type { Running } from "./running";
 
 /**
- * Lab seconds that a cluster has to settle in after its update: what has no waiter, like the operator's own pods, or a server whose
- * probe failed once. In addition, seconds for the calls themselves and for a real node's containers.
+ * Lab seconds that a cluster has to settle in after its update: what has no waiter, like the operator's own pods, or
+ * a server whose probe failed once. In addition, seconds for the calls themselves and for a real node's containers.
  */
 const settlingSeconds = 300;
 const realPartsSeconds = { emulated: 10, node: 40, real: 40 };
@@ -16,8 +16,8 @@ const realPartsSeconds = { emulated: 10, node: 40, real: 40 };
 const betweenLooks = 1000;
 
 /**
- * Inspects the result of the updates. Repeats that while the result may still become as planned, or while a failed update has no
- * explanation yet.
+ * Inspects the result of the updates. Repeats that while the result may still become as planned, or while a failed
+ * update has no explanation yet.
  */
 export const outcomePhase: Phase<Running> = {
   title: "what came of it",
@@ -35,7 +35,10 @@ export const outcomePhase: Phase<Running> = {
   },
 };
 
-/** Fills the report; gives what there is to say of what is unlike the plan. A fault may not fail an update, so the doctor always looks. */
+/**
+ * Fills the report; gives what there is to say of what is unlike the plan. A fault may not fail an update, so the
+ * doctor always looks.
+ */
 async function look(lab: Running): Promise<{ lines: string[]; explained: boolean }> {
   const { report } = lab;
   const lines: string[] = [];

@@ -20,9 +20,9 @@ import { inWords, openEngine, preview, update, engineConfig } from "./updates";
 import { stackNameOf } from "../../stacks/stack-file";
 
 /**
- * Runs the stack's program as often as asked, then again as what it becomes. Gathers the results, and takes the stack down again unless
- * it should stay or has failed. A failing update is not an error here but a result, with its diagnosis;
- * where the stack is to be repaired, it then gets the fixes that it lacked, and has to come up after all.
+ * Runs the stack's program as often as asked, then again as what it becomes. Gathers the results, and takes the stack
+ * down again unless it should stay or has failed. A failing update is not an error here but a result, with its
+ * diagnosis; where the stack is to be repaired, it then gets the fixes that it lacked, and has to come up after all.
  *
  * @param later what the stack becomes, one after the other.
  */
@@ -52,8 +52,8 @@ export const beforeStack = (options: LabOptions, spec: ClusterSpec): Phase<Runni
 ];
 
 /**
- * Content of a cluster before a stack, file by file (YAML) and in each file's order: definitions of kinds, a secret that a workload
- * reads, a storage class. Nothing of it is the stack's, so a destroy must leave it.
+ * Content of a cluster before a stack, file by file (YAML) and in each file's order: definitions of kinds, a secret
+ * that a workload reads, a storage class. Nothing of it is the stack's, so a destroy must leave it.
  */
 const manifestsPhase: Phase<Running> = {
   title: "what the cluster has before the stack comes",
@@ -134,7 +134,8 @@ const repairPhase: Phase<Running> = {
     Object.assign(report, { mended: report.failures, failures: [] });
     Object.assign(lab, { failed: false, diagnostics: [], without: [] });
     const said = await become(lab, stackConfiguration(options.stack, options), say);
-    // The failed update has stored what the machines were to be, so what this preview says goes by what they may not be yet.
+    // The failed update has stored what the machines were to be, so what this preview says goes by what they may not
+    // be yet.
     lab.foretold = undefined;
     return said;
   },
@@ -146,7 +147,8 @@ async function become(lab: Running, stack: StackConfiguration, say: Say): Promis
   Object.assign(lab, stack);
   if (!isDeepStrictEqual(was, lab.spec.external)) await installOutside(lab);
   await lab.engine.configure(engineConfig(lab));
-  // What an edit takes away is to go at once, as in a cluster whose garbage collector knows the kinds that the stack has brought.
+  // What an edit takes away is to go at once, as in a cluster whose garbage collector knows the kinds that the stack
+  // has brought.
   const [said] = await Promise.all([look(lab, say), lab.controlPlane.restartControllers()]);
   return said;
 }
@@ -186,8 +188,8 @@ const updatePhases = (count: number): Phase<Running>[] =>
   }));
 
 /**
- * The way to machines of a cluster that the stack made, for the diagnosis and for who keeps the lab. The state has it as soon as there is
- * anything to look at; a failed update has no outputs.
+ * The way to machines of a cluster that the stack made, for the diagnosis and for who keeps the lab. The state has it
+ * as soon as there is anything to look at; a failed update has no outputs.
  */
 async function keepTalosconfig({ existing, engine, machines, session }: Running): Promise<void> {
   if (existing !== undefined) return;

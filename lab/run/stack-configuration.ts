@@ -62,7 +62,10 @@ function withoutOwnImages(read: Record<string, unknown>): {
   return { read: { ...rest, machines: Object.fromEntries(machines) as unknown }, assumed };
 }
 
-/** The stack on machines that run real Talos: of the release nearest to the stack's, and with what an owner of such a machine writes. */
+/**
+ * The stack on machines that run real Talos: of the release nearest to the stack's, and with what an owner of such a
+ * machine writes.
+ */
 function onReal(
   config: Record<string, unknown>,
   card: string | undefined,

@@ -4,8 +4,9 @@ import { parseAllDocuments } from "yaml";
 /** State of a lab, as far as a stack can change it: compared before the first update and after the destroy. */
 export interface Standing {
   /**
-   * Each in a line: every object of the Kubernetes API but those that come and go by themselves, as `Kind namespace/name`; labels,
-   * annotations and taints as `node NAME: label key=value`; Omni's resources that users write; processes that were started in the lab's name.
+   * Each in a line: every object of the Kubernetes API but those that come and go by themselves, as `Kind
+   * namespace/name`; labels, annotations and taints as `node NAME: label key=value`; Omni's resources that users
+   * write; processes that were started in the lab's name.
    */
   lines: string[];
   machines: Record<string, MachineStanding>;
@@ -21,7 +22,10 @@ export interface MachineStanding {
   configuration: string[] | undefined;
 }
 
-/** A configuration's values, each by its path; items of a list are identified by their content, so that their order counts little. */
+/**
+ * A configuration's values, each by its path; items of a list are identified by their content, so that their order
+ * counts little.
+ */
 export function valuesOf(configuration: string): string[] {
   const documents = parseAllDocuments(configuration).map((document) =>
     (document as { toJS(): unknown }).toJS(),

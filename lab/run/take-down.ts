@@ -54,7 +54,9 @@ function downFailed(
   report.failures.push({ fix: "unknown", symptom, cause: causes.join("\n"), remedy });
 }
 
-/** Seconds until what goes by itself must have gone: the garbage collector's objects, the end of pods, Omni's reboots. */
+/**
+ * Seconds until what goes by itself must have gone: the garbage collector's objects, the end of pods, Omni's reboots.
+ */
 const settleSeconds = 90;
 
 /** Leftovers of the destroy, once none of them goes away by itself any more. */

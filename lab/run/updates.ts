@@ -88,8 +88,8 @@ async function programOf({ options, session }: Lab, main: string): Promise<Progr
 }
 
 /**
- * Environment of the engine; it finds the language host on PATH. The API server of an emulated machine may take longer than the
- * 32 s in which the Kubernetes provider wants its schema.
+ * Environment of the engine; it finds the language host on PATH. The API server of an emulated machine may take
+ * longer than the 32 s in which the Kubernetes provider wants its schema.
  */
 async function environmentOf(lab: Lab): Promise<Record<string, string>> {
   const environment: Record<string, string> = {
@@ -101,7 +101,9 @@ async function environmentOf(lab: Lab): Promise<Record<string, string>> {
   return { ...environment, PATH: [hosts, environment["PATH"]].join(path.delimiter) };
 }
 
-/** Configuration by full key, as the engine knows it. The lab's chart repositories offer the release that it asks for. */
+/**
+ * Configuration by full key, as the engine knows it. The lab's chart repositories offer the release that it asks for.
+ */
 export function engineConfig({
   config,
   spec,
@@ -155,9 +157,9 @@ export async function servePlugins(
 }
 
 /**
- * Folder of the program's main file. The engine starts plugins there (pulumi/pulumi v3.259.0, sdk/go/common/resource/plugin,
- * `NewProvider` with the context's `Pwd`, which `ProjectInfoContext` takes from the project's `main`), so it is where the
- * command plugin runs commands.
+ * Folder of the program's main file. The engine starts plugins there (pulumi/pulumi v3.259.0,
+ * sdk/go/common/resource/plugin, `NewProvider` with the context's `Pwd`, which `ProjectInfoContext` takes from the
+ * project's `main`), so it is where the command plugin runs commands.
  */
 const programFolder = ({ options, session }: Pick<Lab, "options" | "session">): string =>
   options.pulumi === "lab" ? stacksDir : session.dir("checkout", "stacks");
@@ -252,8 +254,8 @@ export function inWords({
 }
 
 /**
- * Engine events as lines: what begins, what is done, what fails, what a long step says of itself. Only warnings and errors are to be kept.
- * Pulumi's providers are parts of the engine, and no resources to a reader.
+ * Engine events as lines: what begins, what is done, what fails, what a long step says of itself. Only warnings and
+ * errors are to be kept. Pulumi's providers are parts of the engine, and no resources to a reader.
  */
 export function narrate(say: Say): (progress: Progress) => void {
   let done = 0;

@@ -24,7 +24,10 @@ export interface Guarded<Ready> {
   write(text: string): void;
   /** Resolves when the process has ended, for whatever reason. Never rejects. */
   ended: Promise<void>;
-  /** Closes its standard input and sends SIGTERM, SIGKILL after the limit. Resolves when it is gone; may be called again. */
+  /**
+   * Closes its standard input and sends SIGTERM, SIGKILL after the limit. Resolves when it is gone; may be called
+   * again.
+   */
   stop(): Promise<void>;
 }
 
@@ -32,16 +35,17 @@ export interface Guarded<Ready> {
 const TAIL_LINES = 40;
 
 /**
- * Starts a child that reports its readiness as one JSON line on standard output, and waits for that line. Its standard input is a pipe
- * that stays open: the kernel closes it when this process goes, in whichever way, and a child that ends with its input is never left
- * behind. It runs in a process group of its own, so that Ctrl-C reaches us alone and children are stopped in order.
+ * Starts a child that reports its readiness as one JSON line on standard output, and waits for that line. Its
+ * standard input is a pipe that stays open: the kernel closes it when this process goes, in whichever way, and a
+ * child that ends with its input is never left behind. It runs in a process group of its own, so that Ctrl-C reaches
+ * us alone and children are stopped in order.
  *
- * Its standard input is a pipe that stays open: the kernel closes it when this process ends in any way. So a child that ends with its
- * input is never left behind. It runs in a process group of its own, so that Ctrl-C
- * reaches us alone and children are stopped in order.
+ * Its standard input is a pipe that stays open: the kernel closes it when this process ends in any way. So a child
+ * that ends with its input is never left behind. It runs in a process group of its own, so that Ctrl-C reaches us
+ * alone and children are stopped in order.
  *
- * @throws when it cannot be started, ends before it is ready, says something else, or takes too long; the message has the
- * end of its standard error. It is gone by then.
+ * @throws when it cannot be started, ends before it is ready, says something else, or takes too long; the message has
+ * the end of its standard error. It is gone by then.
  */
 export async function spawnGuarded<Ready>(
   command: string,

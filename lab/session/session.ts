@@ -13,8 +13,9 @@ export interface Workspace {
 }
 
 /**
- * Makes a folder for one lab and starts its janitor: a small process that waits for any end of this one. Then it stops what was started
- * in the folder's name and removes the folder. So a killed lab leaves as little behind as an ended one.
+ * Makes a folder for one lab and starts its janitor: a small process that waits for any end of this one. Then it
+ * stops what was started in the folder's name and removes the folder. So a killed lab leaves as little behind as an
+ * ended one.
  */
 export function openWorkspace(): Workspace {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-lab-"));
@@ -46,7 +47,10 @@ export function openWorkspace(): Workspace {
 
 type Closer = () => Promise<void> | void;
 
-/** Open resources of a lab. It closes all of them in reverse order, even if one of them fails; a signal closes them as well. */
+/**
+ * Open resources of a lab. It closes all of them in reverse order, even if one of them fails; a signal closes them as
+ * well.
+ */
 export class Session {
   readonly workspace: Workspace = openWorkspace();
   private readonly controller = new AbortController();
@@ -54,7 +58,8 @@ export class Session {
   private closing?: Promise<void>;
 
   constructor() {
-    // Every request under way listens to it, a dozen at a time. Node takes more than ten for a leak, and would tell the user so.
+    // Every request under way listens to it, a dozen at a time. Node takes more than ten for a leak, and would tell
+    // the user so.
     setMaxListeners(0, this.signal);
   }
 

@@ -25,8 +25,8 @@ export interface Debian {
 }
 
 /**
- * The suite whose userland is new enough for Talos 1.13 (xfsprogs, squashfs-tools), and the one that has a kernel: ≥ 6.15 for
- * `open_tree` on detached mounts, with headers.
+ * The suite whose userland is new enough for Talos 1.13 (xfsprogs, squashfs-tools), and the one that has a kernel: ≥
+ * 6.15 for `open_tree` on detached mounts, with headers.
  */
 const suite = "trixie";
 const kernelSuite = "trixie-backports";
@@ -75,8 +75,8 @@ const kernelPackages = ["linux-image-cloud-amd64", "linux-headers-cloud-amd64"];
 const run = promisify(execFile);
 
 /**
- * Debian's packages by this computer's own apt, from the mirror that it takes Debian from, into a folder of the cache; the computer
- * itself stays as it is. Once, some 30 s and 700 MB.
+ * Debian's packages by this computer's own apt, from the mirror that it takes Debian from, into a folder of the
+ * cache; the computer itself stays as it is. Once, some 30 s and 700 MB.
  */
 export async function provideDebian(cache: string, signal?: AbortSignal): Promise<Debian> {
   const name = createHash("sha256")
@@ -145,15 +145,16 @@ async function unpack(root: string, signal: AbortSignal | undefined): Promise<vo
   for (const file of files)
     await run("dpkg-deb", ["-x", path.join(archives, file), path.join(draft, "root")], big);
   await fs.mkdir(path.join(draft, "root/work"));
-  // Where the imager reads in which order modules are looked for, as in Talos' own image of it (hack/extra-modules.conf); and a name
-  // that a package's script would give.
+  // Where the imager reads in which order modules are looked for, as in Talos' own image of it
+  // (hack/extra-modules.conf); and a name that a package's script would give.
   await fs.mkdir(path.join(draft, "root/etc/modules.d"), { recursive: true });
   await fs.writeFile(
     path.join(draft, "root/etc/modules.d/10-extra-modules.conf"),
     "search extras built-in\n",
   );
   await fs.symlink("mawk", path.join(draft, "root/usr/bin/awk"));
-  // The imager formats GRUB's partition by the settings of Talos 1.13's kernel; Debian's newest are those of the one before.
+  // The imager formats GRUB's partition by the settings of Talos 1.13's kernel; Debian's newest are those of the one
+  // before.
   const xfs = path.join(draft, "root/usr/share/xfsprogs/mkfs");
   await fs.copyFile(path.join(xfs, "lts_6.12.conf"), path.join(xfs, "lts_6.18.conf"));
   await fs.rename(path.join(draft, "root"), root);
@@ -174,7 +175,10 @@ const environment = {
   LC_ALL: "C",
 };
 
-/** What runs a program in a mount namespace of its own, without root in a user namespace, too: what it mounts goes with it. */
+/**
+ * What runs a program in a mount namespace of its own, without root in a user namespace, too: what it mounts goes
+ * with it.
+ */
 function unshared(root: string, work: string, argv: readonly string[]): [string, string[]] {
   const mounts =
     'mount --rbind /dev "$0/dev" && mount --rbind /proc "$0/proc" && mount --bind "$1" "$0/work" && cd / && root=$0 && shift && exec chroot "$root" "$@"';

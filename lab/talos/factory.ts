@@ -9,7 +9,10 @@ import { makeExtension } from "./nvidia";
 import { startRegistry, type Registry } from "./registry";
 import { kubeletImage, type Parts } from "./root";
 
-/** The Image Factory itself (siderolabs/image-factory), with the registry that has what it makes images of and what it has made. */
+/**
+ * The Image Factory itself (siderolabs/image-factory), with the registry that has what it makes images of and what it
+ * has made.
+ */
 export interface ImageFactory {
   /** Address, without a slash at the end. */
   url: string;
@@ -23,9 +26,10 @@ export interface ImageFactory {
 }
 
 /**
- * These modules have no signature; SELinux and IMA need what Debian's kernel lacks; the console is a file; the kubelet wants what Talos'
- * kernel does at an oops. An emulated processor forgets its pages at each change of page tables, which `pti=on` makes two of each system
- * call: Talos asks that the first one says so (pkg/kernel/kspp/kspp.go), and the kernel takes the last.
+ * These modules have no signature; SELinux and IMA need what Debian's kernel lacks; the console is a file; the
+ * kubelet wants what Talos' kernel does at an oops. An emulated processor forgets its pages at each change of page
+ * tables, which `pti=on` makes two of each system call: Talos asks that the first one says so
+ * (pkg/kernel/kspp/kspp.go), and the kernel takes the last.
  */
 const kernelArgs =
   "-selinux -module.sig_enforce -ima_template -ima_appraise -ima_hash pti=off init_on_alloc=0 console=ttyS0 talos.dashboard.disabled=1 oops=panic";
@@ -102,7 +106,10 @@ export async function startImageFactory(
   return { url, port, registry, errors, register, stop };
 }
 
-/** Fills a registry with what the Factory makes images of: Talos' files, the base installer, NVIDIA's extensions and their list. */
+/**
+ * Fills a registry with what the Factory makes images of: Talos' files, the base installer, NVIDIA's extensions and
+ * their list.
+ */
 export async function fillRegistry(
   parts: Parts,
   release: string,

@@ -17,7 +17,10 @@ export interface Beside {
   factsOf?(machine: string): Promise<object>;
 }
 
-/** Stands before the Image Factory and the registries, since a machine has one mirror for all names. `/facts/MACHINE` describes a machine. */
+/**
+ * Stands before the Image Factory and the registries, since a machine has one mirror for all names. `/facts/MACHINE`
+ * describes a machine.
+ */
 export async function startFront(
   release: string,
   { port: factory, registry, errors }: ImageFactory,

@@ -49,7 +49,12 @@ const making = {
 /** UEFI firmware and its empty variables, as Debian's ovmf has them. */
 const firmware = ["/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"] as const;
 
-/** Why this computer cannot run real Talos, all reasons at once; empty where it can. @param published its images are not made here. */
+/**
+ * Why this computer cannot run real Talos, all reasons at once; empty where it can.
+ *
+ * @param published its images are
+ * not made here.
+ */
 export function whyNoMachine(published = false): string[] {
   if (process.platform !== "linux" || process.arch !== "x64")
     return ["images of real Talos are made on Linux on x86-64 alone"];
@@ -97,10 +102,16 @@ const usualNetwork: MachineNetwork = {
   leads: {},
 };
 
-/** Milliseconds in which the trial of `tryKvm` must have ended: under the KVM of some hosts a kernel never comes that far. */
+/**
+ * Milliseconds in which the trial of `tryKvm` must have ended: under the KVM of some hosts a kernel never comes that
+ * far.
+ */
 const KVM_LIMIT = 15_000;
 
-/** Whether the kernel boots under KVM here. It is tried once, by booting it without a disk, at which it panics and ends. */
+/**
+ * Whether the kernel boots under KVM here. It is tried once, by booting it without a disk, at which it panics and
+ * ends.
+ */
 let kvm: Promise<boolean> | undefined;
 const hasKvm = (kernel: string): Promise<boolean> => (kvm ??= tryKvm(kernel));
 async function tryKvm(kernel: string): Promise<boolean> {
@@ -130,19 +141,25 @@ async function tryKvm(kernel: string): Promise<boolean> {
   }
 }
 
-/** What systemd's stub takes for more of a kernel's arguments (systemd-stub(7)): a published image's console is not the serial one. */
+/**
+ * What systemd's stub takes for more of a kernel's arguments (systemd-stub(7)): a published image's console is not
+ * the serial one.
+ */
 const serialConsole = "io.systemd.stub.kernel-cmdline-extra=console=ttyS0";
 
 /**
- * Makes a machine and turns it on. It belongs to the lab that has the folder `dir`: if we leave the machine running, that lab's janitor ends it.
+ * Makes a machine and turns it on. It belongs to the lab that has the folder `dir`: if we leave the machine running,
+ * that lab's janitor ends it.
  *
- * Its network is QEMU's own. The machine reaches this computer at the address `host`; this computer reaches its APIs at ports of 127.0.0.1.
+ * Its network is QEMU's own. The machine reaches this computer at the address `host`; this computer reaches its APIs
+ * at ports of 127.0.0.1.
  *
  * @param options.authority folder with `ca.crt` and `ca.key` of the machines' API. A worker then gets its certificate.
  * @param options.network default: 10.0.2.0/24, with this computer at 10.0.2.2 and the signer at {@link trustdAddress}.
  * @param options.ports default: any.
  * @param options.firmware what boots its disk. Default: `uefi`.
- * @param options.device a card of this computer's, as QEMU's option `-device` takes it. The image is a published one then.
+ * @param options.device a card of this computer's, as QEMU's option `-device` takes it. The image is a published one
+ * then.
  * @param options.cards as its board's asset tag says it, by which the stand-ins of NVIDIA's programs know of them.
  */
 export async function startMachine(
@@ -211,7 +228,8 @@ export async function startMachine(
     ...(accelerated
       ? ["-accel", "kvm", "-cpu", "host"]
       : ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]),
-    // Without SATA, whose state cannot be restored in a kernel that a kernel started (kexec): "bad FIS receive buffer address".
+    // Without SATA, whose state cannot be restored in a kernel that a kernel started (kexec): "bad FIS receive buffer
+    // address".
     "-machine",
     "q35,smm=off,sata=off",
     "-display",
@@ -222,7 +240,8 @@ export async function startMachine(
     String(Math.min(2, os.availableParallelism())),
     "-m",
     String(options.memory ?? 2048),
-    // What the firmware writes, and what the machine flushes, is on this computer's disk: else a power cut would lose what a real one keeps.
+    // What the firmware writes, and what the machine flushes, is on this computer's disk: else a power cut would lose
+    // what a real one keeps.
     ...(options.firmware === "bios"
       ? []
       : [
@@ -258,7 +277,8 @@ export async function startMachine(
   };
   const powerOn = async (...more: string[]): Promise<void> => {
     const said: Buffer[] = [];
-    // Passed explicitly: a child does not inherit jest's environment, and by the environment the janitor knows what it may end.
+    // Passed explicitly: a child does not inherit jest's environment, and by the environment the janitor knows what
+    // it may end.
     const { env } = process;
     const child = spawn("qemu-system-x86_64", [...args, ...more], {
       stdio: ["pipe", "pipe", "pipe"],
@@ -319,12 +339,15 @@ export async function startMachine(
   };
 }
 
-/** A console's text, boot by boot. A boot begins amid a line: the boot menu's last drawing stands before the kernel's first words. */
+/**
+ * A console's text, boot by boot. A boot begins amid a line: the boot menu's last drawing stands before the kernel's
+ * first words.
+ */
 const bootsIn = (console: string): string[] =>
   console.split(/\[ *0\.000000\] Linux version /).slice(1);
 /**
- * Whether a boot panicked since QEMU, which without KVM emulates several processors at once, ran an instruction that the kernel was just
- * changing. It is no fault of Talos, so the machine is reset, and the boot does not count.
+ * Whether a boot panicked since QEMU, which without KVM emulates several processors at once, ran an instruction that
+ * the kernel was just changing. It is no fault of Talos, so the machine is reset, and the boot does not count.
  */
 const stumbled = (boot: string): boolean => /Oops: int3: [^]*end Kernel panic/.test(boot);
 

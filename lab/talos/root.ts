@@ -22,7 +22,8 @@ export interface Parts {
   work: string;
 }
 
-// runc is Debian's, too: Talos' services have seccomp profiles, and the lab's own build of it is without that C library.
+// runc is Debian's, too: Talos' services have seccomp profiles, and the lab's own build of it is without that C
+// library.
 const programs = [
   "udevadm",
   "kmod",
@@ -174,7 +175,9 @@ const texts: Record<string, string> = {
     .join(""),
   "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 };
-/** Drivers that Talos' own kernel has built in, and Debian's has as modules (hack/modules-amd64.txt has none of them). */
+/**
+ * Drivers that Talos' own kernel has built in, and Debian's has as modules (hack/modules-amd64.txt has none of them).
+ */
 const builtIn = [
   "loop",
   "squashfs",
@@ -328,7 +331,9 @@ async function copyPrograms(
   }
 }
 
-/** Talos formats for its own kernel's series (internal/pkg/partition, mkfs.xfs -c): 6.12, and 6.18 from Talos 1.13 on. */
+/**
+ * Talos formats for its own kernel's series (internal/pkg/partition, mkfs.xfs -c): 6.12, and 6.18 from Talos 1.13 on.
+ */
 async function xfsSettings(debian: Debian, root: string): Promise<void> {
   const folder = "usr/share/xfsprogs/mkfs";
   for (const file of ["lts_6.12.conf", "lts_6.18.conf"])
@@ -379,7 +384,10 @@ async function initramfs({ debian, tools, kernel, work }: Parts): Promise<void> 
   );
 }
 
-/** The kubelet's image in a lab's registry, by the newest release that Talos takes: it looks at the tag, and the kubelet in it is v1.36.3. */
+/**
+ * The kubelet's image in a lab's registry, by the newest release that Talos takes: it looks at the tag, and the
+ * kubelet in it is v1.36.3.
+ */
 export const kubeletImage = (release: string): string =>
   `siderolabs/kubelet:v1.${findRelease(release)!.minor.kubernetes.to}.0`;
 

@@ -19,8 +19,8 @@ const addressOf = (number: number): string =>
   [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".");
 
 /**
- * The site of a stack: addresses that it does not name are free ones near its first machine. QEMU gives a machine its address by DHCP,
- * and routes it only to this computer's own network. So the cluster's address is in that.
+ * The site of a stack: addresses that it does not name are free ones near its first machine. QEMU gives a machine its
+ * address by DHCP, and routes it only to this computer's own network. So the cluster's address is in that.
  *
  * @throws Error where the addresses are none that one network of IPv4 can have.
  */
@@ -68,8 +68,8 @@ function documents(contents: readonly object[]): object[] {
 }
 
 /**
- * Documents of an owner with which a machine works only from the registry `mirror`, without the outer world. Talos refuses the
- * fields of old next to the documents that the client of Talos ≥ 1.14 generates.
+ * Documents of an owner with which a machine works only from the registry `mirror`, without the outer world. Talos
+ * refuses the fields of old next to the documents that the client of Talos ≥ 1.14 generates.
  */
 export const ownDocuments = (mirror: string, image?: string): object[] =>
   documents([
@@ -85,7 +85,10 @@ export const ownDocuments = (mirror: string, image?: string): object[] =>
     { kind: "DiscoveryServiceConfig", name: "default", $patch: "delete" },
   ]);
 
-/** The cluster's network on a machine, in the stead of kube-proxy and CoreDNS (lab/machines/internal/realnode/virtual). */
+/**
+ * The cluster's network on a machine, in the stead of kube-proxy and CoreDNS
+ * (lab/machines/internal/realnode/virtual).
+ */
 const networkPod = (lab: string, { hostname, port }: URL): object => ({
   apiVersion: "v1",
   kind: "Pod",
@@ -106,8 +109,9 @@ const networkPod = (lab: string, { hostname, port }: URL): object => ({
 });
 
 /**
- * What the owner of a machine writes whose control plane starts on a slow computer, out of the lab's images alone: nothing competes with
- * its controllers, so they need no leases, which they would lose. Where a probe ends one that still makes its keys, the next one has them.
+ * What the owner of a machine writes whose control plane starts on a slow computer, out of the lab's images alone:
+ * nothing competes with its controllers, so they need no leases, which they would lose. Where a probe ends one that
+ * still makes its keys, the next one has them.
  */
 const slowControlPlane: object = {
   cluster: {
@@ -121,7 +125,10 @@ const slowControlPlane: object = {
   },
 };
 
-/** These settings as documents. Talos ≥ 1.14 deploys each part that has a document, and starts it unless the document disables it. */
+/**
+ * These settings as documents. Talos ≥ 1.14 deploys each part that has a document, and starts it unless the document
+ * disables it.
+ */
 const slowControlPlaneDocuments: object[] = documents([
   { kind: "KubeProxyConfig", enabled: false },
   { kind: "KubeCoreDNSConfig", enabled: false },
@@ -136,13 +143,19 @@ const slowControlPlaneDocuments: object[] = documents([
 
 /** Facts that decide about the patches of a machine's owner. */
 interface Own {
-  /** Whether its configuration is in documents, as the client of Talos ≥ 1.14 generates it. Default: `machine` and `cluster`. */
+  /**
+   * Whether its configuration is in documents, as the client of Talos ≥ 1.14 generates it. Default: `machine` and
+   * `cluster`.
+   */
   inDocuments?: boolean;
   /** Whether the machine is a control plane. */
   control: boolean;
   /** Image that it is installed from. Default: the stack's. */
   image?: string;
-  /** A card of this computer's that one of the machines has: all have the outer world then, and published images. Default: none. */
+  /**
+   * A card of this computer's that one of the machines has: all have the outer world then, and published images.
+   * Default: none.
+   */
   card?: string | undefined;
 }
 

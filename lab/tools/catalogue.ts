@@ -70,8 +70,9 @@ const containerdOf = (tool: ToolDefinition, version: string | undefined): ToolDe
       };
 
 /**
- * The arguments of whatever compiles the lab's Go packages. Go keeps what it compiled by these arguments, so everything that shares
- * packages takes the same ones. No program has debugging information in the end (`-s -w`), and compiling it takes a tenth of a build.
+ * The arguments of whatever compiles the lab's Go packages. Go keeps what it compiled by these arguments, so
+ * everything that shares packages takes the same ones. No program has debugging information in the end (`-s -w`), and
+ * compiling it takes a tenth of a build.
  */
 export const compileFlags: readonly string[] = ["-trimpath", "-gcflags=all=-dwarf=false"];
 

@@ -9,7 +9,10 @@ export interface ToolDefinition {
   package: string;
   /** Further programs of the same module. With this, also empty, the tool's path is a folder that holds all of them. */
   more?: readonly string[];
-  /** What it needs of a C compiler: `static`, or `lazy`, a program that opens NVIDIA's libraries only where they are. Default none. */
+  /**
+   * What it needs of a C compiler: `static`, or `lazy`, a program that opens NVIDIA's libraries only where they are.
+   * Default none.
+   */
   c?: "static" | "lazy";
   tags?: readonly string[];
   /** Variables the linker sets (`-X`): how each project stamps its version in its own release builds. */
@@ -21,14 +24,17 @@ export interface ToolDefinition {
 }
 
 /**
- * What a tool's projects publish of it. In addresses and folders stand `${version}` (`v1.2.3`), `${number}` (`1.2.3`), `${os}`, `${arch}`
- * (as Go names them), `${node}` (the architecture as Node names it) and `${program}`.
+ * What a tool's projects publish of it. In addresses and folders stand `${version}` (`v1.2.3`), `${number}`
+ * (`1.2.3`), `${os}`, `${arch}` (as Go names them), `${node}` (the architecture as Node names it) and `${program}`.
  */
 export interface Release {
   /** Platforms that it is published for, `OS/ARCHITECTURE` as Go names them. */
   platforms: readonly string[];
   files: readonly ReleaseFiles[];
-  /** A script of the lab's own, which calls the programs and is called as the tool is. Default: one of them is the tool. */
+  /**
+   * A script of the lab's own, which calls the programs and is called as the tool is. Default: one of them is the
+   * tool.
+   */
   launcher?: string;
 }
 
@@ -45,8 +51,9 @@ export interface ReleaseFiles {
 }
 
 /**
- * The Go modules that a tool is built from, as a `go.mod` says them. The versions of all others follow from their own `go.mod` files
- * (https://go.dev/ref/mod#minimal-version-selection), and Go compares what it downloads with its checksum database.
+ * The Go modules that a tool is built from, as a `go.mod` says them. The versions of all others follow from their own
+ * `go.mod` files (https://go.dev/ref/mod#minimal-version-selection), and Go compares what it downloads with its
+ * checksum database.
  */
 export interface Modules {
   /** `PATH VERSION`. */

@@ -3,8 +3,8 @@ export interface ToolEvent {
   /** Its name; of what is refused for several, all of theirs. */
   tool: string;
   /**
-   * `cached` from an earlier run; `downloading`, then `downloaded` or `refused`; `building`, several times; then `built` or `failed`. What is
-   * refused is built.
+   * `cached` from an earlier run; `downloading`, then `downloaded` or `refused`; `building`, several times; then
+   * `built` or `failed`. What is refused is built.
    */
   state: "cached" | "downloading" | "downloaded" | "refused" | "building" | "built" | "failed";
   /** One line for people: a path, what is being waited for, or the error. */

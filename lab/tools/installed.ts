@@ -35,7 +35,8 @@ export interface InstalledTool {
 }
 
 /**
- * Programs on PATH that spare a build. `TALOS_GPU_LAB_TOOLS=own` looks for none: tests want the versions of the catalogue.
+ * Programs on PATH that spare a build. `TALOS_GPU_LAB_TOOLS=own` looks for none: tests want the versions of the
+ * catalogue.
  *
  * @param tools names of those that are wanted.
  * @returns those that are installed and new enough.

@@ -26,8 +26,8 @@ export interface ProvideOptions {
 }
 
 /**
- * Provides tools: from the cache, downloaded, or built. All are looked for before the first is made. So a caller learns about everything
- * that is missing, such as Go, before the first minute is spent. What its project publishes
+ * Provides tools: from the cache, downloaded, or built. All are looked for before the first is made. So a caller
+ * learns about everything that is missing, such as Go, before the first minute is spent. What its project publishes
  * is downloaded while the others are built; what cannot be downloaded is built, too.
  */
 export async function provide(
@@ -69,7 +69,8 @@ interface Making {
 }
 
 /**
- * Starts downloads of all published tools with known sums, all at once. If no server answers, one line says so, and soon.
+ * Starts downloads of all published tools with known sums, all at once. If no server answers, one line says so, and
+ * soon.
  *
  * @returns the path that each will have; undefined where the download fails.
  */

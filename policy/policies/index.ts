@@ -2,7 +2,10 @@ import { filesOf, patchesOf, taskOf } from "./machines";
 import { asksForGpu, containersOf, podMakers } from "./pods";
 import { mayHave, type Policy, type Resource, waitsFor } from "./policy";
 
-/** Where the one part of a machine's containerd configuration is that users may write (talos, internal/app/machined: CRI configuration). */
+/**
+ * Where the one part of a machine's containerd configuration is that users may write (talos, internal/app/machined:
+ * CRI configuration).
+ */
 const containerdPart = "/etc/cri/conf.d/20-customization.part";
 
 const onePart: Policy = {
@@ -148,7 +151,8 @@ const podSecurityLabels: Policy = {
   find: (resources) =>
     resources
       .filter(({ type }) => type === "kubernetes:core/v1:Namespace")
-      // In the preview of a cluster that the stack is yet to make, the engine knows nothing of what is in it: not even a name.
+      // In the preview of a cluster that the stack is yet to make, the engine knows nothing of what is in it: not
+      // even a name.
       .filter(
         (resource) => resource.props["metadata"] !== undefined && !mayHave(resource, ...enforced),
       )

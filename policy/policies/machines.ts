@@ -17,8 +17,8 @@ export interface Task {
 }
 
 /**
- * The task of a resource that runs the package's machine program; undefined for any other resource. Of a task that a preview
- * does not know yet there is the verb alone.
+ * The task of a resource that runs the package's machine program; undefined for any other resource. Of a task that a
+ * preview does not know yet there is the verb alone.
  */
 export function taskOf({ type, props }: Resource): Task | undefined {
   if (type !== "command:local:Command" || typeof props["create"] !== "string") return undefined;

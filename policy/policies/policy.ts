@@ -32,7 +32,10 @@ export interface Policy {
   find(resources: readonly Resource[], settings: Settings): Violation[];
 }
 
-/** Whether a resource waits for a second one, directly or through others. It also waits for everything that its parents wait for. */
+/**
+ * Whether a resource waits for a second one, directly or through others. It also waits for everything that its
+ * parents wait for.
+ */
 export function waitsFor(resource: Resource, other: Resource): boolean {
   const seen = new Set<string>();
   const pending: Resource[] = [

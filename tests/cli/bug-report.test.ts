@@ -62,7 +62,10 @@ const cluster = {
   ],
 };
 
-/** A talosctl whose machine has a driver, one of NVIDIA's services, and a log in which a key stands; it knows nothing else. */
+/**
+ * A talosctl whose machine has a driver, one of NVIDIA's services, and a log in which a key stands; it knows nothing
+ * else.
+ */
 const talosctl = (key: string): string => `#!/bin/sh
 case "$1 $2" in
 "version --client") echo v1.13.0 ;;

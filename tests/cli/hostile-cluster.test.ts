@@ -7,7 +7,9 @@ const stand = cliStand();
 
 const token = "hf_abcdefghijklmnopqrstuvwxyz012345";
 
-/** A plugin's pod that crashes with last words in which a token stands, on a node whose condition has the same words. */
+/**
+ * A plugin's pod that crashes with last words in which a token stands, on a node whose condition has the same words.
+ */
 const words = `refused: ${token} ${hostileName}`;
 const [node] = offering["/api/v1/nodes"];
 const hostile = {

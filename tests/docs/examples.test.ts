@@ -45,7 +45,8 @@ test.each(ours)(
   },
 );
 
-// pulumi-kubernetes, provider/pkg/provider/provider.go, DiffConfig: without it another server URL replaces the provider, and every object.
+// pulumi-kubernetes, provider/pkg/provider/provider.go, DiffConfig: without it another server URL replaces the
+// provider, and every object.
 test.each([
   ["compose/index.ts", "clusterIdentifier: pulumi.getStack()"],
   ["typescript/index.ts", "clusterIdentifier: pulumi.getStack()"],
@@ -57,8 +58,9 @@ test.each([
   expect(read(`examples/${file}`)).toContain(identifier);
 });
 
-// Pulumi's generator of C# is no Go module of the CLI's, so no compiler sees this example here. Its names are compared with the schema
-// by the generator's rules (pulumi-dotnet, pulumi-language-dotnet/codegen): a property's name with a capital, a type's with `Args`.
+// Pulumi's generator of C# is no Go module of the CLI's, so no compiler sees this example here. Its names are
+// compared with the schema by the generator's rules (pulumi-dotnet, pulumi-language-dotnet/codegen): a property's
+// name with a capital, a type's with `Args`.
 describe("the C# example", () => {
   const text = read("examples/csharp/Program.cs");
   const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
@@ -142,8 +144,9 @@ describe("what Pulumi's registry shows of the package", () => {
   });
 });
 
-// pulumi/pulumi v3.259.0: without them, `pulumi package add` ends with an error (sdk/python/cmd/pulumi-language-python/main.go, Link; Go's is
-// `go mod edit`), or installs into whatever Python is there.
+// pulumi/pulumi v3.259.0: without them, `pulumi package add` ends with an error
+// (sdk/python/cmd/pulumi-language-python/main.go, Link; Go's is `go mod edit`), or installs into whatever Python is
+// there.
 test.each([
   ["python", "requirements.txt", /^pulumi>=3.*\npulumi-kubernetes>=4/],
   ["go", "go.mod", /^module \S+\n\ngo 1\.\d+\n/],

@@ -31,7 +31,9 @@ const engine = `const server = require("node:http2").createServer();
   server.on("session", (session) => (++sessions === 1 ? session.destroy() : console.log("connected again")));
   server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
 
-/** A program that waits for something, as `cmd/run` has loaded it; the SDK takes the engine from the environment too. */
+/**
+ * A program that waits for something, as `cmd/run` has loaded it; the SDK takes the engine from the environment too.
+ */
 function program(
   address: string,
   load = ["pulumi/engine-gone.js", "index.js"],

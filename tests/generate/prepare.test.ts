@@ -4,8 +4,9 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { repository } from "../../stacks/stack-file";
 
-// What npm runs after an installation. Pulumi installs a package that was added by its git address with npm in components/ (pulumi/pulumi
-// v3.259.0, pkg/workspace/plugin.go, installDependenciesForPluginSpec): npm then installs that workspace alone, without the tools of the build.
+// What npm runs after an installation. Pulumi installs a package that was added by its git address with npm in
+// components/ (pulumi/pulumi v3.259.0, pkg/workspace/plugin.go, installDependenciesForPluginSpec): npm then installs
+// that workspace alone, without the tools of the build.
 
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "prepare-"));
 afterAll(() => fs.rmSync(root, { recursive: true }));

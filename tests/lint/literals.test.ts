@@ -24,7 +24,10 @@ function piecesOf(node: ts.Node): string[] | undefined {
   return ts.isNoSubstitutionTemplateLiteral(node) ? [node.rawText ?? node.text] : undefined;
 }
 
-/** Places of a source where a text breaks its line within a sentence, or ends within one that another text goes on with. */
+/**
+ * Places of a source where a text breaks its line within a sentence, or ends within one that another text goes on
+ * with.
+ */
 function brokenSentences(file: string, text: string): string[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const found: string[] = [];

@@ -6,7 +6,10 @@ import type { AdoptResult } from "../../components/program/task";
 import { FakeClock, FakeMachine } from "./fakes";
 import { failure } from "./setup";
 
-/** Starts a program whose environment has what a run is handed of the run before it, as Pulumi's command provider does. */
+/**
+ * Starts a program whose environment has what a run is handed of the run before it, as Pulumi's command provider
+ * does.
+ */
 function startWith(stdout: string, stderr: string): void {
   const before = { PULUMI_COMMAND_STDOUT: stdout, PULUMI_COMMAND_STDERR: stderr };
   execFileSync("/bin/sh", ["-c", "true"], { env: { ...process.env, ...before } });

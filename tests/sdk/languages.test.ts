@@ -9,8 +9,8 @@ import { compileFlags, languageTool } from "../../lab/tools/catalogue";
 import { oldestGo } from "../../lab/tools/builders/go";
 import { writeModule } from "../../lab/tools/builders/module";
 
-// SDKs by Pulumi's own generators from sdk/schema.json, as `pulumi package gen-sdk` makes them, and the examples on top of them,
-// judged by each language's own compiler.
+// SDKs by Pulumi's own generators from sdk/schema.json, as `pulumi package gen-sdk` makes them, and the examples on
+// top of them, judged by each language's own compiler.
 
 const root = path.resolve(__dirname, "../..");
 const limit = 10 * 60_000;

@@ -5,9 +5,10 @@ import * as path from "node:path";
 import * as semver from "semver";
 import { repository } from "../../stacks/stack-file";
 
-// What npm would publish, packed once and looked at as its consumer has it: unpacked in an empty folder, with the dependencies
-// that it declares and no others. npm's own registry has the published `@pulumiverse/talos`; the one that builds this project
-// does not, so sdk/talos is packed in its place, whose name and version the package declares.
+// What npm would publish, packed once and looked at as its consumer has it: unpacked in an empty folder, with the
+// dependencies that it declares and no others. npm's own registry has the published `@pulumiverse/talos`; the one
+// that builds this project does not, so sdk/talos is packed in its place, whose name and version the package
+// declares.
 
 interface Manifest {
   version: string;
@@ -105,7 +106,8 @@ test("the packed package holds what a consumer needs, and nothing else", () => {
   expect(missing).toEqual([]);
 });
 
-// pulumi-talos 0.8.1 and 0.9.0a1791550815 (Python's index, 2026-10) have the same resources; npm spells the second one so.
+// pulumi-talos 0.8.1 and 0.9.0a1791550815 (Python's index, 2026-10) have the same resources; npm spells the second
+// one so.
 test.each([
   [
     "the release that sdk/talos stands in for",

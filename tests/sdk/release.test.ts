@@ -12,7 +12,8 @@ import { homeWithoutLogs } from "../../lab/engine/cli";
 import { programOnPath } from "../../lab/on-path";
 import { repository } from "../../stacks/stack-file";
 
-// The release workflow's own script as a dry run: everything that this computer can build is packed once, and looked at as its user has it.
+// The release workflow's own script as a dry run: everything that this computer can build is packed once, and looked
+// at as its user has it.
 
 const run = promisify(execFile);
 const limit = 20 * 60_000;

@@ -51,7 +51,8 @@ describe.each(files)("%s", (file) => {
     expectReleases(fs.readFileSync(path.join(folder, file), "utf8"));
   });
 
-  // The token in .git/config is readable for all that runs after it. The one job that pushes has its own in the step that does.
+  // The token in .git/config is readable for all that runs after it. The one job that pushes has its own in the step
+  // that does.
   test("keeps no credentials of a checkout", () => {
     const checkouts = steps.filter(({ uses }) => uses?.startsWith("actions/checkout@"));
     expect(checkouts).not.toEqual([]);

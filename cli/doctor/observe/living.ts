@@ -1,8 +1,8 @@
 import type * as k8s from "@kubernetes/client-node";
 
 /**
- * Events and pods of a cluster that still count. Kubernetes keeps events for an hour and failed pods for longer. So many events and pods are
- * from a failure that is over.
+ * Events and pods of a cluster that still count. Kubernetes keeps events for an hour and failed pods for longer. So
+ * many events and pods are from a failure that is over.
  */
 
 /** Milliseconds for which the events count of what is in none of the lists. */
@@ -29,9 +29,9 @@ export interface Objects {
 }
 
 /**
- * Events, without those of objects that are well by now. A deleted object counts only if its owner exists and is not well
- * (an owner's pods and ReplicaSets have names that begin with its name). Living pods show the present, so if there are any, deleted ones do not
- * count. An object in no list, such as a machine, counts for a while.
+ * Events, without those of objects that are well by now. A deleted object counts only if its owner exists and is not
+ * well (an owner's pods and ReplicaSets have names that begin with its name). Living pods show the present, so if
+ * there are any, deleted ones do not count. An object in no list, such as a machine, counts for a while.
  */
 export function livingEvents(
   events: k8s.CoreV1Event[],
@@ -80,8 +80,8 @@ function isListed(kind: string, { pods, deployments, daemonSets, jobs }: Objects
 type Maker = ReturnType<typeof makersOf>[number];
 
 /**
- * Controllers that make pods; those with longer names first, since one name may begin with another. If a controller wants no pods now,
- * events of its earlier pods are over.
+ * Controllers that make pods; those with longer names first, since one name may begin with another. If a controller
+ * wants no pods now, events of its earlier pods are over.
  */
 function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects) {
   const maker = (

@@ -49,7 +49,10 @@ const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.
 
 type Failed = { kind: Kind; error: KubernetesError };
 
-/** Lists what a diagnosis goes by, with `addressesOf` its nodes. A kind that cannot be listed stays out, and is named with the reason. */
+/**
+ * Lists what a diagnosis goes by, with `addressesOf` its nodes. A kind that cannot be listed stays out, and is named
+ * with the reason.
+ */
 export async function observeCluster(
   api: KubernetesApi,
   now: Date,

@@ -128,7 +128,8 @@ async function observeMachine(
     },
     services: async () => (seen.services = await machine.services()),
     "services' last words": async () => {
-      // With a talosconfig that may not read logs there are fewer errors to tell, which is no failure; and a service without a log is none either.
+      // With a talosconfig that may not read logs there are fewer errors to tell, which is no failure; and a service
+      // without a log is none either.
       const notThere = (error: Error): string[] => {
         if (isTransient(error)) throw error;
         return [];

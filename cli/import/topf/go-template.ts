@@ -2,8 +2,8 @@ import { asText } from "../../../components/recipe/mapping";
 import { functions, isTrue, shown, type TemplateFunction } from "./go-functions";
 
 /**
- * Go templates (pkg.go.dev/text/template) as far as people write them in patches: fields, variables, `if`, `with`, `range` and functions in
- * pipelines. Anything unknown is refused, so that nothing is guessed.
+ * Go templates (pkg.go.dev/text/template) as far as people write them in patches: fields, variables, `if`, `with`,
+ * `range` and functions in pipelines. Anything unknown is refused, so that nothing is guessed.
  */
 
 type Operand =
@@ -80,7 +80,10 @@ export function renderTemplate(
   return write(parts, data, new Scope(new Map([["$", data]])));
 }
 
-/** Variables of a block. A name that begins with a colon is a new one; the others are those of the nearest block that has them. */
+/**
+ * Variables of a block. A name that begins with a colon is a new one; the others are those of the nearest block that
+ * has them.
+ */
 class Scope {
   constructor(
     private readonly own: Map<string, unknown>,

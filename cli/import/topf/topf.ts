@@ -22,8 +22,9 @@ import { renderTemplate } from "./go-template";
 import { ofProgram, ofTemplate, rendering } from "../only-topf";
 
 /**
- * Machines of a `topf.yaml`, in the form of a talconfig (postfinance/topf, pkg/config/topf_config.go and node.go). Its patches are
- * the files below `all`, a folder of the role and one of the host, in this order, each folder by name (pkg/config/patches.go).
+ * Machines of a `topf.yaml`, in the form of a talconfig (postfinance/topf, pkg/config/topf_config.go and node.go).
+ * Its patches are the files below `all`, a folder of the role and one of the host, in this order, each folder by name
+ * (pkg/config/patches.go).
  */
 export interface ReadTopf {
   config: Talconfig;
@@ -237,7 +238,10 @@ function contextOf(
 /** Most templates that are rendered: of 200 machines with 50 each. */
 const most = 10_000;
 
-/** Files of a folder that topf takes for patches, and those of folders in it, by name. Links are followed, as topf does. */
+/**
+ * Files of a folder that topf takes for patches, and those of folders in it, by name. Links are followed, as topf
+ * does.
+ */
 function patchesBelow(folder: string, isOfProject: Reading["isOfProject"], depth = 0): string[] {
   if (depth > 8 || !fs.existsSync(folder) || !isOfProject(folder)) return [];
   const names = fs.readdirSync(folder).sort().slice(0, 1000);

@@ -19,11 +19,14 @@ import { type KubeconfigCluster, type KubeconfigUser, readToken } from "./kubeco
 
 /** Milliseconds for one request, from its start to the end of the answer. */
 const REQUEST = 30_000;
-/** Milliseconds after which an unused connection is given up: less than any machine takes to reboot, whatever it leaves open. */
+/**
+ * Milliseconds after which an unused connection is given up: less than any machine takes to reboot, whatever it
+ * leaves open.
+ */
 const UNUSED = 5_000;
 /**
- * Milliseconds after which a token's file is read again. client-go reads it each minute, and counts a token as over 10 s before that
- * (client-go, transport/token_source.go, NewCachedFileTokenSource).
+ * Milliseconds after which a token's file is read again. client-go reads it each minute, and counts a token as over
+ * 10 s before that (client-go, transport/token_source.go, NewCachedFileTokenSource).
  */
 const TOKEN_IS_FRESH = 50_000;
 /** Most bytes that are read of one answer: more is no list that a cluster with GPUs has. */
@@ -61,8 +64,8 @@ export interface Asking {
 }
 
 /**
- * The API server that a kubeconfig leads to, with whatever the kubeconfig can authenticate by. Each request has a limit, and its error
- * tells what a later try is worth.
+ * The API server that a kubeconfig leads to, with whatever the kubeconfig can authenticate by. Each request has a
+ * limit, and its error tells what a later try is worth.
  */
 export class KubernetesApi {
   /** URL without a slash at its end. */
@@ -153,7 +156,10 @@ export class KubernetesApi {
     });
   }
 
-  /** Path of an object, or of all of its kind; undefined where the API server does not have the kind, such as a CRD's before its chart. */
+  /**
+   * Path of an object, or of all of its kind; undefined where the API server does not have the kind, such as a CRD's
+   * before its chart.
+   */
   async pathOf(key: Omit<ObjectKey, "name"> & { name?: string }): Promise<string | undefined> {
     const { apiVersion, kind, name, namespace } = key;
     const root = `/${apiVersion.includes("/") ? "apis" : "api"}/${apiVersion}`;
@@ -174,8 +180,9 @@ export class KubernetesApi {
   private async request(what: string, path: string, asking: Asking): Promise<Answer> {
     let attempt = await this.attempt(what, path, asking);
     if (attempt.answer.status === 401 && attempt.given !== undefined) {
-      // A credential can be rotated or revoked before the time that the plugin told. The API server has done nothing yet, so the same
-      // request goes out again. Of several requests that were refused, only the first has the plugin run, or the token's file read.
+      // A credential can be rotated or revoked before the time that the plugin told. The API server has done nothing
+      // yet, so the same request goes out again. Of several requests that were refused, only the first has the plugin
+      // run, or the token's file read.
       if (this.given === attempt.given) this.given = undefined;
       attempt = await this.attempt(what, path, asking);
     }
@@ -261,7 +268,10 @@ export class KubernetesApi {
     return { ...options, agent: this.shared(options.agent) };
   }
 
-  /** Gets the user's credential where there is none yet, or where its time is over: from the credential plugin, or from the token's file. */
+  /**
+   * Gets the user's credential where there is none yet, or where its time is over: from the credential plugin, or
+   * from the token's file.
+   */
   private async authenticate(): Promise<void> {
     const get = this.source();
     if (get === undefined) return;
@@ -296,8 +306,9 @@ export class KubernetesApi {
   }
 
   /**
-   * The client of Kubernetes makes connections of their own for each request (@kubernetes/client-node 1.4, `createAgent`), for which both
-   * sides exchange keys. Another certificate, of a plugin that gives a new one now and then, is not used on the connections of the old.
+   * The client of Kubernetes makes connections of their own for each request (@kubernetes/client-node 1.4,
+   * `createAgent`), for which both sides exchange keys. Another certificate, of a plugin that gives a new one now and
+   * then, is not used on the connections of the old.
    */
   private shared(agent: https.RequestOptions["agent"]): https.RequestOptions["agent"] {
     if (!(agent instanceof https.Agent) || agent.constructor !== https.Agent) return agent; // a proxy's makes its connections itself
@@ -321,7 +332,10 @@ export class KubernetesApi {
   }
 }
 
-/** A cluster as a credential plugin gets it (client-go, tools/clientcmd/api/types.go and pkg/apis/clientauthentication/types.go, Cluster). */
+/**
+ * A cluster as a credential plugin gets it (client-go, tools/clientcmd/api/types.go and
+ * pkg/apis/clientauthentication/types.go, Cluster).
+ */
 function execCluster(cluster: KubeconfigCluster): ExecCluster {
   const { caFile } = cluster;
   const caData = cluster.caData ?? (caFile && fs.readFileSync(caFile).toString("base64"));
@@ -339,7 +353,10 @@ function execCluster(cluster: KubeconfigCluster): ExecCluster {
 interface Attempt {
   answer: Answer;
   options: https.RequestOptions;
-  /** Source of the credential: a run of the plugin, or a read of the token's file. Undefined if the kubeconfig contains it. */
+  /**
+   * Source of the credential: a run of the plugin, or a read of the token's file. Undefined if the kubeconfig
+   * contains it.
+   */
   given: Promise<number> | undefined;
 }
 

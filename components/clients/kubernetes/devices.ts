@@ -5,9 +5,9 @@ import { gpuProviders } from "../../recipe/facts/gpu-provider";
 export const slicesPath = "/apis/resource.k8s.io/v1/resourceslices";
 
 /**
- * Offers of a node: resources of the kubelet, and whole cards that NVIDIA's DRA driver publishes, by their class. The selector
- * of a class has its conditions: for `gpu.nvidia.com` they are the driver and the type (dra-driver-nvidia-gpu v0.5.0,
- * deployments/helm, templates/deviceclass-gpu.yaml).
+ * Offers of a node: resources of the kubelet, and whole cards that NVIDIA's DRA driver publishes, by their class. The
+ * selector of a class has its conditions: for `gpu.nvidia.com` they are the driver and the type
+ * (dra-driver-nvidia-gpu v0.5.0, deployments/helm, templates/deviceclass-gpu.yaml).
  */
 export function offeredBy(
   { metadata, status }: V1Node,
@@ -24,7 +24,10 @@ export function offeredBy(
   };
 }
 
-/** Devices that pods have by claims on a node, by the UID of the pod; shared ones count once. The driver is named as its class, a pool as its node. */
+/**
+ * Devices that pods have by claims on a node, by the UID of the pod; shared ones count once. The driver is named as
+ * its class, a pool as its node.
+ */
 export function claimedIn(
   claims: readonly ResourceV1ResourceClaim[],
   node: string,

@@ -39,8 +39,9 @@ const pauseOf = ({ headers }: Answer, status: Status | undefined): number | unde
   readRetryAfter(headers["retry-after"] ?? String(status?.details?.retryAfterSeconds ?? ""));
 
 /**
- * An answer that is no success. With 429 the API server asks for another try: it has more requests than it serves, or answers no lists
- * yet, since it has just started (Kubernetes' KEP-4568, "Reject the rest of list requests"). client-go tries again, too.
+ * An answer that is no success. With 429 the API server asks for another try: it has more requests than it serves, or
+ * answers no lists yet, since it has just started (Kubernetes' KEP-4568, "Reject the rest of list requests").
+ * client-go tries again, too.
  */
 export function answerProblem(
   what: string,
@@ -99,8 +100,9 @@ function statusOf(body: string): Status | undefined {
 }
 
 /**
- * Errors of the connection that pass: Node's codes of libuv and of its HTTP client (Node 20, lib/internal/errors.js; uv-errno), and what
- * they mean. A name that is not known is among them: a router or DNS server may be a machine of this very cluster, and each wait has a limit.
+ * Errors of the connection that pass: Node's codes of libuv and of its HTTP client (Node 20, lib/internal/errors.js;
+ * uv-errno), and what they mean. A name that is not known is among them: a router or DNS server may be a machine of
+ * this very cluster, and each wait has a limit.
  */
 const passing: Record<string, string> = {
   ECONNREFUSED: "refuses the connection: nothing listens there",
@@ -126,7 +128,10 @@ const lasting: Record<string, string> = {
 /** Node's names for a certificate that the kubeconfig's authority did not sign. */
 const foreign = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_SIGNATURE_FAILURE/;
 
-/** No answer. The list has the errors that a later try may not meet; any other is a fault of the kubeconfig and is reported at once. */
+/**
+ * No answer. The list has the errors that a later try may not meet; any other is a fault of the kubeconfig and is
+ * reported at once.
+ */
 export function connectionProblem(
   what: string,
   server: string,

@@ -33,8 +33,8 @@ export interface ExecCredential {
 }
 
 /**
- * Runs a kubeconfig's credential plugin. Here and not in the Kubernetes client, which waits for one without limit and leaves
- * it behind.
+ * Runs a kubeconfig's credential plugin. Here and not in the Kubernetes client, which waits for one without limit and
+ * leaves it behind.
  *
  * @param limit Milliseconds after which it is ended, with everything that it started.
  * @param cluster what it gets to know of the cluster. Default: nothing.

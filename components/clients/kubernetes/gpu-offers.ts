@@ -19,7 +19,10 @@ export interface GpuOffer {
   byPulumi: boolean;
 }
 
-/** NVIDIA's charts by the name that they give their objects (`helm.sh/chart`), with the field of a stack that installs the same. */
+/**
+ * NVIDIA's charts by the name that they give their objects (`helm.sh/chart`), with the field of a stack that installs
+ * the same.
+ */
 const charts: Record<string, GpuProviderField> = {
   "gpu-operator": "gpuOperator",
   "nvidia-device-plugin": "devicePlugin",
@@ -27,7 +30,10 @@ const charts: Record<string, GpuProviderField> = {
   "nvidia-dra-driver-gpu": "dra",
 };
 
-/** NVIDIA's programs by their images, also in a mirror. AMD's plugin has the same name in a folder of its own (ROCm/k8s-device-plugin). */
+/**
+ * NVIDIA's programs by their images, also in a mirror. AMD's plugin has the same name in a folder of its own
+ * (ROCm/k8s-device-plugin).
+ */
 const images: [RegExp, GpuProviderField][] = [
   [/(?:^|\/)gpu-operator[:@]/, "gpuOperator"],
   [/(?:^|\/)k8s-device-plugin[:@]/, "devicePlugin"],
@@ -36,8 +42,8 @@ const images: [RegExp, GpuProviderField][] = [
 const ofOthers = /(?:^|\/)(?:rocm|amd)\//i;
 
 /**
- * Controllers that give out NVIDIA's cards, by their programs and by the labels of NVIDIA's charts. Objects with an owner in the cluster are left out: the
- * operator's own DaemonSets, as the operator's own arguments name them.
+ * Controllers that give out NVIDIA's cards, by their programs and by the labels of NVIDIA's charts. Objects with an
+ * owner in the cluster are left out: the operator's own DaemonSets, as the operator's own arguments name them.
  */
 export function gpuOffers(workloads: readonly Workload[]): GpuOffer[] {
   const found = new Map<string, GpuOffer>();

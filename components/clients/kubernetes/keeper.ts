@@ -10,9 +10,10 @@ export interface Keeper {
 }
 
 /**
- * Who keeps an object, by the marks that they set; undefined where there is none. helm-controller labels what it installs with its
- * HelmRelease (internal/postrender/build.go); Argo CD annotates what it applies with its Application (argo-cd,
- * docs/user-guide/resource_tracking.md); Helm annotates it with its release (helm, pkg/action/validate.go).
+ * Who keeps an object, by the marks that they set; undefined where there is none. helm-controller labels what it
+ * installs with its HelmRelease (internal/postrender/build.go); Argo CD annotates what it applies with its
+ * Application (argo-cd, docs/user-guide/resource_tracking.md); Helm annotates it with its release (helm,
+ * pkg/action/validate.go).
  */
 export function keeperOf({ labels = {}, annotations = {} }: V1ObjectMeta = {}): Keeper | undefined {
   const fluxName = labels["helm.toolkit.fluxcd.io/name"];

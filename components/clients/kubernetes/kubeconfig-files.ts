@@ -10,9 +10,10 @@ type Mapping = Record<string, unknown>;
 const lists = { clusters: "cluster", contexts: "context", users: "user" } as const;
 
 /**
- * Content of the kubeconfig that kubectl makes of files. Of several the first one wins, for the current context as for each name. A file
- * that is not there is skipped. A relative path in a file counts from that file's folder (client-go, tools/clientcmd/loader.go, Load,
- * ResolvePaths and GetAuthInfoFileReferences). One file without relative paths stays as it is, byte for byte.
+ * Content of the kubeconfig that kubectl makes of files. Of several the first one wins, for the current context as
+ * for each name. A file that is not there is skipped. A relative path in a file counts from that file's folder
+ * (client-go, tools/clientcmd/loader.go, Load, ResolvePaths and GetAuthInfoFileReferences). One file without relative
+ * paths stays as it is, byte for byte.
  *
  * @throws Error if no file exists or one cannot be read. Its message names the reason, and quotes no content.
  */
@@ -25,7 +26,10 @@ export function kubeconfigOfFiles(files: readonly string[]): string {
   return stringify(merged(parts.map(({ config }) => config)), { lineWidth: 0 });
 }
 
-/** Kubeconfig of the files in a variable such as KUBECONFIG, which joins their paths by the delimiter of the system's PATH. */
+/**
+ * Kubeconfig of the files in a variable such as KUBECONFIG, which joins their paths by the delimiter of the system's
+ * PATH.
+ */
 export const kubeconfigOfVariable = (value: string): string =>
   kubeconfigOfFiles(value.split(path.delimiter).filter(Boolean));
 

@@ -17,8 +17,8 @@ export interface KubeconfigCluster extends Cluster {
 }
 
 /**
- * The text of a kubeconfig, read. An entry that is not whole is left out. The YAML reader is loaded here and no earlier: a run that asks
- * only machines begins in half the time.
+ * The text of a kubeconfig, read. An entry that is not whole is left out. The YAML reader is loaded here and no
+ * earlier: a run that asks only machines begins in half the time.
  *
  * @throws Error whose message says what is wrong: a text that names no cluster, or a token's file that cannot be read.
  */
@@ -65,8 +65,8 @@ function withExecConfig(cluster: KubeconfigCluster, content: unknown): Kubeconfi
 }
 
 /**
- * Gives a user the token of its file. The file goes before a token in the kubeconfig. A token that is known already stays where the file
- * cannot be read (client-go, transport/round_trippers.go and token_source.go).
+ * Gives a user the token of its file. The file goes before a token in the kubeconfig. A token that is known already
+ * stays where the file cannot be read (client-go, transport/round_trippers.go and token_source.go).
  *
  * @throws Error where the file cannot be read, and no token is known.
  */

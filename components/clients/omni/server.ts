@@ -77,8 +77,8 @@ export interface Omni {
 }
 
 /**
- * Omni behind omnictl. Credentials come by its environment; resources go in by a file, never by arguments. Source of its forms:
- * siderolabs/omni, client/pkg/omnictl and client/api/omni/specs.
+ * Omni behind omnictl. Credentials come by its environment; resources go in by a file, never by arguments. Source of
+ * its forms: siderolabs/omni, client/pkg/omnictl and client/api/omni/specs.
  */
 export class OmniServer implements Omni {
   constructor(
@@ -181,6 +181,9 @@ export class OmniServer implements Omni {
   }
 }
 
-/** COSI's words for a resource that is not there: `resource T(n/id@undefined) doesn't exist` (cosi-project/runtime, pkg/state/errors.go). */
+/**
+ * COSI's words for a resource that is not there: `resource T(n/id@undefined) doesn't exist` (cosi-project/runtime,
+ * pkg/state/errors.go).
+ */
 const problemOf = (error: CallError): CallErrorKind =>
   /doesn't exist/.test(error.message) ? "missing" : error.problem;

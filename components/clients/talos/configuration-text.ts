@@ -5,8 +5,8 @@ import { CallError } from "../failure";
 import type { Configurations } from "../machine";
 
 /**
- * Content of the documents of a machine's configuration, without empty ones. Of a configuration that cannot be read nothing is
- * known, so that it is no empty one: two of them would say the same.
+ * Content of the documents of a machine's configuration, without empty ones. Of a configuration that cannot be read
+ * nothing is known, so that it is no empty one: two of them would say the same.
  *
  * @throws CallError with the reason alone. The text holds keys.
  */
@@ -30,7 +30,9 @@ function canonical(values: unknown[]): string {
   );
 }
 
-/** Hash of what a configuration says. Safe to show: a configuration holds keys, so it cannot be guessed from its hash. */
+/**
+ * Hash of what a configuration says. Safe to show: a configuration holds keys, so it cannot be guessed from its hash.
+ */
 export function configurationHash(text: string): string {
   return createHash("sha256")
     .update(canonical(valuesOf(text)))
@@ -70,7 +72,10 @@ export const isolatesWorkload = (text: string): boolean =>
       valueAt(document, "workloadIsolation") === true,
   );
 
-/** Kubernetes release of the kubelet that a configuration names, by its image's tag; undefined where it leaves that to Talos, or names no tag. */
+/**
+ * Kubernetes release of the kubelet that a configuration names, by its image's tag; undefined where it leaves that to
+ * Talos, or names no tag.
+ */
 export function kubeletRelease(text: string): string | undefined {
   const images = valuesOf(text).map((document) =>
     valueAt(document, ...(isKubelet(document) ? [] : ["machine", "kubelet"]), "image"),

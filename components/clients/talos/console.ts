@@ -1,6 +1,9 @@
 import { redact } from "../../recipe/rules/redact";
 
-/** Prefix that `talosctl dmesg` prints before a line's own text (talos v1.13.0, cmd/talosctl/cmd/talos/dmesg.go and Server.Dmesg), and Talos' own tag. */
+/**
+ * Prefix that `talosctl dmesg` prints before a line's own text (talos v1.13.0, cmd/talosctl/cmd/talos/dmesg.go and
+ * Server.Dmesg), and Talos' own tag.
+ */
 const PREFIX = /^(\S+: +)?\w+: +\w+: (\[[^\]]*\]: )?(\[talos\] )?/;
 
 /** Lines of a console by their own text, without keys. */
@@ -11,9 +14,9 @@ export const consoleLines = (log: string): string[] =>
     .filter((line) => line !== "");
 
 /**
- * Why a boot does not go on: lines of a task at which Talos pauses before it reboots, with its error in the lines below: one, or a count
- * of errors and then each; and why its kubelet fails at every start. Source: talos, internal/app/machined/pkg/runtime/v1alpha1/
- * v1alpha1_sequencer_tasks.go, pauseOnFailure.
+ * Why a boot does not go on: lines of a task at which Talos pauses before it reboots, with its error in the lines
+ * below: one, or a count of errors and then each; and why its kubelet fails at every start. Source: talos,
+ * internal/app/machined/pkg/runtime/v1alpha1/ v1alpha1_sequencer_tasks.go, pauseOnFailure.
  */
 export function bootErrorsOf(lines: readonly string[]): string[] {
   const telling = lines.flatMap((line, at) => {
@@ -33,9 +36,9 @@ export const kubeletFails = "the kubelet fails at every start";
 const KUBELET_FAILURES = 5;
 
 /**
- * Why the kubelet fails at every start. Talos starts it again forever, and waits 70 minutes for it before it reboots (talos v1.13.0,
- * constants.BootTimeout). Seen on Talos v1.13.0 where containerd's default runtime is one that the image does not have. One that was well in
- * this boot is not what the boot waits for, and has started pods.
+ * Why the kubelet fails at every start. Talos starts it again forever, and waits 70 minutes for it before it reboots
+ * (talos v1.13.0, constants.BootTimeout). Seen on Talos v1.13.0 where containerd's default runtime is one that the
+ * image does not have. One that was well in this boot is not what the boot waits for, and has started pods.
  */
 function kubeletErrors(lines: readonly string[]): string[] {
   const failures = lines.filter((line) =>
@@ -49,7 +52,10 @@ function kubeletErrors(lines: readonly string[]): string[] {
   ];
 }
 
-/** The last error in a log whose lines are JSON objects, itself as a quoted text; the log as it is where it is something else. */
+/**
+ * The last error in a log whose lines are JSON objects, itself as a quoted text; the log as it is where it is
+ * something else.
+ */
 function lastError(quoted: string): string {
   try {
     const last = (JSON.parse(quoted) as string).trim().split("\n").at(-1)!;
@@ -61,10 +67,11 @@ function lastError(quoted: string): string {
 }
 
 /**
- * Image that `talosctl upgrade` has installed in this boot, and that waits for the next one; undefined where there is none. LifecycleService
- * (Talos 1.13 and newer) installs and leaves the reboot to its caller, and says in the console what it does (talos v1.13.0, v1.13.9 and
- * v1.14.0, internal/app/lifecycle/lifecycle.go: the last one in fields of JSON). META names no image, and is not read again after an
- * installation. Talos itself boots an image that it installs by the older API.
+ * Image that `talosctl upgrade` has installed in this boot, and that waits for the next one; undefined where there is
+ * none. LifecycleService (Talos 1.13 and newer) installs and leaves the reboot to its caller, and says in the console
+ * what it does (talos v1.13.0, v1.13.9 and v1.14.0, internal/app/lifecycle/lifecycle.go: the last one in fields of
+ * JSON). META names no image, and is not read again after an installation. Talos itself boots an image that it
+ * installs by the older API.
  */
 export function waitingImageOf(lines: readonly string[]): string | undefined {
   let begun: string | undefined;
@@ -84,8 +91,9 @@ export function waitingImageOf(lines: readonly string[]): string | undefined {
 }
 
 /**
- * Why an image could not be pulled, in the words of the last line about it; undefined where none does. That a pull was canceled is
- * no reason: its caller was ended, which is what a registry comes to that takes the connection and never answers (seen on Talos v1.13.0).
+ * Why an image could not be pulled, in the words of the last line about it; undefined where none does. That a pull
+ * was canceled is no reason: its caller was ended, which is what a registry comes to that takes the connection and
+ * never answers (seen on Talos v1.13.0).
  */
 export function pullErrorOf(lines: readonly string[], image: string): string | undefined {
   const name = image.replace(/[:@][^/]*$/, "");
@@ -101,8 +109,9 @@ const driverWords =
   /NVRM: (?:(?!NVRM: ).)*(?:fallen off the bus|RmInitAdapter|not supported by open|NVIDIA open kernel modules|Data Center GPUs|Legacy drivers|API mismatch)/;
 
 /**
- * Complaints of NVIDIA's driver in this boot: error reports of a card (Xids), each code of a card once with its number, and cards that it
- * leaves out. The words are those of open-gpu-kernel-modules, src/nvidia and kernel-open/nvidia/nv-pci.c.
+ * Complaints of NVIDIA's driver in this boot: error reports of a card (Xids), each code of a card once with its
+ * number, and cards that it leaves out. The words are those of open-gpu-kernel-modules, src/nvidia and
+ * kernel-open/nvidia/nv-pci.c.
  */
 export function driverErrors(lines: readonly string[]): string[] {
   const reports = new Map<string, { line: string; more: number }>();

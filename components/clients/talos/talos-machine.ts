@@ -64,7 +64,10 @@ export interface Machine {
   console(): Promise<string[]>;
   /** Why its boot does not go on, in Talos' own lines; empty if it does. */
   bootErrors(): Promise<string[]>;
-  /** Whether it runs an upgrade that Talos has not confirmed yet: after a failed boot it rolls back to the previous image. */
+  /**
+   * Whether it runs an upgrade that Talos has not confirmed yet: after a failed boot it rolls back to the previous
+   * image.
+   */
   isUnconfirmed(): Promise<boolean>;
   /** Content of a file; undefined if it is missing. */
   read(path: string): Promise<string | undefined>;
@@ -149,7 +152,10 @@ export class TalosMachine implements Machine {
     return (await this.ask("read", "/proc/sys/kernel/random/boot_id")).trim();
   }
 
-  /** ID of the schematic that runs, with its extensions sorted (`imageId`); undefined when the image was not made by an Image Factory. */
+  /**
+   * ID of the schematic that runs, with its extensions sorted (`imageId`); undefined when the image was not made by
+   * an Image Factory.
+   */
   async schematic(): Promise<string | undefined> {
     return (await this.extensions()).image;
   }
@@ -165,7 +171,10 @@ export class TalosMachine implements Machine {
     };
   }
 
-  /** The Factory's virtual extension is one of them: its version is the schematic's ID, and what it says besides is its text (image-factory, internal/artifacts). */
+  /**
+   * The Factory's virtual extension is one of them: its version is the schematic's ID, and what it says besides is
+   * its text (image-factory, internal/artifacts).
+   */
   private async layers(): Promise<{ name?: string; version?: string; extraInfo?: string }[]> {
     return (await this.resources("extensions")).map(({ spec }) => spec?.metadata ?? {});
   }
@@ -227,10 +236,13 @@ export class TalosMachine implements Machine {
     return (await this.log(service, 20)).split("\n").filter((line) => line.trim() !== "");
   }
 
-  /** Whether it runs an upgrade that Talos has not confirmed yet: a boot that fails then rolls back to the previous image. */
+  /**
+   * Whether it runs an upgrade that Talos has not confirmed yet: a boot that fails then rolls back to the previous
+   * image.
+   */
   async isUnconfirmed(): Promise<boolean> {
-    // The installer names there what to go back to; Talos reads it at boot, and drops it once the machine runs and is ready (talos
-    // v1.13.0, pkg/machinery/meta/constants.go, and controllers/runtime/drop_upgrade_fallback.go).
+    // The installer names there what to go back to; Talos reads it at boot, and drops it once the machine runs and is
+    // ready (talos v1.13.0, pkg/machinery/meta/constants.go, and controllers/runtime/drop_upgrade_fallback.go).
     // `0x06` comes out of talosctl's JSON as the number that it is (seen on Talos v1.13.0).
     return (await this.resources("metakeys")).some(({ metadata }) => Number(metadata.id) === 6);
   }
@@ -271,8 +283,8 @@ export class TalosMachine implements Machine {
       return found === undefined ? undefined : configurationText(found);
     };
     const active = text("v1alpha1");
-    // Talos < 1.10 has no such resource (talos v1.9.6 and v1.10.0, pkg/machinery/resources/config/machine_config.go), and keeps what
-    // the next boot begins with in a file.
+    // Talos < 1.10 has no such resource (talos v1.9.6 and v1.10.0, pkg/machinery/resources/config/machine_config.go),
+    // and keeps what the next boot begins with in a file.
     const persistent =
       text("persistent") ?? (active === undefined ? undefined : await this.read(onDisk));
     return defined({ active, persistent });
@@ -305,8 +317,8 @@ export class TalosMachine implements Machine {
    * @param ending when the call is ended before its limit. Default never.
    */
   async pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void> {
-    // Where Talos from 1.13 on has installers. Before, this only tells whether the registry gives it: the upgrade pulls it once more, into
-    // memory (seen on Talos v1.12.6; talos v1.12.6, internal/pkg/install/pull.go).
+    // Where Talos from 1.13 on has installers. Before, this only tells whether the registry gives it: the upgrade
+    // pulls it once more, into memory (seen on Talos v1.12.6; talos v1.12.6, internal/pkg/install/pull.go).
     const args = [
       "image",
       "pull",
@@ -345,7 +357,8 @@ export class TalosMachine implements Machine {
       hostname: row["HOSTNAME"] ?? "",
       /** A learner does not vote yet. */
       learner: row["LEARNER"] === "true",
-      // Where the others reach it, for peers and for clients. Joined by commas (talos v1.13.0 cmd/talosctl/cmd/talos/etcd.go). A member that has not started has no client URL yet.
+      // Where the others reach it, for peers and for clients. Joined by commas (talos v1.13.0
+      // cmd/talosctl/cmd/talos/etcd.go). A member that has not started has no client URL yet.
       urls: [row["PEER URLS"] ?? "", row["CLIENT URLS"] ?? ""]
         .flatMap((cell) => cell.split(","))
         .filter(Boolean),

@@ -34,7 +34,10 @@ export interface Processes {
 
 const asChild: Processes = { start: spawn, end: (child) => void child.kill("SIGKILL") };
 
-/** Runs talosctl. The only place that does: arguments as a list, no shell, no secret among them, each call with a limit. */
+/**
+ * Runs talosctl. The only place that does: arguments as a list, no shell, no secret among them, each call with a
+ * limit.
+ */
 export class Talosctl {
   private readonly children = new Set<ChildProcess>();
   private release?: Promise<string>;
@@ -140,8 +143,9 @@ function startProblem(name: string, binary: string, error: NodeJS.ErrnoException
 }
 
 /**
- * Text that Talos prints before the differences of two configurations (talos v1.13.0 internal/app/machined/pkg/runtime/v1alpha1/
- * v1alpha1_runtime.go, CanApplyImmediate): their lines may be secret, and say nothing of the failure.
+ * Text that Talos prints before the differences of two configurations (talos v1.13.0
+ * internal/app/machined/pkg/runtime/v1alpha1/ v1alpha1_runtime.go, CanApplyImmediate): their lines may be secret, and
+ * say nothing of the failure.
  */
 const withoutDiff = (text: string): string => text.split(/\n[^\S\n]*diff:/, 1)[0]!;
 
@@ -153,8 +157,8 @@ function quote(text: string): string {
 }
 
 /**
- * Reads gRPC's code out of what talosctl says. Certificates come first: a failed handshake is reported as `Unavailable` too, but waiting
- * does not help. The exception is a clock that is not set yet after a boot.
+ * Reads gRPC's code out of what talosctl says. Certificates come first: a failed handshake is reported as
+ * `Unavailable` too, but waiting does not help. The exception is a clock that is not set yet after a boot.
  */
 const PROBLEMS: [RegExp, CallErrorKind][] = [
   [/not yet valid/i, "unreachable"],

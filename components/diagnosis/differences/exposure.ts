@@ -11,7 +11,10 @@ import type {
 } from "../observations";
 import { difference, type Difference, lastWords, wordsOfPod } from "./difference";
 
-/** Where what exposes the GPUs differs from the plan: RuntimeClass, namespace, release, its operands, and our own objects. */
+/**
+ * Where what exposes the GPUs differs from the plan: RuntimeClass, namespace, release, its operands, and our own
+ * objects.
+ */
 export function exposureDifferences(plan: Plan, seen: Observations): Difference[] {
   const { release: installed, namespace } = plan.kubernetes;
   const namespaces = [...new Set([installed.namespace, namespace])]; // of the release, and of the stack's other objects
@@ -59,7 +62,10 @@ function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Di
   );
 }
 
-/** Helm's own record; an external release need not be Helm's. A Helm that was killed leaves `pending-…`, and the next upgrade is refused then. */
+/**
+ * Helm's own record; an external release need not be Helm's. A Helm that was killed leaves `pending-…`, and the next
+ * upgrade is refused then.
+ */
 function release({ kubernetes }: Plan, { releases }: Observations): Difference[] {
   if (releases === undefined || kubernetes.external) return [];
   const { name, namespace } = kubernetes.release;
@@ -199,8 +205,8 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
 }
 
 /**
- * Objects that are not ready in a namespace: DaemonSets, Deployments, and pods without an owner. In kube-system, which is shared with others, only what
- * is NVIDIA's, Node Feature Discovery's or ours.
+ * Objects that are not ready in a namespace: DaemonSets, Deployments, and pods without an owner. In kube-system,
+ * which is shared with others, only what is NVIDIA's, Node Feature Discovery's or ours.
  */
 export function unreadyOfNvidia(seen: Observations, namespace: string): Difference[] {
   const ours = /nvidia|gpu|dcgm|node-feature-discovery/;

@@ -12,8 +12,8 @@ import { workloadDifferences } from "./workloads";
 export { type Difference, inOneLine } from "./difference";
 
 /**
- * Where what is seen differs from the plan, from the machine up; without a plan, from any cluster that offers GPUs. Pure.
- * The comparison skips objects that nothing looked at, so an empty list covers only the others.
+ * Where what is seen differs from the plan, from the machine up; without a plan, from any cluster that offers GPUs.
+ * Pure. The comparison skips objects that nothing looked at, so an empty list covers only the others.
  */
 export function differences(seen: Observations, plan?: Plan): Difference[] {
   if (plan === undefined) return withoutPlan(seen);
@@ -28,7 +28,9 @@ const noGpuNode =
 const nothingOffers =
   "none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs";
 
-/** Requirements for every cluster with GPUs, if no plan is known: a GPU node, GPUs on it, and a working GPU provider. */
+/**
+ * Requirements for every cluster with GPUs, if no plan is known: a GPU node, GPUs on it, and a working GPU provider.
+ */
 function withoutPlan(seen: Observations): Difference[] {
   if (seen.nodes === undefined) return [];
   const nodes = seen.nodes.filter(showsGpu);

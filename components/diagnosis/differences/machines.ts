@@ -132,7 +132,10 @@ function services(
     );
 }
 
-/** The machine's part may say more than ours: that of its owner is merged with it. From Talos 1.14 on another document may override it. */
+/**
+ * The machine's part may say more than ours: that of its owner is merged with it. From Talos 1.14 on another document
+ * may override it.
+ */
 function containerd(
   { containerdPart: planned }: MachineRecipe,
   seen: ObservedMachine,

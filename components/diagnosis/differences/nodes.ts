@@ -89,7 +89,10 @@ const labels = ({ nodeLabels }: MachineRecipe, node: ObservedNode): string[] =>
       return `${now} ${key}=${value}`;
     });
 
-/** Labels by which the GPU Operator knows a GPU node; it needs one of them (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
+/**
+ * Labels by which the GPU Operator knows a GPU node; it needs one of them (gpu-operator v26.7.0,
+ * controllers/state_manager.go, gpuNodeLabels).
+ */
 const ofDiscovery = [
   "feature.node.kubernetes.io/pci-10de.present",
   "feature.node.kubernetes.io/pci-0302_10de.present",

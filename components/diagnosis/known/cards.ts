@@ -1,11 +1,15 @@
 import type { Cause } from "./known";
 
 /**
- * Codes of the driver's error reports in the kernel's log, by what NVIDIA has one do first (docs.nvidia.com/deploy/xid-errors,
- * analyzing-xid-catalog, column "Immediate Action", of 2025-10-29). Codes to be ignored, and those that only follow others, are in none.
+ * Codes of the driver's error reports in the kernel's log, by what NVIDIA has one do first
+ * (docs.nvidia.com/deploy/xid-errors, analyzing-xid-catalog, column "Immediate Action", of 2025-10-29). Codes to be
+ * ignored, and those that only follow others, are in none.
  */
 export const xids = {
-  /** RESTART_APP: the program did it, and the card goes on. 43 is one, too: the catalogue ignores it, because it has no other effect. */
+  /**
+   * RESTART_APP: the program did it, and the card goes on. 43 is one, too: the catalogue ignores it, because it has
+   * no other effect.
+   */
   application: [
     8, 11, 13, 25, 31, 32, 39, 40, 41, 43, 60, 68, 69, 70, 71, 72, 75, 76, 77, 80, 82, 83, 84, 85,
     86, 88, 89, 94, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 126, 127, 128, 129, 130, 131, 132,

@@ -144,8 +144,9 @@ export const machineFixes = fixesOf({
 });
 
 /**
- * Either says it: the configuration in force (who may read it), or what Talos logs where it pauses the boot. Source: talos,
- * v1alpha1_sequencer_tasks.go, pauseOnFailure; from 1.14 on the first item counts, and the machine boots; etcd-file resources are made once, injectCRIConfigPatch.
+ * Either says it: the configuration in force (who may read it), or what Talos logs where it pauses the boot. Source:
+ * talos, v1alpha1_sequencer_tasks.go, pauseOnFailure; from 1.14 on the first item counts, and the machine boots;
+ * etcd-file resources are made once, injectCRIConfigPatch.
  */
 function partTwice(seen: Observations): Evidence[] {
   return (seen.machines ?? []).flatMap(
@@ -169,10 +170,10 @@ function partTwice(seen: Observations): Evidence[] {
 }
 
 /**
- * The configuration in force names an image of this very release and another schematic, and no driver is loaded. Where one is,
- * `talosctl upgrade` brought an image that the configuration never named. Machines of Omni's are left out: their schematic and
- * their upgrades are Omni's, and the stack has nothing to set right there. Without a plan, the lack
- * of a driver counts only on a node with signs of a GPU.
+ * The configuration in force names an image of this very release and another schematic, and no driver is loaded.
+ * Where one is, `talosctl upgrade` brought an image that the configuration never named. Machines of Omni's are left
+ * out: their schematic and their upgrades are Omni's, and the stack has nothing to set right there. Without a plan,
+ * the lack of a driver counts only on a node with signs of a GPU.
  */
 function runsOldSchematic(seen: Observations, { plan }: System): Evidence[] {
   const byOmni = new Set(
@@ -224,14 +225,18 @@ function driverNotLoaded(seen: Observations, system: System): Evidence[] {
     );
 }
 
-/** Modules that the image does not have are not loaded by declaring them: Omni, for one, has not upgraded the machine yet. */
+/**
+ * Modules that the image does not have are not loaded by declaring them: Omni, for one, has not upgraded the machine
+ * yet.
+ */
 const hasModules = (extensions: string[] | undefined): boolean =>
   extensions === undefined ||
   extensions.some((name) => nvidiaExtension(`siderolabs/${name}`)?.kind === "modules");
 
 /**
  * Talos labels a node with its extensions' versions, and both begin with the driver's, e.g. `580.126.09-v1.12.6` of the
- * modules and `570.211.01-v1.18.2` of the toolkit. Source: siderolabs/extensions, nvidia-gpu, the extensions' manifests.
+ * modules and `570.211.01-v1.18.2` of the toolkit. Source: siderolabs/extensions, nvidia-gpu, the extensions'
+ * manifests.
  */
 function librariesOfAnotherDriver(seen: Observations): Evidence[] {
   const mixed = (seen.nodes ?? []).flatMap(({ name, labels }) => {

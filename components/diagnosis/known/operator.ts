@@ -55,8 +55,8 @@ export const operatorFixes = fixesOf({
       "NVIDIA/mig-parted#356, #382; gpu-operator#2501; NVIDIA/mig-parted v0.12.3, deployments/container/reconfigure-mig.sh",
     usedBy: (plan) =>
       hasGpu(plan) && plan.kubernetes.mode === "operator" && plan.spec.sharing?.mig !== undefined,
-    // The MIG manager's own word, or its silence. States: NVIDIA/mig-parted, pkg/mig/reconfigure (pending, rebooting, success,
-    // failed). Silence counts only from a manager that runs: before, something else keeps it.
+    // The MIG manager's own word, or its silence. States: NVIDIA/mig-parted, pkg/mig/reconfigure (pending, rebooting,
+    // success, failed). Silence counts only from a manager that runs: before, something else keeps it.
     sign: notSplit,
   },
   operatorToolkit: {

@@ -72,7 +72,10 @@ const excludingTaints = (spec: ClusterSpec): NodeTaint[] =>
     .flatMap(taintsOf)
     .filter((taint) => taint.effect !== "PreferNoSchedule");
 
-/** Labels that Node Feature Discovery and NVIDIA's programs set when they come that far; their lack is another failure. */
+/**
+ * Labels that Node Feature Discovery and NVIDIA's programs set when they come that far; their lack is another
+ * failure.
+ */
 const setLater = /(^|\.)nvidia\.com\/|^feature\.node\.kubernetes\.io\//;
 
 function selectorFitsNoNode(seen: Observations, system: System): string[] {

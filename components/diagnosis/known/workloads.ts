@@ -19,8 +19,8 @@ export const workloadFixes = fixesOf({
     usedBy: (plan) =>
       plan.era === "legacy" &&
       workloadsOfKind(plan.spec, "ollama").some(({ said: { models = [] } }) => models.length > 0),
-    // The kubelet's event FailedPostStartHook, which quotes the runtime. The runtime's words alone, `init 250 result=11` in a log, are no sign:
-    // five reports call them harmless (siderolabs/extensions#940).
+    // The kubelet's event FailedPostStartHook, which quotes the runtime. The runtime's words alone, `init 250
+    // result=11` in a log, are no sign: five reports call them harmless (siderolabs/extensions#940).
     sign: (seen) =>
       matching(
         seen,

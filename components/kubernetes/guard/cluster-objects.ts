@@ -12,9 +12,11 @@ const GONE = 180_000;
 const POLL = 1_000;
 
 /**
- * Objects of a cluster, with whatever a kubeconfig can authenticate by. A program of its own file: the client is bundled with it.
+ * Objects of a cluster, with whatever a kubeconfig can authenticate by. A program of its own file: the client is
+ * bundled with it.
  *
- * @param persists whether a call without an answer is made again. Default false, as for a preview, which goes on without its cluster.
+ * @param persists whether a call without an answer is made again. Default false, as for a preview, which goes on
+ * without its cluster.
  */
 export function clusterObjects(kubeconfig: string, persists = false): ClusterObjects {
   const api = new KubernetesApi(readKubeconfig(kubeconfig), [kubeconfig]);
@@ -100,7 +102,10 @@ export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): Clust
   };
 }
 
-/** A record is JSON, compressed, and encoded once by Helm and once more as a Secret (helm, pkg/storage/driver/util.go). */
+/**
+ * A record is JSON, compressed, and encoded once by Helm and once more as a Secret (helm,
+ * pkg/storage/driver/util.go).
+ */
 function releaseIn(release: string | undefined): Pick<ReleaseRecord, "chart" | "values"> {
   try {
     const encoded = Buffer.from(Buffer.from(release!, "base64").toString(), "base64");

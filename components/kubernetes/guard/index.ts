@@ -17,7 +17,10 @@ import {
   verdictOnRelease,
 } from "./verdict";
 
-/** How a program that asks Kubernetes knows an object of this stack: the annotation that names the owner, and how its value begins. */
+/**
+ * How a program that asks Kubernetes knows an object of this stack: the annotation that names the owner, and how its
+ * value begins.
+ */
 export const stackMark = (): { annotation: string; ours: string } => ({
   annotation: OWNER,
   ours: `${stackName()}/`,
@@ -29,12 +32,15 @@ const stackName = (): string => `${pulumi.getProject()}/${pulumi.getStack()}`;
 const RELEASE = "kubernetes:helm.sh/v3:Release";
 
 /**
- * Options for everything that a stack makes in its cluster. Each object is marked with its owner, and before one is created
- * (of a Helm release: before each of its operations) the cluster is looked at: it deletes what a killed update of this very stack left,
- * so that the next update succeeds. An object of another owner ends the update, already at preview where that is sure. By Pulumi's resource hooks, so that it costs no resource and an update that creates nothing looks at nothing.
+ * Options for everything that a stack makes in its cluster. Each object is marked with its owner, and before one is
+ * created (of a Helm release: before each of its operations) the cluster is looked at: it deletes what a killed
+ * update of this very stack left, so that the next update succeeds. An object of another owner ends the update,
+ * already at preview where that is sure. By Pulumi's resource hooks, so that it costs no resource and an update that
+ * creates nothing looks at nothing.
  *
  * @param takeOver Name of an external Helm release that the stack takes over. Default: none.
- * @param kubeconfig Of the cluster; empty where Pulumi finds it by itself: then objects are marked, and nothing is looked at.
+ * @param kubeconfig Of the cluster; empty where Pulumi finds it by itself: then objects are marked, and nothing is
+ * looked at.
  */
 export function guarded(
   name: string,
@@ -76,9 +82,10 @@ export function guarded(
 }
 
 /**
- * Whether a replacement has the name of what it replaces. Then the old one must go first, also on request (`--replace`).
- * Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by itself. A claim stays
- * until its replacement exists. The hook refuses the replacement in every update: of the two steps, only the creation has such a hook.
+ * Whether a replacement has the name of what it replaces. Then the old one must go first, also on request
+ * (`--replace`). Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by
+ * itself. A claim stays until its replacement exists. The hook refuses the replacement in every update: of the two
+ * steps, only the creation has such a hook.
  */
 const keepsItsName = (
   type: string,

@@ -2,7 +2,10 @@ import { leaderWorkerSet } from "../../recipe/facts/gpu-provider";
 import type { FieldFinding } from "../../recipe/rules/finding";
 import type { ClusterObjects, LiveObject } from "./live";
 
-/** Marks of what Helm made of a chart's templates (helm, pkg/action/validate.go), and of what it keeps (pkg/kube/resource_policy.go). */
+/**
+ * Marks of what Helm made of a chart's templates (helm, pkg/action/validate.go), and of what it keeps
+ * (pkg/kube/resource_policy.go).
+ */
 const [ownerName, ownerNamespace, policy] = [
   "meta.helm.sh/release-name",
   "meta.helm.sh/release-namespace",
@@ -16,9 +19,9 @@ const annotationsOf = (found: LiveObject | undefined): Record<string, string> =>
   found?.object?.metadata?.annotations ?? {};
 
 /**
- * Why a stack may not install LeaderWorkerSet; a cluster has only one: the webhooks have fixed names. Charts up to 0.7.0 had the
- * definition of the kind among their templates. In an upgrade to a later one Helm deletes it, and with it every set of the cluster
- * (lws#880).
+ * Why a stack may not install LeaderWorkerSet; a cluster has only one: the webhooks have fixed names. Charts up to
+ * 0.7.0 had the definition of the kind among their templates. In an upgrade to a later one Helm deletes it, and with
+ * it every set of the cluster (lws#880).
  */
 export async function foreignSets(
   objects: Pick<ClusterObjects, "read">,

@@ -69,8 +69,9 @@ export function sameStack(one: string, other: string): boolean {
 }
 
 /**
- * Name of the first one's stack, where both owners are of one project and of different stacks; else undefined. A stack that was
- * renamed finds its own objects so: `pulumi stack rename` changes the names in its state, and nothing in the cluster.
+ * Name of the first one's stack, where both owners are of one project and of different stacks; else undefined. A
+ * stack that was renamed finds its own objects so: `pulumi stack rename` changes the names in its state, and nothing
+ * in the cluster.
  */
 export function otherStack(one: string, other: string): string | undefined {
   const [[project, stack], [sameProject, own]] = [one.split("/"), other.split("/")];

@@ -19,9 +19,10 @@ interface ContainedKind extends DiscoveredKind {
 }
 
 /**
- * Whether Kubernetes itself puts an object into every namespace, so that it says nothing of whether someone uses the namespace: the root
- * certificates (kubernetes, pkg/controller/certificates/rootcacertpublisher), the default ServiceAccount
- * (pkg/controller/serviceaccount/serviceaccounts_controller.go), and events, which it deletes after an hour.
+ * Whether Kubernetes itself puts an object into every namespace, so that it says nothing of whether someone uses the
+ * namespace: the root certificates (kubernetes, pkg/controller/certificates/rootcacertpublisher), the default
+ * ServiceAccount (pkg/controller/serviceaccount/serviceaccounts_controller.go), and events, which it deletes after an
+ * hour.
  */
 function isOfKubernetes({ root, kind }: ContainedKind, name: string | undefined): boolean {
   if (kind === "Event") return root === "/api/v1" || root.startsWith("/apis/events.k8s.io/");
@@ -32,13 +33,17 @@ function isOfKubernetes({ root, kind }: ContainedKind, name: string | undefined)
   );
 }
 
-/** Asks for names without contents: a namespace may hold Secrets, and thousands of objects (kubernetes.io/docs/reference/using-api/api-concepts). */
+/**
+ * Asks for names without contents: a namespace may hold Secrets, and thousands of objects
+ * (kubernetes.io/docs/reference/using-api/api-concepts).
+ */
 const NAMES_ALONE =
   "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /**
- * Content of a namespace, each object as `Kind name`: every object that its deletion would delete, except those that Kubernetes itself puts into every
- * namespace. A kind that cannot be listed is reported as well, so that a namespace counts as empty only if all of it was seen.
+ * Content of a namespace, each object as `Kind name`: every object that its deletion would delete, except those that
+ * Kubernetes itself puts into every namespace. A kind that cannot be listed is reported as well, so that a namespace
+ * counts as empty only if all of it was seen.
  */
 export async function contentOf(namespace: string, api: KubernetesApi): Promise<string[]> {
   const { kinds, unseen } = await containedKinds(api);
@@ -65,9 +70,10 @@ export async function contentOf(namespace: string, api: KubernetesApi): Promise<
 }
 
 /**
- * The kinds whose objects the deletion of a namespace deletes: those that are namespaced and have the verb `delete` (kubernetes,
- * pkg/controller/namespace/deletion/namespaced_resources_deleter.go). Each group is asked in each of its versions, since a kind may be
- * in only one of them. `unseen` names a group whose server is down; the deletion itself would not end either.
+ * The kinds whose objects the deletion of a namespace deletes: those that are namespaced and have the verb `delete`
+ * (kubernetes, pkg/controller/namespace/deletion/namespaced_resources_deleter.go). Each group is asked in each of its
+ * versions, since a kind may be in only one of them. `unseen` names a group whose server is down; the deletion itself
+ * would not end either.
  */
 async function containedKinds(
   api: KubernetesApi,

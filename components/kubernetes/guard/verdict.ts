@@ -46,15 +46,17 @@ const pendingCreate =
 /**
  * Decides what to do about an existing object with the name of one that Pulumi is about to create.
  *
- * Pulumi's Kubernetes provider refuses to create an existing object (pulumi-kubernetes, provider/pkg/await/await.go, Creation),
- * and with `upsertExistingObjects` takes over anybody's. An object with the mark of the very resource that is being created is one that
- * Pulumi lost: it was killed after it had created the object and before it had recorded that.
+ * Pulumi's Kubernetes provider refuses to create an existing object (pulumi-kubernetes, provider/pkg/await/await.go,
+ * Creation), and with `upsertExistingObjects` takes over anybody's. An object with the mark of the very resource that
+ * is being created is one that Pulumi lost: it was killed after it had created the object and before it had recorded
+ * that.
  *
  * @param live The existing object of this name.
  * @param owner Who creates it; undefined while that is not known yet, in a first preview.
- * @param preview Whether it only would be created. Then an object may still go by the update itself, but for what keeps data: no
- * update takes that away in favour of another, not even `--replace`. Pulumi makes the new one first, and then deletes the old one by
- * its name, which is the new one's. So a claim is not taken away either that has no volume yet: a pod may bind the new one meanwhile.
+ * @param preview Whether it only would be created. Then an object may still go by the update itself, but for what
+ * keeps data: no update takes that away in favour of another, not even `--replace`. Pulumi makes the new one first,
+ * and then deletes the old one by its name, which is the new one's. So a claim is not taken away either that has no
+ * volume yet: a pod may bind the new one meanwhile.
  */
 export function verdictOnObject(
   live: LiveObject | undefined,
@@ -78,7 +80,10 @@ export function verdictOnObject(
   return { refuse: withoutOwner(live) };
 }
 
-/** An object of this very resource that must not be deleted. Pulumi tells its hook the same of a replacement, and of a creation after a kill. */
+/**
+ * An object of this very resource that must not be deleted. Pulumi tells its hook the same of a replacement, and of a
+ * creation after a kill.
+ */
 function replacedOrLost(live: LiveObject): FieldFinding {
   const field = titleOf(live);
   const reason = keepsData(live) ? reasons[live.kind] : "";
@@ -122,7 +127,8 @@ const withoutOwner = (live: LiveObject): FieldFinding => ({
 });
 
 /**
- * Refuses to move a resource with data to another name or namespace: Pulumi deletes the old object once the new one exists.
+ * Refuses to move a resource with data to another name or namespace: Pulumi deletes the old object once the new one
+ * exists.
  *
  * @param owned Objects with the mark of the resource that is being created.
  */
@@ -156,10 +162,11 @@ export interface ReleaseStep {
 }
 
 /**
- * Decides what to do about Helm's records of a release that Pulumi is about to install or upgrade. Helm refuses to install under a
- * name that has a record, and to upgrade while the last record is of an operation that goes on (helm, pkg/action/install.go, availableName, and
- * upgrade.go, errPending); one that was killed leaves such a record forever. Without it Helm goes on from the revision
- * before, and an installation takes over the objects with the release's name (pkg/action/validate.go).
+ * Decides what to do about Helm's records of a release that Pulumi is about to install or upgrade. Helm refuses to
+ * install under a name that has a record, and to upgrade while the last record is of an operation that goes on (helm,
+ * pkg/action/install.go, availableName, and upgrade.go, errPending); one that was killed leaves such a record
+ * forever. Without it Helm goes on from the revision before, and an installation takes over the objects with the
+ * release's name (pkg/action/validate.go).
  */
 export function verdictOnRelease(
   records: readonly ReleaseRecord[],
@@ -188,7 +195,8 @@ export function verdictOnRelease(
     const say = `${title}: is taken over; Helm's ${records.length} records of it go, its objects stay, and pods are replaced where these values change them`;
     return { take: preview ? [] : [...records], say };
   }
-  // The stack's own release, too, stands there at preview that the update replaces for other values: it goes only in the update.
+  // The stack's own release, too, stands there at preview that the update replaces for other values: it goes only in
+  // the update.
   if (preview && isChart) {
     const say = `${title}: is in the cluster with other values; if it is this stack's, the update replaces it; if it belongs to another owner, the update fails at this point, after it has upgraded the machines; to avoid that, uninstall it first, or give this stack's release another namespace`;
     return { take: [], say };

@@ -11,7 +11,10 @@ export interface Places {
   workingDirectory: string;
   /** Pulumi's folder, with its plugins. */
   pulumiHome: string;
-  /** Folder of the package `talos-gpu` as it is found from a folder, symbolic links resolved; undefined when it is not. */
+  /**
+   * Folder of the package `talos-gpu` as it is found from a folder, symbolic links resolved; undefined when it is
+   * not.
+   */
   resolve: (from: string) => string | undefined;
 }
 
@@ -19,9 +22,9 @@ const PROGRAM = "bin/program.js";
 
 /**
  * Command that runs a verb of the machine program. The text is part of the resource's state, so it holds nothing of the
- * machine it was written on: an absolute path would differ between a laptop and a CI runner, and show as a change of every
- * machine. In order: by the package's name where the working directory finds this very package; by Pulumi's folder where
- * the package is an installed plugin; else relative to the working directory.
+ * machine it was written on: an absolute path would differ between a laptop and a CI runner, and show as a change of
+ * every machine. In order: by the package's name where the working directory finds this very package; by Pulumi's
+ * folder where the package is an installed plugin; else relative to the working directory.
  */
 export function programCommand(verb: string, places: Places): string {
   const { packageRoot, workingDirectory, pulumiHome, resolve } = places;
@@ -41,7 +44,9 @@ export function programCommand(verb: string, places: Places): string {
 
 const texts = new Map<string, string>();
 
-/** The command of a verb in this process, looked for on the disk once for each working directory: every machine asks. */
+/**
+ * The command of a verb in this process, looked for on the disk once for each working directory: every machine asks.
+ */
 export function programCommandHere(verb: string): string {
   const key = `${verb} ${process.cwd()}`;
   const text = texts.get(key) ?? programCommand(verb, placesHere());
@@ -53,7 +58,10 @@ export function programCommandHere(verb: string): string {
 const nodeCommand = (module: string, verb: string): string =>
   `node -e "require(${module})" -- ${verb}`;
 
-/** A text as a literal of JavaScript. Characters with a meaning for sh, cmd or JavaScript are written as numbers, since a folder may have any name. */
+/**
+ * A text as a literal of JavaScript. Characters with a meaning for sh, cmd or JavaScript are written as numbers,
+ * since a folder may have any name.
+ */
 function literal(text: string): string {
   const signs = /["'`$\\%!^]|[^\S ]/g;
   return `'${text.replace(signs, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`)}'`;

@@ -13,7 +13,10 @@ export interface ProgramUse {
   deleteVerb?: string;
   /** Task as JSON text. Not secret: it shows in previews. */
   task: pulumi.Input<string>;
-  /** Credentials that it works with. Those that are not among the secrets are left to the variables of its environment. */
+  /**
+   * Credentials that it works with. Those that are not among the secrets are left to the variables of its
+   * environment.
+   */
   needs: readonly Credential[];
   secrets: Secrets;
   /** Limit of one run, a Go duration. */
@@ -23,9 +26,9 @@ export interface ProgramUse {
   /** Values whose change replaces the resource. Default none. */
   triggers?: string[];
   /**
-   * Whether the verb has no use for what its last run said. That comes by environment, where a text over 128 KiB keeps every
-   * later run from starting (Linux, execve: MAX_ARG_STRLEN), and a line for each of a thousand machines is longer. Default: it
-   * has, since it must know what was added to take it away.
+   * Whether the verb has no use for what its last run said. That comes by environment, where a text over 128 KiB
+   * keeps every later run from starting (Linux, execve: MAX_ARG_STRLEN), and a line for each of a thousand machines
+   * is longer. Default: it has, since it must know what was added to take it away.
    */
   forgets?: boolean;
 }
@@ -67,7 +70,10 @@ export function runProgram(
   );
 }
 
-/** The program's answer: the last line of its standard output. Not secret, whatever the provider makes of the secrets in its environment. */
+/**
+ * The program's answer: the last line of its standard output. Not secret, whatever the provider makes of the secrets
+ * in its environment.
+ */
 export const answerOf = <T>(
   program: command.local.Command,
   read: (answer: unknown) => T,

@@ -74,7 +74,10 @@ export class KubernetesCluster {
     return (await this.api.list<V1Node>("nodes", "/api/v1/nodes")).map(askedNode);
   }
 
-  /** A node, with the devices for claims that are published of it, if these are asked for; undefined when the cluster has none of that name. */
+  /**
+   * A node, with the devices for claims that are published of it, if these are asked for; undefined when the cluster
+   * has none of that name.
+   */
   async node(name: string, withDevices = false): Promise<NodeState | undefined> {
     const node = await this.readNode(name);
     if (node === undefined || !withDevices) return node && nodeState(node);
@@ -83,7 +86,10 @@ export class KubernetesCluster {
     return nodeState(node, await this.api.list<V1ResourceSlice>(what, path, { instead: notKnown }));
   }
 
-  /** Devices of a class that pods have by claims on a node, by the UID of the pod: none where Kubernetes knows no claims. */
+  /**
+   * Devices of a class that pods have by claims on a node, by the UID of the pod: none where Kubernetes knows no
+   * claims.
+   */
   async claimed(node: string, deviceClass: string): Promise<Record<string, number>> {
     const path = "/apis/resource.k8s.io/v1/resourceclaims";
     const claims = await this.api.list<ResourceV1ResourceClaim>("ResourceClaims", path, {
@@ -151,7 +157,10 @@ export class KubernetesCluster {
     }
   }
 
-  /** Volumes that are attached to the node, or on their way there or off. Undefined where the credentials may not see them. */
+  /**
+   * Volumes that are attached to the node, or on their way there or off. Undefined where the credentials may not see
+   * them.
+   */
   async attachedVolumes(node: string): Promise<string[] | undefined> {
     const path = "/apis/storage.k8s.io/v1/volumeattachments";
     const found = await this.api.ask<{ items: V1VolumeAttachment[] }>("volumes", path, {
@@ -171,7 +180,10 @@ export class KubernetesCluster {
     return { taints, ours, version: node.metadata?.resourceVersion ?? "" };
   }
 
-  /** Sets all taints of a node and what is ours of them, provided that it is of that version still. False when it is not. */
+  /**
+   * Sets all taints of a node and what is ours of them, provided that it is of that version still. False when it is
+   * not.
+   */
   async setTaints(name: string, { taints, ours }: NodeTaints, version: string): Promise<boolean> {
     const metadata = { resourceVersion: version, annotations: { [TAINTED_BY]: taintMark(ours) } };
     const body = { metadata, spec: { taints: taints.length > 0 ? taints : null } };
@@ -200,7 +212,10 @@ export class KubernetesCluster {
     return found?.metadata?.annotations?.[annotation];
   }
 
-  /** Pods, as `namespace/name`, that name a RuntimeClass and are not this package's. None where their list is forbidden. */
+  /**
+   * Pods, as `namespace/name`, that name a RuntimeClass and are not this package's. None where their list is
+   * forbidden.
+   */
   async podsOfClass(name: string): Promise<string[]> {
     const others = query({ labelSelector: "app.kubernetes.io/managed-by!=talos-gpu" });
     const pods = await this.api.list<V1Pod>("pods", `/api/v1/pods?${others}`, {
@@ -214,8 +229,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * GPU providers in the cluster; undefined if the credentials may not list DaemonSets or Deployments. `withoutPlugin`: the operator's policy turns its
-   * device plugin off.
+   * GPU providers in the cluster; undefined if the credentials may not list DaemonSets or Deployments.
+   * `withoutPlugin`: the operator's policy turns its device plugin off.
    */
   async gpuOffers(): Promise<{ offers: GpuOffer[] | undefined; withoutPlugin: boolean }> {
     const forbidden = { instead: { 403: undefined } };
@@ -271,7 +286,10 @@ export class KubernetesCluster {
     );
   }
 
-  /** Kubernetes' warnings about a Job, the newest last, e.g. why its pod cannot be made. None if the credentials may not read events. */
+  /**
+   * Kubernetes' warnings about a Job, the newest last, e.g. why its pod cannot be made. None if the credentials may
+   * not read events.
+   */
   async warningsOfJob(namespace: string, job: string): Promise<string[]> {
     const about = `involvedObject.kind=Job,involvedObject.name=${job},type=Warning`;
     const path = `/api/v1/namespaces/${namespace}/events?${query({ fieldSelector: about })}`;
@@ -303,7 +321,10 @@ export class KubernetesCluster {
     );
   }
 
-  /** Makes a Job as this one was made; false while that one is not gone. One that an earlier try made, whose answer was lost, is it. */
+  /**
+   * Makes a Job as this one was made; false while that one is not gone. One that an earlier try made, whose answer
+   * was lost, is it.
+   */
   async makeAnew({ metadata, spec }: V1Job): Promise<boolean> {
     const { name = "", namespace = "", uid, labels = {}, annotations = {} } = metadata ?? {};
     const { [UNTESTED]: _, ...kept } = annotations;
@@ -335,7 +356,10 @@ export class KubernetesCluster {
     return this.api.read(keyOf(object));
   }
 
-  /** Sets the object's wanted state by server-side apply; makes it where it is not there. Undefined where the API does not have its kind. */
+  /**
+   * Sets the object's wanted state by server-side apply; makes it where it is not there. Undefined where the API does
+   * not have its kind.
+   */
   async apply(object: WantedObject, manager: string): Promise<KubernetesObject | undefined> {
     const { kind, metadata } = object;
     const path = await this.api.pathOf(keyOf(object));

@@ -6,11 +6,12 @@ import type { FreeTask } from "../task";
 import type { Cluster } from "./cluster";
 
 /**
- * Waits until a RuntimeClass is no longer the GPU Operator's. It goes by garbage collection, a while after the operator's
- * release, and a class of the same name cannot be made before. Changes nothing.
+ * Waits until a RuntimeClass is no longer the GPU Operator's. It goes by garbage collection, a while after the
+ * operator's release, and a class of the same name cannot be made before. Changes nothing.
  *
- * One that should be external (`theirs`) is only looked at: it may come later, and of the name `nvidia` it has the handler `nvidia`,
- * which NVIDIA's toolkit on Talos registers (siderolabs/extensions, 10-nvidia-container-runtime.part).
+ * One that should be external (`theirs`) is only looked at: it may come later, and of the name `nvidia` it has the
+ * handler `nvidia`, which NVIDIA's toolkit on Talos registers (siderolabs/extensions,
+ * 10-nvidia-container-runtime.part).
  *
  * @throws Failure if the class is external, and at the limit, since an external operator then runs.
  */

@@ -3,15 +3,15 @@ import { offeredBy } from "../../clients/kubernetes/devices";
 import { MANAGER } from "../../clients/kubernetes/manager";
 
 /**
- * Field managers of what a stack says. Pulumi's Kubernetes provider creates an object under a name of its own, whatever its annotation
- * `pulumi.com/patchFieldManager` says; the first update hands all fields to the annotation's manager (pulumi-kubernetes ≥ 4.29,
- * provider/pkg/await/await.go, Creation and fixCSAFieldManagers).
+ * Field managers of what a stack says. Pulumi's Kubernetes provider creates an object under a name of its own,
+ * whatever its annotation `pulumi.com/patchFieldManager` says; the first update hands all fields to the annotation's
+ * manager (pulumi-kubernetes ≥ 4.29, provider/pkg/await/await.go, Creation and fixCSAFieldManagers).
  */
 const stackManagers = [MANAGER, "pulumi-kubernetes"];
 
 /**
- * Whether a claim's class was given by a stack. A class that the cluster filled in has no owner, or belongs to Kubernetes' controller: the fields
- * of a create are noted before admission sets the default class (kubernetes,
+ * Whether a claim's class was given by a stack. A class that the cluster filled in has no owner, or belongs to
+ * Kubernetes' controller: the fields of a create are noted before admission sets the default class (kubernetes,
  * staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
  */
 export const isClassGiven = (

@@ -8,8 +8,9 @@ export interface NodeTaints {
 }
 
 /**
- * Annotation of a node that names the taints which this program has put there, as kubectl writes them, joined by commas. It is written
- * together with the taints: the last run's answer alone does not name those of a run whose answer was lost.
+ * Annotation of a node that names the taints which this program has put there, as kubectl writes them, joined by
+ * commas. It is written together with the taints: the last run's answer alone does not name those of a run whose
+ * answer was lost.
  */
 export const TAINTED_BY = "talos-gpu/taints";
 

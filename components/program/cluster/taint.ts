@@ -26,12 +26,12 @@ const taintsPart = { ending: "-upgrade", why: LEFT };
 export type TaintTask = Pick<UpgradeTask, "machine" | "taints">;
 
 /**
- * Puts the stack's taints onto the node, takes off those that it no longer wants, and leaves all others there. To Kubernetes the
- * taints of a node are one list, so an applied list takes away what others added meanwhile; here it is read, merged by key and
- * effect, and written only onto the version that was read.
+ * Puts the stack's taints onto the node, takes off those that it no longer wants, and leaves all others there. To
+ * Kubernetes the taints of a node are one list, so an applied list takes away what others added meanwhile; here it is
+ * read, merged by key and effect, and written only onto the version that was read.
  *
- * An existing taint that is as wanted is not ours, unless the node's annotation names it. It stays when the stack no longer lists it.
- * One of the same key and effect with another value gets the stack's value.
+ * An existing taint that is as wanted is not ours, unless the node's annotation names it. It stays when the stack no
+ * longer lists it. One of the same key and effect with another value gets the stack's value.
  *
  * @param before the stack's own when the machine was looked at last.
  * @returns those that are its own now.

@@ -26,12 +26,13 @@ export type TestedCluster = Pick<
 >;
 
 /**
- * Waits for the smoke test of every machine. A test takes a free unit and never another pod's: where pods that run have all
- * units for as long as `patience`, it is given up as untested, with the pods' names. That is no failure: what runs there
- * shows that the machine gives its cards to pods, and an update of a cluster in use would never end otherwise. A test that an earlier
- * run left failed or given up is replaced.
+ * Waits for the smoke test of every machine. A test takes a free unit and never another pod's: where pods that run
+ * have all units for as long as `patience`, it is given up as untested, with the pods' names. That is no failure:
+ * what runs there shows that the machine gives its cards to pods, and an update of a cluster in use would never end
+ * otherwise. A test that an earlier run left failed or given up is replaced.
  *
- * @throws Failure with every test that failed, or did not pass within the limit: what its pods say, what the node offers,
+ * @throws Failure with every test that failed, or did not pass within the limit: what its pods say, what the node
+ * offers,
  *   who has it, and how the device plugin is.
  */
 export async function awaitTests(
@@ -122,9 +123,9 @@ export async function awaitTests(
   };
 
   /**
-   * Whether the pods behind the gate find the planned units. The kubelet reports a change of them only at its next sync, up to ten
-   * seconds later. A pod that is scheduled by the old number ends with UnexpectedAdmissionError, and nothing makes a bare pod again. The
-   * doctor names a card that stays away, so this wait has a limit.
+   * Whether the pods behind the gate find the planned units. The kubelet reports a change of them only at its next
+   * sync, up to ten seconds later. A pod that is scheduled by the old number ends with UnexpectedAdmissionError, and
+   * nothing makes a bare pod again. The doctor names a card that stays away, so this wait has a limit.
    */
   const offers = async ({ machine, job, resource, units }: Test): Promise<boolean> => {
     const passed = `its smoke test passed${sightOf(await cluster.podsOfJob(namespace, job))}`;
@@ -257,7 +258,10 @@ export async function awaitTests(
   return result;
 }
 
-/** The scheduler's words (kubernetes v1.36.3, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, Filter). */
+/**
+ * The scheduler's words (kubernetes v1.36.3, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go,
+ * Filter).
+ */
 const cannotAllocate = "cannot allocate all claims";
 
 /** Images of NVIDIA's device plugin and DRA driver, also in a mirror. */

@@ -1,7 +1,10 @@
 import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { onlookerName } from "../../recipe/cluster/smoke-test-names";
 
-/** Characters of a text that are quoted. The end of a long one says what went wrong: wrapped errors begin with who wraps them. */
+/**
+ * Characters of a text that are quoted. The end of a long one says what went wrong: wrapped errors begin with who
+ * wraps them.
+ */
 const WIDTH = 300;
 
 /** Reasons of a pod that does not run well; empty if it gives none. */
@@ -30,8 +33,8 @@ export function schedulerWords({ status }: V1Pod): string {
 }
 
 /**
- * Cards that a test's container saw without a request, with the consequence; empty if it saw none. NVIDIA's own validation fails a cluster
- * for it (NVIDIA/aicr#1620).
+ * Cards that a test's container saw without a request, with the consequence; empty if it saw none. NVIDIA's own
+ * validation fails a cluster for it (NVIDIA/aicr#1620).
  */
 export function sightOf(pods: readonly V1Pod[]): string {
   const onlookers = pods

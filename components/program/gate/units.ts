@@ -30,8 +30,8 @@ export function unitsOf(
 }
 
 /**
- * Whether pods that run have all units: no test can have one, and that they run shows that the machine gives its cards to
- * pods. A pod that is on the node and does not run shows nothing.
+ * Whether pods that run have all units: no test can have one, and that they run shows that the machine gives its
+ * cards to pods. A pod that is on the node and does not run shows nothing.
  */
 export function allInUse({ allocatable, users }: Units): boolean {
   if (allocatable === undefined || allocatable === 0) return false;

@@ -9,8 +9,8 @@ import type { Report } from "../progress";
 import type { OmniTask } from "../task";
 
 /**
- * Gives Omni what it should know of one machine. Looks first (`checkForOmni`), and refuses before anything is changed. Only
- * what differs is written, so a second run changes nothing; resources of others are never touched.
+ * Gives Omni what it should know of one machine. Looks first (`checkForOmni`), and refuses before anything is
+ * changed. Only what differs is written, so a second run changes nothing; resources of others are never touched.
  *
  * @returns IDs that were written, and those of ours that are not wanted any more.
  * @throws Failure with all that `checkForOmni` finds; Omni is then as it was.
@@ -49,7 +49,10 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
   };
 }
 
-/** Omni prints fields of a spec that its author left out, such as `compresseddata: []` of a patch (siderolabs/omni, client/api/omni/specs/config_patch.go). */
+/**
+ * Omni prints fields of a spec that its author left out, such as `compresseddata: []` of a patch (siderolabs/omni,
+ * client/api/omni/specs/config_patch.go).
+ */
 function saysAll(
   { spec, labels }: OmniContent,
   { spec: wanted, metadata }: OmniTask["resources"][number],

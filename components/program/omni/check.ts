@@ -29,10 +29,11 @@ export async function checkForOmni(task: OmniTask, omni: Omni): Promise<FieldFin
 }
 
 /**
- * Refuses what would reach no machine. One that Omni knows and that is in no cluster yet is welcome: Omni takes patches and
- * extensions labelled for a machine of a cluster before there is one (siderolabs/omni, internal/backend/runtime/omni/
- * validations/config_patch.go and extensions_configuration.go: the cluster must exist, but the machine does not have to; its
- * ConfigPatchCleanupController removes none whose cluster exists), and the machine is then installed with them at once.
+ * Refuses what would reach no machine. One that Omni knows and that is in no cluster yet is welcome: Omni takes
+ * patches and extensions labelled for a machine of a cluster before there is one (siderolabs/omni,
+ * internal/backend/runtime/omni/ validations/config_patch.go and extensions_configuration.go: the cluster must exist,
+ * but the machine does not have to; its ConfigPatchCleanupController removes none whose cluster exists), and the
+ * machine is then installed with them at once.
  */
 async function strangers(
   task: OmniTask,
@@ -75,10 +76,10 @@ async function strangers(
 }
 
 /**
- * Refuses a cluster that a template describes. A sync deletes each patch and extensions list that has the cluster's label and that the
- * template lacks (siderolabs/omni, client/pkg/template/template.go: actualResources, getOperationForNoMoreExpectedResource).
- * Without that label Omni takes no extensions (internal/backend/runtime/omni/validations/extensions_configuration.go), so nothing
- * of ours would survive.
+ * Refuses a cluster that a template describes. A sync deletes each patch and extensions list that has the cluster's
+ * label and that the template lacks (siderolabs/omni, client/pkg/template/template.go: actualResources,
+ * getOperationForNoMoreExpectedResource). Without that label Omni takes no extensions
+ * (internal/backend/runtime/omni/validations/extensions_configuration.go), so nothing of ours would survive.
  */
 function templated(
   { machine, cluster: name }: OmniTask,
@@ -95,7 +96,10 @@ function templated(
   ];
 }
 
-/** @param machineSet undefined while the machine is in no cluster: then it may join any set, and each one's patches count. */
+/**
+ * @param machineSet undefined while the machine is in no cluster: then it may join any set, and each one's patches
+ * count.
+ */
 async function rivals(
   task: OmniTask,
   omni: Omni,
@@ -131,8 +135,9 @@ async function rivals(
 /**
  * Refuses another list of extensions for the one machine. Omni takes a single one, that with the highest ID, so
  * `schematic-<uuid>`, as Omni's page names it, beats ours; `disabled` says nothing of a list (siderolabs/omni,
- * machine_extensions.go, determineExtensions; frontend/src/views/Machines/components/UpdateExtensionsModal.vue). Lower IDs
- * are refused as well: a list that Omni worked out earlier, in another order, may stay (shouldRecalculateExtensions there).
+ * machine_extensions.go, determineExtensions; frontend/src/views/Machines/components/UpdateExtensionsModal.vue).
+ * Lower IDs are refused as well: a list that Omni worked out earlier, in another order, may stay
+ * (shouldRecalculateExtensions there).
  */
 async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   if (!task.resources.some(({ spec }) => "extensions" in spec)) return [];
@@ -151,10 +156,10 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding
 }
 
 /**
- * Refuses to take extensions away. A list for one machine replaces those of the cluster and the machine set, and that of its boot
- * medium; everything else of the image Omni keeps (siderolabs/omni,
- * machine_extensions.go and schematic_configuration.go). A machine that has our list already has lost nothing that was not
- * taken out of the stack on purpose.
+ * Refuses to take extensions away. A list for one machine replaces those of the cluster and the machine set, and that
+ * of its boot medium; everything else of the image Omni keeps (siderolabs/omni, machine_extensions.go and
+ * schematic_configuration.go). A machine that has our list already has lost nothing that was not taken out of the
+ * stack on purpose.
  */
 async function lostExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   const wanted = task.resources.flatMap(({ spec }) =>

@@ -14,10 +14,10 @@ import { driverProblems } from "../seen/driver";
 import { criProblem } from "../seen/sandbox";
 
 /**
- * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration. A machine that is
- * in no cluster yet has to be added by the manager of the cluster: the program asks for that, and Omni then installs image and
- * configuration together, with one reboot. A member is upgraded first and then configured; the latter reboots it once more if a file
- * changed (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/
+ * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration. A machine
+ * that is in no cluster yet has to be added by the manager of the cluster: the program asks for that, and Omni then
+ * installs image and configuration together, with one reboot. A member is upgraded first and then configured; the
+ * latter reboots it once more if a file changed (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/
  * machineconfig/status.go), so the limit is that of two reboots. Changes nothing; may be run again at any time.
  *
  * @param bench.machine the machine, through Omni's proxy: read only, which is all that is needed here.

@@ -12,16 +12,19 @@ export interface BootGuardOptions {
   remedy: string;
   /** Told once, when the first such boot is seen. */
   report: (line: string) => void;
-  /** Whether kernel modules may come into the configuration while the machine boots: Omni brings image and configuration one by one. Default false. */
+  /**
+   * Whether kernel modules may come into the configuration while the machine boots: Omni brings image and
+   * configuration one by one. Default false.
+   */
   modulesMayCome?: boolean;
 }
 
 /**
  * Ends the wait for a machine that boots again and again: Talos pauses where its configuration does not let
  * it go on, and then begins again (talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go,
- * pauseOnFailure). The first pause is reported and awaited: a user who corrects the configuration during it gets a machine that boots;
- * unless the wait ends before the pause does. A boot that waits for a driver that no module brings is reported at once: nothing
- * corrects that by itself.
+ * pauseOnFailure). The first pause is reported and awaited: a user who corrects the configuration during it gets a
+ * machine that boots; unless the wait ends before the pause does. A boot that waits for a driver that no module
+ * brings is reported at once: nothing corrects that by itself.
  */
 export class BootGuard {
   /** Boot id of the first boot that was seen paused. */
@@ -51,8 +54,8 @@ export class BootGuard {
   }
 
   /**
-   * The image's NVIDIA services wait for a driver, and the configuration names no module that would bring it: Talos waits for them
-   * for 70 minutes, and then reboots (talos#14373).
+   * The image's NVIDIA services wait for a driver, and the configuration names no module that would bring it: Talos
+   * waits for them for 70 minutes, and then reboots (talos#14373).
    */
   private async withoutModules(): Promise<string | undefined> {
     if (this.options.modulesMayCome) return undefined;
@@ -104,8 +107,8 @@ export class BootGuard {
   }
 
   /**
-   * How to get it to boot, and what comes of that: a reboot that ends Talos' wait for services takes no upgrade back, unlike one that ends a
-   * pause (seen on Talos v1.13.0).
+   * How to get it to boot, and what comes of that: a reboot that ends Talos' wait for services takes no upgrade back,
+   * unlike one that ends a pause (seen on Talos v1.13.0).
    */
   private async remedy(problem: string): Promise<string> {
     const takesBack =

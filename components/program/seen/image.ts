@@ -4,9 +4,10 @@ import type { Machine } from "../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 
 /**
- * Parts that the machine would lose with the image of the stack, and its kernel arguments that would have no effect. The former is asked
- * only of a machine that the stack takes over: where it runs the image that an earlier update brought, what is missing now was taken
- * out of the stack on purpose. The content of an image of the user's own is unknown.
+ * Parts that the machine would lose with the image of the stack, and its kernel arguments that would have no effect.
+ * The former is asked only of a machine that the stack takes over: where it runs the image that an earlier update
+ * brought, what is missing now was taken out of the stack on purpose. The content of an image of the user's own is
+ * unknown.
  *
  * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
  */

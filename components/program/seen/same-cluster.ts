@@ -14,9 +14,11 @@ export interface MachineSide {
 }
 
 /**
- * Whether talosconfig and kubeconfig are of one cluster. Each of these shows that they are: a node of the cluster has a machine's boot
- * id; or kubeconfig and machine configuration have the same certificate authority; or a node has a machine's name and address. Only where both authorities are known, are not the same, and nothing else speaks for it, is it
- * another one: a kubeconfig may lead through a proxy with a certificate of its own, and a machine may be about to join.
+ * Whether talosconfig and kubeconfig are of one cluster. Each of these shows that they are: a node of the cluster has
+ * a machine's boot id; or kubeconfig and machine configuration have the same certificate authority; or a node has a
+ * machine's name and address. Only where both authorities are known, are not the same, and nothing else speaks for
+ * it, is it another one: a kubeconfig may lead through a proxy with a certificate of its own, and a machine may be
+ * about to join.
  *
  * @param kubernetes what the kubeconfig leads to.
  */
@@ -42,9 +44,10 @@ export function ofOneCluster(
 type NamedMachine = Pick<UpgradeTask, "machine" | "address" | "configuration">;
 
 /**
- * Refuses a machine that is a node of another name, or behind the address of another machine: its own node would be cordoned and
- * drained, and the other one would reboot with its pods. The boot id tells it. A boot id of no node proves nothing: a machine may be
- * about to join, or its kubelet may not have reported the boot yet. A node that the update renames is accepted.
+ * Refuses a machine that is a node of another name, or behind the address of another machine: its own node would be
+ * cordoned and drained, and the other one would reboot with its pods. The boot id tells it. A boot id of no node
+ * proves nothing: a machine may be about to join, or its kubelet may not have reported the boot yet. A node that the
+ * update renames is accepted.
  */
 export function anotherNode(
   asked: NamedMachine,
@@ -65,9 +68,9 @@ export function anotherNode(
 }
 
 /**
- * Name that the machine's node has until the update gives it the machine's; undefined where the update does not rename it. An owned
- * configuration sets the hostname (`hostnamePatch`). A node that has the wanted name already is another machine's, so that is no
- * new name but a wrong address.
+ * Name that the machine's node has until the update gives it the machine's; undefined where the update does not
+ * rename it. An owned configuration sets the hostname (`hostnamePatch`). A node that has the wanted name already is
+ * another machine's, so that is no new name but a wrong address.
  */
 export function oldName(
   { machine, configuration }: NamedMachine,
@@ -89,7 +92,10 @@ function otherName(
   return same.some(({ name }) => name === machine) ? undefined : same[0]?.name;
 }
 
-/** Authorities of a machine's cluster: the one that signs, and those that it accepts besides (talos, v1alpha1 ClusterConfig). */
+/**
+ * Authorities of a machine's cluster: the one that signs, and those that it accepts besides (talos, v1alpha1
+ * ClusterConfig).
+ */
 function authoritiesOf(configuration = ""): string[] {
   const clusters = valuesOf(configuration).map((document) => valueAt(document, "cluster"));
   const pairs = clusters.flatMap((cluster) =>

@@ -18,7 +18,10 @@ export interface MachineWay {
 /** Inputs for the check of a machine's way. */
 type Goal = Pick<UpgradeTask, "machine" | "talosVersion" | "installerImage" | "ownImage" | "image">;
 
-/** The way of a machine, by what it is. Only one that goes over several minors is asked, and the Image Factory for its releases. */
+/**
+ * The way of a machine, by what it is. Only one that goes over several minors is asked, and the Image Factory for its
+ * releases.
+ */
 export async function wayOf(
   { machine: name, talosVersion, installerImage, ownImage, image }: Goal,
   machine: Machine,

@@ -25,9 +25,9 @@ export interface Observed {
 }
 
 /**
- * Asks a machine what it runs. Of an image of the user's own no schematic tells: the machine runs it if its active configuration names
- * it. That configuration is staged with the upgrade and active from its reboot on, unless this run knows better. Modules, driver and services are looked
- * at besides.
+ * Asks a machine what it runs. Of an image of the user's own no schematic tells: the machine runs it if its active
+ * configuration names it. That configuration is staged with the upgrade and active from its reboot on, unless this
+ * run knows better. Modules, driver and services are looked at besides.
  */
 export function observe(run: Run): Promise<Observed> {
   const { machine, task } = run;
@@ -60,9 +60,10 @@ export function runsImage({ talosVersion, schematicId }: Observed, task: Upgrade
 }
 
 /**
- * Image that is installed and waits for the machine's next boot, where Talos says so. No installation may overwrite it: an installation
- * keeps the image of the next boot and removes the other one. The other one is then the running one (seen on Talos v1.13.0 with systemd-boot; talos
- * v1.13.0, bootloader/sdboot/sdboot.go, Upgrade, and bootloader/grub/boot_label.go, flip). If neither boots, there is no way back.
+ * Image that is installed and waits for the machine's next boot, where Talos says so. No installation may overwrite
+ * it: an installation keeps the image of the next boot and removes the other one. The other one is then the running
+ * one (seen on Talos v1.13.0 with systemd-boot; talos v1.13.0, bootloader/sdboot/sdboot.go, Upgrade, and
+ * bootloader/grub/boot_label.go, flip). If neither boots, there is no way back.
  */
 export const waitingImage = async (
   machine: Machine,
@@ -78,7 +79,10 @@ export function isSameImage(a: string | undefined, b: string): boolean {
   return a !== undefined && last(a) === last(b);
 }
 
-/** Observed state of a machine: its running image, its way to the wanted one, and the image that waits for its next boot. */
+/**
+ * Observed state of a machine: its running image, its way to the wanted one, and the image that waits for its next
+ * boot.
+ */
 export interface Compared {
   before: Observed;
   effect: UpdateEffect;
@@ -90,7 +94,8 @@ export interface Compared {
 }
 
 /**
- * Observes what the machine runs and what waits for its boot, its way to the wanted state, and whether its boot is still paused.
+ * Observes what the machine runs and what waits for its boot, its way to the wanted state, and whether its boot is
+ * still paused.
  *
  * @param paused why its boot is paused, if it is.
  */
@@ -127,8 +132,9 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
 }
 
 /**
- * Whether the machine must boot before anything else of its configuration is touched: workload isolation waits for a boot, and containerd
- * does not come up again without it. Where nothing is to be done and containerd is up, that is only reported.
+ * Whether the machine must boot before anything else of its configuration is touched: workload isolation waits for a
+ * boot, and containerd does not come up again without it. Where nothing is to be done and containerd is up, that is
+ * only reported.
  */
 async function waitsForSandbox(
   run: Run,

@@ -6,11 +6,12 @@ import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
 
 /**
- * Whether a control plane may go: every etcd member votes and is healthy; there are not exactly two; and every other control plane is
- * up, even one outside the stack. LifecycleService.Upgrade and Reboot do not check any of it,
+ * Whether a control plane may go: every etcd member votes and is healthy; there are not exactly two; and every other
+ * control plane is up, even one outside the stack. LifecycleService.Upgrade and Reboot do not check any of it,
  * MachineService.Upgrade checks etcd (talos v1.13.9 internal/app/lifecycle/lifecycle.go, internal/pkg/etcd).
  *
- * @param paused whether its boot is paused. Talos then most often has not come to etcd, and a member that is down costs no
+ * @param paused whether its boot is paused. Talos then most often has not come to etcd, and a member that is down
+ * costs no
  *   quorum by a reboot; where it is up all the same, as on a boot that waits for a driver, it is asked like any other.
  */
 export async function checkControlPlanes(run: Run, paused: boolean): Promise<FieldFinding[]> {
@@ -110,8 +111,9 @@ async function healthOf(
 }
 
 /**
- * Members that are neither this machine nor another control plane of the stack. A machine may give etcd another address than the stack
- * has for it (`cluster.etcd.advertisedSubnets`). If an address is not in the stack, the machines are asked which member is theirs.
+ * Members that are neither this machine nor another control plane of the stack. A machine may give etcd another
+ * address than the stack has for it (`cluster.etcd.advertisedSubnets`). If an address is not in the stack, the
+ * machines are asked which member is theirs.
  */
 async function strangersAmong(
   members: EtcdMember[],
@@ -129,8 +131,8 @@ async function strangersAmong(
 }
 
 /**
- * A member that is not in the stack counts for the quorum as well. Asked with the stack's credentials; where these are refused,
- * or nothing says where it is, its health is unknown; that is reported and stops nothing.
+ * A member that is not in the stack counts for the quorum as well. Asked with the stack's credentials; where these
+ * are refused, or nothing says where it is, its health is unknown; that is reported and stops nothing.
  */
 async function checkStranger(
   member: EtcdMember,

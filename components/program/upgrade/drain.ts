@@ -15,7 +15,10 @@ import {
 import type { UpgradeTask } from "../task";
 import { type NodeCluster, type Run, upTo, waitIn } from "./run";
 
-/** Milliseconds that volumes have to be detached once no pod is left: those of pods that stay, of a DaemonSet say, never are. */
+/**
+ * Milliseconds that volumes have to be detached once no pod is left: those of pods that stay, of a DaemonSet say,
+ * never are.
+ */
 const DETACHING = 120_000;
 
 /** Evicts the node's pods, where the stack wants it. */
@@ -37,10 +40,11 @@ type Evicting = Pick<Run, "clock" | "poll" | "report"> & {
 };
 
 /**
- * Cordons the node unless it is cordoned already, and evicts its pods. Pods of DaemonSets and mirrors of static pods stay, as
- * with kubectl's and Talos' own drain; bare pods and pods with emptyDir go, as with Talos' (talos v1.13.0
- * cmd/talosctl/pkg/talos/nodedrain). A node that Kubernetes does not know has nothing to drain, and the only node of a cluster has
- * nowhere to drain to. While the node is not ready, no kubelet reports that a pod has ended: one whose deletion was requested counts as gone.
+ * Cordons the node unless it is cordoned already, and evicts its pods. Pods of DaemonSets and mirrors of static pods
+ * stay, as with kubectl's and Talos' own drain; bare pods and pods with emptyDir go, as with Talos' (talos v1.13.0
+ * cmd/talosctl/pkg/talos/nodedrain). A node that Kubernetes does not know has nothing to drain, and the only node of
+ * a cluster has nowhere to drain to. While the node is not ready, no kubelet reports that a pod has ended: one whose
+ * deletion was requested counts as gone.
  *
  * @returns one line on what was done.
  * @throws Failure when pods are left at the limit; it names them and the node that stays cordoned.
@@ -96,7 +100,8 @@ export async function evictPods({
       if (clock.now() >= end) break;
       if (!reported.has(pod.uid)) for (const cost of costOf(pod)) report(`drain: ${cost}`);
       reported.add(pod.uid);
-      // A pod that is already being deleted is not reported again: in a namespace that is being deleted the API always refuses that.
+      // A pod that is already being deleted is not reported again: in a namespace that is being deleted the API
+      // always refuses that.
       const { refused } = pod.terminating ? {} : await cluster.evict(pod);
       if (refused === undefined) refusals.delete(pod.uid);
       else refusals.set(pod.uid, refused);
@@ -136,8 +141,8 @@ export async function evictPods({
 }
 
 /**
- * Whether nothing of Kubernetes runs on the machine, and its API does not answer: a control plane whose own boot is paused serves no API
- * that could be asked for a drain, and has nothing to drain.
+ * Whether nothing of Kubernetes runs on the machine, and its API does not answer: a control plane whose own boot is
+ * paused serves no API that could be asked for a drain, and has nothing to drain.
  */
 export async function runsNothing({ machine, cluster, task, clock }: Run): Promise<boolean> {
   if (cluster === undefined) return false;
@@ -190,9 +195,9 @@ const mustGo = (pod: PodState): boolean =>
   pod.controller !== "DaemonSet" && !pod.mirror && !pod.finished;
 
 /**
- * Asks once what an earlier run that was cut off has left: its cordon (undefined where Kubernetes does not answer), a machine that may be
- * down, and the schematics that it was about to bring. A control plane may be the one that serves Kubernetes, so no answer from there
- * counts as a machine that may be down.
+ * Asks once what an earlier run that was cut off has left: its cordon (undefined where Kubernetes does not answer), a
+ * machine that may be down, and the schematics that it was about to bring. A control plane may be the one that serves
+ * Kubernetes, so no answer from there counts as a machine that may be down.
  */
 export async function earlierRun({ task, cluster }: Run) {
   if (cluster === undefined) return { cordoned: false, maybeDown: false, brings: [] };
@@ -206,7 +211,10 @@ export async function earlierRun({ task, cluster }: Run) {
   }
 }
 
-/** Reads a node. If a node with our mark takes pods, it was uncordoned by hand: the mark goes, so that their next cordon is theirs. */
+/**
+ * Reads a node. If a node with our mark takes pods, it was uncordoned by hand: the mark goes, so that their next
+ * cordon is theirs.
+ */
 async function lookAt(name: string, cluster: NodeCluster): Promise<NodeState | undefined> {
   const node = await cluster.node(name);
   if (node !== undefined && !node.unschedulable && node.annotations[CORDONED_BY] !== undefined)
@@ -215,8 +223,8 @@ async function lookAt(name: string, cluster: NodeCluster): Promise<NodeState | u
 }
 
 /**
- * Waits until Kubernetes says whether an earlier run left the node cordoned, where it did not say so before the machine was reached: an
- * API server that boots with the machine answers a while after the machine does.
+ * Waits until Kubernetes says whether an earlier run left the node cordoned, where it did not say so before the
+ * machine was reached: an API server that boots with the machine answers a while after the machine does.
  */
 export async function isStillCordoned(run: Run): Promise<boolean> {
   const { cluster, limits } = run;

@@ -9,8 +9,8 @@ import type { UpgradeTask } from "../task";
 import { patiently, type Run } from "./run";
 
 /**
- * The task of one hop: the wanted image's schematic at a release on the way, and what that release makes of it. The configuration is the
- * wanted one: it is staged, and takes effect with the first hop.
+ * The task of one hop: the wanted image's schematic at a release on the way, and what that release makes of it. The
+ * configuration is the wanted one: it is staged, and takes effect with the first hop.
  */
 export function hopTask(task: UpgradeTask, talosVersion: string): UpgradeTask {
   const { extensions } = task.image;

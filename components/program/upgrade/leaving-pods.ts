@@ -1,6 +1,8 @@
 import type { PodState } from "../cluster/cluster";
 
-/** Losses with an evicted pod, in addition to its processes; none for a pod that its controller makes again elsewhere. */
+/**
+ * Losses with an evicted pod, in addition to its processes; none for a pod that its controller makes again elsewhere.
+ */
 export function costOf(pod: PodState): string[] {
   const name = `${pod.namespace}/${pod.name}`;
   return [
@@ -46,7 +48,10 @@ export const unanswered = (last: string): { reason: string; decides: string } =>
   decides: "check that the Kubernetes API answers",
 });
 
-/** Who decides on a refusal, by the API's words (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go, and the admission plugin NamespaceLifecycle). */
+/**
+ * Who decides on a refusal, by the API's words (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go, and the
+ * admission plugin NamespaceLifecycle).
+ */
 function whoDecides(namespace: string, refused: string): string {
   if (/more than one PodDisruptionBudget/.test(refused))
     return `several disruption budgets in the namespace ${namespace} select the pod, so Kubernetes never evicts it: their owner must change them until only one selects it (\`kubectl -n ${namespace} get pdb\`)`;

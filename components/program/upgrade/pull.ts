@@ -14,9 +14,9 @@ const DISK_IS_FULL = /no space left on device/;
 const LOOKS = 30_000;
 
 /**
- * Pulls before anything is disturbed: a registry that is down must not be found out on a drained node. Talos itself tries again for 20
- * minutes and says why in its console alone (talos v1.13.0, internal/pkg/containers/image/image.go): an error is reported at once,
- * and such a call is not repeated.
+ * Pulls before anything is disturbed: a registry that is down must not be found out on a drained node. Talos itself
+ * tries again for 20 minutes and says why in its console alone (talos v1.13.0,
+ * internal/pkg/containers/image/image.go): an error is reported at once, and such a call is not repeated.
  */
 export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, limits } = run;
@@ -25,10 +25,10 @@ export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
 }
 
 /**
- * The work of that phase. If the machine's power is cut, files of a just pulled installer are empty. Talos does not check them or pull
- * them again: its installer reports success, but has replaced the good boot loader by an empty one. Then the machine boots no image any
- * more. A container that was running keeps them, so they cannot be removed either (seen on
- * Talos v1.13.0). So the update keeps existing images, and pulls the installer into memory.
+ * The work of that phase. If the machine's power is cut, files of a just pulled installer are empty. Talos does not
+ * check them or pull them again: its installer reports success, but has replaced the good boot loader by an empty
+ * one. Then the machine boots no image any more. A container that was running keeps them, so they cannot be removed
+ * either (seen on Talos v1.13.0). So the update keeps existing images, and pulls the installer into memory.
  */
 export async function pullInstaller(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, machine, report } = run;

@@ -28,9 +28,9 @@ import { patiently, type Run, upTo } from "./run";
 const STARTS = 3;
 
 /**
- * Ends a paused boot by a reboot into the corrected configuration that waits. Nothing is installed in the pause: Talos counts the boot
- * as failed. At its end it rolls back an unconfirmed upgrade, even a new one (seen on Talos v1.13.0;
- * talos v1.13.0, internal/app/machined/main.go, handle, and revert.go).
+ * Ends a paused boot by a reboot into the corrected configuration that waits. Nothing is installed in the pause:
+ * Talos counts the boot as failed. At its end it rolls back an unconfirmed upgrade, even a new one (seen on Talos
+ * v1.13.0; talos v1.13.0, internal/app/machined/main.go, handle, and revert.go).
  */
 export async function leavePause(run: Run, before: Observed): Promise<void> {
   const { task, machine, report } = run;
@@ -59,16 +59,17 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
 }
 
 /**
- * Talos goes back by itself where its own init came up and the boot then failed. The boot loaders count no boots: one whose kernel does not come
- * up is begun again and again (talos v1.13.0, bootloader/sdboot/sdboot.go, setup, and grub/encode.go).
+ * Talos goes back by itself where its own init came up and the boot then failed. The boot loaders count no boots: one
+ * whose kernel does not come up is begun again and again (talos v1.13.0, bootloader/sdboot/sdboot.go, setup, and
+ * grub/encode.go).
  */
 const onlyByConsole =
   "Where an image's kernel does not come up, Talos cannot go back by itself: an operator at its console chooses the other entry of the boot menu";
 
 /**
- * By what an image is installed. LifecycleService does not pass on `machine.install.extraKernelArgs`, and GRUB then starts the kernel without
- * them (seen on Talos v1.13.0; siderolabs/docs v1.14, upgrading-talos); the older call does (`olderUpgradeCall` of facts/data/since.json
- * has the last minor with it).
+ * By what an image is installed. LifecycleService does not pass on `machine.install.extraKernelArgs`, and GRUB then
+ * starts the kernel without them (seen on Talos v1.13.0; siderolabs/docs v1.14, upgrading-talos); the older call does
+ * (`olderUpgradeCall` of facts/data/since.json has the last minor with it).
  */
 async function upgradeApi({ machine, task, report }: Run, before: Observed): Promise<UpgradeApi> {
   const api = capabilitiesOf(before.talosVersion).upgradeApi;
@@ -155,13 +156,15 @@ async function rebootBy(
 }
 
 /**
- * Starts the reboot and waits until the machine runs after it and is ready. Talos tells neither whether it went well nor when, and confirms
- * an upgrade only then: before, a boot that fails takes it back (talos v1.13.0, controllers/runtime/
- * drop_upgrade_fallback.go). One that does not get ready is left to the phases that look at what it lacks.
+ * Starts the reboot and waits until the machine runs after it and is ready. Talos tells neither whether it went well
+ * nor when, and confirms an upgrade only then: before, a boot that fails takes it back (talos v1.13.0,
+ * controllers/runtime/ drop_upgrade_fallback.go). One that does not get ready is left to the phases that look at what
+ * it lacks.
  *
  * @param before what the machine was seen to run; a boot that it began since then was its own.
  * @param start asks for it, within so many milliseconds.
- * @returns whether the machine took it on: one whose boot is paused may begin again by itself before that, and one may lose its power.
+ * @returns whether the machine took it on: one whose boot is paused may begin again by itself before that, and one
+ * may lose its power.
  */
 async function bootOnce(
   run: Run,
@@ -254,7 +257,8 @@ function imageFailure(
   const now = task.ownImage
     ? after.talosVersion
     : `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
-  // By the older API Talos installs after it has taken the request on, and reboots where that fails (seen on Talos v1.12.6).
+  // By the older API Talos installs after it has taken the request on, and reboots where that fails (seen on Talos
+  // v1.12.6).
   const isInstalled = paused !== undefined || api === "lifecycle";
   return new Failure({
     field: `machines.${task.machine}`,

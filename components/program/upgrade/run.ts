@@ -38,9 +38,15 @@ export interface Workbench {
   clientVersion: string;
   clock: Clock;
   report: Report;
-  /** Releases that the Image Factory lists, asked where a machine goes over several minors. Default: those that the tables know. */
+  /**
+   * Releases that the Image Factory lists, asked where a machine goes over several minors. Default: those that the
+   * tables know.
+   */
   releases?: Releases;
-  /** Told before the machine or its node is changed: from then on the run is brought to its end. Default: nothing is called. */
+  /**
+   * Told before the machine or its node is changed: from then on the run is brought to its end. Default: nothing is
+   * called.
+   */
   touches?: () => void;
   /** Gives the node its taints; asked before it takes pods again. Default: it has none to get. */
   taint?: () => Promise<unknown>;
@@ -55,7 +61,10 @@ export interface Run extends Workbench {
   poll: number;
   /** Ends the wait for a boot that cannot end. */
   guard: BootGuard;
-  /** Whether an image of the user's own, which the configuration in force may name already, was not installed or may have been taken back. */
+  /**
+   * Whether an image of the user's own, which the configuration in force may name already, was not installed or may
+   * have been taken back.
+   */
   lacksOwnImage?: boolean;
   phases: Phases<UpgradePhase>;
 }
@@ -90,7 +99,9 @@ export const waitIn = <T>(
     waitOrFail(clock, { limit, poll, look }, late),
   );
 
-/** Milliseconds that a machine gets to answer at the start, unless it is seen to be on its way up from an earlier run. */
+/**
+ * Milliseconds that a machine gets to answer at the start, unless it is seen to be on its way up from an earlier run.
+ */
 const REACH_LIMIT = 300_000;
 
 /** Milliseconds in which a machine that is up answers. */

@@ -177,8 +177,9 @@ function unknown(field: string, model: string): FieldFinding {
 }
 
 /**
- * Where a bound is no known fact. GeForce boards have theirs from their makers: reports name 150 W as the minimum of one RTX 5060 Ti,
- * and NVIDIA publishes no list. So 50 W on an RTX 5070 Ti is accepted, and the power limit pod reports nvidia-smi's refusal.
+ * Where a bound is no known fact. GeForce boards have theirs from their makers: reports name 150 W as the minimum of
+ * one RTX 5060 Ti, and NVIDIA publishes no list. So 50 W on an RTX 5070 Ti is accepted, and the power limit pod
+ * reports nvidia-smi's refusal.
  * No board takes more than this many times its reference design's power, nor less than this part of it. */
 const most = 3;
 

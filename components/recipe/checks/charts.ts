@@ -182,14 +182,15 @@ export const chartChecks = {
 const twice = "both would hand out the same GPUs";
 
 /**
- * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin takes the driver below /run/nvidia/driver by
- * default; v24.6.0 dropped the file of that default (assets/state-device-plugin/0400_configmap.yaml). It hands out devices below that
- * folder, which Talos lacks; the plugin's first one with a value for the RuntimeClass, which Talos needs, is 0.11.0.
- * Releases after these and before the tables' oldest are taken, with a note. The operators v24.6.0 to v24.9.2 start the plugin as
- * v25.3.4 does (the same entry point and mounts); the plugins 0.12 to 0.14 have every value that a stack sets (values.yaml);
- * NVIDIA's matrix of support ends before today's Kubernetes, but no fault of that is known. If a stack uses a feature that such a plugin
- * lacks, the checks refuse it (device-list-strategy).
- * Source: tags and values.yaml of NVIDIA/gpu-operator and NVIDIA/k8s-device-plugin.
+ * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin takes the driver below
+ * /run/nvidia/driver by default; v24.6.0 dropped the file of that default
+ * (assets/state-device-plugin/0400_configmap.yaml). It hands out devices below that folder, which Talos lacks; the
+ * plugin's first one with a value for the RuntimeClass, which Talos needs, is 0.11.0. Releases after these and before
+ * the tables' oldest are taken, with a note. The operators v24.6.0 to v24.9.2 start the plugin as v25.3.4 does (the
+ * same entry point and mounts); the plugins 0.12 to 0.14 have every value that a stack sets (values.yaml); NVIDIA's
+ * matrix of support ends before today's Kubernetes, but no fault of that is known. If a stack uses a feature that
+ * such a plugin lacks, the checks refuse it (device-list-strategy). Source: tags and values.yaml of
+ * NVIDIA/gpu-operator and NVIDIA/k8s-device-plugin.
  */
 const lines = {
   gpuOperator: {
@@ -202,7 +203,8 @@ const lines = {
     why: "versions that begin with a year are the operator's, and the chart before 0.11.0 has no value for the RuntimeClass that Talos needs",
     example: "0.19.3",
   },
-  // The former chart has the same program, driver root and class of devices (NVIDIA/k8s-dra-driver-gpu, deployments/helm): from outside it is right.
+  // The former chart has the same program, driver root and class of devices (NVIDIA/k8s-dra-driver-gpu,
+  // deployments/helm): from outside it is right.
   dra: {
     takes: (version: semver.SemVer) => version.major < 20,
     why: "versions that begin with a year are those of NVIDIA's former chart, nvidia-dra-driver-gpu, in another repository",
@@ -216,8 +218,8 @@ const lines = {
 } as const;
 
 /**
- * Oldest operator of an era, and what is wrong with older ones. Talos ≥ 1.13 documents and tests 26.3.1; NRI on a host that is read-only
- * came with 26.7.0 (gpu-operator#2382, PR#2514).
+ * Oldest operator of an era, and what is wrong with older ones. Talos ≥ 1.13 documents and tests 26.3.1; NRI on a
+ * host that is read-only came with 26.7.0 (gpu-operator#2382, PR#2514).
  */
 const operators: Record<Era, { oldest: string; why: string }> = {
   legacy: { oldest: "0.0.0", why: "" },
@@ -231,7 +233,10 @@ const operators: Record<Era, { oldest: string; why: string }> = {
   },
 };
 
-/** It names further namespaces to the operator's toolkit (nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/main.go). */
+/**
+ * It names further namespaces to the operator's toolkit (nvidia-container-toolkit v1.20.1,
+ * cmd/nvidia-ctk-installer/main.go).
+ */
 const namespacesOfAllCards = "NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES";
 
 /** Namespaces that every cluster has, and Talos does not exempt from Pod Security. */

@@ -6,7 +6,10 @@ import { type WorkloadKind, workloadDescriptors } from "../stack/workloads";
 import type { Finding } from "../types";
 import { checkCluster } from "./check-cluster";
 
-/** Everything that is wrong with the arguments of a workload that is used alone: the checks of a stack, as far as they are about it alone. */
+/**
+ * Everything that is wrong with the arguments of a workload that is used alone: the checks of a stack, as far as they
+ * are about it alone.
+ */
 export function workloadArgumentFindings(
   kind: WorkloadKind,
   args: Record<string, unknown>,

@@ -24,7 +24,8 @@ export const isRefusal = ({ severity = "refused" }: Pick<Finding, "severity">): 
 /**
  * All findings about a stack: mistakes, warnings and notes.
  *
- * @param looksAhead whether a note says what to change before Talos of the next era, for which everything is checked once more.
+ * @param looksAhead whether a note says what to change before Talos of the next era, for which everything is checked
+ * once more.
  */
 export function foundIn(spec: ClusterSpec, basis: PlanBasis, looksAhead: boolean): Finding[] {
   const groups = groupsApart(spec);
@@ -45,7 +46,10 @@ const ofAll = new Set<string>([
   "omni-machine",
 ] satisfies CheckId[]);
 
-/** Values of an external release that only Talos of the next era would refuse; undefined without such a release, or such an era. */
+/**
+ * Values of an external release that only Talos of the next era would refuse; undefined without such a release, or
+ * such an era.
+ */
 function aheadOf(spec: ClusterSpec, basis: PlanBasis): Ahead | undefined {
   const minor = nextEraAfter(spec.talosVersion);
   if (spec.external === undefined || minor === undefined) return undefined;
@@ -75,7 +79,8 @@ function findingsAsOne(basis: PlanBasis, ahead: CheckContext["ahead"]): Finding[
         outside === undefined ||
         !isToBeFilled(field, outside.release.values),
     );
-  // If both ask about a value, the check of the user's values knows that the chart's default applies where one is left out.
+  // If both ask about a value, the check of the user's values knows that the chart's default applies where one is
+  // left out.
   const told = new Set(
     renamed.flatMap(({ check, field }) => (check === "external" ? [field] : [])),
   );

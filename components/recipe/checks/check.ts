@@ -10,7 +10,10 @@ import { gpuRequests } from "../stack/workloads";
 
 /** Inputs of a check: the stack, and the plan as far as it could be made. */
 export interface CheckContext extends PlanBasis {
-  /** With `external` it is as if the stack installed that itself (`gpuOperator` or `devicePlugin`); the plan has it as it was given. */
+  /**
+   * With `external` it is as if the stack installed that itself (`gpuOperator` or `devicePlugin`); the plan has it as
+   * it was given.
+   */
   spec: ClusterSpec;
   /** Machines with what was found out about them, in upgrade order. */
   machines: CheckedMachine[];
@@ -50,9 +53,9 @@ export interface Check {
   /** Where the rule stands: repository and file, documentation or issue. */
   source: string;
   /**
-   * Whether the check applies to a file that belongs to no stack (`talos-gpu check`). The stack's part of such a file is another
-   * tool's (who writes containerd's part, labels, modules and image), or made up by `check`. A rule about stacks alone
-   * would refuse what is right there.
+   * Whether the check applies to a file that belongs to no stack (`talos-gpu check`). The stack's part of such a file
+   * is another tool's (who writes containerd's part, labels, modules and image), or made up by `check`. A rule about
+   * stacks alone would refuse what is right there.
    */
   ofFiles: boolean;
   find: Find;
@@ -78,7 +81,10 @@ export function checkContext(basis: PlanBasis, ahead: CheckContext["ahead"]): Ch
   };
 }
 
-/** A rule about each of several things. A field that begins with a dot is one of the thing; an empty one is the thing itself. */
+/**
+ * A rule about each of several things. A field that begins with a dot is one of the thing; an empty one is the thing
+ * itself.
+ */
 const ofEach =
   <Thing extends { field: string }>(things: (context: CheckContext) => Thing[]) =>
   (find: (thing: Thing, context: CheckContext) => Found): Find =>

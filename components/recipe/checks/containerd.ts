@@ -167,8 +167,9 @@ const setsVersion: FindingText = {
 const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"] !== undefined;
 
 /**
- * Whether a standalone plugin is too old to hand cards out by CDI as this package has seen it: it names them in a variable, which NVIDIA's
- * runtime reads on Talos 1.13 as before (k8s-device-plugin v0.17.0, api/config/v1/consts.go: `envvar` is the default).
+ * Whether a standalone plugin is too old to hand cards out by CDI as this package has seen it: it names them in a
+ * variable, which NVIDIA's runtime reads on Talos 1.13 as before (k8s-device-plugin v0.17.0, api/config/v1/consts.go:
+ * `envvar` is the default).
  */
 function needsRuntime({ kubernetes: { mode, release } }: Plan): boolean {
   const version = semver.parse(release.version);

@@ -10,7 +10,10 @@ import { wrongValues } from "./wrong-values";
 import { valueAt } from "../mapping";
 import type { FindingText } from "../rules";
 
-/** Tolerations that each chart has by default for its pods on the machines (values.yaml, daemonsets.tolerations and tolerations). */
+/**
+ * Tolerations that each chart has by default for its pods on the machines (values.yaml, daemonsets.tolerations and
+ * tolerations).
+ */
 const tolerated: Partial<PodToleration>[] = [
   { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" },
 ];
@@ -54,7 +57,10 @@ const unread = ({ plan }: CheckContext): Found =>
     remedy: "name the files that install it, or write kind, version, namespace and values here",
   }));
 
-/** A RuntimeClass where no machine has NVIDIA's handler; the operator deletes its own with NRI (gpu-operator v26.7.0, state_manager.go). */
+/**
+ * A RuntimeClass where no machine has NVIDIA's handler; the operator deletes its own with NRI (gpu-operator v26.7.0,
+ * state_manager.go).
+ */
 const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
   kubernetes.runtimeClass.handler === "" &&
   (spec.external?.runtimeClassName ?? "") !== "" && {

@@ -203,10 +203,14 @@ export const imageChecks = {
   },
 } satisfies Checks;
 
-/** Finding for an extension name of NVIDIA's without a branch: it is an alias of one branch, which the user may not mean. */
+/**
+ * Finding for an extension name of NVIDIA's without a branch: it is an alias of one branch, which the user may not
+ * mean.
+ */
 function withoutBranch(field: string, name: string, suffixed: string[]): FieldFinding {
   const problem = `${shown(name)} does not say which branch`;
-  // image-factory, internal/profile/profile.go, ExtensionNameAlias; omni, extensions.go: both names stand for one that was renamed since.
+  // image-factory, internal/profile/profile.go, ExtensionNameAlias; omni, extensions.go: both names stand for one
+  // that was renamed since.
   if (/fabric-?manager$/.test(name))
     return {
       field,

@@ -28,8 +28,8 @@ import { vllmChecks } from "./vllm";
 import { workloadChecks } from "./workloads";
 
 /**
- * Every check, in the order of the findings: first those that refuse a stack (machines and images, configuration, Kubernetes,
- * workloads), then those that warn or note.
+ * Every check, in the order of the findings: first those that refuse a stack (machines and images, configuration,
+ * Kubernetes, workloads), then those that warn or note.
  */
 const table = {
   ...releaseChecks,

@@ -11,7 +11,10 @@ import type { FindingText } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import { type Checks, ofGpuMachines } from "./check";
 
-/** Checks of risks that a machine's image, kernel or configuration has for its cards, as far as they are known without the machine. */
+/**
+ * Checks of risks that a machine's image, kernel or configuration has for its cards, as far as they are known without
+ * the machine.
+ */
 export const machineRisks = {
   "container-escape": {
     severity: "warning",

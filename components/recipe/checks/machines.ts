@@ -171,7 +171,10 @@ export const machineChecks = {
 /** A UUID as Omni writes it: the machine's SMBIOS UUID in lower case. */
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** A cluster's name in Omni. Source: siderolabs/omni, client/pkg/omni/resources/omni/cluster.go (ClusterValidator, validateID). */
+/**
+ * A cluster's name in Omni. Source: siderolabs/omni, client/pkg/omni/resources/omni/cluster.go (ClusterValidator,
+ * validateID).
+ */
 const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
 
 /** Fields that Omni decides: in a stack they have no effect. */

@@ -94,8 +94,9 @@ export const nodeChecks = {
 } satisfies Checks;
 
 /**
- * Whether a label turns off a needed part of the operator, which fills in an empty label itself. Parts that nothing waits for,
- * like dcgm-exporter, may be off (gpu-operator, controllers/state_manager.go; assets/state-*, nodeSelector of each DaemonSet).
+ * Whether a label turns off a needed part of the operator, which fills in an empty label itself. Parts that nothing
+ * waits for, like dcgm-exporter, may be off (gpu-operator, controllers/state_manager.go; assets/state-*, nodeSelector
+ * of each DaemonSet).
  */
 function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boolean {
   if (key === "nvidia.com/gpu.present") return text !== "true";
@@ -162,7 +163,10 @@ function pluginConfigurations({ plan, spec }: CheckContext): string[] {
   return isMapping(all) ? Object.keys(all) : [];
 }
 
-/** Taints of the node's state. Source: kubernetes v1.34.0, staging/src/k8s.io/api/core/v1/well_known_taints.go; cloud-provider/api. */
+/**
+ * Taints of the node's state. Source: kubernetes v1.34.0, staging/src/k8s.io/api/core/v1/well_known_taints.go;
+ * cloud-provider/api.
+ */
 const ofKubernetes =
   /^(node\.kubernetes\.io\/(not-ready|unreachable|unschedulable|memory-pressure|disk-pressure|network-unavailable|pid-pressure)|node\.cloudprovider\.kubernetes\.io\/(uninitialized|shutdown))$/;
 
@@ -206,14 +210,15 @@ function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): F
 }
 
 /**
- * A list that keeps a pod off every machine of a cluster that the stack makes. Of another cluster there may be nodes that the stack
- * does not name.
+ * A list that keeps a pod off every machine of a cluster that the stack makes. Of another cluster there may be nodes
+ * that the stack does not name.
  */
 function outOfAll(context: CheckContext, path: string[]): Found {
   const { spec, machines, plan } = context;
   const entries = listAt(spec, path);
   if (entries === undefined || spec.bootstrap !== true) return [];
-  // Talos taints control planes, unless a patch has a say in it (talos v1.13, machinery/config/types/v1alpha1, AllowSchedulingOnControlPlanes).
+  // Talos taints control planes, unless a patch has a say in it (talos v1.13, machinery/config/types/v1alpha1,
+  // AllowSchedulingOnControlPlanes).
   const said = allPatches(context).some(
     ({ patch }) =>
       patch.text.includes("allowSchedulingOn") || patch.kinds.includes("KubeNodeConfig"),

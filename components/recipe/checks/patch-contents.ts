@@ -206,7 +206,10 @@ export const patchContentChecks = {
   },
 } satisfies Checks;
 
-/** Deletions in a document of a patch, which Omni refuses in each patch: of fields, of list items, or of the document itself. */
+/**
+ * Deletions in a document of a patch, which Omni refuses in each patch: of fields, of list items, or of the document
+ * itself.
+ */
 function keptByOmni(value: unknown): string[] {
   const said = valueAt(value, "kind");
   const kind = typeof said === "string" ? said : undefined;
@@ -225,7 +228,10 @@ function keptByOmni(value: unknown): string[] {
   ];
 }
 
-/** Label prefixes of Kubernetes that a kubelet may set on its own node. Source: kubernetes, plugin/pkg/admission/noderestriction. */
+/**
+ * Label prefixes of Kubernetes that a kubelet may set on its own node. Source: kubernetes,
+ * plugin/pkg/admission/noderestriction.
+ */
 const allowed =
   /^(kubernetes\.io\/(hostname|arch|os)|beta\.kubernetes\.io\/(arch|os|instance-type)|node\.kubernetes\.io\/|kubelet\.kubernetes\.io\/|topology\.kubernetes\.io\/(zone|region)|failure-domain\.beta\.kubernetes\.io\/(zone|region))/;
 
@@ -240,7 +246,9 @@ function isForbidden(key: string): boolean {
   );
 }
 
-/** Paths that patches write more than once, with the last patch that does. The containerd part has checks of its own. */
+/**
+ * Paths that patches write more than once, with the last patch that does. The containerd part has checks of its own.
+ */
 function repeated(patches: UserPatch[]): { path: string; fields: string[] }[] {
   const fieldsByPath = new Map<string, string[]>();
   for (const { files, field } of patches)

@@ -246,7 +246,10 @@ const reservedNames = ({ field, documents }: UserPatch): Found =>
       remedy: "give it another name, or say it under machines.<name>.containerd",
     }));
 
-/** A field of a patch together with a document of a patch. Of an adopted machine's, `adopt` moves those that have a place there. */
+/**
+ * A field of a patch together with a document of a patch. Of an adopted machine's, `adopt` moves those that have a
+ * place there.
+ */
 function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
   const wanted = wantedOf(patches.filter(({ flaw }) => flaw === undefined).map(({ text }) => text));
   if (machine.spec.configuration === "adopted")

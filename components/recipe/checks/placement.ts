@@ -47,8 +47,8 @@ export const offers = (
 ): number => (atLeast.includes(resource) ? Infinity : (allocatable[resource] ?? 0));
 
 /**
- * Cards of a machine that may be what a request claims: by what the tables know of them. A card that exists with several sizes of memory may
- * have the greatest; a note asks which it is. Of a product's name and of CEL, who knows.
+ * Cards of a machine that may be what a request claims: by what the tables know of them. A card that exists with
+ * several sizes of memory may have the greatest; a note asks which it is. Of a product's name and of CEL, who knows.
  */
 export function claimable(
   { uses }: CheckedMachine,
@@ -66,7 +66,10 @@ export function claimable(
 export const mayClaim = (machine: CheckedMachine, request: GpuRequest): number =>
   claimable(machine, request).reduce((sum, { count }) => sum + count, 0);
 
-/** GPU machines that a request may be placed on: those that its selector fits and that offer its resource, of cards that it claims. */
+/**
+ * GPU machines that a request may be placed on: those that its selector fits and that offer its resource, of cards
+ * that it claims.
+ */
 export function machinesFor(request: GpuRequest, context: CheckContext): CheckedMachine[] {
   const resource = resourceOf(request, context);
   return context.gpuMachines.filter(

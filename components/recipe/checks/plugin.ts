@@ -118,7 +118,8 @@ export const pluginChecks = {
       const value = valueAt(spec.devicePlugin?.values, "deviceListStrategy");
       const field = "devicePlugin.values.deviceListStrategy";
       return [
-        // The chart puts it into a variable: a list fails in its template (k8s-device-plugin, templates/_helpers.tpl, `contains`).
+        // The chart puts it into a variable: a list fails in its template (k8s-device-plugin, templates/_helpers.tpl,
+        // `contains`).
         value !== undefined &&
           value !== null &&
           typeof value !== "string" && {
@@ -134,7 +135,10 @@ export const pluginChecks = {
   },
 } satisfies Checks;
 
-/** Names that the templates print without quotes (`value: {{ .Values.config.default }}`), so that YAML reads something else than a text. */
+/**
+ * Names that the templates print without quotes (`value: {{ .Values.config.default }}`), so that YAML reads something
+ * else than a text.
+ */
 const misread = (path: string, config: unknown): Found =>
   ["default", "name"].flatMap((key) => {
     const name = valueAt(config, key);
@@ -206,7 +210,10 @@ const firstWith: Record<string, string> = {
   "several strategies at once": "0.14.0",
 };
 
-/** A used feature that the standalone plugin's release lacks, with the first release that has it; undefined if the release has all of them. */
+/**
+ * A used feature that the standalone plugin's release lacks, with the first release that has it; undefined if the
+ * release has all of them.
+ */
 function notYet(
   version: string | undefined,
   words: string[],

@@ -13,7 +13,9 @@ import { anyText, valueAt } from "../mapping";
 import type { ClusterSpec } from "../spec/index";
 import type { Checks, Find, Found } from "./check";
 
-/** Releases of the charts and their values, as far as they go beyond the tables or leave work to the cluster's owner. */
+/**
+ * Releases of the charts and their values, as far as they go beyond the tables or leave work to the cluster's owner.
+ */
 export const releaseRisks = {
   "chart-release": {
     severity: "note",
@@ -69,7 +71,8 @@ export const releaseRisks = {
     source:
       "k8s-device-plugin#1692: plugins 0.19.0 to 0.19.2, which operators v26.3.0 to v26.3.2 bring (their values.yaml)",
     ofFiles: false,
-    // The plugin leaves out devices that the machine lacks, so pods work without them (k8s-device-plugin v0.19.0, internal/cdi/cdi.go, "Ignoring empty CDI specs").
+    // The plugin leaves out devices that the machine lacks, so pods work without them (k8s-device-plugin v0.19.0,
+    // internal/cdi/cdi.go, "Ignoring empty CDI specs").
     find: ofReleases(({ field, chart, version }) => {
       const [first, repaired] =
         chart === "gpu-operator" ? ["26.3.0", "26.3.3"] : ["0.19.0", "0.19.3"];

@@ -106,7 +106,10 @@ export const serverChecks = {
   },
 } satisfies Checks;
 
-/** Effect of a server without a key and without a NetworkPolicy, which every pod of the cluster can use, and the remedy. */
+/**
+ * Effect of a server without a key and without a NetworkPolicy, which every pod of the cluster can use, and the
+ * remedy.
+ */
 const open: { [W in WorkloadKind]: { can: string; remedy: string } | undefined } = {
   // ollama/ollama, docs/faq.mdx: it has no authentication of its own; docs/api.md: /api/pull, /api/delete.
   ollama: {

@@ -3,7 +3,10 @@ import { parseTalosVersion } from "../facts/version";
 import { externalOf } from "../external/external";
 import type { CheckContext, Checks, Found } from "./check";
 
-/** Checks of an update's conditions: releases that are known only in part, machines that are away, and the step from one era to the next. */
+/**
+ * Checks of an update's conditions: releases that are known only in part, machines that are away, and the step from
+ * one era to the next.
+ */
 export const updateChecks = {
   "release-drivers": {
     severity: "note",
@@ -115,8 +118,9 @@ export const updateChecks = {
 } satisfies Checks;
 
 /**
- * First minor release of a boot medium that the Talos provider installs from: it asks by a dry run whether the configuration reboots
- * the machine. Before, the answer leaves the mode out, which reads as a reboot; the provider then stages, which that mode refuses.
+ * First minor release of a boot medium that the Talos provider installs from: it asks by a dry run whether the
+ * configuration reboots the machine. Before, the answer leaves the mode out, which reads as a reboot; the provider
+ * then stages, which that mode refuses.
  */
 const firstInstalling = 13;
 

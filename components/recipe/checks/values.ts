@@ -92,7 +92,8 @@ function misnamed({ spec, plan }: CheckContext, field: ReleaseField): Found {
       problem: `the chart ${name} ${version} has no such value`,
       why: "Helm ignores it without an error, so it has no effect",
       remedy,
-      // A value of the stack's own is a mistake: who wrote it expects an effect. An external release runs with it as it is today.
+      // A value of the stack's own is a mistake: who wrote it expects an effect. An external release runs with it as
+      // it is today.
       ...(externalOf(plan.spec)?.kind === field ? { severity: "warning" as const } : {}),
     };
   });

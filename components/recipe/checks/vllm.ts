@@ -104,9 +104,9 @@ type Said = Workload<"vllm">["said"];
 const firstOverMachines = "0.11.1";
 
 /**
- * A model over several machines fits them, and they are alike. Source: docs.vllm.ai, parallelism and scaling (tensor parallelism within
- * a machine, pipeline parallelism across); vllm, config/parallel.py (backends with --nnodes), v1/core/kv_cache_utils.py (the least
- * memory of all workers counts).
+ * A model over several machines fits them, and they are alike. Source: docs.vllm.ai, parallelism and scaling (tensor
+ * parallelism within a machine, pipeline parallelism across); vllm, config/parallel.py (backends with --nnodes),
+ * v1/core/kv_cache_utils.py (the least memory of all workers counts).
  */
 function overMachines(
   field: string,

@@ -233,7 +233,10 @@ export const workloadChecks = {
 /** Images that carry a framework built for fixed architectures, with no code that a newer driver could translate. */
 export const frameworks = /torch|comfy|vllm|tensorrt/i;
 
-/** The first label of a selector that no GPU machine has together with those before it; undefined when one may have them all. */
+/**
+ * The first label of a selector that no GPU machine has together with those before it; undefined when one may have
+ * them all.
+ */
 function unmet(
   selector: Record<string, string>,
   gpuMachines: CheckedMachine[],

@@ -3,7 +3,11 @@ import { migManagerRelease } from "../cluster/mig-manager";
 import { toolkitFolder } from "../cluster/operator-release";
 import type { WrongValue } from "./wrong-values";
 
-/** Values that a chart or NVIDIA's program does not take. Source: k8s-device-plugin, api/config/v1/consts.go, templates/daemonset-device-plugin.yml (asks for the type of its switches); gpu-operator, api/nvidia/v1/clusterpolicy_types.go. */
+/**
+ * Values that a chart or NVIDIA's program does not take. Source: k8s-device-plugin, api/config/v1/consts.go,
+ * templates/daemonset-device-plugin.yml (asks for the type of its switches); gpu-operator,
+ * api/nvidia/v1/clusterpolicy_types.go.
+ */
 export const wrongWords: WrongValue[] = [
   {
     at: "gpuOperator.values.mig.strategy",
@@ -119,7 +123,11 @@ export const wrongWords: WrongValue[] = [
   },
 ];
 
-/** Values of the operator that do not fit Talos' layout. Source: gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts); nvidia-container-toolkit, CDI; mig-parted#356; siderolabs/extensions#1222 (Talos 1.15). */
+/**
+ * Values of the operator that do not fit Talos' layout. Source: gpu-operator v26.7.0, controllers/object_controls.go
+ * (toolkit on read-only hosts); nvidia-container-toolkit, CDI; mig-parted#356; siderolabs/extensions#1222 (Talos
+ * 1.15).
+ */
 export const unlikeTalos: WrongValue[] = [
   {
     at: "gpuOperator.values.toolkit.enabled",
@@ -183,7 +191,11 @@ export const unlikeTalos: WrongValue[] = [
   },
 ];
 
-/** Values with which the chart installs, or fails, and no GPU is ever offered. Source: gpu-operator v25.3.4 to v26.7.0, deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go, controllers/object_controls.go (NRI plugin); gpu-operator#647 (driver image); k8s-device-plugin, deployments/helm. */
+/**
+ * Values with which the chart installs, or fails, and no GPU is ever offered. Source: gpu-operator v25.3.4 to
+ * v26.7.0, deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go,
+ * controllers/object_controls.go (NRI plugin); gpu-operator#647 (driver image); k8s-device-plugin, deployments/helm.
+ */
 export const withoutGpus: WrongValue[] = [
   {
     at: "gpuOperator.values.driver.enabled",
@@ -267,7 +279,10 @@ export const withoutGpus: WrongValue[] = [
   },
 ];
 
-/** Values that Talos needs and the chart does not have by itself, for a release of another tool. Source: values.yaml of gpu-operator (driver, toolkit: on; cdi: on from v25.10.0); k8s-device-plugin, see checks/plugin.ts. */
+/**
+ * Values that Talos needs and the chart does not have by itself, for a release of another tool. Source: values.yaml
+ * of gpu-operator (driver, toolkit: on; cdi: on from v25.10.0); k8s-device-plugin, see checks/plugin.ts.
+ */
 export const neededOutside: WrongValue[] = [
   {
     at: "gpuOperator.values.driver.enabled",

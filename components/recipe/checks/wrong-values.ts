@@ -69,13 +69,17 @@ export const wrongValues = (
   });
 
 /**
- * Folders that Talos ≥ 1.13 has or where one can be made. Which of them it is makes no difference: the validator finds the link
- * /usr/bin/nvidia-smi first, and then takes the driver of the host, whatever the folder (gpu-operator v26.3.3,
- * cmd/nvidia-validator/main.go, runValidation; siderolabs/extensions v1.13.0, nvidia-pkgs; gpu-operator#2501).
+ * Folders that Talos ≥ 1.13 has or where one can be made. Which of them it is makes no difference: the validator
+ * finds the link /usr/bin/nvidia-smi first, and then takes the driver of the host, whatever the folder (gpu-operator
+ * v26.3.3, cmd/nvidia-validator/main.go, runValidation; siderolabs/extensions v1.13.0, nvidia-pkgs;
+ * gpu-operator#2501).
  */
 const foldersOfTalos = /^\/(usr\/local|var|run)(\/|$)/;
 
-/** Folders of Talos that a pod may fill with programs that are started there: /run, which can be written, is mounted noexec. */
+/**
+ * Folders of Talos that a pod may fill with programs that are started there: /run, which can be written, is mounted
+ * noexec.
+ */
 const writableFolders = /^\/(var|opt)(\/|$)/;
 
 /** Kinds of values, by their names in the rows. */

@@ -1,13 +1,21 @@
 import { defined } from "../mapping";
 import type { ClaimSpec } from "../spec/index";
 
-/** The driver's name, which is the domain of its attributes (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/main.go, DriverName). */
+/**
+ * The driver's name, which is the domain of its attributes (dra-driver-nvidia-gpu v0.5.0,
+ * cmd/gpu-kubelet-plugin/main.go, DriverName).
+ */
 const domain = "'gpu.nvidia.com'";
 
-/** Words of go-nvlib that are not those of the tables (v0.10.0, pkg/nvlib/device/device.go, GetArchitectureAsString). */
+/**
+ * Words of go-nvlib that are not those of the tables (v0.10.0, pkg/nvlib/device/device.go, GetArchitectureAsString).
+ */
 const architectures: Record<string, string> = { Ada: "Ada Lovelace" };
 
-/** The claim of the user's own that a workload names, or its template, as a pod's spec has it. Its conditions are unknown. */
+/**
+ * The claim of the user's own that a workload names, or its template, as a pod's spec has it. Its conditions are
+ * unknown.
+ */
 export const ownClaim = ({ resourceClaimName, resourceClaimTemplateName }: ClaimSpec = {}):
   Partial<ClaimSpec> | undefined =>
   (resourceClaimName ?? resourceClaimTemplateName) === undefined
@@ -15,8 +23,9 @@ export const ownClaim = ({ resourceClaimName, resourceClaimTemplateName }: Claim
     : defined({ resourceClaimName, resourceClaimTemplateName });
 
 /**
- * Conditions of a claim for each card, in CEL. The driver publishes the attributes that are named here for every whole card
- * (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go, Attributes; partitions.go, fullGpuCapacity).
+ * Conditions of a claim for each card, in CEL. The driver publishes the attributes that are named here for every
+ * whole card (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go, Attributes; partitions.go,
+ * fullGpuCapacity).
  */
 export function selectorsOf({ memory, architecture, product, cel = [] }: ClaimSpec): string[] {
   const is = (attribute: string, text: string): string =>

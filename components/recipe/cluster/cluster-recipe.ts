@@ -29,7 +29,10 @@ const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "defau
 /** The namespace of the stack's own pods if the GPU provider is external. */
 const ownNamespace = "talos-gpu";
 
-/** Labels of a namespace that allow hostPath volumes and privileged containers; without them Talos enforces `baseline`. */
+/**
+ * Labels of a namespace that allow hostPath volumes and privileged containers; without them Talos enforces
+ * `baseline`.
+ */
 const privileged: Record<string, string> = {
   "pod-security.kubernetes.io/enforce": "privileged",
   "pod-security.kubernetes.io/audit": "privileged",

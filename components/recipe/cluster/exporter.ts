@@ -8,8 +8,9 @@ import gpuDashboard from "./dashboard.json";
 const csv = counters.map((line) => `${line}\n`).join("");
 
 /**
- * Metrics that the exporter must export for a stack with alerts. The file has the name by which the GPU Operator mounts it (gpu-operator v26.7.0,
- * controllers/object_controls.go, MetricsConfigFileName); the ConfigMap's follows from the content, since the exporter reads it at its start.
+ * Metrics that the exporter must export for a stack with alerts. The file has the name by which the GPU Operator
+ * mounts it (gpu-operator v26.7.0, controllers/object_controls.go, MetricsConfigFileName); the ConfigMap's follows
+ * from the content, since the exporter reads it at its start.
  */
 export const exporterCounters = {
   configMap: `nvidia-gpu-counters-${shortHash(csv, 8)}`,
@@ -18,8 +19,9 @@ export const exporterCounters = {
 };
 
 /**
- * Release of the DCGM exporter whose metrics a cluster has. The operator brings that of its values.yaml (v26.3.3: 4.8.2, v26.7.0: 4.8.3)
- * by default; the tag of an image is `<DCGM>-<exporter>`. One that does not tell counts as the stack's own.
+ * Release of the DCGM exporter whose metrics a cluster has. The operator brings that of its values.yaml (v26.3.3:
+ * 4.8.2, v26.7.0: 4.8.3) by default; the tag of an image is `<DCGM>-<exporter>`. One that does not tell counts as the
+ * stack's own.
  */
 export function exporterRelease({ mode, release, images }: KubernetesRecipe): string {
   const said = valueAt(release.values, "dcgmExporter", "version");

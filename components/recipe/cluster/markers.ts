@@ -3,8 +3,9 @@ import type { Era, Marker, GpuProviderName } from "../types";
 import { valueAt } from "../mapping";
 
 /**
- * Content that the operator's validator writes into `driver-ready` for a driver of the host; its operands read the file as environment.
- * Source: gpu-operator, cmd/nvidia-validator, createStatusFile; assets/state-device-plugin/0400_configmap.yaml.
+ * Content that the operator's validator writes into `driver-ready` for a driver of the host; its operands read the
+ * file as environment. Source: gpu-operator, cmd/nvidia-validator, createStatusFile;
+ * assets/state-device-plugin/0400_configmap.yaml.
  */
 const driverReady = [
   "IS_HOST_DRIVER=true",
@@ -15,13 +16,17 @@ const driverReady = [
   "",
 ].join("\n");
 
-/** Whether marker files must stand in for the operator's validator: on Talos ≤ 1.12 it looks forever for the driver in the wrong place (gpu-operator#1687). */
+/**
+ * Whether marker files must stand in for the operator's validator: on Talos ≤ 1.12 it looks forever for the driver in
+ * the wrong place (gpu-operator#1687).
+ */
 export const needsMarkers = (era: Era, mode: GpuProviderName): boolean =>
   era === "legacy" && mode === "operator";
 
 /** The marker files under `/run/nvidia/validations`. */
 export function markersOf(spec: ClusterSpec): Marker[] {
-  // Read only where an operator-owned driver DaemonSet exists, which is so when a user enables it (isDriverManagedByOperator).
+  // Read only where an operator-owned driver DaemonSet exists, which is so when a user enables it
+  // (isDriverManagedByOperator).
   const operatorDriver = valueAt(spec.gpuOperator?.values, "driver", "enabled") === true;
   return [
     { file: "driver-ready", content: driverReady },

@@ -25,7 +25,8 @@ function commonValues({ spec, tolerations, config }: Ground): ChartInput {
     operator: { tolerations: withControlPlane(tolerations) },
     // Charts before 26.7 render an empty list as null, which the ClusterPolicy's schema refuses.
     validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
-    // Always set, because the default differs by release: without the Prometheus Operator's definition it cannot be made.
+    // Always set, because the default differs by release: without the Prometheus Operator's definition it cannot be
+    // made.
     dcgmExporter: {
       serviceMonitor: {
         enabled: spec.monitoring?.serviceMonitor ?? false,
@@ -49,19 +50,26 @@ function commonValues({ spec, tolerations, config }: Ground): ChartInput {
   };
 }
 
-/** Talos ≤ 1.12: the libraries are under a glibc prefix where neither CDI nor the validator looks; the toolkit's runtime knows them. */
+/**
+ * Talos ≤ 1.12: the libraries are under a glibc prefix where neither CDI nor the validator looks; the toolkit's
+ * runtime knows them.
+ */
 const legacyValues: ChartInput = {
   cdi: { enabled: false },
   devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: "envvar" }] },
 };
 
 /**
- * Where the operator puts its toolkit on Talos ≥ 1.15: a folder that can be written, and whose programs can be started, as Talos calls the
- * hooks of CDI there (gpu-operator v26.7.0, values.yaml: /usr/local/nvidia, which is read-only; /run is mounted noexec).
+ * Where the operator puts its toolkit on Talos ≥ 1.15: a folder that can be written, and whose programs can be
+ * started, as Talos calls the hooks of CDI there (gpu-operator v26.7.0, values.yaml: /usr/local/nvidia, which is
+ * read-only; /run is mounted noexec).
  */
 export const toolkitFolder = "/var/lib/nvidia";
 
-/** Talos ≥ 1.13. Sources: siderolabs/docs, nvidia-gpu; talos, internal/integration/api/testdata/nvidia-gpu-operator.yaml; cozystack#2323 (/dev/char). */
+/**
+ * Talos ≥ 1.13. Sources: siderolabs/docs, nvidia-gpu; talos,
+ * internal/integration/api/testdata/nvidia-gpu-operator.yaml; cozystack#2323 (/dev/char).
+ */
 const cdiValues: ChartInput = {
   hostPaths: { driverInstallDir: "/usr/local" },
   validator: { driver: { env: [{ name: "DISABLE_DEV_CHAR_SYMLINK_CREATION", value: "true" }] } },
@@ -71,8 +79,8 @@ const cdiValues: ChartInput = {
 const valuesOf: Record<Era, ChartInput> = {
   legacy: legacyValues,
   cdi: cdiValues,
-  // Sources: siderolabs/extensions#1222; gpu-operator v26.7.0, controllers/state_manager.go (NRI asks for toolkit and CDI), object_controls.go
-  // (with NRI it leaves containerd's configuration alone).
+  // Sources: siderolabs/extensions#1222; gpu-operator v26.7.0, controllers/state_manager.go (NRI asks for toolkit and
+  // CDI), object_controls.go (with NRI it leaves containerd's configuration alone).
   nri: {
     ...cdiValues,
     cdi: { enabled: true, nriPluginEnabled: true },

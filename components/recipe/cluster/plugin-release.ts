@@ -27,9 +27,10 @@ export function pluginRelease(plugin: DevicePluginSpec, ground: Ground): Release
     ...(pluginDiscovers(plugin) ? { nfd: discoveryTolerations(tolerations) } : {}),
     ...devices(plugin, era),
     ...(config === undefined ? {} : { config: { map: { default: config }, default: "default" } }),
-    // Said always: unset, and with a ConfigMap, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, which the toolkit refuses to a
-    // container without SYS_ADMIN (k8s-device-plugin v0.17.4, _helpers.tpl, allPossibleMigStrategiesAreNone; gpu-operator#322).
-    // A configuration of the user's that says it is not talked over: the chart's value would win.
+    // Said always: unset, and with a ConfigMap, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, which the toolkit
+    // refuses to a container without SYS_ADMIN (k8s-device-plugin v0.17.4, _helpers.tpl,
+    // allPossibleMigStrategiesAreNone; gpu-operator#322). A configuration of the user's that says it is not talked
+    // over: the chart's value would win.
     ...(saysMigStrategy(plugin) ? {} : { migStrategy: spec.sharing?.mig?.strategy ?? "none" }),
   };
   return releaseOfGpuProvider("devicePlugin", plugin, ours);
@@ -48,15 +49,17 @@ function saysMigStrategy(plugin: DevicePluginSpec): boolean {
 export const firstByCdi = "0.17.4";
 
 /**
- * How the plugin hands out devices. By default CDI from Talos 1.13 on, which gives a card to a pod of any runtime: an external chart
- * then needs no runtimeClassName (k8s-device-plugin v0.19.3, internal/plugin/server.go; lab/docs/hardware.md). On
- * Talos ≤ 1.12 no CDI specification could name the libraries, and the toolkit's runtime reads the variable.
+ * How the plugin hands out devices. By default CDI from Talos 1.13 on, which gives a card to a pod of any runtime: an
+ * external chart then needs no runtimeClassName (k8s-device-plugin v0.19.3, internal/plugin/server.go;
+ * lab/docs/hardware.md). On Talos ≤ 1.12 no CDI specification could name the libraries, and the toolkit's runtime
+ * reads the variable.
  *
- * Without a driver root mounted, a CDI strategy ends at /driver-root (cmd/nvidia-device-plugin/plugin-manager.go). Talos ≥ 1.13
- * has the driver's libraries and programs where the host's root leads to them, and its device nodes there alone. Who names
- * another root keeps the strategy that reads none. Without a runtime of NVIDIA's, from Talos 1.15 on, the plugin itself finds NVML only
- * below the driver root, in folders such as lib64 (cmd/nvidia-device-plugin/root.go). NVML finds the cards' devices only in a pod with
- * all of the host's (lab/node/gpu/cases/nri.ts: else "Driver Not Loaded").
+ * Without a driver root mounted, a CDI strategy ends at /driver-root (cmd/nvidia-device-plugin/plugin-manager.go).
+ * Talos ≥ 1.13 has the driver's libraries and programs where the host's root leads to them, and its device nodes
+ * there alone. Who names another root keeps the strategy that reads none. Without a runtime of NVIDIA's, from Talos
+ * 1.15 on, the plugin itself finds NVML only below the driver root, in folders such as lib64
+ * (cmd/nvidia-device-plugin/root.go). NVML finds the cards' devices only in a pod with all of the host's
+ * (lab/node/gpu/cases/nri.ts: else "Driver Not Loaded").
  */
 function devices({ version, values }: DevicePluginSpec, era: Era): ChartInput {
   const securityContext = { privileged: true };

@@ -7,8 +7,8 @@ import type { Era, PodToleration, ReleaseRecipe } from "../types";
 export type ChartInput = Record<string, unknown>;
 
 /**
- * Merges a user's values over ours: mappings by key, `env` lists by name (a user who adds a variable keeps ours), all else
- * as Helm does: the user's takes the place of ours.
+ * Merges a user's values over ours: mappings by key, `env` lists by name (a user who adds a variable keeps ours), all
+ * else as Helm does: the user's takes the place of ours.
  */
 export const mergeValues = (ours: ChartInput, theirs: ChartInput = {}): ChartInput =>
   mergeAsHelm(ours, theirs, (key, old, value) => (key === "env" ? mergeByName(old, value) : value));
@@ -30,7 +30,10 @@ export function envOf(list: unknown, name: string): string | undefined {
     : undefined;
 }
 
-/** Inputs of the GPU providers' releases. `config`, the plugin's configuration that shares cards, is undefined if the stack shares none. */
+/**
+ * Inputs of the GPU providers' releases. `config`, the plugin's configuration that shares cards, is undefined if the
+ * stack shares none.
+ */
 export interface Ground {
   spec: ClusterSpec;
   era: Era;

@@ -20,15 +20,18 @@ export interface MachineEffect {
   because: string;
   /** Its changes, e.g. `talosVersion: v1.12.6 → v1.12.7`; empty if the previous state is unknown. */
   changes: string[];
-  /** Whether it is drained, should it reboot: `for at most 5m`, `no`, `by Omni`, `by Talos itself`. Absent where it does not reboot. */
+  /**
+   * Whether it is drained, should it reboot: `for at most 5m`, `no`, `by Omni`, `by Talos itself`. Absent where it
+   * does not reboot.
+   */
   drained?: string;
   /** How long no pod can run there, should it reboot, e.g. `45m`. Absent where it does not reboot. */
   awayForAtMost?: string;
 }
 
 /**
- * Effect of an update on a machine, if the machine is as the previous update has left it. The upgrade program decides when
- * it sees the machine, by the same rule (`updateEffectOf`).
+ * Effect of an update on a machine, if the machine is as the previous update has left it. The upgrade program decides
+ * when it sees the machine, by the same rule (`updateEffectOf`).
  *
  * @param before undefined when nothing is known of it: the stack has not had the machine until now.
  * @param after undefined when the stack gives the machine up.
@@ -48,7 +51,8 @@ export const machineStates = (plan: Plan): Record<string, MachineState> =>
   Object.fromEntries(plannedMachines(plan).map((machine) => [machine.name, machineState(machine)]));
 
 /**
- * Effects of an update from one plan to a second one on every machine of either, by node name, in the order of the update.
+ * Effects of an update from one plan to a second one on every machine of either, by node name, in the order of the
+ * update.
  *
  * @param before undefined if the previous state is unknown.
  */
@@ -71,8 +75,8 @@ export function effectOfLook(state: MachineState): MachineEffect {
 }
 
 /**
- * Why the machine cannot be brought to the state; undefined where nothing is known against it. The upgrade program refuses the
- * same step between releases when it sees the machine, by the same rule.
+ * Why the machine cannot be brought to the state; undefined where nothing is known against it. The upgrade program
+ * refuses the same step between releases when it sees the machine, by the same rule.
  *
  * @param machine its node name.
  * @param runs Talos release that the last update that ended well has seen on it, if there was one.
@@ -118,7 +122,10 @@ const hopBasisOf = (state: MachineState) => ({
   kubernetes: generatedOf(state).kubernetesVersion,
 });
 
-/** The way of a machine to the wanted release; undefined where it needs no release between, or where that is not known. */
+/**
+ * The way of a machine to the wanted release; undefined where it needs no release between, or where that is not
+ * known.
+ */
 function wayTo(
   after: MachineState,
   before: MachineState | undefined,
@@ -154,7 +161,10 @@ function away(effect: MachineEffect, after: MachineState, before?: MachineState)
 /** Changes that make a reboot an upgrade. */
 const ofImage = ["talosVersion", "schematicId", "installerImage"] as const;
 
-/** Who drains it. Talos up to 1.12 cordons and evicts by itself in an upgrade, whatever its request says (lab/docs/conformance.md). */
+/**
+ * Who drains it. Talos up to 1.12 cordons and evicts by itself in an upgrade, whatever its request says
+ * (lab/docs/conformance.md).
+ */
 function drainOf(after: MachineState, before: MachineState | undefined): string {
   const { drainedBeforeReboot: said, rebootsIfChanged: wanted, runningVersion, installs } = after;
   const was = before?.rebootsIfChanged;
@@ -224,7 +234,8 @@ function taken(state: MachineState): MachineEffect {
     schematicId === undefined
       ? `Talos ${talosVersion} with ${installerImage ?? "its extensions"}`
       : `Talos ${talosVersion} with schematic ${schematicId.slice(0, 12)}`;
-  // In maintenance mode it may have booted from a medium or from a disk that has an image (seen: lab/docs/conformance.md).
+  // In maintenance mode it may have booted from a medium or from a disk that has an image (seen:
+  // lab/docs/conformance.md).
   if (installs)
     return { reboots: "only if", because: `its disk does not have ${image} already`, changes: [] };
   const by = configuration === "omni" ? "Omni has not brought it to" : "it does not run";

@@ -6,8 +6,9 @@ import { minorsBetween } from "./hops";
 import type { Changeable, MachineState } from "./state";
 
 /**
- * Why an update does not hand a machine's configuration over to another owner; undefined where it does. Additions that the stack merged into
- * an adopted configuration, or gave to Omni, must be removed before the configuration gets a new owner.
+ * Why an update does not hand a machine's configuration over to another owner; undefined where it does. Additions
+ * that the stack merged into an adopted configuration, or gave to Omni, must be removed before the configuration gets
+ * a new owner.
  *
  * @param was `owned`, `adopted` or `omni` as the last update planned it, also one that failed.
  */
@@ -21,10 +22,10 @@ export function handOverFinding(was: string, is: string): FindingText | undefine
 }
 
 /**
- * Why a machine refuses the configuration that is generated for it; undefined where it takes it. The machine gets it before its
- * upgrade, so its running release decodes it. Only the contract of 1.12 brings what the release before does not know: the
- * document HostnameConfig, and `machine.install.grubUseUKICmdline` (`talosctl gen config` v1.13.0, contracts v1.8 to v1.14
- * compared).
+ * Why a machine refuses the configuration that is generated for it; undefined where it takes it. The machine gets it
+ * before its upgrade, so its running release decodes it. Only the contract of 1.12 brings what the release before
+ * does not know: the document HostnameConfig, and `machine.install.grubUseUKICmdline` (`talosctl gen config` v1.13.0,
+ * contracts v1.8 to v1.14 compared).
  *
  * @param running release that the machine runs, with the v.
  * @param contract release whose features the configuration uses, e.g. `v1.12` or `v1.12.6`.
@@ -42,9 +43,10 @@ export function contractFinding(running: string, contract: string): FindingText 
 }
 
 /**
- * Finding about a step of an owned control plane from one Kubernetes release to a second one; undefined if Kubernetes supports it. The
- * control planes follow one another, so both releases serve at once (kubernetes.io/releases/version-skew-policy, kube-apiserver: within one
- * minor version). Talos' own upgrade refuses the same steps (siderolabs/go-kubernetes, kubernetes/upgrade/path.go, IsSupported).
+ * Finding about a step of an owned control plane from one Kubernetes release to a second one; undefined if Kubernetes
+ * supports it. The control planes follow one another, so both releases serve at once
+ * (kubernetes.io/releases/version-skew-policy, kube-apiserver: within one minor version). Talos' own upgrade refuses
+ * the same steps (siderolabs/go-kubernetes, kubernetes/upgrade/path.go, IsSupported).
  *
  * @param before as the last update left it.
  */

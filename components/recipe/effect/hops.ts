@@ -47,7 +47,9 @@ export function minorsBetween(from: string, to: string): number {
 export const wayText = (running: string, hops: readonly string[], wanted: string): string =>
   [running, ...hops, wanted].join(" → ");
 
-/** Most hops of any machine that goes to a release: one for each older minor that the tables know, but for the first. */
+/**
+ * Most hops of any machine that goes to a release: one for each older minor that the tables know, but for the first.
+ */
 export const mostHops = (wanted: string): number =>
   Math.max(
     0,
@@ -55,9 +57,9 @@ export const mostHops = (wanted: string): number =>
   );
 
 /**
- * The way of a machine between two releases. Talos tests upgrades between adjacent minors alone, and asks for the last patch release of
- * each (siderolabs/docs, upgrading-talos, "Supported upgrade paths"). It asks nothing of the other machines (talos,
- * cmd/installer/pkg/install/preflight.go); etcd does, of control planes.
+ * The way of a machine between two releases. Talos tests upgrades between adjacent minors alone, and asks for the
+ * last patch release of each (siderolabs/docs, upgrading-talos, "Supported upgrade paths"). It asks nothing of the
+ * other machines (talos, cmd/installer/pkg/install/preflight.go); etcd does, of control planes.
  */
 export function wayBetween(running: string, wanted: string, basis: HopBasis = {}): Way {
   if (semver.lt(wanted, running))
@@ -108,7 +110,10 @@ export function wayBetween(running: string, wanted: string, basis: HopBasis = {}
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, index) => from + index);
 
-/** The last patch release of a minor: of those that the Factory lists, else of those that the tables know without inference. */
+/**
+ * The last patch release of a minor: of those that the Factory lists, else of those that the tables know without
+ * inference.
+ */
 function lastOf(minor: number, listed: readonly string[] | undefined): string | undefined {
   if (!minorRows.some((row) => row.minor === minor)) return undefined;
   if (listed === undefined) {
@@ -135,7 +140,8 @@ function obstacleOn(
   wanted: string,
   basis: HopBasis,
 ): Obstacle | undefined {
-  // siderolabs/omni, controllers/omni/internal/talos/versions.go: it takes every release that Talos' installer takes from the running one.
+  // siderolabs/omni, controllers/omni/internal/talos/versions.go: it takes every release that Talos' installer takes
+  // from the running one.
   if (basis.byOmni)
     return {
       problem: "Omni goes there in one step, without what is between",
@@ -159,7 +165,10 @@ const etcdMinor = (talosVersion: string): number =>
   etcd.rows.findLast(({ from }) => from <= (parseTalosVersion(talosVersion)?.minor ?? 0))?.minor ??
   etcd.rows[0]!.minor;
 
-/** Control planes go one after another, each to the end: meanwhile etcd has members of the first release and of the last. */
+/**
+ * Control planes go one after another, each to the end: meanwhile etcd has members of the first release and of the
+ * last.
+ */
 function etcdObstacle(
   running: string,
   wanted: string,
@@ -214,8 +223,8 @@ function extensionObstacle(hop: string, { extensions = [] }: HopBasis): Obstacle
 }
 
 /**
- * A driver between two that know the cards knows them, too: NVIDIA adds cards with one branch and drops them with a later one. So the
- * branch of a hop has to be between the loaded one and the wanted one.
+ * A driver between two that know the cards knows them, too: NVIDIA adds cards with one branch and drops them with a
+ * later one. So the branch of a hop has to be between the loaded one and the wanted one.
  */
 function driverObstacle(
   hop: string,

@@ -10,7 +10,10 @@ import { containerdFile } from "./update-effect";
 /** Keys of the main document that identify a part of a configuration: `machine.kernel.modules`. */
 const depth = 3;
 
-/** Parts of a configuration that patches set, by name: `machine.files`, `machine.sysctls.vm.swappiness`, `KmsgLogConfig/remote`. */
+/**
+ * Parts of a configuration that patches set, by name: `machine.files`, `machine.sysctls.vm.swappiness`,
+ * `KmsgLogConfig/remote`.
+ */
 export const partsOf = (patches: string[]): Map<string, unknown> =>
   new Map([...wantedOf(patches)].flatMap(([name, value]) => partsOfDocument(name, value)));
 
@@ -44,8 +47,8 @@ export function changedParts(before: string, after: string): string[] {
 }
 
 /**
- * Hash of each part of a configuration, by the part's name. It shows that a part changes without repeating its content. Comments and the
- * order of keys do not affect a hash, since Talos ignores them.
+ * Hash of each part of a configuration, by the part's name. It shows that a part changes without repeating its
+ * content. Comments and the order of keys do not affect a hash, since Talos ignores them.
  */
 export const partHashes = remembering((patches: string[]): Record<string, string> =>
   Object.fromEntries(

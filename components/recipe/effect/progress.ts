@@ -1,7 +1,7 @@
 /**
- * How far an update is with a machine. `skipped`: nothing of it had to change. `under way`: something of it began, and ends by
- * itself even where another machine has failed. `configured`: it has its new configuration, which its upgrade would have
- * brought into effect; the failure of another machine came between.
+ * How far an update is with a machine. `skipped`: nothing of it had to change. `under way`: something of it began,
+ * and ends by itself even where another machine has failed. `configured`: it has its new configuration, which its
+ * upgrade would have brought into effect; the failure of another machine came between.
  */
 export type Progress = "done" | "skipped" | "under way" | "configured" | "failed" | "not started";
 

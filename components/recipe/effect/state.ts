@@ -8,9 +8,9 @@ import { longestAway } from "./upgrade-phases";
 import { needsBoot, waitsForBoot, updateEffectOf } from "./update-effect";
 
 /**
- * The wanted state of a machine, sorted by what a change of it does to the machine. These are the inputs of the component
- * `GpuMachine`, so a preview shows a change under the words that say what comes of it. All of it follows from the stack:
- * an update that changes nothing shows nothing.
+ * The wanted state of a machine, sorted by what a change of it does to the machine. These are the inputs of the
+ * component `GpuMachine`, so a preview shows a change under the words that say what comes of it. All of it follows
+ * from the stack: an update that changes nothing shows nothing.
  */
 export interface MachineState {
   address: string;
@@ -28,7 +28,10 @@ export interface MachineState {
   changesWithoutReboot: Changeable;
   /** `for at most 5m`; `no` where the stack says so; `by Omni` on its machines. */
   drainedBeforeReboot: string;
-  /** From the drain to the node that takes pods again, e.g. `40m`: what the update's waits allow, for a machine that is up when it begins. */
+  /**
+   * From the drain to the node that takes pods again, e.g. `40m`: what the update's waits allow, for a machine that
+   * is up when it begins.
+   */
   awayForAtMost: string;
   /** The machine is installed from maintenance mode. */
   installs?: true;
@@ -61,8 +64,9 @@ export function machineState(machine: PlannedMachine): MachineState {
   const omni = machine.configuration === "omni";
   const gpu = machine.kernelModules.length > 0;
   const driver = machine.driverBranch ?? machine.driverVersion;
-  // Omni applies a configuration as Talos takes it before the upgrade program looks (siderolabs/omni, machineconfig/status.go: mode
-  // auto). It applies that of a machine from maintenance mode in the same way (`staged_if_needing_reboot`).
+  // Omni applies a configuration as Talos takes it before the upgrade program looks (siderolabs/omni,
+  // machineconfig/status.go: mode auto). It applies that of a machine from maintenance mode in the same way
+  // (`staged_if_needing_reboot`).
   const appliesLive = omni || machine.installs;
   const waits = (part: string): boolean =>
     !appliesLive && waitsForBoot(part, machine.talosVersion, gpu);

@@ -2,8 +2,8 @@ import { live } from "../facts/data/since.json";
 import { parseTalosVersion } from "../facts/version";
 
 /**
- * Effect of an update on a running machine: `none` (the machine is as wanted), `live` (Talos takes the configuration as it runs,
- * and the machine reboots only if Talos refuses) or `reboot`.
+ * Effect of an update on a running machine: `none` (the machine is as wanted), `live` (Talos takes the configuration
+ * as it runs, and the machine reboots only if Talos refuses) or `reboot`.
  */
 export type UpdateEffect = "none" | "live" | "reboot";
 
@@ -18,15 +18,18 @@ export interface Differences {
 }
 
 /**
- * The one rule of who reboots. The upgrade program acts by it on what it sees of a machine; a preview says by it what the
- * program will do.
+ * The one rule of who reboots. The upgrade program acts by it on what it sees of a machine; a preview says by it what
+ * the program will do.
  */
 export function updateEffectOf({ image, configuration, boot }: Differences): UpdateEffect {
   if (image || (configuration && boot)) return "reboot";
   return configuration ? "live" : "none";
 }
 
-/** Whether a part of the configuration is read when Talos is installed or upgraded alone, so that no boot brings anything of it. */
+/**
+ * Whether a part of the configuration is read when Talos is installed or upgraded alone, so that no boot brings
+ * anything of it.
+ */
 export const isOfInstallation = (part: string): boolean =>
   isWithin(part, "machine.install") || part === "UnattendedInstallConfig";
 
@@ -37,7 +40,10 @@ export const isOfModule = (part: string): boolean =>
 /** The part that is containerd's configuration, among those of `machine.files`. */
 export const containerdFile = "machine.files.containerd";
 
-/** Whether a running Talos refuses a change of a part of its configuration, such as `machine.files`, and wants a boot for it. */
+/**
+ * Whether a running Talos refuses a change of a part of its configuration, such as `machine.files`, and wants a boot
+ * for it.
+ */
 export function needsBoot(part: string, talosVersion: string): boolean {
   const minor = minorOf(talosVersion);
   if (takesEverything(minor) || isDocument(part)) return false;
@@ -47,11 +53,12 @@ export function needsBoot(part: string, talosVersion: string): boolean {
 }
 
 /**
- * Whether Talos takes a change of a part as it runs, and yet not all of it has an effect before the next boot. So the upgrade program
- * reboots for it.
+ * Whether Talos takes a change of a part as it runs, and yet not all of it has an effect before the next boot. So the
+ * upgrade program reboots for it.
  *
- * A changed parameter of a loaded module is taken on without an effect (talos, kernel_module_spec.go), whence a machine with NVIDIA's modules
- * boots for its modules. With a release that may refuse the rest, it boots for any change.
+ * A changed parameter of a loaded module is taken on without an effect (talos, kernel_module_spec.go), whence a
+ * machine with NVIDIA's modules boots for its modules. With a release that may refuse the rest, it boots for any
+ * change.
  *
  * @param gpu whether it is a machine with NVIDIA's modules.
  */

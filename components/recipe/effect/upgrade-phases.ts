@@ -50,7 +50,10 @@ const phases = {
 /** A phase of an upgrade. */
 export type UpgradePhase = keyof typeof phases;
 
-/** Phases of an upgrade, in order, by the word that begins their line of progress. Each is one at which it may be killed. */
+/**
+ * Phases of an upgrade, in order, by the word that begins their line of progress. Each is one at which it may be
+ * killed.
+ */
 export const upgradePhases = Object.keys(phases) as UpgradePhase[];
 
 const phase = (name: UpgradePhase): PhaseOfUpgrade => phases[name];

@@ -25,7 +25,10 @@ export interface External {
   assumesNamespace: boolean;
 }
 
-/** The external GPU provider; undefined if the stack has none. Without a kind it counts as an operator, and a check asks for the kind. */
+/**
+ * The external GPU provider; undefined if the stack has none. Without a kind it counts as an operator, and a check
+ * asks for the kind.
+ */
 export function externalOf({
   external,
   talosVersion,
@@ -99,11 +102,17 @@ export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
 const resourceIn = (values: Record<string, unknown>): string =>
   `nvidia.com/gpu${renames(values) ? ".shared" : ""}`;
 
-/** Whether the device plugin's configuration gives shared cards a name of their own (k8s-device-plugin, README, renameByDefault). */
+/**
+ * Whether the device plugin's configuration gives shared cards a name of their own (k8s-device-plugin, README,
+ * renameByDefault).
+ */
 const renames = (values: Record<string, unknown>): boolean =>
   /renameByDefault: *true/.test(JSON.stringify(values));
 
-/** A stack as if it installed the external GPU provider itself, so that the same checks apply. Without `external`, the stack as it is. */
+/**
+ * A stack as if it installed the external GPU provider itself, so that the same checks apply. Without `external`, the
+ * stack as it is.
+ */
 export function asRelease(spec: ClusterSpec): ClusterSpec {
   const outside = externalOf(spec);
   if (outside === undefined) return spec;

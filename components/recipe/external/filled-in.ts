@@ -1,8 +1,9 @@
 import { isMapping } from "../mapping";
 
 /**
- * Placeholders that a tool fills in before Kubernetes or Talos sees the text, so that the result is unknown here: Flux' variables
- * (fluxcd.io, Kustomization, postBuild), templates of Helm, helmfile and minijinja, and secrets of SOPS, 1Password and Vault.
+ * Placeholders that a tool fills in before Kubernetes or Talos sees the text, so that the result is unknown here:
+ * Flux' variables (fluxcd.io, Kustomization, postBuild), templates of Helm, helmfile and minijinja, and secrets of
+ * SOPS, 1Password and Vault.
  */
 const places = /\$\{|\{\{|\{%|ENC\[|\b(?:op|vault):\/\/|\bref\+|<path:/;
 

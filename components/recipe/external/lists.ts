@@ -7,7 +7,10 @@ import { parameterOf, release, valuesOf, type OutsideRelease, type Said } from "
 /** Fields of a release in an item of a list. */
 type Item = Pick<Said, "name" | "namespace"> & { parts: Values[] };
 
-/** The lists in which a file has releases: who reads it, which field of an item names the chart, and what the item says. */
+/**
+ * The lists in which a file has releases: who reads it, which field of an item names the chart, and what the item
+ * says.
+ */
 const lists: Record<
   string,
   {

@@ -10,10 +10,10 @@ export interface SaidNamespace {
 }
 
 /**
- * The namespace that an object of Flux' has in the cluster. `targetNamespace` of the Flux Kustomization that applies its file overrides
- * `namespace` of the kustomizations that include the file. The outermost of these overrides the others, and they override the object's
- * own.
- * Source: fluxcd/kustomize-controller, api/v1/kustomization_types.go (TargetNamespace); kubernetes-sigs/kustomize, namespace transformer.
+ * The namespace that an object of Flux' has in the cluster. `targetNamespace` of the Flux Kustomization that applies
+ * its file overrides `namespace` of the kustomizations that include the file. The outermost of these overrides the
+ * others, and they override the object's own. Source: fluxcd/kustomize-controller, api/v1/kustomization_types.go
+ * (TargetNamespace); kubernetes-sigs/kustomize, namespace transformer.
  */
 export function namespaceOf(doc: Doc, docs: readonly Doc[]): SaidNamespace | undefined {
   const target = targetOf(doc, docs.filter(isOfFlux));
@@ -47,7 +47,10 @@ function saidAt(doc: Doc, path: string[]): SaidNamespace | undefined {
   return name === undefined ? undefined : { name, place: placeOf(doc, path) };
 }
 
-/** Namespace of the Flux Kustomization whose path is nearest above the file. Undefined if several are, and their namespaces differ. */
+/**
+ * Namespace of the Flux Kustomization whose path is nearest above the file. Undefined if several are, and their
+ * namespaces differ.
+ */
 function targetOf(doc: Doc, kustomizations: Doc[]): SaidNamespace | undefined {
   const folder = stepsOf(folderOf(doc));
   const above = kustomizations.flatMap((kustomization) => {
@@ -61,7 +64,10 @@ function targetOf(doc: Doc, kustomizations: Doc[]): SaidNamespace | undefined {
   return new Set(said.map((one) => one?.name)).size === 1 ? said[0] : undefined;
 }
 
-/** Steps of a path without those that lead up: a file's name begins in the stack's folder, but a Kustomization's path in the repository. */
+/**
+ * Steps of a path without those that lead up: a file's name begins in the stack's folder, but a Kustomization's path
+ * in the repository.
+ */
 const stepsOf = (path: string): string[] =>
   posix
     .normalize(path)
@@ -69,8 +75,8 @@ const stepsOf = (path: string): string[] =>
     .filter((step) => step !== "" && step !== "." && step !== "..");
 
 /**
- * How many folders one is below another; undefined where it is not. Either name may begin further up: a file's may be an absolute one,
- * or begin in a folder of the repository.
+ * How many folders one is below another; undefined where it is not. Either name may begin further up: a file's may be
+ * an absolute one, or begin in a folder of the repository.
  */
 function depthBelow(folder: string[], above: string[]): number | undefined {
   const isAt = (start: number): boolean =>

@@ -8,7 +8,9 @@ import { asText, defined, mergeAsHelm } from "../mapping";
 /** A release of one of NVIDIA's charts that something else than a stack installs, as its files say it. */
 export interface OutsideRelease {
   chart: ChartName;
-  /** Who reads the file: besides the tools, a chart that depends on NVIDIA's, or anything that takes a file of values. */
+  /**
+   * Who reads the file: besides the tools, a chart that depends on NVIDIA's, or anything that takes a file of values.
+   */
   by: "Flux" | "Argo CD" | "kustomize" | "helmfile" | "a chart" | "values";
   /** Name of the release; undefined where the files do not tell it. */
   name?: string;

@@ -4,8 +4,9 @@ import type { Card } from "./data/cards";
 type Memory = Pick<Card, "memoryMiB" | "memoriesMiB" | "rebuiltMiB">;
 
 /**
- * How far the memory that a card reports may be from the size on its box. A10 and T4 keep a sixteenth for error correction, and `16G` in
- * powers of ten is 7 % less than 16 GiB. Cards of one name differ by more: 10 and 12 GiB are the nearest two.
+ * How far the memory that a card reports may be from the size on its box. A10 and T4 keep a sixteenth for error
+ * correction, and `16G` in powers of ten is 7 % less than 16 GiB. Cards of one name differ by more: 10 and 12 GiB are
+ * the nearest two.
  */
 const tolerance = 0.08;
 

@@ -31,15 +31,15 @@ export interface MigGeometry {
   /** Devices that `all-balanced` makes of one card; undefined if mig-parted has no such profile. */
   balanced?: Record<string, number>;
   /**
-   * Of `profiles` those whose configuration in the operator's own list names other devices alone: the MIG manager reports success
-   * and splits nothing. Default: none.
+   * Of `profiles` those whose configuration in the operator's own list names other devices alone: the MIG manager
+   * reports success and splits nothing. Default: none.
    */
   unlisted?: readonly string[];
   /** Oldest driver with MIG on this card. */
   minDriver: string;
   /**
-   * Ampere alone: a change of the MIG mode takes a reset of the card, and then outlasts reboots. Newer cards change it at
-   * once, and forget it when the driver is unloaded. Source: NVIDIA MIG user guide, "Enable MIG Mode".
+   * Ampere alone: a change of the MIG mode takes a reset of the card, and then outlasts reboots. Newer cards change
+   * it at once, and forget it when the driver is unloaded. Source: NVIDIA MIG user guide, "Enable MIG Mode".
    */
   modeNeedsReset?: boolean;
   /** Whether its instances may do graphics and choose their media engines: RTX PRO. Source: NVIDIA MIG user guide. */
@@ -66,24 +66,24 @@ export const flavoursOf = (card: Card): ModuleFlavour[] =>
   card.flavours ?? architectureOf(card).flavours;
 
 /**
- * Whether the open modules of a driver refuse this card unless they are forced to take it, by `NVreg_OpenRmEnableUnsupportedGpus=1`: old
- * ones load, and find no device.
+ * Whether the open modules of a driver refuse this card unless they are forced to take it, by
+ * `NVreg_OpenRmEnableUnsupportedGpus=1`: old ones load, and find no device.
  */
 export const openModulesRefuse = (card: Card, driver: string): boolean =>
   card.family !== "datacenter" && compareDotted(driver, openModulesOnAllCards) < 0;
 
 /**
- * Whether a card comes with an arm64 processor: the superchips, whose name is for both. It begins with the processor's letter, G of Grace, and
- * the card's, e.g. GH200, GB300, GB10.
+ * Whether a card comes with an arm64 processor: the superchips, whose name is for both. It begins with the
+ * processor's letter, G of Grace, and the card's, e.g. GH200, GB300, GB10.
  */
 export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean =>
   /^(NVIDIA )?G[HB]\d/.test(model);
 
 /**
- * Kernel arguments of a machine with these cards: from Talos 1.13 on it has branch target identification on arm64, with which NVIDIA's
- * modules crash. Source: talos#13019 (GB10); siderolabs/docs v1.14, nvidia-gpu-proprietary (Grace Blackwell). Grace Hopper has the same
- * processor as that; no report of one is known. Of other arm64 machines with a card in a slot nothing is known either: a note names the
- * argument if the stack shows that a machine is one.
+ * Kernel arguments of a machine with these cards: from Talos 1.13 on it has branch target identification on arm64,
+ * with which NVIDIA's modules crash. Source: talos#13019 (GB10); siderolabs/docs v1.14, nvidia-gpu-proprietary (Grace
+ * Blackwell). Grace Hopper has the same processor as that; no report of one is known. Of other arm64 machines with a
+ * card in a slot nothing is known either: a note names the argument if the stack shows that a machine is one.
  */
 export const kernelArgsFor = (cards: readonly Card[]): string[] =>
   cards.some(isOfArm64) ? ["arm64.nobti"] : [];
@@ -110,9 +110,10 @@ export const migOf = (card: Card): MigGeometry | undefined =>
   card.mig === undefined ? undefined : migGeometries[card.mig];
 
 /**
- * Range of power limits in watts, as far as it is known: a side that differs by board stays a guess: a quarter of the reference design's
- * power, or one and a half of it. It serves an emulation or a note, never a refusal. Undefined for cards
- * without a power in the tables, and for those without a limit of their own. An unknown side was not seen and is in no data sheet.
+ * Range of power limits in watts, as far as it is known: a side that differs by board stays a guess: a quarter of the
+ * reference design's power, or one and a half of it. It serves an emulation or a note, never a refusal. Undefined for
+ * cards without a power in the tables, and for those without a limit of their own. An unknown side was not seen and
+ * is in no data sheet.
  */
 export function powerRangeOf(card: Card) {
   if (!card.power) return undefined;

@@ -8,8 +8,8 @@ import { editDistance } from "../rules/suggest";
 export type ChartName = "gpu-operator" | "nvidia-device-plugin" | "dra-driver-nvidia-gpu" | "lws";
 
 /**
- * Releases of a chart by which a version's values are checked: the table's own, or its neighbours, the older one first. Empty if the
- * version is no version.
+ * Releases of a chart by which a version's values are checked: the table's own, or its neighbours, the older one
+ * first. Empty if the version is no version.
  */
 export function judgesOf(name: ChartName, version: string): ChartValues[] {
   const wanted = semver.parse(version);
@@ -29,11 +29,12 @@ export interface ChartValueFinding {
 }
 
 /**
- * Judges values by the releases of `judgesOf`. A value that one of the two accepts may be right, so only what both refuse is a finding. Beyond
- * the first or the last, a value that this one lacks may be right as well. It is wrong if it is a misspelling, or of a kind that no
- * release has.
+ * Judges values by the releases of `judgesOf`. A value that one of the two accepts may be right, so only what both
+ * refuse is a finding. Beyond the first or the last, a value that this one lacks may be right as well. It is wrong if
+ * it is a misspelling, or of a kind that no release has.
  *
- * @returns the mistakes, `open` paths that no table can check, and the release that was used; none if the version is no version.
+ * @returns the mistakes, `open` paths that no table can check, and the release that was used; none if the version is
+ * no version.
  */
 export function judgeValues(
   name: ChartName,
@@ -75,8 +76,9 @@ export const hintOf = (path: string): string | undefined =>
   hints.find(([pattern]) => pattern.test(path))?.[1];
 
 /**
- * The value that was meant by one that a chart does not have: its last key stands in the same place there, with a slip of one or two
- * letters. A key that is only alike means something else (`operator.defaultRuntime`, `operator.defaultGPUMode`).
+ * The value that was meant by one that a chart does not have: its last key stands in the same place there, with a
+ * slip of one or two letters. A key that is only alike means something else (`operator.defaultRuntime`,
+ * `operator.defaultGPUMode`).
  */
 export function meantBy(chart: ChartValues, path: string): string | undefined {
   const above = path.slice(0, path.lastIndexOf(".") + 1);
@@ -119,7 +121,8 @@ export function chartValueFindings(
         kind,
       }));
     if (key !== "nfd") return inside(value);
-    // Whether it is brought: the plugin's chart asks here (Chart.yaml, condition), the operator's in a section of its own.
+    // Whether it is brought: the plugin's chart asks here (Chart.yaml, condition), the operator's in a section of its
+    // own.
     const { enabled = null, ...others } = value;
     const isRight = enabled === null || typeof enabled === "boolean";
     return [

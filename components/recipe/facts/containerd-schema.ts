@@ -3,17 +3,26 @@ import { minorRows } from "./talos-release";
 import type { TypeText } from "./talos-schema";
 import { parseTalosVersion } from "./version";
 
-/** Keys and values that containerd accepts in its configuration, by release (`npm run facts:containerd` makes the data). */
+/**
+ * Keys and values that containerd accepts in its configuration, by release (`npm run facts:containerd` makes the
+ * data).
+ */
 
 /** The containerd 2 of a Talos release. */
 export interface ContainerdRelease {
   /** Its minor, 0 for 2.0. */
   minor: number;
-  /** Whether the tables have that release of Talos; otherwise the minor is the newest that is known of it, and may be higher. */
+  /**
+   * Whether the tables have that release of Talos; otherwise the minor is the newest that is known of it, and may be
+   * higher.
+   */
   isKnown: boolean;
 }
 
-/** The containerd of a Talos release. One that the tables do not have, or that is no release, gets that of the nearest one before. */
+/**
+ * The containerd of a Talos release. One that the tables do not have, or that is no release, gets that of the nearest
+ * one before.
+ */
 export function containerdOf(talosVersion: string): ContainerdRelease {
   const { minor, patch } = parseTalosVersion(talosVersion) ?? { minor: 0, patch: 0 };
   const row = minorRows.findLast((candidate) => candidate.minor <= minor) ?? minorRows[0]!;
@@ -37,7 +46,8 @@ export const structureOfPlugin = (id: string): string | undefined =>
 /**
  * Keys of a structure with their types.
  *
- * @param last for a release that may be of a later minor: the last minor whose keys count, too. Default: the minor alone.
+ * @param last for a release that may be of a later minor: the last minor whose keys count, too. Default: the minor
+ * alone.
  */
 export const containerdKeys = (
   structure: string,

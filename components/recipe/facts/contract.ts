@@ -15,10 +15,10 @@ export function readContract(text: string): string | undefined {
 }
 
 /**
- * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. It should stay what it was when the
- * cluster was created, whatever Talos runs since (siderolabs/terraform-provider-talos#401; siderolabs/talos#13885). A stack says it by
- * `versionContract`. Without that it is the older of the running and the wanted release, since the machine gets its configuration before its
- * upgrade; a preview then refuses a change of it.
+ * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. It should
+ * stay what it was when the cluster was created, whatever Talos runs since (siderolabs/terraform-provider-talos#401;
+ * siderolabs/talos#13885). A stack says it by `versionContract`. Without that it is the older of the running and the
+ * wanted release, since the machine gets its configuration before its upgrade; a preview then refuses a change of it.
  */
 export function contractOf({
   versionContract,
@@ -40,7 +40,8 @@ export function contractMinor(contract: string): string {
 }
 
 /**
- * Why a configuration is not generated for another contract than before; undefined where it is the same, or the stack says it.
+ * Why a configuration is not generated for another contract than before; undefined where it is the same, or the stack
+ * says it.
  *
  * @param was minor that the last update generated the configuration for; undefined where it generated none.
  * @param isSaid whether the stack has `versionContract`.

@@ -12,7 +12,9 @@ export function cudaOfDriver(driver: string): string {
   return ofBranch[Math.max(...older.map(Number))] ?? "0.0";
 }
 
-/** Newest CUDA that every GPU machine runs, by driver and by card; `0.0` without a GPU machine whose driver is known. */
+/**
+ * Newest CUDA that every GPU machine runs, by driver and by card; `0.0` without a GPU machine whose driver is known.
+ */
 export function clusterCuda(machines: MachineFacts[]): string {
   const limits = machines.flatMap((machine) => [
     ...(machine.driverVersion ? [cudaOfDriver(machine.driverVersion)] : []),
@@ -27,7 +29,10 @@ export const smokeTestImage = (cuda: string): string => newestImage(tables.sampl
 /** Oldest driver for an image of a CUDA release; undefined when the tables lack its major. */
 export const cudaFloor = (cuda: string): string | undefined => floors[majorOf(cuda)];
 
-/** CUDA of an image and the driver that it asks for, where the machine's driver is older; undefined if it is not, or that is unknown. */
+/**
+ * CUDA of an image and the driver that it asks for, where the machine's driver is older; undefined if it is not, or
+ * that is unknown.
+ */
 export function newerCuda(
   image: string,
   { driverVersion }: Pick<MachineFacts, "driverVersion">,
@@ -40,9 +45,10 @@ export function newerCuda(
 }
 
 /**
- * Whether the cards run a newer CUDA than their driver's by the package cuda-compat, which NVIDIA's images of CUDA bring: data-center
- * cards do, a GeForce ends with error 804. Source: docs.nvidia.com/deploy/cuda-compatibility, forward compatibility; the variable
- * NVIDIA_REQUIRE_CUDA of the images of CUDA 13.0, whose list begins with driver 535.
+ * Whether the cards run a newer CUDA than their driver's by the package cuda-compat, which NVIDIA's images of CUDA
+ * bring: data-center cards do, a GeForce ends with error 804. Source: docs.nvidia.com/deploy/cuda-compatibility,
+ * forward compatibility; the variable NVIDIA_REQUIRE_CUDA of the images of CUDA 13.0, whose list begins with driver
+ * 535.
  */
 export const isForwardCompatible = ({ uses }: Pick<MachineFacts, "uses">): boolean =>
   uses.every(({ card }) => card?.family === "datacenter");

@@ -1,8 +1,8 @@
 import { DriverBranch, ModuleFlavour } from "../spec/index";
 
 /**
- * Part of NVIDIA's software that an extension contains. Source: siderolabs/extensions, nvidia-gpu; the user-space libraries of a driver are in
- * the container toolkit's extension, so modules and toolkit must be of one branch.
+ * Part of NVIDIA's software that an extension contains. Source: siderolabs/extensions, nvidia-gpu; the user-space
+ * libraries of a driver are in the container toolkit's extension, so modules and toolkit must be of one branch.
  */
 export interface NvidiaExtension {
   kind: "modules" | "toolkit" | "fabricmanager" | "gdrdrv";
@@ -40,10 +40,16 @@ export function fabricManagerExtension(branch: DriverBranch): string {
 /** Part of NVIDIA's software in the extension of this exact name; undefined for other extensions. */
 export const nvidiaExtension = (name: string): NvidiaExtension | undefined => named.get(name);
 
-/** Whether a service is one that an extension of NVIDIA's brings, by its name in Talos, e.g. `ext-nvidia-persistenced`. */
+/**
+ * Whether a service is one that an extension of NVIDIA's brings, by its name in Talos, e.g.
+ * `ext-nvidia-persistenced`.
+ */
 export const isNvidiaService = (name: string): boolean => name.startsWith("ext-nvidia-");
 
-/** Names that the Image Factory silently takes as the `-lts` ones, and the ones to write instead. Source: image-factory, internal/profile, ExtensionNameAlias. */
+/**
+ * Names that the Image Factory silently takes as the `-lts` ones, and the ones to write instead. Source:
+ * image-factory, internal/profile, ExtensionNameAlias.
+ */
 export const unsuffixedNames: Record<string, string[]> = {
   "siderolabs/nonfree-kmod-nvidia": branched((branch) => modulesExtension("proprietary", branch)),
   "siderolabs/nvidia-open-gpu-kernel-modules": branched((branch) =>

@@ -5,7 +5,8 @@ import type { ReleaseFactsSpec } from "../spec/index";
 export const defaultFactoryUrl = "https://factory.talos.dev";
 
 /**
- * URL of the Image Factory to ask for a stack. TALOS_GPU_FACTORY, if it is set, replaces every Factory, e.g. by a mirror or the lab's.
+ * URL of the Image Factory to ask for a stack. TALOS_GPU_FACTORY, if it is set, replaces every Factory, e.g. by a
+ * mirror or the lab's.
  *
  * @param url of the Factory that the stack means.
  * @returns a URL without a slash at its end.
@@ -14,9 +15,10 @@ export const factoryAt = (url: string, { TALOS_GPU_FACTORY: other }: NodeJS.Proc
   (other || url).replace(/(?<!\/)\/+$/, "");
 
 /**
- * Reads what the Image Factory lists of a release (`GET /version/<release>/extensions/official`): the tag of a reference
- * tells the versions, `<driver>-<toolkit>` of the toolkit's extension and `<driver>-<release>` of the modules'. Parts that
- * are missing there stay out. Source: siderolabs/image-factory, docs/api.md; siderolabs/extensions, nvidia-gpu, VERSION of each.
+ * Reads what the Image Factory lists of a release (`GET /version/<release>/extensions/official`): the tag of a
+ * reference tells the versions, `<driver>-<toolkit>` of the toolkit's extension and `<driver>-<release>` of the
+ * modules'. Parts that are missing there stay out. Source: siderolabs/image-factory, docs/api.md;
+ * siderolabs/extensions, nvidia-gpu, VERSION of each.
  *
  * @throws Error when the answer is no such list.
  */

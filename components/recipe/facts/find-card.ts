@@ -17,13 +17,16 @@ import type { GpuSpec } from "../spec/index";
 const geometryOfListed = mig.ofListedCards as Record<string, string>;
 
 /**
- * Cards that NVIDIA drives with the open kernel modules alone, although their chip is in cards that take either: of Grace Hopper. Source:
- * developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules (Grace Hopper and Blackwell must use the
- * open modules).
+ * Cards that NVIDIA drives with the open kernel modules alone, although their chip is in cards that take either: of
+ * Grace Hopper. Source: developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules
+ * (Grace Hopper and Blackwell must use the open modules).
  */
 const openModulesOnly = /\bGH200\b/;
 
-/** A model without vendor, family, case and punctuation; of `GA102 [GeForce RTX 3090]`, as lspci has it, what is in the brackets. */
+/**
+ * A model without vendor, family, case and punctuation; of `GA102 [GeForce RTX 3090]`, as lspci has it, what is in
+ * the brackets.
+ */
 function normalize(model: string): string {
   return model
     .replace(/^[^[]*\[([^\]/]+)[^]*$/, "$1")
@@ -50,7 +53,10 @@ function addAliases(): void {
   }
 }
 
-/** Facts about a card from the list of PCI IDs: its architecture by its chip, and its memory if the name has it. They lack its power limits. */
+/**
+ * Facts about a card from the list of PCI IDs: its architecture by its chip, and its memory if the name has it. They
+ * lack its power limits.
+ */
 function cardOfChip(name: string, chip: string): Card | undefined {
   const architecture = architectureOfChip(chip);
   const computeCapability = capabilityOf((start) => chip.startsWith(start));
@@ -75,7 +81,10 @@ function cardOfChip(name: string, chip: string): Card | undefined {
   };
 }
 
-/** Memory that a listed name tells, e.g. of `RTX 4060 Ti 16GB`, in MiB. The number of a GH200 is that of its processor's memory. */
+/**
+ * Memory that a listed name tells, e.g. of `RTX 4060 Ti 16GB`, in MiB. The number of a GH200 is that of its
+ * processor's memory.
+ */
 function memoryInName(name: string): number | undefined {
   const gigabytes = /^GH200/.test(name) ? undefined : / (\d+) ?GB\b/.exec(name)?.[1];
   return gigabytes === undefined ? undefined : Number(gigabytes) * 1024;
@@ -94,7 +103,8 @@ function ofName(name: string): Pick<Card, "family" | "pciDevice" | "flavours"> {
 }
 
 function familyOf(name: string): CardFamily {
-  // `RTX 6090` is a GeForce, as every model that ends in 50 to 90; workstation cards are `RTX 6000`, `RTX A6000`, `RTX PRO 6000`.
+  // `RTX 6090` is a GeForce, as every model that ends in 50 to 90; workstation cards are `RTX 6000`, `RTX A6000`,
+  // `RTX PRO 6000`.
   if (/^(GeForce|TITAN|CMP|P10[1-9]-|RTX \d0[5-9]0\b)/i.test(name)) return "geforce";
   if (/^(Tesla|PG\d|(A|H|L|B|GH|GB|AX|M|P|V)\d|T4G|T4\b|T10\b)|Server Edition/.test(name))
     return "datacenter";
@@ -113,8 +123,9 @@ const additions: [addition: RegExp, replacement: string][] = [
 
 /**
  * The card of a model name, in any spelling that a driver prints, with or without vendor and family; undefined when the
- * tables lack it. A size of memory at the end says nothing about the architecture, so it is optional. The exception is a card with MIG
- * that comes in several sizes. A PCI ID as `lspci -nn` prints it (`10de:1b06`), alone or in its line, stands for its card.
+ * tables lack it. A size of memory at the end says nothing about the architecture, so it is optional. The exception
+ * is a card with MIG that comes in several sizes. A PCI ID as `lspci -nn` prints it (`10de:1b06`), alone or in its
+ * line, stands for its card.
  */
 export function findCard(model: string): Card | undefined {
   const device = deviceIn(model);
@@ -208,7 +219,10 @@ export function saidMemory({ memory }: Pick<GpuSpec, "memory">): number | undefi
   return bytes === undefined ? undefined : Math.round(bytes / 2 ** 20);
 }
 
-/** The one of the known sizes that a stack means; where none is known, what the stack says. A check names a size that no such card has. */
+/**
+ * The one of the known sizes that a stack means; where none is known, what the stack says. A check names a size that
+ * no such card has.
+ */
 function withSaidMemory(card: Card, said: number | undefined): Card {
   if (said === undefined) return card;
   const size = memorySizes(card).length === 0 ? said : meantSize(card, said);

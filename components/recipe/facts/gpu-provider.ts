@@ -12,11 +12,17 @@ export interface GpuProvider {
   words: string;
   /** Repository of its chart. */
   repository: string;
-  /** Controller that has a pod on each machine whose cards it offers: its name in a sentence, and the names of its pods. */
+  /**
+   * Controller that has a pod on each machine whose cards it offers: its name in a sentence, and the names of its
+   * pods.
+   */
   offers: { words: string; pods: RegExp };
   /** Whether it finds and labels the nodes with cards itself, and exports their metrics. */
   findsNodes: boolean;
-  /** Class of the devices that pods claim; absent where they request a resource. A resource of a device plugin has a `/`, which no class has. */
+  /**
+   * Class of the devices that pods claim; absent where they request a resource. A resource of a device plugin has a
+   * `/`, which no class has.
+   */
   deviceClass?: string;
 }
 
@@ -43,7 +49,8 @@ export const gpuProviders = {
     offers: plugin,
     findsNodes: false,
   },
-  // Source: dra-driver-nvidia-gpu v0.5.0, deployments/helm (Chart.yaml, templates/kubeletplugin.yaml, deviceclass-gpu.yaml).
+  // Source: dra-driver-nvidia-gpu v0.5.0, deployments/helm (Chart.yaml, templates/kubeletplugin.yaml,
+  // deviceclass-gpu.yaml).
   dra: {
     field: "dra",
     chart: "dra-driver-nvidia-gpu",
@@ -89,8 +96,9 @@ export const gpuProviderNameOf = (spec: {
 export const isDeviceClass = (asked: string): boolean => !asked.includes("/");
 
 /**
- * LeaderWorkerSet's chart, and the definition of its kind. Its webhooks and their Service have fixed names, and its program takes the
- * namespace for its own. Source: kubernetes-sigs/lws v0.9.0, charts/lws; README (oci://registry.k8s.io/lws/charts/lws).
+ * LeaderWorkerSet's chart, and the definition of its kind. Its webhooks and their Service have fixed names, and its
+ * program takes the namespace for its own. Source: kubernetes-sigs/lws v0.9.0, charts/lws; README
+ * (oci://registry.k8s.io/lws/charts/lws).
  */
 export const leaderWorkerSet = {
   chart: "lws",

@@ -36,7 +36,10 @@ export interface MachineFacts {
   extensions: string[];
 }
 
-/** Looks up a machine's cards and decides its driver. Never fails: what is unknown stays undefined, for the checks to name. */
+/**
+ * Looks up a machine's cards and decides its driver. Never fails: what is unknown stays undefined, for the checks to
+ * name.
+ */
 export function machineFacts(
   name: string,
   spec: MachineSpec,
@@ -84,9 +87,9 @@ export function machineFacts(
 }
 
 /**
- * Whether the cards are those of an HGX board with NVSwitches: eight modules of a kind that comes on one. Without the fabric
- * manager no program can use them (CUDA error 802). Boards of four have no switch. Source: siderolabs/docs v1.13,
- * nvidia-fabricmanager.mdx; NVIDIA Fabric Manager user guide, supported systems.
+ * Whether the cards are those of an HGX board with NVSwitches: eight modules of a kind that comes on one. Without the
+ * fabric manager no program can use them (CUDA error 802). Boards of four have no switch. Source: siderolabs/docs
+ * v1.13, nvidia-fabricmanager.mdx; NVIDIA Fabric Manager user guide, supported systems.
  */
 export function hasSwitches(uses: CardUse[]): boolean {
   const modules = uses.filter(({ card }) => card !== undefined && onBoards.test(card.model));
@@ -94,8 +97,8 @@ export function hasSwitches(uses: CardUse[]): boolean {
 }
 
 /**
- * Whether it is known that no NVSwitch is in the machine: they come on boards of SXM modules, with Grace, and in DGX systems.
- * Source: NVIDIA Fabric Manager user guide, supported systems.
+ * Whether it is known that no NVSwitch is in the machine: they come on boards of SXM modules, with Grace, and in DGX
+ * systems. Source: NVIDIA Fabric Manager user guide, supported systems.
  */
 export const hasNoSwitch = (uses: CardUse[]): boolean =>
   uses.length > 0 &&
@@ -104,8 +107,8 @@ export const hasNoSwitch = (uses: CardUse[]): boolean =>
   );
 
 /**
- * Names of data-center cards that exist as SXM modules, except those that say PCIe themselves. NVSwitch came with SXM3 (DGX-2): boards of
- * P100 and of V100 SXM2 have none.
+ * Names of data-center cards that exist as SXM modules, except those that say PCIe themselves. NVSwitch came with
+ * SXM3 (DGX-2): boards of P100 and of V100 SXM2 have none.
  */
 const maybeSwitched =
   /SXM(?!2)|HBM|DGX-|^(PG|A100|A800|H\d|GH\d|G?B[123]\d\d)(?!.*(PCIe|PCIE|NVL|L ))/;
@@ -115,8 +118,9 @@ const onBoards =
   /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 HBM3e$|H800$|B[12]00$|B300 SXM)/;
 
 /**
- * `production`, unless only `lts` brings a driver that knows all cards. That is so for Maxwell to Volta on Talos ≥ 1.13 (580 is their
- * last branch, production is 595). It is so for a card newer than the production driver of Talos 1.12 (570; its lts is 580).
+ * `production`, unless only `lts` brings a driver that knows all cards. That is so for Maxwell to Volta on Talos ≥
+ * 1.13 (580 is their last branch, production is 595). It is so for a card newer than the production driver of Talos
+ * 1.12 (570; its lts is 580).
  */
 function defaultBranch(cards: Card[], release: Release | undefined): DriverBranch {
   if (!release) return "production";

@@ -6,19 +6,24 @@ import type { ReleaseFactsSpec } from "../spec/index";
 import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
 
 /**
- * In which way a cluster of a release offers its cards, which all of its machines have to share: it follows from who makes CDI
- * specifications (`eras`). How the runtime brings a card into a container depends on the toolkit's version instead (`usesContainerCli`).
+ * In which way a cluster of a release offers its cards, which all of its machines have to share: it follows from who
+ * makes CDI specifications (`eras`). How the runtime brings a card into a container depends on the toolkit's version
+ * instead (`usesContainerCli`).
  */
 export type Era = "legacy" | "cdi" | "nri";
 
 /** Capabilities and contents of the releases of a minor. */
 export interface Capabilities {
   /**
-   * Who brings NVIDIA's container toolkit. The extension's comes with a handler `nvidia` of containerd, which a RuntimeClass names; the GPU
-   * Operator's has none, since Talos' configuration of containerd is read-only, and gives all cards to a pod by its NRI plugin.
+   * Who brings NVIDIA's container toolkit. The extension's comes with a handler `nvidia` of containerd, which a
+   * RuntimeClass names; the GPU Operator's has none, since Talos' configuration of containerd is read-only, and gives
+   * all cards to a pod by its NRI plugin.
    */
   toolkit: "extension" | "operator";
-  /** Who makes the CDI specification of all cards: the extension's service ext-nvidia-cdi-gen, the operator's toolkit, or none, since no tool finds the driver's files. */
+  /**
+   * Who makes the CDI specification of all cards: the extension's service ext-nvidia-cdi-gen, the operator's toolkit,
+   * or none, since no tool finds the driver's files.
+   */
   cdi: "nobody" | "extension" | "operator";
   libraries: string;
   /** Whether kernel modules, sysctls and the kubelet have documents of their own in a machine's configuration. */
@@ -45,7 +50,10 @@ export interface DriverRow {
   "new-feature"?: string;
   /** Version of the NVIDIA container toolkit; absent where the extension has none. */
   toolkit?: string;
-  /** Concluded from the releases around it: the Factory's word goes before it, and of a driver only the branch is verified. */
+  /**
+   * Concluded from the releases around it: the Factory's word goes before it, and of a driver only the branch is
+   * verified.
+   */
   inferred?: boolean;
 }
 
@@ -55,7 +63,10 @@ export const driverRows: DriverRow[] = tables.drivers;
 /** Facts that hold for all releases of a minor. */
 export interface MinorRow extends Capabilities {
   minor: number;
-  /** containerd, by the minor's patch releases that were read, oldest first: ranges of one minor, with the version of the first release. */
+  /**
+   * containerd, by the minor's patch releases that were read, oldest first: ranges of one minor, with the version of
+   * the first release.
+   */
   containerd: { from: number; to: number; version: string }[];
   /** First and last Kubernetes minor that this Talos runs. */
   kubernetes: { from: number; to: number };
@@ -93,8 +104,8 @@ export interface BeyondTables {
 }
 
 /**
- * Whether the tables have a release; `newer`: their minor has it not yet, or by inference alone; `unknown`: they do not have its
- * minor.
+ * Whether the tables have a release; `newer`: their minor has it not yet, or by inference alone; `unknown`: they do
+ * not have its minor.
  */
 export function releaseInTables(text: string): "known" | "newer" | "unknown" {
   const version = parseTalosVersion(text);
@@ -107,9 +118,9 @@ const rowOf = ({ minor, patch }: TalosVersion): DriverRow | undefined =>
   driverRows.find((row) => row.minor === minor && row.from <= patch && patch <= row.to);
 
 /**
- * Known facts about a Talos release. A patch release newer than the tables brings what the Image Factory says (`facts`); where
- * that says nothing, the drivers of the newest row of its minor are assumed. So it is with an inferred row. Undefined for
- * anything that is not a release of a known minor.
+ * Known facts about a Talos release. A patch release newer than the tables brings what the Image Factory says
+ * (`facts`); where that says nothing, the drivers of the newest row of its minor are assumed. So it is with an
+ * inferred row. Undefined for anything that is not a release of a known minor.
  */
 export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | undefined {
   const version = parseTalosVersion(text);
@@ -147,12 +158,15 @@ export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | u
   };
 }
 
-/** First toolkit whose runtime makes CDI devices by itself (mode `jit-cdi`). Source: nvidia-container-toolkit v1.18.0, internal/info/auto.go. */
+/**
+ * First toolkit whose runtime makes CDI devices by itself (mode `jit-cdi`). Source: nvidia-container-toolkit v1.18.0,
+ * internal/info/auto.go.
+ */
 const firstJitCdi = "1.18.0";
 
 /**
- * Whether a release's toolkit puts cards into containers by nvidia-container-cli, with its BPF device filter: up to 1.17, so
- * up to Talos 1.11. A release that is not known is taken for what its era says.
+ * Whether a release's toolkit puts cards into containers by nvidia-container-cli, with its BPF device filter: up to
+ * 1.17, so up to Talos 1.11. A release that is not known is taken for what its era says.
  */
 export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolean {
   const release = findRelease(text, facts);
@@ -160,7 +174,10 @@ export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolea
   return toolkit === undefined ? eraOf(text) === "legacy" : compareDotted(toolkit, firstJitCdi) < 0;
 }
 
-/** Capabilities of a release: those of its minor, else of the nearest earlier minor in the tables; for a text that is no release, those of the oldest. */
+/**
+ * Capabilities of a release: those of its minor, else of the nearest earlier minor in the tables; for a text that is
+ * no release, those of the oldest.
+ */
 export function capabilitiesOf(text: string): Capabilities {
   const minor = parseTalosVersion(text)?.minor ?? 0;
   return minorRows.findLast((row) => row.minor <= minor) ?? minorRows[0]!;

@@ -2,7 +2,8 @@ import { remembering } from "../memory";
 import data from "./data/talos-schema.json";
 
 /**
- * Keys and values that Talos accepts in the documents of a machine configuration, by minor (`npm run facts:schemas` makes the data).
+ * Keys and values that Talos accepts in the documents of a machine configuration, by minor (`npm run facts:schemas`
+ * makes the data).
  *
  * Types: `string`, `boolean`, `integer`, `unsigned`, `number`, `duration`, `base64`, `object` (a mapping of anything),
  * `any`; `=a|b` (one of these), `/REGEX`, `@NAME` (a structure), `[T` (a list), `{T` (a mapping of names to T) and

@@ -8,10 +8,11 @@ const splits = {
 };
 
 /**
- * Splits a model over the GPUs of one or more machines: tensor parallelism takes what pipeline and data parallelism in the arguments
- * leave, and pipeline parallelism leads from machine to machine.
+ * Splits a model over the GPUs of one or more machines: tensor parallelism takes what pipeline and data parallelism
+ * in the arguments leave, and pipeline parallelism leads from machine to machine.
  *
- * @returns the two sizes; flags for those that the arguments do not set (only pipeline parallelism over machines); and the number of all
+ * @returns the two sizes; flags for those that the arguments do not set (only pipeline parallelism over machines);
+ * and the number of all
  *   GPUs of the server.
  */
 export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpec>) {
@@ -31,7 +32,10 @@ export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpe
 /** Port at which the machines of one model find each other (vllm, config/parallel.py, master_port). */
 export const masterPort = 29501;
 
-/** Name of the LeaderWorkerSet of a server over several machines: the Service that it makes for its pods has the same, and another than the server's own. */
+/**
+ * Name of the LeaderWorkerSet of a server over several machines: the Service that it makes for its pods has the same,
+ * and another than the server's own.
+ */
 export const groupName = (server: string): string => `${server}-group`;
 
 function sizeOf(args: string[], flag: RegExp): number | undefined {

@@ -1,7 +1,10 @@
 import { defined } from "../mapping";
 import type { ClusterSpec, MachineSpec, ReleaseFactsSpec } from "../spec/index";
 
-/** The stack as a machine sees it: with the Talos release and the driver that are the machine's own, where it has some. */
+/**
+ * The stack as a machine sees it: with the Talos release and the driver that are the machine's own, where it has
+ * some.
+ */
 export function seenBy(spec: ClusterSpec, { talosVersion, driver }: MachineSpec): ClusterSpec {
   if (talosVersion === undefined && driver === undefined) return spec;
   const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;

@@ -7,7 +7,10 @@ import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
 import type { FieldFinding } from "../rules/finding";
 
-/** Parts of a machine that a new image may take away. A part that could not be read is undefined, and counts as no loss. */
+/**
+ * Parts of a machine that a new image may take away. A part that could not be read is undefined, and counts as no
+ * loss.
+ */
 export interface RunningImage {
   /** Schematic as the image has it (YAML); undefined for an image of no Image Factory. */
   schematic?: string;
@@ -15,7 +18,10 @@ export interface RunningImage {
   extensions: Record<string, string>;
   /** Kernel's command line. */
   commandLine?: string;
-  /** Arguments that the boot loader takes from the machine's configuration (`machine.install.extraKernelArgs`); they stay. */
+  /**
+   * Arguments that the boot loader takes from the machine's configuration (`machine.install.extraKernelArgs`); they
+   * stay.
+   */
   configuredArgs: string[];
   /** Those of the configuration in force, where the boot loader takes no others. Absent: it takes the image's. */
   bootArgs?: string[];
@@ -41,10 +47,16 @@ export interface NextImage extends Omit<SchematicContent, "overlay"> {
 /** Field of a driver that a stack may set. */
 export type DriverField = keyof DriverSpec;
 
-/** Extensions that are none: the schematic's own, and the modules' dependencies (talos, pkg/imager and pkg/machinery/extensions). */
+/**
+ * Extensions that are none: the schematic's own, and the modules' dependencies (talos, pkg/imager and
+ * pkg/machinery/extensions).
+ */
 const virtual = new Set(["schematic", "modules.dep"]);
 
-/** Names in a manifest that are not those of the official list (image-factory, internal/profile/profile.go, extensionNameAlias). */
+/**
+ * Names in a manifest that are not those of the official list (image-factory, internal/profile/profile.go,
+ * extensionNameAlias).
+ */
 export const renamed: Record<string, string> = {
   "siderolabs/v4l-uvc": "siderolabs/v4l-uvc-drivers",
   "siderolabs/usb-modem": "siderolabs/usb-modem-drivers",
@@ -76,8 +88,8 @@ export function runningExtensions({
 
 /**
  * Kernel arguments of a machine's own: the schematic's, or, without one, what its command line has beyond what Talos
- * brings. Those of its configuration are not among them, since they stay with it, nor those that have no effect: what GRUB does not take
- * from the schematic was never in force.
+ * brings. Those of its configuration are not among them, since they stay with it, nor those that have no effect: what
+ * GRUB does not take from the schematic was never in force.
  */
 export function runningKernelArgs(running: RunningImage): string[] {
   const { schematic, commandLine, configuredArgs, platform, bootArgs } = running;
@@ -126,8 +138,9 @@ export function losses(
 }
 
 /**
- * A driver other than the running one, without a request for it. The stack chooses branch and flavour by the card where it names none;
- * the machine's owner may have chosen others, e.g. for a program that needs the CUDA of one branch.
+ * A driver other than the running one, without a request for it. The stack chooses branch and flavour by the card
+ * where it names none; the machine's owner may have chosen others, e.g. for a program that needs the CUDA of one
+ * branch.
  */
 function otherDriver(field: string, running: RunningImage, next: NextImage): Nested<FieldFinding> {
   const runs = driverIn(runningExtensions(running));
@@ -220,10 +233,11 @@ const keepArgs = (field: string, { bootArgs }: RunningImage): string =>
     : "put them under machine.install.extraKernelArgs in the machine's configuration, from which GRUB takes them (talosctl patch machineconfig; it does not reboot)";
 
 /**
- * Kernel arguments that the stack adds to a machine's image, and that its boot loader would not take from there. GRUB boots machines
- * without UEFI and those from before Talos 1.10. It takes the arguments of the configuration that is active during the installation,
- * unless that says `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go, cmd/installer/pkg/install,
- * Install). Arguments that the running image already has without effect are skipped.
+ * Kernel arguments that the stack adds to a machine's image, and that its boot loader would not take from there. GRUB
+ * boots machines without UEFI and those from before Talos 1.10. It takes the arguments of the configuration that is
+ * active during the installation, unless that says `grubUseUKICmdline` (talos,
+ * cmd/installer/cmd/installer/install.go, cmd/installer/pkg/install, Install). Arguments that the running image
+ * already has without effect are skipped.
  *
  * @param machine node name.
  */

@@ -65,7 +65,8 @@ export function machineRecipe(
     installerImage(schematic.id, talosVersion, defined({ factoryUrl, platform, secureBoot }));
   const kernelModules = isGpu ? kernelModulesOf(facts, spec) : [];
   const sysctls = isGpu ? sysctlsOf(spec) : {};
-  // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni, cluster_machine_config.go).
+  // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni,
+  // cluster_machine_config.go).
   const byOmni = configuration === "omni";
   const taints = taintsOf(machine);
   const sharing = sharingOf(spec, machine);
@@ -75,8 +76,8 @@ export function machineRecipe(
     ...defined({ containerdPart: containerdPart(machine.containerd, era).toml }),
   };
   // The kubelet registers a rebuilt node with these taints; an existing node is changed only through the API.
-  // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, which makes the field an error; whether it did is
-  // unknown (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
+  // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, which makes the field an error; whether it did
+  // is unknown (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
   const kubeletDocument = byOmni && capabilitiesOf(talosVersion).documents;
   const hostname =
     configuration === "owned"
@@ -130,8 +131,8 @@ const kernelArgsOf = ({ spec, cards }: MachineFacts): string[] => [
 
 /** NVIDIA's modules, in the order in which they need each other. */
 function kernelModulesOf(facts: MachineFacts, spec: ClusterSpec): KernelModule[] {
-  // siderolabs/docs, nvidia-fabricmanager ("an NVIDIA baseboard, like a DGX B200"); NVIDIA Fabric Manager user guide (B200, B300: the
-  // subnet manager of their NVLinks). A B100 is on the same board.
+  // siderolabs/docs, nvidia-fabricmanager ("an NVIDIA baseboard, like a DGX B200"); NVIDIA Fabric Manager user guide
+  // (B200, B300: the subnet manager of their NVLinks). A B100 is on the same board.
   const infiniband = facts.cards.some((card) => /^B[123]00\b/.test(card.model)) ? ["ib_umad"] : [];
   const storage = usesStorage(spec) && hasStorageModule(spec.talosVersion) ? [storageModule] : [];
   return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...storage, ...infiniband].map(
@@ -143,15 +144,19 @@ function kernelModulesOf(facts: MachineFacts, spec: ClusterSpec): KernelModule[]
 }
 
 /**
- * The modules that our patch declares. The extensions blacklist NVIDIA's, so each must be declared (siderolabs/extensions, nvidia.conf).
- * One that a user's patch already declares is left to it: of two items with a name the last one's parameters win, and ours come last.
+ * The modules that our patch declares. The extensions blacklist NVIDIA's, so each must be declared
+ * (siderolabs/extensions, nvidia.conf). One that a user's patch already declares is left to it: of two items with a
+ * name the last one's parameters win, and ours come last.
  */
 function undeclared(modules: KernelModule[], patches: UserPatch[]): KernelModule[] {
   const declared = new Set(patches.flatMap((patch) => patch.modules.map(({ name }) => name)));
   return modules.filter(({ name }) => !declared.has(name));
 }
 
-/** Talos ≤ 1.11: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses (siderolabs/extensions#101). */
+/**
+ * Talos ≤ 1.11: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses
+ * (siderolabs/extensions#101).
+ */
 const sysctlsOf = (spec: ClusterSpec): Record<string, string> =>
   usesContainerCli(spec.talosVersion, factsOf(spec, spec.talosVersion))
     ? { "net.core.bpf_jit_harden": "1" }
@@ -161,8 +166,8 @@ const sysctlsOf = (spec: ClusterSpec): Record<string, string> =>
 export const gpuPresent = "nvidia.com/gpu.present";
 
 /**
- * A user's labels without the one that the operator sets itself once a card is found: it takes away every earlier `gpu.deploy` label of
- * a node, and then owns what it writes in their place, also after the stack is gone.
+ * A user's labels without the one that the operator sets itself once a card is found: it takes away every earlier
+ * `gpu.deploy` label of a node, and then owns what it writes in their place, also after the stack is gone.
  */
 function withoutOperators(
   labels: Record<string, string> = {},
@@ -174,16 +179,17 @@ function withoutOperators(
 }
 
 /**
- * Labels of a GPU machine. In operator mode the operator itself sets `nvidia.com/gpu.present`. If we set it before Node Feature
- * Discovery's labels exist, the operator would remove it and every `gpu.deploy` label again
+ * Labels of a GPU machine. In operator mode the operator itself sets `nvidia.com/gpu.present`. If we set it before
+ * Node Feature Discovery's labels exist, the operator would remove it and every `gpu.deploy` label again
  * (gpu-operator, controllers/state_manager.go).
  */
 function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, string> {
   const { markers, mode, spec } = context;
   return {
     ...(gpuProviderOf(mode).findsNodes ? {} : { [gpuPresent]: "true" }),
-    // Whether the operator's validator runs; the operator keeps an existing label (controllers/state_manager.go). It must not run
-    // with our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a node that was labelled by hand on 1.12.
+    // Whether the operator's validator runs; the operator keeps an existing label (controllers/state_manager.go). It
+    // must not run with our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a
+    // node that was labelled by hand on 1.12.
     ...(mode === "operator"
       ? { "nvidia.com/gpu.deploy.operator-validator": String(!markers) }
       : {}),
@@ -195,7 +201,10 @@ function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, 
   };
 }
 
-/** Services of NVIDIA's extensions. Source: siderolabs/extensions, nvidia-gpu, the services' YAML at v1.11.5 and v1.13.9. */
+/**
+ * Services of NVIDIA's extensions. Source: siderolabs/extensions, nvidia-gpu, the services' YAML at v1.11.5 and
+ * v1.13.9.
+ */
 export function extensionServicesOf(
   talosVersion: string,
   extensions: string[],

@@ -3,18 +3,27 @@ import { containerdOverrides, type Override, ownPart } from "./documents/overrid
 import { documentsOf } from "../merge/wanted";
 import { readPatch } from "./user-patches";
 
-/** A resource of Omni, as `omnictl apply` takes it and `omnictl get -o json` gives it. Source: siderolabs/omni, client/pkg/omnictl. */
+/**
+ * A resource of Omni, as `omnictl apply` takes it and `omnictl get -o json` gives it. Source: siderolabs/omni,
+ * client/pkg/omnictl.
+ */
 export interface OmniResource {
   metadata: { namespace: string; type: string; id: string; labels: Record<string, string> };
   spec: { data: string } | { extensions: string[] };
 }
 
-/** Type of Omni's resource for a patch, which the package writes. Source: siderolabs/omni, client/pkg/omni/resources/omni. */
+/**
+ * Type of Omni's resource for a patch, which the package writes. Source: siderolabs/omni,
+ * client/pkg/omni/resources/omni.
+ */
 export const configPatchType = "ConfigPatches.omni.sidero.dev";
 /** Type of Omni's resource for the extensions of a machine, which the package writes. */
 export const extensionsType = "ExtensionsConfigurations.omni.sidero.dev";
 
-/** Labels that say which machines a resource reaches. Source: siderolabs/omni, client/pkg/omni/resources/omni/labels.go. */
+/**
+ * Labels that say which machines a resource reaches. Source: siderolabs/omni,
+ * client/pkg/omni/resources/omni/labels.go.
+ */
 export const omniLabel = {
   cluster: "omni.sidero.dev/cluster",
   machineSet: "omni.sidero.dev/machine-set",
@@ -25,7 +34,8 @@ export const omniLabel = {
 
 /**
  * Annotation, without a value, of a cluster that `omnictl cluster template sync` made. Source: siderolabs/omni,
- * client/pkg/omni/resources/omni/annotations.go (ResourceManagedByClusterTemplates), client/pkg/template/internal/models/cluster.go.
+ * client/pkg/omni/resources/omni/annotations.go (ResourceManagedByClusterTemplates),
+ * client/pkg/template/internal/models/cluster.go.
  */
 export const templateAnnotation = "omni.sidero.dev/managed-by-cluster-templates";
 
@@ -33,13 +43,15 @@ export const templateAnnotation = "omni.sidero.dev/managed-by-cluster-templates"
 type OmniMachine = Record<"cluster" | "uuid", string> & Record<"patches" | "extensions", string[]>;
 
 /**
- * The resources of one machine: its extensions, and its patches. The extensions come first: Omni acts on each as it comes,
- * upgrades before it configures, and would otherwise boot the machine once more for a configuration without a driver.
+ * The resources of one machine: its extensions, and its patches. The extensions come first: Omni acts on each as it
+ * comes, upgrades before it configures, and would otherwise boot the machine once more for a configuration without a
+ * driver.
  *
- * Omni merges a machine's patches in the order of their IDs as text (siderolabs/omni, internal/backend/runtime/omni/controllers/
- * omni/internal/configpatch; cosi-project/runtime, pkg/state/impl/inmem/collection.go, List). So the user's, 5010 and on, come
- * after the 500 of Omni's own editor, and the recipe's own, 510, after them. It keeps its ID whatever comes before it: if it moved, Omni
- * would hold its containerd part twice or not at all between two writes. With two parts Talos does not boot.
+ * Omni merges a machine's patches in the order of their IDs as text (siderolabs/omni,
+ * internal/backend/runtime/omni/controllers/ omni/internal/configpatch; cosi-project/runtime,
+ * pkg/state/impl/inmem/collection.go, List). So the user's, 5010 and on, come after the 500 of Omni's own editor, and
+ * the recipe's own, 510, after them. It keeps its ID whatever comes before it: if it moved, Omni would hold its
+ * containerd part twice or not at all between two writes. With two parts Talos does not boot.
  *
  * The extensions replace the cluster's and the machine set's list, and are not added to it (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).
@@ -90,8 +102,8 @@ export interface PatchedMachine {
 }
 
 /**
- * Patches of others that reach the machine and write the containerd part as well. Patches of every scope are merged alike,
- * so `machine.files` would hold the path twice, and Talos would not boot (talos, injectCRIConfigPatch).
+ * Patches of others that reach the machine and write the containerd part as well. Patches of every scope are merged
+ * alike, so `machine.files` would hold the path twice, and Talos would not boot (talos, injectCRIConfigPatch).
  *
  * @param own IDs of our own patches.
  */
@@ -107,7 +119,8 @@ export const rivalPatches = (
     .map(({ id, scope }) => ({ id, scope }));
 
 /**
- * Patches of others that reach the machine and have a document which overrides the stack's containerd part (Talos ≥ 1.14).
+ * Patches of others that reach the machine and have a document which overrides the stack's containerd part (Talos ≥
+ * 1.14).
  *
  * @param part the stack's part.
  */

@@ -4,7 +4,10 @@ import type { MachineRecipe } from "../types";
 /** Fields of a machine that its place in the order of upgrades depends on. */
 export type Ordered = Pick<MachineRecipe, "name" | "role">;
 
-/** Machines in upgrade order: control planes by name, then the workers of `upgrade.first` in their order, then the others by name. */
+/**
+ * Machines in upgrade order: control planes by name, then the workers of `upgrade.first` in their order, then the
+ * others by name.
+ */
 export function inUpgradeOrder<M extends Ordered>(
   machines: M[],
   first: readonly string[] = [],
@@ -20,8 +23,8 @@ export function inUpgradeOrder<M extends Ordered>(
 }
 
 /**
- * Workers that may be upgraded at a time. A share is of all workers, rounded down as Kubernetes rounds what a Deployment may do
- * without (kubernetes, pkg/controller/deployment/util, ResolveFenceposts), and one at least.
+ * Workers that may be upgraded at a time. A share is of all workers, rounded down as Kubernetes rounds what a
+ * Deployment may do without (kubernetes, pkg/controller/deployment/util, ResolveFenceposts), and one at least.
  */
 export function windowOf(maxParallel: UpgradeSpec["maxParallel"], workers: number): number {
   const share = typeof maxParallel === "string" ? /^(\d+)%$/.exec(maxParallel)?.[1] : undefined;
@@ -30,9 +33,9 @@ export function windowOf(maxParallel: UpgradeSpec["maxParallel"], workers: numbe
 }
 
 /**
- * For each machine, those that must be complete before it starts. A control plane waits for the previous one, and so does a worker
- * of `upgrade.first`. Worker i of the others waits for worker i - maxParallel, and the first ones wait for the last machine before
- * them.
+ * For each machine, those that must be complete before it starts. A control plane waits for the previous one, and so
+ * does a worker of `upgrade.first`. Worker i of the others waits for worker i - maxParallel, and the first ones wait
+ * for the last machine before them.
  *
  * @param ordered in upgrade order.
  */
@@ -57,8 +60,8 @@ export function upgradeWindows(
 }
 
 /**
- * Machines in two stages. The GPU provider comes after the first one, and the second one starts once the smoke tests of the
- * `upgrade.first` machines have passed. Without `upgrade.first` all machines are in the first stage.
+ * Machines in two stages. The GPU provider comes after the first one, and the second one starts once the smoke tests
+ * of the `upgrade.first` machines have passed. Without `upgrade.first` all machines are in the first stage.
  *
  * @param ordered in upgrade order.
  */

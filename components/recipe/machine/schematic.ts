@@ -26,7 +26,10 @@ export interface Schematic {
   id: string;
 }
 
-/** Fields of a schematic in the order in which the Factory writes them. Source: siderolabs/image-factory, pkg/schematic/schematic.go. */
+/**
+ * Fields of a schematic in the order in which the Factory writes them. Source: siderolabs/image-factory,
+ * pkg/schematic/schematic.go.
+ */
 const order: Readonly<Record<string, readonly string[]>> = {
   "": ["owner", "overlay", "customization"],
   overlay: ["image", "name", "options"],
@@ -54,15 +57,18 @@ function ordered(value: unknown, name: string): unknown {
   );
 }
 
-/** Values that Go's `omitempty` leaves out. They include the boot loader `none`, which is the number 0 in the Factory's type (talos, pkg/imager/profile). */
+/**
+ * Values that Go's `omitempty` leaves out. They include the boot loader `none`, which is the number 0 in the
+ * Factory's type (talos, pkg/imager/profile).
+ */
 const isEmpty = (key: string, value: unknown): boolean =>
   [undefined, null, "", false, 0].includes(value as null) ||
   (typeof value === "object" && Object.keys(value as object).length === 0) ||
   (key === "bootloader" && value === "none");
 
 /**
- * The Image Factory's canonical form of a schematic as its author wrote it, and its ID: fields in the order of the Factory's struct,
- * indented by four, empty ones left out, a newline at the end.
+ * The Image Factory's canonical form of a schematic as its author wrote it, and its ID: fields in the order of the
+ * Factory's struct, indented by four, empty ones left out, a newline at the end.
  */
 export const canonicalSchematic = remembering((schematic: Record<string, unknown>): Schematic => {
   const { customization = {}, ...before } = ordered(schematic, "") as Record<string, unknown>;
@@ -70,7 +76,10 @@ export const canonicalSchematic = remembering((schematic: Record<string, unknown
   return { yaml, id: sha256(yaml) };
 });
 
-/** A text as Go's YAML library writes it: with quotes only if needed, and double ones if YAML would otherwise read no text. */
+/**
+ * A text as Go's YAML library writes it: with quotes only if needed, and double ones if YAML would otherwise read no
+ * text.
+ */
 function written(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
@@ -107,10 +116,16 @@ export const schematicOf = ({
     },
   });
 
-/** First minor whose installer is named after its platform: the kernel command line of the image says `talos.platform`. Source: image-factory, docs/api.md. */
+/**
+ * First minor whose installer is named after its platform: the kernel command line of the image says
+ * `talos.platform`. Source: image-factory, docs/api.md.
+ */
 const firstPlatformInstaller = 10;
 
-/** Installer image, e.g. `factory.talos.dev/metal-installer/<id>:v1.12.6`: by default of the public Factory, for the platform metal. */
+/**
+ * Installer image, e.g. `factory.talos.dev/metal-installer/<id>:v1.12.6`: by default of the public Factory, for the
+ * platform metal.
+ */
 export function installerImage(
   schematicId: string,
   talosVersion: string,
@@ -135,15 +150,18 @@ export function installerAt(image: string, talosVersion: string): string {
   });
 }
 
-/** Placeholder for the schematic of an installer image of the user's own: its content is empty, and its ID follows from the image's name. */
+/**
+ * Placeholder for the schematic of an installer image of the user's own: its content is empty, and its ID follows
+ * from the image's name.
+ */
 export const ownSchematic = (image: string): Schematic => ({
   yaml: schematicOf({ extensions: [], kernelArgs: [] }).yaml,
   id: sha256(image),
 });
 
 /**
- * Platform and Secure Boot of an installer image, read from its name as `installerImage` writes it; undefined for a name of another form.
- * An installer before Talos 1.10 has no platform, and keeps the machine's.
+ * Platform and Secure Boot of an installer image, read from its name as `installerImage` writes it; undefined for a
+ * name of another form. An installer before Talos 1.10 has no platform, and keeps the machine's.
  */
 export function installerKind(
   image: string,
@@ -159,7 +177,10 @@ export function installerKind(
 
 const strings = z.array(z.string()).nullish();
 
-/** A schematic as the Factory writes it; fields that no installer carries are left out (internal/profile/profile.go: META values are for disk images alone). */
+/**
+ * A schematic as the Factory writes it; fields that no installer carries are left out (internal/profile/profile.go:
+ * META values are for disk images alone).
+ */
 const schematicSchema = z.object({
   overlay: z
     .object({
@@ -185,8 +206,8 @@ const schematicSchema = z.object({
 });
 
 /**
- * The ID by which this package knows the image of a schematic: with its extensions sorted, as the stacks' are. Their order makes another
- * ID and the same image. A schematic with more in it than was read keeps its own.
+ * The ID by which this package knows the image of a schematic: with its extensions sorted, as the stacks' are. Their
+ * order makes another ID and the same image. A schematic with more in it than was read keeps its own.
  *
  * @param text of the schematic, as the machine has it; undefined where it does not.
  */
@@ -196,7 +217,9 @@ export function imageId(id: string, text: string | undefined): string {
   return schematicOf({ ...content, extensions: [...content.extensions].sort() }).id;
 }
 
-/** Reads a schematic (YAML): what an installer image of it brings onto a machine; undefined when the text is not one. */
+/**
+ * Reads a schematic (YAML): what an installer image of it brings onto a machine; undefined when the text is not one.
+ */
 export const readSchematic = remembering((text: string) => {
   const parsed = schematicSchema.safeParse(yamlIn(text));
   if (!parsed.success) return undefined;

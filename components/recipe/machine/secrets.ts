@@ -8,8 +8,8 @@ export interface Secret {
 }
 
 /**
- * Fields of Talos' configuration that hold secrets, by document. Source: talos, pkg/machinery/config/types, RedactSecrets of
- * v1alpha1 and Redact of the documents.
+ * Fields of Talos' configuration that hold secrets, by document. Source: talos, pkg/machinery/config/types,
+ * RedactSecrets of v1alpha1 and Redact of the documents.
  */
 const fields: Record<string, readonly RegExp[]> = {
   "": [

@@ -19,7 +19,10 @@ export function parseTaint(key: string, text: string): NodeTaint | undefined {
   return { key, ...(value === "" ? {} : { value }), effect };
 }
 
-/** A taint as a stack says it: to Talos, a value without a colon is the effect (talos v1.12.6, controllers/k8s/node_taint_spec.go). */
+/**
+ * A taint as a stack says it: to Talos, a value without a colon is the effect (talos v1.12.6,
+ * controllers/k8s/node_taint_spec.go).
+ */
 export const taintText = (text: string): string => (text.includes(":") ? text : `:${text}`);
 
 /** Whether a toleration lets a pod onto a node with the taint. */
@@ -39,7 +42,10 @@ const nvidiaToleration: PodToleration = {
   effect: "NoSchedule",
 };
 
-/** The role of a control plane's node: key of its label and of its taint (talos v1.13.0, controllers/k8s/node_label_spec.go). */
+/**
+ * The role of a control plane's node: key of its label and of its taint (talos v1.13.0,
+ * controllers/k8s/node_label_spec.go).
+ */
 export const controlPlaneRole = "node-role.kubernetes.io/control-plane";
 
 /** Taint of control planes. */
@@ -66,8 +72,8 @@ export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
 const controlPlane = tolerationOf(controlPlaneTaint);
 
 /**
- * Adds the toleration of control planes to a list, if the list lacks it. Charts give it to pods that belong to no machine, and a list in
- * the values replaces the chart's.
+ * Adds the toleration of control planes to a list, if the list lacks it. Charts give it to pods that belong to no
+ * machine, and a list in the values replaces the chart's.
  */
 export const withControlPlane = (tolerations: PodToleration[]): PodToleration[] =>
   tolerations.some((toleration) => toleration.key === controlPlane.key)

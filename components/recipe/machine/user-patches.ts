@@ -27,13 +27,21 @@ export interface UserPatch {
   nodeLabels: [key: string, value: string][];
   /** Labels that the kubelet gives the node when it registers, by its own argument. */
   kubeletLabels: [key: string, value: string][];
-  /** Taints that Talos gives the node, as `value:Effect` by their key: of machine.nodeTaints and of a KubeNodeConfig. */
+  /**
+   * Taints that Talos gives the node, as `value:Effect` by their key: of machine.nodeTaints and of a KubeNodeConfig.
+   */
   nodeTaints: [key: string, text: string][];
-  /** Taints that the node gets, from Talos or from its kubelet when it registers; those that cannot be read are left out. */
+  /**
+   * Taints that the node gets, from Talos or from its kubelet when it registers; those that cannot be read are left
+   * out.
+   */
   taints: NodeTaint[];
   /** Names that it gives the host. */
   hostnames: string[];
-  /** Reason why it is no strategic-merge patch: `yaml` (no YAML), `json6902` (a list of operations), `shape` (no mapping). */
+  /**
+   * Reason why it is no strategic-merge patch: `yaml` (no YAML), `json6902` (a list of operations), `shape` (no
+   * mapping).
+   */
   flaw?: { kind: "yaml" | "json6902" | "shape"; detail: string };
 }
 
@@ -41,8 +49,9 @@ export interface UserPatch {
 export const readPatch = (text: string, field: string): UserPatch => ({ ...read(text), field });
 
 /**
- * Taints that a node may have by the stack's own words: those of the field, which this package sets and takes back; and those that
- * patches make Talos or the kubelet set, which belong to their author. Our pods on the GPU machines tolerate both.
+ * Taints that a node may have by the stack's own words: those of the field, which this package sets and takes back;
+ * and those that patches make Talos or the kubelet set, which belong to their author. Our pods on the GPU machines
+ * tolerate both.
  */
 export function taintsWithPatches(
   { patches = [] }: Pick<ClusterSpec, "patches">,

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import { isMapping } from "../mapping";
 
-/** A step into a configuration: a key of a mapping, the item of a list that has a value under a key, or the one that is a value. */
+/**
+ * A step into a configuration: a key of a mapping, the item of a list that has a value under a key, or the one that
+ * is a value.
+ */
 export type Step = string | { key: string; id: string } | { member: unknown };
 
 /** Where something stands: which document, and the steps into it. */
@@ -16,9 +19,15 @@ export interface Place {
  * configuration than what patches set.
  */
 export interface Addition extends Place {
-  /** `value`: a value of a mapping, or an item of a list; `container`: a mapping or list that was not there; `document`: a whole document. */
+  /**
+   * `value`: a value of a mapping, or an item of a list; `container`: a mapping or list that was not there;
+   * `document`: a whole document.
+   */
   what: "value" | "container" | "document";
-  /** The added value; of a container, an empty one, since it is removed once it is empty. Hashes may replace long texts (`shortenedAdded`). */
+  /**
+   * The added value; of a container, an empty one, since it is removed once it is empty. Hashes may replace long
+   * texts (`shortenedAdded`).
+   */
   value: unknown;
   /** The previous value; absent if there was none. */
   old?: unknown;
@@ -37,8 +46,8 @@ export const identityOf = ({ what, document, path }: Addition): string =>
 const LONGEST_TEXT = 100;
 
 /**
- * Copies a value and replaces each long text by its hash. The copy is enough to find out whether a field still has the value that a merge
- * added. A value that is already shortened stays as it is.
+ * Copies a value and replaces each long text by its hash. The copy is enough to find out whether a field still has
+ * the value that a merge added. A value that is already shortened stays as it is.
  */
 export function shortened(value: unknown): unknown {
   if (typeof value === "string" && value.length > LONGEST_TEXT)
@@ -53,7 +62,10 @@ const shortenedPath = (path: Step[]): Step[] =>
     typeof step === "object" && "member" in step ? { member: shortened(step.member) } : step,
   );
 
-/** Additions of a merge in a form that stays short even with long texts. Previous values stay whole, because the program restores them. */
+/**
+ * Additions of a merge in a form that stays short even with long texts. Previous values stay whole, because the
+ * program restores them.
+ */
 export const shortenedAdded = ({ additions }: Added): Added => ({
   additions: additions.map((addition) => ({
     ...addition,

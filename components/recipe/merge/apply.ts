@@ -111,7 +111,8 @@ export class Applier {
       if (ours) this.additions.push({ ...ours, value });
       return;
     }
-    // Any other value counts as the owner's newer one. It may be one of ours, from a run whose answer was lost: the two look alike.
+    // Any other value counts as the owner's newer one. It may be one of ours, from a run whose answer was lost: the
+    // two look alike.
     const isOurs = ours !== undefined && node !== undefined && sameValue(current, ours.value);
     if (node !== undefined && !isOurs && this.mustStay(part, path, node, value, ours)) return;
     this.put(part, addition);

@@ -1,7 +1,6 @@
 /**
- * Merges patches into an external machine configuration, by key and with memory. Merging again changes nothing, and taking it back
- * removes just what was added. Works on the text: lines in which nothing changes keep
- * every byte.
+ * Merges patches into an external machine configuration, by key and with memory. Merging again changes nothing, and
+ * taking it back removes just what was added. Works on the text: lines in which nothing changes keep every byte.
  */
 
 import type { Finding } from "../types";
@@ -69,7 +68,8 @@ export function mergeConfiguration(
     return applier;
   };
   const count = parts.length;
-  // Parts that are no longer ours are removed first: afterwards nothing would tell them from new values at the same place.
+  // Parts that are no longer ours are removed first: afterwards nothing would tell them from new values at the same
+  // place.
   const kept = new Set(appliedTo(readConfiguration(live)).additions.map(identityOf));
   undo(
     configuration,
@@ -87,7 +87,8 @@ export function mergeConfiguration(
 }
 
 /**
- * Takes what a merge added out of a live configuration; what has changed since stays. The very text when there is nothing to take.
+ * Takes what a merge added out of a live configuration; what has changed since stays. The very text when there is
+ * nothing to take.
  *
  * @param modules whether what was added of kernel modules goes as well. Default: it does.
  */
@@ -105,8 +106,8 @@ export function unmergeConfiguration(live: string, added: Added, modules = true)
 }
 
 /**
- * Takes additions out of a configuration, the last one first. Values that have changed since belong to others and stay; mappings and
- * lists that were made for additions go when nothing is left in them.
+ * Takes additions out of a configuration, the last one first. Values that have changed since belong to others and
+ * stay; mappings and lists that were made for additions go when nothing is left in them.
  */
 function undo({ parts }: Configuration, additions: Addition[]): void {
   for (const addition of [...additions].reverse()) {

@@ -17,8 +17,8 @@ interface Source {
 }
 
 /**
- * An owner's text with the changes of a document in it: lines that nothing was changed in stay as their owner wrote them, with their
- * spaces, their indentation and the blank lines above them.
+ * An owner's text with the changes of a document in it: lines that nothing was changed in stay as their owner wrote
+ * them, with their spaces, their indentation and the blank lines above them.
  *
  * @param text as the owner wrote the document.
  * @param before the same document as the writer writes it.
@@ -78,7 +78,10 @@ const differences = (from: Line[], to: Line[]) =>
     to.map(({ bare }) => bare),
   );
 
-/** Which of the owner's lines stand behind each line that the writer writes; and those at the end behind which none stands. */
+/**
+ * Which of the owner's lines stand behind each line that the writer writes; and those at the end behind which none
+ * stands.
+ */
 function sourcesOf(owners: Line[], written: Line[]): { sources: Source[]; rest: Line[] } {
   const sources: Source[] = written.map((_, index) => ({
     extra: [],

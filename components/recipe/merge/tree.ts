@@ -39,8 +39,8 @@ export const isNothing = (node: Node | undefined): boolean =>
   node === undefined || (isScalar(node) && node.value === null);
 
 /**
- * Whether two values mean the same to Talos, which reads `1` and `"1"` alike into its text fields. Either may have long texts by their
- * hashes, as a merge remembers them.
+ * Whether two values mean the same to Talos, which reads `1` and `"1"` alike into its text fields. Either may have
+ * long texts by their hashes, as a merge remembers them.
  */
 export function sameValue(left: unknown, right: unknown): boolean {
   const scalar = (value: unknown): boolean =>

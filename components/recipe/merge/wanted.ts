@@ -53,8 +53,8 @@ export function intoOwnDocuments(wanted: Wanted, has: (document: string) => bool
 }
 
 /**
- * Wanted values of a kernel module that has a document: with it the item in the list would silently have no effect (siderolabs/docs
- * v1.14, upgrading Talos).
+ * Wanted values of a kernel module that has a document: with it the item in the list would silently have no effect
+ * (siderolabs/docs v1.14, upgrading Talos).
  */
 function modulesIntoDocuments(wanted: Wanted, has: (document: string) => boolean): void {
   const main = wanted.get(mainDocument) ?? {};

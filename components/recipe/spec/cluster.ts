@@ -22,16 +22,17 @@ export interface AroundMachinesSpec {
    */
   talosVersion: string;
   /**
-   * Kubernetes release of owned machines. Required with an owned machine. With an owned control plane, a change may go forward by one
-   * minor release. Afterwards run `talosctl upgrade-k8s` for kube-proxy and CoreDNS, which a new configuration does not update.
+   * Kubernetes release of owned machines. Required with an owned machine. With an owned control plane, a change may
+   * go forward by one minor release. Afterwards run `talosctl upgrade-k8s` for kube-proxy and CoreDNS, which a new
+   * configuration does not update.
    * @default none
    * @example `v1.35.0`
    * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older
    */
   kubernetesVersion?: string;
   /**
-   * Drivers, toolkit and extensions of the stack's Talos release. Needed only if the package's tables lack the release and no Image
-   * Factory can be reached.
+   * Drivers, toolkit and extensions of the stack's Talos release. Needed only if the package's tables lack the
+   * release and no Image Factory can be reached.
    * @default those in the package's tables, else the Image Factory's
    * @example `{ talosVersion: v1.13.10, production: 595.91.07 }`
    */
@@ -58,28 +59,29 @@ export interface AroundMachinesSpec {
    */
   driver?: DriverSpec;
   /**
-   * Expose the GPUs by NVIDIA's GPU Operator. A cluster has exactly one of `gpuOperator`, `devicePlugin`, `dra` and `external`.
+   * Expose the GPUs by NVIDIA's GPU Operator. A cluster has exactly one of `gpuOperator`, `devicePlugin`, `dra` and
+   * `external`.
    * @default none
    * @example `{ version: v25.10.1 }`
    */
   gpuOperator?: GpuOperatorSpec;
   /**
-   * Expose the GPUs by NVIDIA's standalone device plugin. A cluster has exactly one of `gpuOperator`, `devicePlugin`, `dra` and
-   * `external`.
+   * Expose the GPUs by NVIDIA's standalone device plugin. A cluster has exactly one of `gpuOperator`, `devicePlugin`,
+   * `dra` and `external`.
    * @default none
    * @example `{ version: 0.17.4 }`
    */
   devicePlugin?: DevicePluginSpec;
   /**
-   * Give the GPUs to claims by NVIDIA's driver for dynamic resource allocation (DRA). A cluster has exactly one of `gpuOperator`,
-   * `devicePlugin`, `dra` and `external`.
+   * Give the GPUs to claims by NVIDIA's driver for dynamic resource allocation (DRA). A cluster has exactly one of
+   * `gpuOperator`, `devicePlugin`, `dra` and `external`.
    * @default none
    * @example `{ version: 0.5.0 }`
    */
   dra?: DraSpec;
   /**
-   * GPU provider that another tool installs, such as Flux or Argo CD. A cluster has exactly one of `gpuOperator`, `devicePlugin`,
-   * `dra` and `external`.
+   * GPU provider that another tool installs, such as Flux or Argo CD. A cluster has exactly one of `gpuOperator`,
+   * `devicePlugin`, `dra` and `external`.
    * @default none
    * @example `{ files: [../flux/gpu-operator/helmrelease.yaml] }`
    */
@@ -103,12 +105,13 @@ export interface AroundMachinesSpec {
    */
   timeouts?: TimeoutsSpec;
   /**
-   * Text whose change makes the next update inspect every machine, its node, the release and every object of the stack. Any text will do,
-   * for example today's date. The update restores whatever was changed by hand, and changes nothing else. While the text stays the same,
-   * an update trusts the state of the last update.
+   * Text whose change makes the next update inspect every machine, its node, the release and every object of the
+   * stack. Any text will do, for example today's date. The update restores whatever was changed by hand, and changes
+   * nothing else. While the text stays the same, an update trusts the state of the last update.
    * @default none
    * @example `2026-11-22`
-   * @causes an inspection of every machine, and a reboot of each whose image or staged configuration differs from the stack
+   * @causes an inspection of every machine, and a reboot of each whose image or staged configuration differs from the
+   * stack
    */
   reconcileToken?: string;
   /**
@@ -123,24 +126,26 @@ export interface AroundMachinesSpec {
 /** Fields of the cluster in a stack: all but its machines. */
 export interface ClusterOptionsSpec extends AroundMachinesSpec {
   /**
-   * Drivers, toolkit and extensions of Talos releases that only some machines or pools have (their `talosVersion`). Each entry has the
-   * fields of `releaseFacts`. Needed only if the package's tables lack the release and no Image Factory can be reached.
+   * Drivers, toolkit and extensions of Talos releases that only some machines or pools have (their `talosVersion`).
+   * Each entry has the fields of `releaseFacts`. Needed only if the package's tables lack the release and no Image
+   * Factory can be reached.
    * @default those in the package's tables, else the Image Factory's
    * @example `[{ talosVersion: v1.13.11, production: 595.99.10 }]`
    */
   otherReleaseFacts?: ReleaseFactsSpec[];
   /**
-   * Create the cluster from machines that wait in maintenance mode. The first update makes the secrets, installs Talos with the wanted
-   * image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig. Leave it `true` afterwards: the stack
-   * holds the secrets and the kubeconfig. Every machine must be owned, and at least one must be a control plane. The
-   * machines must have started from a boot medium of Talos 1.13 or newer, whatever release the stack installs.
+   * Create the cluster from machines that wait in maintenance mode. The first update makes the secrets, installs
+   * Talos with the wanted image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig.
+   * Leave it `true` afterwards: the stack holds the secrets and the kubeconfig. Every machine must be owned, and at
+   * least one must be a control plane. The machines must have started from a boot medium of Talos 1.13 or newer,
+   * whatever release the stack installs.
    * @default `false`: the cluster exists
    * @example `true`
    */
   bootstrap?: boolean;
   /**
-   * Strategic-merge patches for the configuration of every machine, each as YAML text, e.g. a registry mirror. A patch that writes
-   * containerd's configuration file is refused: set it under `containerd` of a machine.
+   * Strategic-merge patches for the configuration of every machine, each as YAML text, e.g. a registry mirror. A
+   * patch that writes containerd's configuration file is refused: set it under `containerd` of a machine.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
    * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older, on newer releases only for
@@ -172,9 +177,10 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    */
   away?: string[];
   /**
-   * Image of the smoke test. It must contain `sh`: a second container of the test requests no card and checks that it sees none.
-   * With MIG's strategy `single` it must also contain `grep`, which looks for the slice before the test. The default is not verified on
-   * Blackwell: the sample of CUDA 12.5 has no code for Blackwell, so the driver must compile it.
+   * Image of the smoke test. It must contain `sh`: a second container of the test requests no card and checks that it
+   * sees none. With MIG's strategy `single` it must also contain `grep`, which looks for the slice before the test.
+   * The default is not verified on Blackwell: the sample of CUDA 12.5 has no code for Blackwell, so the driver must
+   * compile it.
    * @default a CUDA sample that the driver can run
    * @example `nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0`
    */
@@ -191,7 +197,8 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
 export interface ClusterSpec extends ClusterOptionsSpec {
   /**
    * Machines by node name.
-   * @example `{ gpu-1: { address: 192.168.1.224, role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }] } }`
+   * @example `{ gpu-1: { address: 192.168.1.224, role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }]
+   * } }`
    */
   machines: Record<string, MachineSpec>;
 }
@@ -201,13 +208,14 @@ export interface StackSpec extends ClusterOptionsSpec {
   /**
    * Machines by node name.
    * @default none but those of `pools`
-   * @example `{ gpu-1: { address: 192.168.1.224, role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }] } }`
+   * @example `{ gpu-1: { address: 192.168.1.224, role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }]
+   * } }`
    */
   machines?: Record<string, MachineEntrySpec>;
   /**
-   * Fields of every machine, unless its pool or the machine itself sets them. Any field of a machine is allowed except `address` and
-   * `uuid`. `labels`, `taints`, `containerd`, `driver` and `moduleParameters` are merged key by key. Any other field is taken from the
-   * machine, else from its pool, else from here.
+   * Fields of every machine, unless its pool or the machine itself sets them. Any field of a machine is allowed
+   * except `address` and `uuid`. `labels`, `taints`, `containerd`, `driver` and `moduleParameters` are merged key by
+   * key. Any other field is taken from the machine, else from its pool, else from here.
    * @default none
    * @example `{ role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }] }`
    */
@@ -215,7 +223,8 @@ export interface StackSpec extends ClusterOptionsSpec {
   /**
    * Groups of machines that differ only in name and address, by the name of the pool.
    * @default none
-   * @example `{ canary: { names: "canary-#", addresses: [10.1.0.1-10.1.0.3], role: worker, configuration: adopted, talosVersion: v1.12.7 } }`
+   * @example `{ canary: { names: "canary-#", addresses: [10.1.0.1-10.1.0.3], role: worker, configuration: adopted,
+   * talosVersion: v1.12.7 } }`
    */
   pools?: Record<string, PoolSpec>;
 }

@@ -1,4 +1,7 @@
-/** Branch of NVIDIA's driver, by its name in Talos' extensions. On Talos 1.12 `lts` is newer than `production`; `new-feature` came with 1.15. */
+/**
+ * Branch of NVIDIA's driver, by its name in Talos' extensions. On Talos 1.12 `lts` is newer than `production`;
+ * `new-feature` came with 1.15.
+ */
 export const DriverBranch = {
   lts: "lts",
   production: "production",
@@ -15,8 +18,8 @@ export type ModuleFlavour = (typeof ModuleFlavour)[keyof typeof ModuleFlavour];
 /** NVIDIA driver of the cluster. */
 export interface DriverSpec {
   /**
-   * Branch of the driver, by its name in Talos' extensions. On Talos 1.12 `lts` is newer than `production`; `new-feature` exists from 1.15
-   * on, only with open modules.
+   * Branch of the driver, by its name in Talos' extensions. On Talos 1.12 `lts` is newer than `production`;
+   * `new-feature` exists from 1.15 on, only with open modules.
    * @default `production`, or `lts` if the card or the Talos release needs it
    * @example `lts`
    * @causes a new image, and with it one reboot of each GPU machine

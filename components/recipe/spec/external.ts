@@ -1,6 +1,6 @@
 /**
- * The chart that a tool outside of the stack installs: NVIDIA's GPU Operator, the standalone device plugin, or NVIDIA's driver for dynamic
- * resource allocation.
+ * The chart that a tool outside of the stack installs: NVIDIA's GPU Operator, the standalone device plugin, or
+ * NVIDIA's driver for dynamic resource allocation.
  */
 export const ExternalKind = {
   gpuOperator: "gpuOperator",
@@ -12,8 +12,8 @@ export type ExternalKind = (typeof ExternalKind)[keyof typeof ExternalKind];
 
 /**
  * The GPU provider that Flux, Argo CD, helmfile or another tool installs. The stack makes and changes nothing of it: no
- * Helm release, no RuntimeClass, no namespace. The stack checks the chart's values, and waits for the GPUs. Exclusive with
- * `gpuOperator`, `devicePlugin` and `dra`. A field here overrides what `files` set.
+ * Helm release, no RuntimeClass, no namespace. The stack checks the chart's values, and waits for the GPUs. Exclusive
+ * with `gpuOperator`, `devicePlugin` and `dra`. A field here overrides what `files` set.
  */
 export interface ExternalSpec {
   /**
@@ -24,10 +24,10 @@ export interface ExternalSpec {
    */
   kind?: ExternalKind;
   /**
-   * Paths of the files by which the other tool installs the chart, relative to the stack file. They are Flux' HelmRelease with its
-   * OCIRepository or HelmRepository; an Application of Argo CD; ConfigMaps and files of values that these name; or only a file of
-   * values. Each must be a regular file of at most 1 MiB in the same repository. The program of the stacks, the command and
-   * `GpuCluster.withFacts` read the files.
+   * Paths of the files by which the other tool installs the chart, relative to the stack file. They are Flux'
+   * HelmRelease with its OCIRepository or HelmRepository; an Application of Argo CD; ConfigMaps and files of values
+   * that these name; or only a file of values. Each must be a regular file of at most 1 MiB in the same repository.
+   * The program of the stacks, the command and `GpuCluster.withFacts` read the files.
    * @default none
    * @example `[../flux/gpu-operator/helmrelease.yaml, ../flux/gpu-operator/ocirepository.yaml]`
    */
@@ -45,8 +45,8 @@ export interface ExternalSpec {
    */
   namespace?: string;
   /**
-   * RuntimeClass of the pods that need a GPU: the smoke test and the workloads. An empty text means no RuntimeClass: every container
-   * gets NVIDIA's runtime, or CDI gives the cards to pods.
+   * RuntimeClass of the pods that need a GPU: the smoke test and the workloads. An empty text means no RuntimeClass:
+   * every container gets NVIDIA's runtime, or CDI gives the cards to pods.
    * @default `nvidia`; with `dra`, none
    * @example `""`
    */
@@ -64,7 +64,8 @@ export interface ExternalSpec {
    */
   values?: Record<string, any>;
   /**
-   * Content of `files`, for a program in a language other than TypeScript. A TypeScript program gets it by `GpuCluster.withFacts`.
+   * Content of `files`, for a program in a language other than TypeScript. A TypeScript program gets it by
+   * `GpuCluster.withFacts`.
    * @default the content that the package reads from `files`
    * @example `{ kind: gpuOperator, version: v26.3.3 }`
    */

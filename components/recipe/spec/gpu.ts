@@ -15,8 +15,8 @@ export type GpuArchitecture = (typeof GpuArchitecture)[keyof typeof GpuArchitect
 /** A kind of card in a machine. */
 export interface GpuSpec {
   /**
-   * Name of the card as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `NVIDIA H100 NVL`. Or its PCI ID as
-   * `lspci -nn` prints it, e.g. `10de:1b06`.
+   * Name of the card as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `NVIDIA H100 NVL`. Or its
+   * PCI ID as `lspci -nn` prints it, e.g. `10de:1b06`.
    * @example `RTX 5070 Ti`
    */
   model: string;
@@ -27,8 +27,8 @@ export interface GpuSpec {
    */
   architecture?: GpuArchitecture;
   /**
-   * Memory of one card, as `nvidia-smi` shows it. Needed only if the package's tables lack the card, or if it exists with several sizes
-   * (e.g. RTX 4060 Ti, RTX 3060).
+   * Memory of one card, as `nvidia-smi` shows it. Needed only if the package's tables lack the card, or if it exists
+   * with several sizes (e.g. RTX 4060 Ti, RTX 3060).
    * @default the memory in the package's tables, else unknown
    * @example `16Gi`
    */

@@ -21,7 +21,8 @@ export interface OverlaySpec {
 /** Parts of an Image Factory schematic other than extensions, kernel arguments and overlay. */
 export interface CustomizationSpec {
   /**
-   * Boot loader of a new installation: `none`, `dual-boot`, `sd-boot` or `grub`. An installed machine keeps its boot loader.
+   * Boot loader of a new installation: `none`, `dual-boot`, `sd-boot` or `grub`. An installed machine keeps its boot
+   * loader.
    * @default Talos' default
    * @example `sd-boot`
    * @causes a new image, and with it one reboot of the machine
@@ -54,8 +55,8 @@ export interface SecureBootKeysSpec {
 }
 
 /**
- * Parts of the machine's image that an update may take away. An update that would take away anything else that the stack does
- * not list ends before it drains the machine.
+ * Parts of the machine's image that an update may take away. An update that would take away anything else that the
+ * stack does not list ends before it drains the machine.
  */
 export interface DropSpec {
   /**
@@ -83,7 +84,8 @@ export interface DropSpec {
    */
   platform?: boolean;
   /**
-   * Whether the next image may lack the machine configuration that is embedded in the current one. A stack cannot embed one.
+   * Whether the next image may lack the machine configuration that is embedded in the current one. A stack cannot
+   * embed one.
    * @default `false`
    * @example `true`
    */

@@ -8,9 +8,9 @@ export const MachineRole = { controlplane: "controlplane", worker: "worker" } as
 export type MachineRole = (typeof MachineRole)[keyof typeof MachineRole];
 
 /**
- * Owner of a machine's configuration. `owned`: this stack generates all of it. `adopted`: another tool generates it; the stack merges its
- * part in by key and records what it added. `omni`: the stack gives Omni patches and extensions of this machine, and Omni makes the
- * image, upgrades and reboots.
+ * Owner of a machine's configuration. `owned`: this stack generates all of it. `adopted`: another tool generates it;
+ * the stack merges its part in by key and records what it added. `omni`: the stack gives Omni patches and extensions
+ * of this machine, and Omni makes the image, upgrades and reboots.
  */
 export const ConfigurationOwner = { owned: "owned", adopted: "adopted", omni: "omni" } as const;
 /** An owner, as text. */
@@ -33,7 +33,8 @@ export interface ContainerdSpec {
    */
   baseRuntimeSpec?: boolean;
   /**
-   * Further CDI directories. They are added to `/run/cdi` on Talos ≥ 1.13, and to containerd's defaults on older releases.
+   * Further CDI directories. They are added to `/run/cdi` on Talos ≥ 1.13, and to containerd's defaults on older
+   * releases.
    * @default none
    * @example `[/var/cdi/static, /var/cdi/dynamic]`
    * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
@@ -48,7 +49,10 @@ export interface ContainerdSpec {
   extra?: string;
 }
 
-/** Fields that `machineDefaults`, a pool or a machine may set. A machine's value overrides its pool's, and a pool's value overrides the defaults. */
+/**
+ * Fields that `machineDefaults`, a pool or a machine may set. A machine's value overrides its pool's, and a pool's
+ * value overrides the defaults.
+ */
 export interface MachineDefaultsSpec {
   /**
    * Role of the machine in its cluster: `controlplane` or `worker`.
@@ -57,8 +61,8 @@ export interface MachineDefaultsSpec {
    */
   role?: MachineRole;
   /**
-   * Owner of the machine's configuration. `owned`: this stack generates all of it. `adopted`: another tool generates it, and the stack
-   * merges its part in. `omni`: Omni generates it, and the stack gives Omni patches.
+   * Owner of the machine's configuration. `owned`: this stack generates all of it. `adopted`: another tool generates
+   * it, and the stack merges its part in. `omni`: Omni generates it, and the stack gives Omni patches.
    * @default the value of the pool or of `machineDefaults`; required in one of the three places
    * @example `adopted`
    * @causes a new configuration, with one reboot of a GPU machine; an update refuses to change `adopted` or `omni`:
@@ -66,17 +70,17 @@ export interface MachineDefaultsSpec {
    */
   configuration?: ConfigurationOwner;
   /**
-   * Talos release of these machines, if it differs from the stack's, e.g. in a pool that is upgraded first. Either both releases
-   * are older than Talos 1.13, or neither is: GPUs are offered in a different way from Talos 1.13 on.
+   * Talos release of these machines, if it differs from the stack's, e.g. in a pool that is upgraded first. Either
+   * both releases are older than Talos 1.13, or neither is: GPUs are offered in a different way from Talos 1.13 on.
    * @default the stack's `talosVersion`
    * @example `v1.12.7`
    * @causes one reboot of each machine that runs another release
    */
   talosVersion?: string;
   /**
-   * NVIDIA driver of these machines. The stack's `driver` sets the fields that are missing here. `import` writes `{}` for a machine whose
-   * image no file describes. The plan then chooses branch and flavour by the card, with a warning, until you write the driver that the
-   * machine runs.
+   * NVIDIA driver of these machines. The stack's `driver` sets the fields that are missing here. `import` writes `{}`
+   * for a machine whose image no file describes. The plan then chooses branch and flavour by the card, with a
+   * warning, until you write the driver that the machine runs.
    * @default the stack's `driver`
    * @example `{ branch: lts }`
    * @causes a new image, and with it one reboot of each GPU machine
@@ -90,7 +94,8 @@ export interface MachineDefaultsSpec {
    */
   gpus?: GpuSpec[];
   /**
-   * Names of further official extensions of the image. The package adds NVIDIA's, which follow from the card and the driver.
+   * Names of further official extensions of the image. The package adds NVIDIA's, which follow from the card and the
+   * driver.
    * @default none
    * @example `[siderolabs/iscsi-tools]`
    * @causes a new image, and with it one reboot of the machine
@@ -98,7 +103,8 @@ export interface MachineDefaultsSpec {
   extensions?: string[];
   /**
    * Further kernel arguments of the image. A machine that boots with GRUB uses them only if its configuration sets
-   * `machine.install.grubUseUKICmdline: true`. Without it, an update that adds a kernel argument stops before it touches the machine.
+   * `machine.install.grubUseUKICmdline: true`. Without it, an update that adds a kernel argument stops before it
+   * touches the machine.
    * @default none
    * @example `[pci=realloc]`
    * @causes a new image, and with it one reboot of the machine
@@ -141,10 +147,10 @@ export interface MachineDefaultsSpec {
    */
   customization?: CustomizationSpec;
   /**
-   * Installer image of your own instead of the Image Factory's, by tag or digest. Your imager or your Factory made it with NVIDIA's
-   * extensions in it. Its other contents are unknown, so the other fields of the image are refused with it. The update
-   * verifies Talos' release, NVIDIA's modules, the branch of the driver and NVIDIA's services. To change the Talos release, also
-   * change this image.
+   * Installer image of your own instead of the Image Factory's, by tag or digest. Your imager or your Factory made it
+   * with NVIDIA's extensions in it. Its other contents are unknown, so the other fields of the image are refused with
+   * it. The update verifies Talos' release, NVIDIA's modules, the branch of the driver and NVIDIA's services. To
+   * change the Talos release, also change this image.
    * @default the Image Factory's image, made from the other fields of the machine
    * @example `registry.example.com/talos/installer:v1.13.6-nvidia-2`
    * @causes one reboot of the machine
@@ -158,8 +164,8 @@ export interface MachineDefaultsSpec {
    */
   drop?: DropSpec;
   /**
-   * Further strategic-merge patches for the machine's configuration, each as YAML text, applied before the stack's own. Put no secret
-   * in them.
+   * Further strategic-merge patches for the machine's configuration, each as YAML text, applied before the stack's
+   * own. Put no secret in them.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
    * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older, on newer releases only for
@@ -174,7 +180,8 @@ export interface MachineDefaultsSpec {
    */
   labels?: Record<string, string>;
   /**
-   * Taints of the node: key to `value:Effect`, or to `:Effect` for a taint without a value. All pods of this package tolerate them.
+   * Taints of the node: key to `value:Effect`, or to `:Effect` for a taint without a value. All pods of this package
+   * tolerate them.
    * @default none
    * @example `{ gpu: "true:NoSchedule" }`
    * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
@@ -190,33 +197,36 @@ export interface MachineDefaultsSpec {
   /**
    * Whether the machine, a worker, may be off during an update, e.g. because another system controls its power.
    * While its node is not ready and its Talos API does not answer, updates skip the machine and report that. It must be
-   * online for the update that adds it. The program of the stacks and `GpuCluster.withFacts` find out whether it is offline.
+   * online for the update that adds it. The program of the stacks and `GpuCluster.withFacts` find out whether it is
+   * offline.
    * @default `false`
    * @example `true`
    * @causes nothing by itself
    */
   mayBeAway?: boolean;
   /**
-   * Talos release that the machine runs today. With it, a first preview names the releases on the way to the wanted one and refuses a
-   * downgrade. Without `versionContract` the configuration of an owned machine is generated for the older of this release and the
-   * wanted one.
+   * Talos release that the machine runs today. With it, a first preview names the releases on the way to the wanted
+   * one and refuses a downgrade. Without `versionContract` the configuration of an owned machine is generated for the
+   * older of this release and the wanted one.
    * @default unknown: the upgrade reads it from the machine
    * @example `v1.11.5`
    * @causes one reboot of an owned machine, if Talos generates a different configuration for that release
    */
   runningVersion?: string;
   /**
-   * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. Write the release that
-   * created the cluster, and keep it when `talosVersion` changes: Talos advises against a new contract for an existing cluster. A
-   * machine gets its configuration before its upgrade, so the Talos that it still runs must accept the contract. Talos before 1.12
-   * refuses a contract of 1.12 or newer.
-   * @default the older of `runningVersion` and `talosVersion`; a preview then refuses a change of `talosVersion` that would change the contract
+   * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. Write
+   * the release that created the cluster, and keep it when `talosVersion` changes: Talos advises against a new
+   * contract for an existing cluster. A machine gets its configuration before its upgrade, so the Talos that it still
+   * runs must accept the contract. Talos before 1.12 refuses a contract of 1.12 or newer.
+   * @default the older of `runningVersion` and `talosVersion`; a preview then refuses a change of `talosVersion` that
+   * would change the contract
    * @example `v1.11`
    * @causes one reboot, if Talos generates a different configuration for that release
    */
   versionContract?: string;
   /**
-   * Options of containerd. The package writes all of them into one file of the machine, `/etc/cri/conf.d/20-customization.part`.
+   * Options of containerd. The package writes all of them into one file of the machine,
+   * `/etc/cri/conf.d/20-customization.part`.
    * @default none
    * @example `{ cdiSpecDirs: [/var/cdi/static] }`
    * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
@@ -224,7 +234,10 @@ export interface MachineDefaultsSpec {
   containerd?: ContainerdSpec;
 }
 
-/** One Talos machine in a stack file, where `machineDefaults` may set its other fields. Its key in `machines` is its node name. */
+/**
+ * One Talos machine in a stack file, where `machineDefaults` may set its other fields. Its key in `machines` is its
+ * node name.
+ */
 export interface MachineEntrySpec extends MachineDefaultsSpec {
   /**
    * Address of the machine's Talos API: an IP or a host name.
@@ -232,8 +245,8 @@ export interface MachineEntrySpec extends MachineDefaultsSpec {
    */
   address: string;
   /**
-   * ID of the machine in Omni, which is the UUID of its hardware (`omnictl get machines`). Required with `configuration: omni`, and
-   * refused with any other.
+   * ID of the machine in Omni, which is the UUID of its hardware (`omnictl get machines`). Required with
+   * `configuration: omni`, and refused with any other.
    * @default none
    * @example `919108f7-52d1-4320-9bac-f847db4148a8`
    */
@@ -248,8 +261,8 @@ export interface MachineSpec extends MachineEntrySpec {
    */
   role: MachineRole;
   /**
-   * Owner of the machine's configuration. `owned`: this stack generates all of it. `adopted`: another tool generates it, and the stack
-   * merges its part in. `omni`: Omni generates it, and the stack gives Omni patches.
+   * Owner of the machine's configuration. `owned`: this stack generates all of it. `adopted`: another tool generates
+   * it, and the stack merges its part in. `omni`: Omni generates it, and the stack gives Omni patches.
    * @example `adopted`
    * @causes a new configuration, with one reboot of a GPU machine; an update refuses to change `adopted` or `omni`:
    *   remove the machine in one update and add it in the next

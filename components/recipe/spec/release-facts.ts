@@ -1,25 +1,25 @@
 /**
- * Images of the package's own DaemonSets on GPU nodes. Name others to use a mirror. This package asks no registry, so it does not verify
- * that the registries still have the default images.
+ * Images of the package's own DaemonSets on GPU nodes. Name others to use a mirror. This package asks no registry, so
+ * it does not verify that the registries still have the default images.
  */
 export interface ImagesSpec {
   /**
-   * Image of the DaemonSet that writes the operator's readiness files. It must contain `sh`, `cmp` and `cp`. The package does not verify
-   * that the registry still has the default image.
+   * Image of the DaemonSet that writes the operator's readiness files. It must contain `sh`, `cmp` and `cp`. The
+   * package does not verify that the registry still has the default image.
    * @default `busybox:1.37` by its digest
    * @example `registry.example.org/busybox:1.37`
    */
   validationMarkers?: string;
   /**
-   * Image of the DaemonSet that sets power limits. It must contain `bash`, `awk` and glibc. The package does not verify that the registry
-   * still has the default image.
+   * Image of the DaemonSet that sets power limits. It must contain `bash`, `awk` and glibc. The package does not
+   * verify that the registry still has the default image.
    * @default `ubuntu:24.04` by its digest
    * @example `registry.example.org/ubuntu:24.04`
    */
   powerLimit?: string;
   /**
-   * Image of the DCGM exporter, which the stack installs for `monitoring` unless the GPU provider is the operator. The package does not
-   * verify that the registry still has the default image.
+   * Image of the DCGM exporter, which the stack installs for `monitoring` unless the GPU provider is the operator.
+   * The package does not verify that the registry still has the default image.
    * @default `nvcr.io/nvidia/k8s/dcgm-exporter` with the tag of GPU Operator v26.3.3
    * @example `registry.example.org/dcgm-exporter:4.5.3-4.8.2-distroless`
    */
@@ -27,13 +27,14 @@ export interface ImagesSpec {
 }
 
 /**
- * Drivers, toolkit and extensions of a Talos release that the package's tables lack. The stacks' program asks the Image Factory
- * for them once per preview; a program of your own gets them by `GpuCluster.withFacts`. If no Factory can be reached,
- * set them in the stack.
+ * Drivers, toolkit and extensions of a Talos release that the package's tables lack. The stacks' program asks the
+ * Image Factory for them once per preview; a program of your own gets them by `GpuCluster.withFacts`. If no Factory
+ * can be reached, set them in the stack.
  */
 export interface ReleaseFactsSpec {
   /**
-   * Talos release that these facts describe. They have an effect only if the stack, a machine or a pool has this release.
+   * Talos release that these facts describe. They have an effect only if the stack, a machine or a pool has this
+   * release.
    * @example `v1.14.7`
    */
   talosVersion: string;

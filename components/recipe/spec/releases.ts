@@ -1,22 +1,24 @@
 /** Fields that every Helm release of a GPU provider has. */
 export interface ReleaseSpec {
   /**
-   * Further chart values, merged over those that the stack sets. The checks refuse a value that the chart does not have.
+   * Further chart values, merged over those that the stack sets. The checks refuse a value that the chart does not
+   * have.
    * @default none
    * @example `{ nfd: { enabled: false } }`
    */
   values?: Record<string, any>;
   /**
-   * Name of an external Helm release of this chart, in `namespace`, that the stack takes over. Helm upgrades it to `version` with
-   * only `values`: the stack adds none. With the installed version and values, no pod changes. The namespace stays external. First
-   * stop the tool that installed the release (docs/use.md#take-a-release-over). Keep the field afterwards.
+   * Name of an external Helm release of this chart, in `namespace`, that the stack takes over. Helm upgrades it to
+   * `version` with only `values`: the stack adds none. With the installed version and values, no pod changes. The
+   * namespace stays external. First stop the tool that installed the release (docs/use.md#take-a-release-over). Keep
+   * the field afterwards.
    * @default none: the stack installs a release of its own
    * @example `nvdp`
    */
   takeOver?: string;
   /**
-   * Whether the release, its namespace and the RuntimeClass stay in the cluster when they leave the stack. After one update with
-   * `handBack: true`, replace the GPU provider's field by `external`, or destroy the stack.
+   * Whether the release, its namespace and the RuntimeClass stay in the cluster when they leave the stack. After one
+   * update with `handBack: true`, replace the GPU provider's field by `external`, or destroy the stack.
    * @default `false`
    * @example `true`
    */
@@ -26,7 +28,8 @@ export interface ReleaseSpec {
 /** NVIDIA GPU Operator. Exclusive with `devicePlugin`, `dra` and `external`. */
 export interface GpuOperatorSpec extends ReleaseSpec {
   /**
-   * Release of the chart `gpu-operator`: v24.6.0 or newer; with Talos 1.13 and 1.14, v26.3.1 or newer; with Talos 1.15, v26.7.0 or newer.
+   * Release of the chart `gpu-operator`: v24.6.0 or newer; with Talos 1.13 and 1.14, v26.3.1 or newer; with Talos
+   * 1.15, v26.7.0 or newer.
    * @example `v25.10.1`
    */
   version: string;
@@ -37,8 +40,8 @@ export interface GpuOperatorSpec extends ReleaseSpec {
    */
   namespace?: string;
   /**
-   * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that contains the chart.
-   * The chart's values set where images come from (`operator.repository` and others).
+   * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that
+   * contains the chart. The chart's values set where images come from (`operator.repository` and others).
    * @default `https://helm.ngc.nvidia.com/nvidia`
    * @example `oci://registry.example.org/charts`
    */
@@ -46,8 +49,9 @@ export interface GpuOperatorSpec extends ReleaseSpec {
 }
 
 /**
- * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`, `dra` and `external`. From 1.13 on, Talos documents and tests only
- * the operator. The plugin works there too, with the values and the RuntimeClass that this package writes.
+ * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`, `dra` and `external`. From 1.13 on, Talos
+ * documents and tests only the operator. The plugin works there too, with the values and the RuntimeClass that this
+ * package writes.
  */
 export interface DevicePluginSpec extends ReleaseSpec {
   /**
@@ -62,8 +66,8 @@ export interface DevicePluginSpec extends ReleaseSpec {
    */
   namespace?: string;
   /**
-   * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that contains the chart.
-   * The chart's values set where the image comes from (`image.repository`).
+   * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that
+   * contains the chart. The chart's values set where the image comes from (`image.repository`).
    * @default `https://nvidia.github.io/k8s-device-plugin`
    * @example `oci://ghcr.io/home-operations/charts-mirror`
    */
@@ -71,19 +75,21 @@ export interface DevicePluginSpec extends ReleaseSpec {
   /**
    * Whether the stack makes the RuntimeClass `nvidia`. With `false`, another owner makes it with the handler `nvidia`,
    * and the stack does not change it.
-   * @default `true`, unless the program of the stacks (`GpuCluster.withFacts`) finds an external RuntimeClass `nvidia` in the cluster
+   * @default `true`, unless the program of the stacks (`GpuCluster.withFacts`) finds an external RuntimeClass
+   * `nvidia` in the cluster
    * @example `false`
    */
   makeRuntimeClass?: boolean;
 }
 
 /**
- * NVIDIA's driver for dynamic resource allocation (DRA): pods claim cards, and may set conditions for them. Exclusive with `gpuOperator`,
- * `devicePlugin` and `external`. It needs Talos 1.13 and Kubernetes 1.34, or newer.
+ * NVIDIA's driver for dynamic resource allocation (DRA): pods claim cards, and may set conditions for them. Exclusive
+ * with `gpuOperator`, `devicePlugin` and `external`. It needs Talos 1.13 and Kubernetes 1.34, or newer.
  */
 export interface DraSpec extends ReleaseSpec {
   /**
-   * Release of the chart `dra-driver-nvidia-gpu`. Releases that begin with a year belong to NVIDIA's former chart, and are refused.
+   * Release of the chart `dra-driver-nvidia-gpu`. Releases that begin with a year belong to NVIDIA's former chart,
+   * and are refused.
    * @example `0.5.0`
    */
   version: string;
@@ -94,8 +100,8 @@ export interface DraSpec extends ReleaseSpec {
    */
   namespace?: string;
   /**
-   * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that contains the chart.
-   * The chart's values set where the image comes from (`image.repository`).
+   * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that
+   * contains the chart. The chart's values set where the image comes from (`image.repository`).
    * @default `oci://registry.k8s.io/dra-driver-nvidia/charts`
    * @example `oci://registry.example.org/charts`
    */
@@ -103,8 +109,8 @@ export interface DraSpec extends ReleaseSpec {
 }
 
 /**
- * LeaderWorkerSet: the controller that keeps the pods of a workload over several machines together. The stack installs it in the
- * namespace `lws-system`. A cluster can have only one.
+ * LeaderWorkerSet: the controller that keeps the pods of a workload over several machines together. The stack
+ * installs it in the namespace `lws-system`. A cluster can have only one.
  */
 export interface LeaderWorkerSetSpec {
   /**
@@ -113,14 +119,15 @@ export interface LeaderWorkerSetSpec {
    */
   version: string;
   /**
-   * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that contains the chart.
-   * The chart's values set where the image comes from (`image.manager.repository`).
+   * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that
+   * contains the chart. The chart's values set where the image comes from (`image.manager.repository`).
    * @default `oci://registry.k8s.io/lws/charts`
    * @example `oci://registry.example.org/charts`
    */
   repository?: string;
   /**
-   * Further chart values, merged over those that the stack sets. The checks refuse a value that the chart does not have.
+   * Further chart values, merged over those that the stack sets. The checks refuse a value that the chart does not
+   * have.
    * @default none
    * @example `{ replicaCount: 2 }`
    */
@@ -130,23 +137,24 @@ export interface LeaderWorkerSetSpec {
 /** Metrics of the cards (DCGM exporter), for existing installations of Prometheus and Grafana. */
 export interface MonitoringSpec {
   /**
-   * Make a ServiceMonitor for the DCGM exporter. The cluster must have the Prometheus Operator's definition of ServiceMonitors. Without
-   * it a preview ends with `servicemonitors.monitoring.coreos.com does not exist`. In a stack with `bootstrap: true`, set this only
-   * after the cluster has the Prometheus Operator.
+   * Make a ServiceMonitor for the DCGM exporter. The cluster must have the Prometheus Operator's definition of
+   * ServiceMonitors. Without it a preview ends with `servicemonitors.monitoring.coreos.com does not exist`. In a
+   * stack with `bootstrap: true`, set this only after the cluster has the Prometheus Operator.
    * @default `false`
    * @example `true`
    */
   serviceMonitor?: boolean;
   /**
    * Make a PrometheusRule with alerts for failing cards, each with a remedy. The exporter then also exports the
-   * metrics that the alerts need. The cluster must have the Prometheus Operator. In a stack with `bootstrap: true`, set this only
-   * after the cluster has it.
+   * metrics that the alerts need. The cluster must have the Prometheus Operator. In a stack with `bootstrap: true`,
+   * set this only after the cluster has it.
    * @default `false`
    * @example `true`
    */
   alerts?: boolean;
   /**
-   * Make a ConfigMap with a Grafana dashboard. The sidecar of Grafana's chart loads it by the label `grafana_dashboard`.
+   * Make a ConfigMap with a Grafana dashboard. The sidecar of Grafana's chart loads it by the label
+   * `grafana_dashboard`.
    * @default `true`
    * @example `false`
    */

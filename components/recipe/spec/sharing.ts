@@ -21,8 +21,8 @@ export interface TimeSlicingSpec extends ReplicasSpec {
    */
   renameByDefault?: boolean;
   /**
-   * Whether the device plugin refuses a pod that requests more than one slice. Two slices give no more of a card than one, and may be
-   * on different cards.
+   * Whether the device plugin refuses a pod that requests more than one slice. Two slices give no more of a card than
+   * one, and may be on different cards.
    * @default `true`
    * @example `false`
    */
@@ -52,8 +52,8 @@ export interface SharingSpec {
    */
   timeSlicing?: TimeSlicingSpec;
   /**
-   * NVIDIA's MPS, which is not supported: the preview refuses it. On Talos, MPS does not find its server program with any known release
-   * of the device plugin (docs/upstream/mps-server-path.md).
+   * NVIDIA's MPS, which is not supported: the preview refuses it. On Talos, MPS does not find its server program with
+   * any known release of the device plugin (docs/upstream/mps-server-path.md).
    * @default none
    * @example `{ replicas: 4 }`
    */

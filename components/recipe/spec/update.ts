@@ -1,23 +1,24 @@
 /** Order of the upgrades, how many machines are upgraded at the same time, and whether pods are evicted first. */
 export interface UpgradeSpec {
   /**
-   * Names of the workers to upgrade before all others, one at a time in this order, after the control planes. Each must have a GPU. The
-   * update installs the GPU Operator or device plugin after these workers. The other workers start once the smoke tests of these workers
-   * have passed. A test that gets no free GPU within `timeouts.gate` counts as failed.
+   * Names of the workers to upgrade before all others, one at a time in this order, after the control planes. Each
+   * must have a GPU. The update installs the GPU Operator or device plugin after these workers. The other workers
+   * start once the smoke tests of these workers have passed. A test that gets no free GPU within `timeouts.gate`
+   * counts as failed.
    * @default none: the update installs the GPU provider after all machines
    * @example `[gpu-1]`
    */
   first?: string[];
   /**
-   * Number of workers that may be upgraded at the same time, or their share of all workers (`25%`, rounded down, at least one).
-   * Control planes are always upgraded first, one at a time.
+   * Number of workers that may be upgraded at the same time, or their share of all workers (`25%`, rounded down, at
+   * least one). Control planes are always upgraded first, one at a time.
    * @default `1`
    * @example `4`
    */
   maxParallel?: any;
   /**
-   * Whether the update evicts the pods of a machine before its reboot. A cluster of one node is never drained, since its pods have no
-   * other node. Talos up to 1.12 itself evicts pods in an upgrade, even with `false`.
+   * Whether the update evicts the pods of a machine before its reboot. A cluster of one node is never drained, since
+   * its pods have no other node. Talos up to 1.12 itself evicts pods in an upgrade, even with `false`.
    * @default `true`
    * @example `false`
    */

@@ -6,11 +6,16 @@ import type { Finding } from "../types";
 export const renderFinding = (finding: FieldFinding): string =>
   `${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`;
 
-/** One finding as a line that begins with its severity: `warning: field: …`. A finding that refuses the stack has no severity. */
+/**
+ * One finding as a line that begins with its severity: `warning: field: …`. A finding that refuses the stack has no
+ * severity.
+ */
 export const renderRemark = (finding: FieldFinding): string =>
   `${finding.severity === undefined ? "" : `${finding.severity}: `}${renderFinding(finding)}`;
 
-/** All findings, numbered, one per line: a name in one makes no line of its own, and nothing in it acts on a terminal. */
+/**
+ * All findings, numbered, one per line: a name in one makes no line of its own, and nothing in it acts on a terminal.
+ */
 export const renderFindings = (findings: Finding[]): string =>
   findings.map((finding, index) => `${index + 1}. ${inLine(renderFinding(finding))}`).join("\n");
 

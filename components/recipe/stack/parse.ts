@@ -35,7 +35,10 @@ export function parseSpec(raw: unknown): { spec?: ClusterSpec; findings: Finding
     : { findings: read.findings };
 }
 
-/** Reads a stack, going on past mistakes of shape so that the checks can look at the rest. Its pools become machines here. */
+/**
+ * Reads a stack, going on past mistakes of shape so that the checks can look at the rest. Its pools become machines
+ * here.
+ */
 export function readSpec(raw: unknown): ReadStack {
   const { spec, findings, pruned } = readAs(specSchema, raw) as ReadData<StackSpec>;
   if (spec === undefined) return { findings, pruned, poolOf: new Map() };
@@ -79,7 +82,10 @@ export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z
   return { findings, pruned };
 }
 
-/** Placeholder for a missing required field, so that the other fields can be checked. The field itself gets no finding. */
+/**
+ * Placeholder for a missing required field, so that the other fields can be checked. The field itself gets no
+ * finding.
+ */
 function placeholderFor([first, second, third]: Path): string | undefined {
   if (first === "machines") return third === "address" ? String(second) : undefined;
   return gpuProviderFields.some((field) => field === first) && second === "version"

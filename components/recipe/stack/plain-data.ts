@@ -10,8 +10,8 @@ const longestKey = 320;
 const longestText = 1024 * 1024;
 
 /**
- * Reads a value that anybody may have given: what is no plain data, too deep, too long or unreadable is left out and told.
- * Everything that comes after this may take for granted that it looks at a tree of bounded size.
+ * Reads a value that anybody may have given: what is no plain data, too deep, too long or unreadable is left out and
+ * told. Everything that comes after this may take for granted that it looks at a tree of bounded size.
  *
  * @returns plain data, with sorted keys in every mapping, because their order has no meaning; and the paths that
  *   were left out.

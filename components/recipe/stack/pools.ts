@@ -3,16 +3,18 @@ import type { Finding } from "../types";
 import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "../spec/index";
 
 /**
- * Most machines of a pool, and of all pools together: Kubernetes is made for so many nodes (kubernetes.io/docs/setup/best-practices/
- * cluster-large). A line of a stack file may stand for millions, each of which a plan takes a millisecond for.
+ * Most machines of a pool, and of all pools together: Kubernetes is made for so many nodes
+ * (kubernetes.io/docs/setup/best-practices/ cluster-large). A line of a stack file may stand for millions, each of
+ * which a plan takes a millisecond for.
  */
 const most = 5_000;
 
 /**
- * Makes the machines of pools, and gives every machine what the stack says of all. Pure. Machines of their own keep their place
- * before those of pools; nothing depends on it.
+ * Makes the machines of pools, and gives every machine what the stack says of all. Pure. Machines of their own keep
+ * their place before those of pools; nothing depends on it.
  *
- * @returns the failures; the fields that were filled in so that the rest of a machine can be checked; and the pool of each machine that
+ * @returns the failures; the fields that were filled in so that the rest of a machine can be checked; and the pool of
+ * each machine that
  *   comes from one, by node name.
  */
 export function expandStack({
@@ -139,8 +141,8 @@ const nameOf = (names: string, number: number): string =>
   names.replace(run, (place) => String(number).padStart(place.length, "0"));
 
 /**
- * Findings that merge the same mistake of several machines into one, in the place of the first: of what `machineDefaults`
- * says under its name, and of the machines of a pool under the pool's.
+ * Findings that merge the same mistake of several machines into one, in the place of the first: of what
+ * `machineDefaults` says under its name, and of the machines of a pool under the pool's.
  *
  * @param written the stack as it was written, as far as its shape is right.
  */

@@ -23,8 +23,8 @@ import type { CasesReport } from "./table";
 const stoodInFor = [{ model: "H100 80GB HBM3", count: 2 }];
 
 /**
- * Brings up a lab with a real node for this computer's cards, or for the stand-in of a driver. Tries each case, and takes everything
- * down again.
+ * Brings up a lab with a real node for this computer's cards, or for the stand-in of a driver. Tries each case, and
+ * takes everything down again.
  */
 export async function runCases(options: LabOptions, session: Session): Promise<CasesReport> {
   const chosen = chosenCases(options.cases);

@@ -4,14 +4,20 @@ import type { GpuSpec } from "../../../components/recipe";
 export interface Shape {
   /** Time slices of each card. Default: whole cards. */
   slices?: number;
-  /** The device plugin hands devices out by a variable that the RuntimeClass's runtime reads. Default: as the recipe says. */
+  /**
+   * The device plugin hands devices out by a variable that the RuntimeClass's runtime reads. Default: as the recipe
+   * says.
+   */
   envvar?: boolean;
   watts?: number;
   /** Cards are claimed: NVIDIA's DRA driver is in the place of the device plugin. */
   claims?: boolean;
   /** The marker files of the GPU Operator's legacy recipe. */
   markers?: boolean;
-  /** Talos 1.15, whose image has no toolkit, with the device plugin alone, or with the GPU Operator, whose toolkit is an NRI plugin. */
+  /**
+   * Talos 1.15, whose image has no toolkit, with the device plugin alone, or with the GPU Operator, whose toolkit is
+   * an NRI plugin.
+   */
   withoutToolkit?: "devicePlugin" | "gpuOperator";
 }
 
@@ -28,7 +34,10 @@ const operatorVersion = "v26.7.0";
 /** Where a device plugin without toolkit finds NVIDIA's hook once a user has put it there. */
 export const ownHook = "/var/lib/nvidia/nvidia-cdi-hook";
 
-/** Configuration of a stack of that shape: one machine with the cards, its owner's own, and NVIDIA's device plugin or DRA driver. */
+/**
+ * Configuration of a stack of that shape: one machine with the cards, its owner's own, and NVIDIA's device plugin or
+ * DRA driver.
+ */
 export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, unknown> {
   const { slices, watts, withoutToolkit } = shape;
   return {
@@ -57,7 +66,8 @@ function offering({ envvar, claims, withoutToolkit }: Shape): Record<string, unk
   if (withoutToolkit === "gpuOperator")
     return { gpuOperator: { version: operatorVersion, values: { nfd: { enabled: false } } } };
   const values = {
-    // Feature discovery from the beginning: Helm installs its subchart's kinds with a release, never with an upgrade of one.
+    // Feature discovery from the beginning: Helm installs its subchart's kinds with a release, never with an upgrade
+    // of one.
     gfd: { enabled: withoutToolkit === undefined },
     ...(envvar ? { deviceListStrategy: "envvar" } : {}),
     ...(withoutToolkit ? { cdi: { nvidiaHookPath: ownHook } } : {}),

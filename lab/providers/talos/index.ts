@@ -51,8 +51,8 @@ const hidden = (outputs: Properties): Properties => {
 };
 
 /**
- * The Talos provider, as far as this project uses it, through the real talosctl and an Image Factory. Types, defaults and
- * behaviour are those of pulumi-talos v0.8.1 on terraform-provider-talos v0.11.0.
+ * The Talos provider, as far as this project uses it, through the real talosctl and an Image Factory. Types, defaults
+ * and behaviour are those of pulumi-talos v0.8.1 on terraform-provider-talos v0.11.0.
  */
 export class TalosProvider implements LabProvider {
   readonly name = "talos";

@@ -133,8 +133,8 @@ function clientOf(inputs: Properties): string {
 const lastWordsMilliseconds = 5_000;
 
 /**
- * Repeats a command on the machine until it works or time is up. It retries after every error except InvalidArgument, like the real provider
- * (terraform-provider-talos v0.11.0), even when the machine says that it will never do it.
+ * Repeats a command on the machine until it works or time is up. It retries after every error except InvalidArgument,
+ * like the real provider (terraform-provider-talos v0.11.0), even when the machine says that it will never do it.
  */
 export async function untilDone(
   tools: Tools,
@@ -161,9 +161,10 @@ export async function untilDone(
 }
 
 /**
- * The address at which a resource's machine answers in maintenance mode; undefined when it does not. Like the real provider
- * this tries without credentials first, at the resource's endpoint, whatever its node is (terraform-provider-talos v0.11.0,
- * pkg/talos/util.go, talosClientOp; it asks for the disks). A machine that the lab does not know is left alone.
+ * The address at which a resource's machine answers in maintenance mode; undefined when it does not. Like the real
+ * provider this tries without credentials first, at the resource's endpoint, whatever its node is
+ * (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp; it asks for the disks). A machine that the lab
+ * does not know is left alone.
  */
 export async function maintenanceOf(
   tools: Tools,

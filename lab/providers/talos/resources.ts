@@ -13,7 +13,8 @@ import type { Properties, ResourceCall } from "../provider";
 import { containsUnknown, UNKNOWN } from "../values";
 import { maintenanceOf, onMachine, runTalosctl, type Tools, untilDone } from "./machine";
 
-// Sources: terraform-provider-talos v0.11.0, pkg/talos. Nothing is read back from a machine, and a deletion leaves it as it is.
+// Sources: terraform-provider-talos v0.11.0, pkg/talos. Nothing is read back from a machine, and a deletion leaves it
+// as it is.
 
 /** One kind of resource. What it gives is marked secret by its schema (`hidden` of index.ts). */
 export interface Resource {
@@ -119,7 +120,9 @@ async function generated(
   return stdout;
 }
 
-/** The function `getConfiguration`: a machine's configuration, as talosctl generates it (pkg/talos/util.go, generate). */
+/**
+ * The function `getConfiguration`: a machine's configuration, as talosctl generates it (pkg/talos/util.go, generate).
+ */
 export async function getConfiguration(
   tools: Tools,
   args: Properties,
@@ -219,12 +222,16 @@ const configurationApply: Resource = {
 };
 
 /**
- * Answers to a dry run that the provider reads as a reboot (dryRunNeedsReboot). Talos before 1.13 names no mode in maintenance mode,
- * and none is REBOOT, the first of the enumeration (talos v1.12.6, internal/app/maintenance/server.go, ApplyConfiguration).
+ * Answers to a dry run that the provider reads as a reboot (dryRunNeedsReboot). Talos before 1.13 names no mode in
+ * maintenance mode, and none is REBOOT, the first of the enumeration (talos v1.12.6,
+ * internal/app/maintenance/server.go, ApplyConfiguration).
  */
 const reboots = /with a reboot|is running in maintenance mode and does not have a config yet/i;
 
-/** `staged_if_needing_reboot` asks the machine what applying would do. A stack without an answer gets `auto`, with a warning. */
+/**
+ * `staged_if_needing_reboot` asks the machine what applying would do. A stack without an answer gets `auto`, with a
+ * warning.
+ */
 async function resolveMode(
   tools: Tools,
   call: ResourceCall,
@@ -272,8 +279,8 @@ const bootstrap: Resource = {
 };
 
 /**
- * talos_cluster_kubeconfig_resource.go: fetched once, whatever else changes (Update). That it is fetched again when its certificate is
- * about to end is not emulated.
+ * talos_cluster_kubeconfig_resource.go: fetched once, whatever else changes (Update). That it is fetched again when
+ * its certificate is about to end is not emulated.
  */
 const kubeconfig: Resource = {
   make: async (tools, call) => {
@@ -314,9 +321,9 @@ function kubeconfigOutputs(kubeconfigRaw: string): Properties & { id: string } {
 }
 
 /**
- * talos_image_factory_schematic_resource.go. The ID of an update goes nowhere: the engine keeps the one of the creation, and nothing
- * asks for a replacement. So `id` goes stale as with the real provider (pulumi#3729). The real one drops
- * unknown fields before it asks the Factory; here the Factory sees and refuses them.
+ * talos_image_factory_schematic_resource.go. The ID of an update goes nowhere: the engine keeps the one of the
+ * creation, and nothing asks for a replacement. So `id` goes stale as with the real provider (pulumi#3729). The real
+ * one drops unknown fields before it asks the Factory; here the Factory sees and refuses them.
  */
 const schematic: Resource = {
   make: async (tools, { inputs, preview, signal }) => {

@@ -58,7 +58,10 @@ export function schemaOf(type: string): z.ZodType {
   return z.looseObject({ ...shape, ...limited(limits), ...notEmulated });
 }
 
-/** The arguments with the marks of secrets that the schema has, whatever the program says (pkg/tfbridge, MarkSchemaSecrets). */
+/**
+ * The arguments with the marks of secrets that the schema has, whatever the program says (pkg/tfbridge,
+ * MarkSchemaSecrets).
+ */
 export const withSecrets = ({
   machineConfigurationInput: hidden,
   ...inputs
@@ -66,8 +69,8 @@ export const withSecrets = ({
   typeof hidden === "string" ? { ...inputs, machineConfigurationInput: secret(hidden) } : inputs;
 
 /**
- * The bridge compares the given state with the one that it makes of the outputs. There an unset limit is missing instead of null;
- * so it is all of a resource's limits or none (pulumi-terraform-bridge v3.129.0,
+ * The bridge compares the given state with the one that it makes of the outputs. There an unset limit is missing
+ * instead of null; so it is all of a resource's limits or none (pulumi-terraform-bridge v3.129.0,
  * pkg/tfbridge/rawstate.go, turnaroundCheck, called by pkg/pf/internal/pfbridge once the resource is made;
  * pulumiverse/pulumi-talos#208, seen of ConfigurationApply).
  */

@@ -5,7 +5,8 @@ import * as path from "node:path";
 import { builtTool } from "../built-tool";
 import { bareEnvironment } from "./bare-environment";
 
-// The page on troubleshooting says what to do with a state that was cut off while it was written; the real CLI confirms it.
+// The page on troubleshooting says what to do with a state that was cut off while it was written; the real CLI
+// confirms it.
 
 const pulumi = builtTool("pulumi");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "cut-off-test-"));
@@ -44,7 +45,8 @@ const isWhole = (): void =>
       isWhole();
     });
 
-    // The state itself is put in its place at once, its attributes are written where they stay (gocloud.dev, blob/fileblob, setAttrs).
+    // The state itself is put in its place at once, its attributes are written where they stay (gocloud.dev,
+    // blob/fileblob, setAttrs).
     test.each([0, 100])(
       "of a whole state with attributes of %d bytes, only the attributes have to go",
       (length) => {

@@ -6,7 +6,8 @@ import { describeReal } from "../../../tests/e2e/support/real-node";
 /** Needs a card that computes. */
 const computes = "smoke";
 
-// What a cluster with cards must do, and what the doctor must say about it, by `--gpu`'s own cases. A stand-in has the driver's place.
+// What a cluster with cards must do, and what the doctor must say about it, by `--gpu`'s own cases. A stand-in has
+// the driver's place.
 describeReal("the cases of a card, on a stand-in of one", () => {
   let report: CasesReport;
   let folder: string;

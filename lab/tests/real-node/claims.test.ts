@@ -1,7 +1,8 @@
 import { describeReal } from "../../../tests/e2e/support/real-node";
 import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
-// NVIDIA's DRA driver on a real node, and an emulated one next to it, under one stack, whose smoke tests claim a card on each.
+// NVIDIA's DRA driver on a real node, and an emulated one next to it, under one stack, whose smoke tests claim a card
+// on each.
 
 const pods = "/api/v1/namespaces/default/pods";
 const claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
@@ -35,7 +36,8 @@ describeReal("a real node whose cards are claimed", () => {
     });
   });
 
-  // Kubernetes ≥ 1.36: the driver's class stands for the resource (kubernetes v1.36.3 pkg/features, DRAExtendedResource).
+  // Kubernetes ≥ 1.36: the driver's class stands for the resource (kubernetes v1.36.3 pkg/features,
+  // DRAExtendedResource).
   test.each([machine, emulated])(
     "a plain request of nvidia.com/gpu gets a card: %s",
     async (node) => {

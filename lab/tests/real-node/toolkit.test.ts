@@ -2,7 +2,8 @@ import { findRelease, usesContainerCli } from "../../../components/recipe/facts/
 import { describeReal } from "../../../tests/e2e/support/real-node";
 import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
-// The toolkit of Talos 1.12, for real: which mode its runtime takes is what the recipe, the texts and the emulation go by.
+// The toolkit of Talos 1.12, for real: which mode its runtime takes is what the recipe, the texts and the emulation
+// go by.
 
 const release = "v1.12.6";
 const pods = "/api/v1/namespaces/default/pods";

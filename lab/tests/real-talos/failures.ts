@@ -6,8 +6,8 @@ import { API, RELEASE, type Ended, type Stand } from "./stand";
 export interface Row {
   name: string;
   /**
-   * What the machine is before: our part of its configuration waits for a boot (`adopted`), and NVIDIA's image does, too (`installed`), or it
-   * runs with both (`upgraded`).
+   * What the machine is before: our part of its configuration waits for a boot (`adopted`), and NVIDIA's image does,
+   * too (`installed`), or it runs with both (`upgraded`).
    */
   from: "adopted" | "installed" | "upgraded";
   /** What comes before the run. */
@@ -102,7 +102,10 @@ const twoItems = { machine: { files: [unpacked, nvidiaByDefault] } };
 const paused =
   /its boot does not go on: task writeUserFiles \(1\/1\): writeUserFiles failed, rebooting in 35 minutes.*already exists/;
 
-/** By the older API the installation comes after the request, and Talos begins again with the old image where it fails. */
+/**
+ * By the older API the installation comes after the request, and Talos begins again with the old image where it
+ * fails.
+ */
 const notInstalled =
   /Talos rolled back, or did not come to install the image: .*its installer failed, or the machine lost its power/;
 

@@ -7,8 +7,8 @@ import { differencesOfLabs, life, unlike } from "./judge";
 import { whyNotReal } from "./stand";
 
 /**
- * Workers of an existing cluster, configured by another tool and by the stack; a machine that is its cluster's control plane, too;
- * a control plane and a worker of a cluster that the stack makes.
+ * Workers of an existing cluster, configured by another tool and by the stack; a machine that is its cluster's
+ * control plane, too; a control plane and a worker of a cluster that the stack makes.
  */
 const stacks = ["velaryon", "rtx5070ti", "aarhus-h100", "modern"];
 /** One of them asks for its own lab alone: TALOS_GPU_REAL_TALOS=velaryon. */
@@ -16,7 +16,10 @@ const own = stacks.filter((stack) => stack === process.env.TALOS_GPU_REAL_TALOS)
 const reasons = whyNotReal(["1", ...stacks]).join("; ");
 if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
 
-/** From their first power-on until the stack is gone: Pulumi, Talos, kubelet and control plane are real. On emulated machines the same comes of it, by the same steps. */
+/**
+ * From their first power-on until the stack is gone: Pulumi, Talos, kubelet and control plane are real. On emulated
+ * machines the same comes of it, by the same steps.
+ */
 (reasons === "" ? test : test.skip).each(own.length > 0 ? own : stacks)(
   "%s lives on machines that run Talos itself, and reboots as the preview says",
   async (stack) => {

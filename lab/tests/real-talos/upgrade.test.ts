@@ -6,7 +6,10 @@ import { rows } from "./failures";
 import { differences, emulate, shown, unlike, words } from "./judge";
 import { API, openStand, RELEASE, whyNotReal, type Stand } from "./stand";
 
-/** The machine program, as it is shipped, against Talos itself in a virtual machine: what an emulation was found wrong about before. */
+/**
+ * The machine program, as it is shipped, against Talos itself in a virtual machine: what an emulation was found wrong
+ * about before.
+ */
 const reasons = whyNotReal(["1", ...releases]).join("; ");
 if (reasons !== "") console.warn(`real Talos: skipped: ${reasons}`);
 const real = reasons === "" ? describe : describe.skip;
@@ -17,7 +20,10 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   let owned: string;
   /** What Pulumi hands to the next run of `adopt` and to `release`. */
   let adopted: { PULUMI_COMMAND_STDOUT: string };
-  /** What the machine showed, and what the program said of it, at points of its life: an emulated one is compared with that. */
+  /**
+   * What the machine showed, and what the program said of it, at points of its life: an emulated one is compared with
+   * that.
+   */
   const seen: Record<string, string[]> = {};
   beforeAll(async () => {
     stand = await openStand();

@@ -35,7 +35,10 @@ export interface DownloadOptions {
 /** SHA-256 sums of a release's files, by their address. */
 export type Sums = ReadonlyMap<string, string>;
 
-/** Asks for the sums of all files of a release. Throws with what is wrong, in a few words that begin with the server or the file. */
+/**
+ * Asks for the sums of all files of a release. Throws with what is wrong, in a few words that begin with the server
+ * or the file.
+ */
 export async function askSums({ files }: Published, options: DownloadOptions): Promise<Sums> {
   const texts = new Map<string, Promise<string>>();
   for (const { sums } of files) if (!texts.has(sums)) texts.set(sums, textAt(sums, options));
@@ -56,8 +59,8 @@ const textAt = (address: string, options: DownloadOptions): Promise<string> =>
   }).catch((error: unknown) => fail(options.site(address), error));
 
 /**
- * Downloads the programs of a tool, compares each file with its sum, and puts them into the folder of `binary` in one step: whenever it is
- * stopped, there is the whole tool or none. Throws with what is wrong, in a few words.
+ * Downloads the programs of a tool, compares each file with its sum, and puts them into the folder of `binary` in one
+ * step: whenever it is stopped, there is the whole tool or none. Throws with what is wrong, in a few words.
  *
  * @returns the seconds that it took.
  */

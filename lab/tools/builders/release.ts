@@ -23,7 +23,10 @@ export interface PublishedFile {
 /** The architecture as Node names it, which some projects take over. */
 const asNode: Readonly<Record<string, string>> = { amd64: "x64" };
 
-/** What its projects publish of a tool for a platform, in the versions that it is built from; undefined where they publish nothing. */
+/**
+ * What its projects publish of a tool for a platform, in the versions that it is built from; undefined where they
+ * publish nothing.
+ */
 export async function publishedOf(
   { release, modules }: ToolDefinition,
   { os, arch }: Toolchain,
@@ -76,8 +79,8 @@ export const publishedKey = (published: Published): string =>
 export type Site = (address: string) => string;
 
 /**
- * Where releases are asked for, by TALOS_GPU_LAB_RELEASES: a mirror's address, below which a file stands at its own address without the
- * scheme (as with TALOS_GPU_CHARTS), or `none`. Default: at the projects' own addresses.
+ * Where releases are asked for, by TALOS_GPU_LAB_RELEASES: a mirror's address, below which a file stands at its own
+ * address without the scheme (as with TALOS_GPU_CHARTS), or `none`. Default: at the projects' own addresses.
  *
  * @returns undefined for `none`.
  */

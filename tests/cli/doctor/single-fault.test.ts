@@ -81,7 +81,10 @@ const kubeconfig = {
 const resource = (id: string | number, spec: unknown): string =>
   `${JSON.stringify({ metadata: { id }, node: "127.0.0.1", spec }, null, 4)}\n`;
 
-/** What talosctl prints, by how it is called: a machine one of whose services of NVIDIA's does not run, for a reason in its log. */
+/**
+ * What talosctl prints, by how it is called: a machine one of whose services of NVIDIA's does not run, for a reason
+ * in its log.
+ */
 const printed: Record<string, string> = {
   "version --client": "Client:\nTalos v1.13.0\n",
   "version --json": `${JSON.stringify({ version: { tag: "v1.13.0" } })}\n`,

@@ -339,7 +339,8 @@ export const meaningCases: MeaningCase[] = [
     more: { imageFactory: { installerURLTmpl: "{{.ID}}" } },
     notes: [/installerURLTmpl/],
   },
-  // talhelper, pkg/config/nodeconfigs.go, mergeNodeConfigs: patches come together unless told otherwise, all else is one or the other.
+  // talhelper, pkg/config/nodeconfigs.go, mergeNodeConfigs: patches come together unless told otherwise, all else is
+  // one or the other.
   {
     name: "what a node says itself takes the place of what its role says, and patches come after the role's",
     nodes: [

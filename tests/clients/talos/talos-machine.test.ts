@@ -173,7 +173,8 @@ const bootOfTalos18 = { metadata: { id: "sda3" }, spec: { parent: "sda", partiti
 const afterKexec = "talos.platform=metal intel_iommu=on";
 const fromPowerOn = `BOOT_IMAGE=/A/vmlinuz ${afterKexec}`;
 
-// talos v1.12.6, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go: extra kernel arguments are not supported with systemd-boot.
+// talos v1.12.6, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go: extra kernel arguments are not supported
+// with systemd-boot.
 test.each<[string, object[], string, string, string[]]>([
   [
     "GRUB takes those of the configuration",

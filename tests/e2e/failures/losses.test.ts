@@ -7,7 +7,10 @@ import { readSchematic } from "../../../lab/factory/schematic";
 import { clusterOf, readStackFile } from "../../../stacks/stack-file";
 import { assertOk, runLab } from "../support/labs";
 
-/** Each machine begins with six extensions, two kernel arguments and Secure Boot; the lab's firmware starts no unsigned image. */
+/**
+ * Each machine begins with six extensions, two kernel arguments and Secure Boot; the lab's firmware starts no
+ * unsigned image.
+ */
 const at = (name: string): string => path.join(__dirname, "../stacks", name);
 const image = ["--image", at("images.yaml"), "--omni-members"];
 const { adopted } = parse(fs.readFileSync(at("images.yaml"), "utf8")) as {

@@ -32,7 +32,9 @@ test("every fix is used by one of the stacks", () => {
   expect(cases.map(([, fix]) => fix)).toEqual(fixes.map(({ id }) => id));
 });
 
-/** Fixed too, but by more than the stack: a controller that was refused tries again ever more seldom, see its remedy. */
+/**
+ * Fixed too, but by more than the stack: a controller that was refused tries again ever more seldom, see its remedy.
+ */
 const notByTheStackAlone = "privilegedNamespace";
 
 // Some at a time (`maxConcurrency`): most of each is waiting.

@@ -6,8 +6,8 @@ import { clusterOf, readStackFile, repository } from "../../../stacks/stack-file
 import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";
 import { stacks } from "../../support/stacks";
 
-// By the real CLI, in a checkout, each program in a process of its own by the SDK's cmd/run, which checks its types: what a
-// user's first `pulumi preview` does. One cluster for all of them, as a preview changes nothing.
+// By the real CLI, in a checkout, each program in a process of its own by the SDK's cmd/run, which checks its types:
+// what a user's first `pulumi preview` does. One cluster for all of them, as a preview changes nothing.
 
 /** Comes up by the host, with its preview, in tests/e2e/stacks.test.ts (`byHost`). */
 const elsewhere = "aarhus-h100";
@@ -19,7 +19,9 @@ beforeAll(async () => {
 }, limit);
 afterAll(() => stand?.close());
 
-/** What went wrong, and what the user is warned of; the CLI's word on where it found the language host is not of them. */
+/**
+ * What went wrong, and what the user is warned of; the CLI's word on where it found the language host is not of them.
+ */
 const told = (diagnostics: readonly string[]): string[] =>
   diagnostics.filter(
     (line) =>
@@ -125,7 +127,8 @@ test(
       result: "failed",
       creates: ["pulumi:pulumi:Stack talos-gpu-aarhus-h100-mixed"],
     });
-    // CPU of the CLI, its host, the program and the policy pack: 4 s; two cores share most of it. cmd/run alone took 17 s once.
+    // CPU of the CLI, its host, the program and the policy pack: 4 s; two cores share most of it. cmd/run alone took
+    // 17 s once.
     expect(cpuSeconds).toBeLessThan(6);
     expect(cpuSeconds).toBeGreaterThan(1);
   },

@@ -22,14 +22,18 @@ export interface ApiProxy {
   close(): Promise<void>;
 }
 
-/** A client that speaks HTTP/2, as Go's do, says so in the first bytes that it sends, which are not encrypted (RFC 7301, ALPN). */
+/**
+ * A client that speaks HTTP/2, as Go's do, says so in the first bytes that it sends, which are not encrypted (RFC
+ * 7301, ALPN).
+ */
 const http2 = Buffer.from("\x02h2");
 
 /**
- * Forwards connections to a port of this computer, byte for byte: TLS goes through. An answer is lost for clients of Node alone, such as
- * the machine program. Pulumi's Kubernetes provider, a program in Go, reads the API's schema once, as it is configured. If that failed,
- * it makes no object in the whole update ("configured Kubernetes cluster is unreachable: unable to load schema information", seen
- * with v4.34): this package cannot repair that, but the next update goes on.
+ * Forwards connections to a port of this computer, byte for byte: TLS goes through. An answer is lost for clients of
+ * Node alone, such as the machine program. Pulumi's Kubernetes provider, a program in Go, reads the API's schema
+ * once, as it is configured. If that failed, it makes no object in the whole update ("configured Kubernetes cluster
+ * is unreachable: unable to load schema information", seen with v4.34): this package cannot repair that, but the next
+ * update goes on.
  */
 export async function startApiProxy(target: number): Promise<ApiProxy> {
   const felt: Record<ApiFault, number> = { refuse: 0, reset: 0, stall: 0 };

@@ -35,9 +35,9 @@ const NVIDIA: Record<string, string> = {
 };
 
 /**
- * A machine in memory. Emulates what the phases depend on: an upgrade takes an image on; then the machine goes down and comes back with
- * a new boot id and what was staged. After a rollback it has the old image. What Talos takes back, keeps on its disk
- * and says in its console is as seen on Talos v1.13.0.
+ * A machine in memory. Emulates what the phases depend on: an upgrade takes an image on; then the machine goes down
+ * and comes back with a new boot id and what was staged. After a rollback it has the old image. What Talos takes
+ * back, keeps on its disk and says in its console is as seen on Talos v1.13.0.
  */
 export class FakeMachine implements Machine {
   talosVersion = "v1.12.4";

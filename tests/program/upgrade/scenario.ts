@@ -169,7 +169,8 @@ async function playOne(bench: Bench, run: UpgradeRun): Promise<void> {
 function checkSuccess(result: UpgradeResult, wanted: Success): void {
   if (wanted.result) expect(result).toMatchObject(wanted.result);
   const phases = result.phases.map(({ name }) => name);
-  // The limit of a run (`longestRun`) counts each phase once, those of a paused boot twice, and those of a hop once more for each.
+  // The limit of a run (`longestRun`) counts each phase once, those of a paused boot twice, and those of a hop once
+  // more for each.
   const { hops = 0 } = wanted;
   const repeated = [...new Set(phases.filter((name, index) => phases.indexOf(name) !== index))];
   if (hops === 0) expect(repeated).toEqual(pausePhases.filter((name) => repeated.includes(name)));

@@ -135,7 +135,8 @@ test.each(
 )(
   "the default image of %s is less than a year older than the tables, whatever the day",
   (_, month) => {
-    // The tables' own date is the list of cards', which `npm run facts` renews: who renews them looks at the images, too.
+    // The tables' own date is the list of cards', which `npm run facts` renews: who renews them looks at the images,
+    // too.
     const age = monthOf(pciCards.version) - monthOf(month ?? "0-0");
     expect(age).toBeLessThan(12);
   },

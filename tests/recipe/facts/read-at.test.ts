@@ -17,7 +17,8 @@ import { readStackFile } from "../../../stacks/stack-file";
 import { files, read } from "../../docs/pages";
 import { planOf } from "../../support/plans";
 
-// What a new release makes wrong, and no tool renews. Each test fails with the release's row until the place was read again.
+// What a new release makes wrong, and no tool renews. Each test fails with the release's row until the place was read
+// again.
 
 const newestOf = ({ releases }: { releases: { version: string }[] }): string =>
   releases.at(-1)!.version;

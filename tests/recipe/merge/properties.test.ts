@@ -96,7 +96,8 @@ describe("whatever the configuration and the patches", () => {
     );
   });
 
-  // Each mapping and each value is the owner's own: an owner who writes just what the stack wants is indistinguishable from the stack.
+  // Each mapping and each value is the owner's own: an owner who writes just what the stack wants is
+  // indistinguishable from the stack.
   const owned = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(owned);
     if (typeof value !== "object" || value === null) return `theirs-${String(value)}`;

@@ -8,7 +8,10 @@ export interface Power {
   /** Least and greatest limit that the card accepts, in watts; undefined: differs by board. */
   min?: number;
   max?: number;
-  /** Least limit that boards were seen to take, in watts, where others may take less: good for a note, never for a refusal. */
+  /**
+   * Least limit that boards were seen to take, in watts, where others may take less: good for a note, never for a
+   * refusal.
+   */
   seenFrom?: number;
 }
 

@@ -5,9 +5,10 @@ import type { ContainerdSpec } from "../../spec/index";
 import type { Era } from "../../types";
 
 /**
- * The path by which `machine.files` has containerd settings; no other file of the machine's may have any. Talos up to 1.13 writes it, later
- * releases merge it without a file (talos v1.14.1, pkg/machinery/config/types/v1alpha1/v1alpha1_cri_bridge.go), as they do with the documents
- * CRICustomizationConfig. Source: talos, pkg/machinery/constants, CRICustomizationConfigPart.
+ * The path by which `machine.files` has containerd settings; no other file of the machine's may have any. Talos up to
+ * 1.13 writes it, later releases merge it without a file (talos v1.14.1,
+ * pkg/machinery/config/types/v1alpha1/v1alpha1_cri_bridge.go), as they do with the documents CRICustomizationConfig.
+ * Source: talos, pkg/machinery/constants, CRICustomizationConfigPart.
  */
 export const customizationPath = "/etc/cri/conf.d/20-customization.part";
 
@@ -21,9 +22,9 @@ const containerdCdiDirs = ["/etc/cdi", "/var/run/cdi"];
 export const baseSpec = "/etc/cri/conf.d/base-spec.json";
 
 /**
- * Composes the machine's containerd part from one fragment per option; `version` never gets in (a part's version overwrites Talos' own).
- * `toml` is undefined when there is nothing to say, `error` unless `extra` is no TOML; of `clashes`, dotted keys that two fragments set to
- * different values, the later fragment stands.
+ * Composes the machine's containerd part from one fragment per option; `version` never gets in (a part's version
+ * overwrites Talos' own). `toml` is undefined when there is nothing to say, `error` unless `extra` is no TOML; of
+ * `clashes`, dotted keys that two fragments set to different values, the later fragment stands.
  */
 export const containerdPart = remembering((spec: ContainerdSpec = {}, era: Era) => {
   const clashes: string[] = [];
@@ -43,7 +44,8 @@ function typedFragments(spec: ContainerdSpec, era: Era): TomlTable[] {
   const runtime = (settings: TomlTable): TomlTable => ({ plugins: { [runtimePlugin]: settings } });
   const dirs = spec.cdiSpecDirs ?? [];
   return [
-    // Talos ≥ 1.13 sets the directories itself and arrays are concatenated; on older releases, ours would replace containerd's own.
+    // Talos ≥ 1.13 sets the directories itself and arrays are concatenated; on older releases, ours would replace
+    // containerd's own.
     ...(dirs.length > 0
       ? [
           runtime({
@@ -84,7 +86,10 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
   }
 }
 
-/** Whether something in a table lies deeper than the depth that is read. Level by level, because a call for each level could overflow the stack. */
+/**
+ * Whether something in a table lies deeper than the depth that is read. Level by level, because a call for each level
+ * could overflow the stack.
+ */
 function isDeep(table: TomlTable): boolean {
   let level: unknown[] = [table];
   for (let depth = 0; depth <= deepest; depth++)
@@ -98,7 +103,10 @@ function isDeep(table: TomlTable): boolean {
 export const isTable = (value: unknown): value is TomlTable =>
   isMapping(value) && !(value instanceof Date);
 
-/** Merges like Talos does (internal/pkg/toml/merge.go): tables by key, arrays one after the other, scalars by the later one. */
+/**
+ * Merges like Talos does (internal/pkg/toml/merge.go): tables by key, arrays one after the other, scalars by the
+ * later one.
+ */
 function merge(into: TomlTable, from: TomlTable, path: string, clashes: string[]): void {
   for (const [key, value] of Object.entries(from)) {
     const here = path === "" ? key : `${path}.${key}`;

@@ -3,18 +3,22 @@ import { capabilitiesOf } from "../../facts/talos-release";
 import { customizationPath, isTable, parseToml } from "./containerd";
 
 /**
- * containerd's configuration as Talos merges it from its own part, from those of extensions, and from what the machine's configuration
- * says.
+ * containerd's configuration as Talos merges it from its own part, from those of extensions, and from what the
+ * machine's configuration says.
  */
 export const mergedConfigurationPath = "/etc/cri/conf.d/cri.toml";
 
 /**
- * Name by which Talos ≥ 1.14 merges the part of `machine.files`. A CRICustomizationConfig of a name that comes later in the alphabet is
- * merged later, and wins (talos v1.14.1, internal/app/machined/pkg/controllers/files/cri_config.go: `20-NAME.part`, in lexical order).
+ * Name by which Talos ≥ 1.14 merges the part of `machine.files`. A CRICustomizationConfig of a name that comes later
+ * in the alphabet is merged later, and wins (talos v1.14.1,
+ * internal/app/machined/pkg/controllers/files/cri_config.go: `20-NAME.part`, in lexical order).
  */
 export const legacyCustomization = "customization";
 
-/** Whether a release merges containerd's part without a file of its own, and takes the first where there are two (Talos ≥ 1.14). */
+/**
+ * Whether a release merges containerd's part without a file of its own, and takes the first where there are two
+ * (Talos ≥ 1.14).
+ */
 export const mergesInMemory = (talosVersion: string): boolean =>
   capabilitiesOf(talosVersion).documents;
 
@@ -54,7 +58,10 @@ export function containerdProblem(
   return `${evidence} lacks ${lacks.join(", ")}${why}`;
 }
 
-/** Dotted keys of a part whose value a configuration does not have. Of a list it may have more, since Talos joins lists. */
+/**
+ * Dotted keys of a part whose value a configuration does not have. Of a list it may have more, since Talos joins
+ * lists.
+ */
 export function missingKeys(configuration: string, part: string): string[] {
   return missingIn(parseToml(configuration).table ?? {}, parseToml(part).table ?? {}, "");
 }

@@ -10,8 +10,9 @@ import { asText, flat, isMapping, valueAt } from "../../mapping";
 import { remedyFor, shapeFindings, type ShapeFinding, written } from "../../shape";
 
 /**
- * Settings of a part that containerd refuses or ignores. Tables of unknown plugins stay unchanged; so are unknown keys of a release
- * that the tables do not have, unless they are near to a known one: it may be newer than what is known of it.
+ * Settings of a part that containerd refuses or ignores. Tables of unknown plugins stay unchanged; so are unknown
+ * keys of a release that the tables do not have, unless they are near to a known one: it may be newer than what is
+ * known of it.
  */
 export function containerdFindings(
   table: TomlTable,
@@ -77,10 +78,16 @@ function worded({ path, flaw }: ShapeFinding): FindingText {
   };
 }
 
-/** Talos' own folder of registries (talos v1.13.9, internal/app/machined/pkg/controllers/files/cri_registry_config.go, and hosts.go). */
+/**
+ * Talos' own folder of registries (talos v1.13.9, internal/app/machined/pkg/controllers/files/cri_registry_config.go,
+ * and hosts.go).
+ */
 const hostsDir = "/etc/cri/conf.d/hosts";
 
-/** Values that containerd's own validation refuses. Source: containerd v2.2.3, internal/cri/config/config.go, Validate…Config. */
+/**
+ * Values that containerd's own validation refuses. Source: containerd v2.2.3, internal/cri/config/config.go,
+ * Validate…Config.
+ */
 function meaningFindings(table: TomlTable): FindingText[] {
   const plugin = (id: string, ...path: string[]): unknown => valueAt(table, "plugins", id, ...path);
   const registry = plugin("io.containerd.cri.v1.images", "registry");

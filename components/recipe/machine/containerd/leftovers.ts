@@ -1,6 +1,8 @@
 import type { FindingText } from "../../rules";
 
-/** Texts of a part of containerd's configuration, as TOML or in a patch that has it as a text, and what comes of them. */
+/**
+ * Texts of a part of containerd's configuration, as TOML or in a patch that has it as a text, and what comes of them.
+ */
 const ways: [text: RegExp, fault: FindingText][] = [
   [
     /\bdefault_runtime_name *= *["']nvidia["']/,
@@ -29,9 +31,9 @@ const ways: [text: RegExp, fault: FindingText][] = [
 ];
 
 /**
- * Settings of containerd that were right as long as the image had NVIDIA's runtime, and are wrong on Talos ≥ 1.15. Source:
- * siderolabs/extensions#1222; containerd 2, CRI plugin (ValidateRuntimeConfig; seen on Talos v1.13.0); nvidia-container-toolkit v1.20.1,
- * cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go.
+ * Settings of containerd that were right as long as the image had NVIDIA's runtime, and are wrong on Talos ≥ 1.15.
+ * Source: siderolabs/extensions#1222; containerd 2, CRI plugin (ValidateRuntimeConfig; seen on Talos v1.13.0);
+ * nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go.
  */
 export const handlerLeftovers = (text: string): FindingText[] =>
   ways.flatMap(([written, fault]) => (written.test(text) ? [fault] : []));

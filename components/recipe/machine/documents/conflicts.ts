@@ -20,7 +20,8 @@ const rows: Row[] = documentConflicts.rows;
 const forms = new Map<string, string | null>(Object.entries(documentConflicts.forms));
 
 /**
- * Conflicts for which Talos refuses a configuration: a document and a field of `machine` or `cluster` set the same thing.
+ * Conflicts for which Talos refuses a configuration: a document and a field of `machine` or `cluster` set the same
+ * thing.
  *
  * @param documents by name: `config` for the document with machine and cluster, else `kind` or `kind/name`.
  */

@@ -14,8 +14,8 @@ export interface Override {
 }
 
 /**
- * Settings to which a document gives a value other than the field of `machine`: the document wins (talos v1.14.1, config/container/container.go;
- * seen on Talos v1.14.1). Of udev's rules the whole field counts for nothing.
+ * Settings to which a document gives a value other than the field of `machine`: the document wins (talos v1.14.1,
+ * config/container/container.go; seen on Talos v1.14.1). Of udev's rules the whole field counts for nothing.
  *
  * @param documents by name: `config` for the document with machine and cluster, else `kind` or `kind/name`.
  */
@@ -56,7 +56,8 @@ interface Customization {
 }
 
 /**
- * Settings to which two of containerd's parts give different values: the part whose name is later in the alphabet wins (`legacyCustomization` says why).
+ * Settings to which two of containerd's parts give different values: the part whose name is later in the alphabet
+ * wins (`legacyCustomization` says why).
  *
  * @param part the stack's own part, where `machine.files` has none of its own.
  */

@@ -7,8 +7,9 @@ import { isWrongExpression, isAddress, isPrefix, isSize, bytesOf } from "./value
 
 /**
  * Rules for values beyond their type: those of Talos' own validation, and those whose violation fails later, at boot.
- * Source: siderolabs/talos v1.13.9, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go and the `Validate` methods of the
- * documents next to it, those of volumes in types/block; pkg/machinery/labels for labels, annotations and taints.
+ * Source: siderolabs/talos v1.13.9, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go and the `Validate`
+ * methods of the documents next to it, those of volumes in types/block; pkg/machinery/labels for labels, annotations
+ * and taints.
  */
 
 /** Mistake of a value, and its correction. */

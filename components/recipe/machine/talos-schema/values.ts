@@ -3,7 +3,10 @@ import type { TypeText } from "../../facts/talos-schema";
 import { asText, isMapping } from "../../mapping";
 import { wordsOf } from "../../shape";
 
-/** Mistake of a single value of a type; undefined if it has none. The text never repeats the value, which may be secret. */
+/**
+ * Mistake of a single value of a type; undefined if it has none. The text never repeats the value, which may be
+ * secret.
+ */
 export function misfit(value: unknown, type: TypeText): string | undefined {
   if (isMapping(value)) return "is a mapping";
   if (Array.isArray(value)) return "is a list";
@@ -38,7 +41,10 @@ export function misfit(value: unknown, type: TypeText): string | undefined {
 
 const durationPattern = /^[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+|0)$/;
 
-/** Talos' newer documents take the words of an enumeration in any case (enumer), v1alpha1 as they stand; both are accepted. */
+/**
+ * Talos' newer documents take the words of an enumeration in any case (enumer), v1alpha1 as they stand; both are
+ * accepted.
+ */
 function isOneOf(text: string, type: TypeText): boolean {
   const words = wordsOf(type);
   return (
@@ -107,7 +113,10 @@ export function bytesOf(value: unknown): number | undefined {
   );
 }
 
-/** Whether a text is no expression in CEL, as far as that is visible without a parser: quotes and brackets open, or an operator. */
+/**
+ * Whether a text is no expression in CEL, as far as that is visible without a parser: quotes and brackets open, or an
+ * operator.
+ */
 export function isWrongExpression(text: string): boolean {
   const bare = text.replace(
     /"(?:\\[^]|[^"\\])*("?)|'(?:\\[^]|[^'\\])*('?)/g,

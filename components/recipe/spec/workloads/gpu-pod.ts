@@ -20,8 +20,8 @@ export interface GpuPodSpec extends GpuRequestSpec {
    */
   args?: string[];
   /**
-   * Environment variables of the container. `NVIDIA_VISIBLE_DEVICES` is refused: it would override the card that the device plugin
-   * assigns.
+   * Environment variables of the container. `NVIDIA_VISIBLE_DEVICES` is refused: it would override the card that the
+   * device plugin assigns.
    * @default none
    * @example `{ HF_HOME: /models }`
    */
@@ -39,8 +39,8 @@ export interface GpuPodSpec extends GpuRequestSpec {
    */
   limits?: Record<string, string>;
   /**
-   * Whether the container runs as user 65534 with a read-only root file system. The pod then meets Pod Security `restricted`. Many images
-   * do not work with it: they need root, or write to their own file system.
+   * Whether the container runs as user 65534 with a read-only root file system. The pod then meets Pod Security
+   * `restricted`. Many images do not work with it: they need root, or write to their own file system.
    * @default `false`
    * @example `true`
    */

@@ -27,8 +27,8 @@ export interface ClaimSpec {
    */
   cel?: string[];
   /**
-   * Name of a ResourceClaim of your own, in the workload's namespace. It excludes all other fields of `claim`. Pods that name one
-   * ResourceClaim share its cards.
+   * Name of a ResourceClaim of your own, in the workload's namespace. It excludes all other fields of `claim`. Pods
+   * that name one ResourceClaim share its cards.
    * @default none: Kubernetes makes a claim for each pod
    * @example `shared-card`
    */
@@ -51,8 +51,8 @@ export interface GpuRequestSpec {
    */
   gpus?: number;
   /**
-   * Labels that a node must have for the workload's pods, e.g. the `labels` of a machine. A volume on a machine's own disk, e.g. of the
-   * StorageClass `local-path`, keeps the workload on that machine.
+   * Labels that a node must have for the workload's pods, e.g. the `labels` of a machine. A volume on a machine's own
+   * disk, e.g. of the StorageClass `local-path`, keeps the workload on that machine.
    * @default any GPU machine
    * @example `{ card: large }`
    */
@@ -74,21 +74,23 @@ export interface GpuRequestSpec {
 /** Fields of every server that computes on a GPU. */
 export interface GpuServerSpec {
   /**
-   * Whether the server runs. `false` keeps its objects and volume, with no replicas: so several servers can take turns on one card.
+   * Whether the server runs. `false` keeps its objects and volume, with no replicas: so several servers can take
+   * turns on one card.
    * @default `true`
    * @example `false`
    */
   active?: boolean;
   /**
-   * Other namespaces whose pods may reach the server. Pods of its own namespace always may, and so may the stack's LiteLLM. `[]` allows
-   * no other namespace. The stack makes a NetworkPolicy, which has an effect only if the cluster's network plugin enforces such policies.
+   * Other namespaces whose pods may reach the server. Pods of its own namespace always may, and so may the stack's
+   * LiteLLM. `[]` allows no other namespace. The stack makes a NetworkPolicy, which has an effect only if the
+   * cluster's network plugin enforces such policies.
    * @default every namespace, without a NetworkPolicy
    * @example `[open-webui]`
    */
   allowFrom?: string[];
   /**
-   * StorageClass of the server's volume. Kubernetes cannot change it later, so the preview refuses a change: the volume and its
-   * data would be lost.
+   * StorageClass of the server's volume. Kubernetes cannot change it later, so the preview refuses a change: the
+   * volume and its data would be lost.
    * @default the cluster's default StorageClass
    * @example `local-path`
    */

@@ -13,21 +13,23 @@ export interface LiteLlmSpec {
    */
   image?: string;
   /**
-   * Name of an existing Secret in the proxy's namespace. Clients must send the key that it holds as `LITELLM_MASTER_KEY`.
+   * Name of an existing Secret in the proxy's namespace. Clients must send the key that it holds as
+   * `LITELLM_MASTER_KEY`.
    * @default none: clients need no key
    * @example `litellm-key`
    */
   masterKeySecret?: string;
   /**
-   * Other namespaces whose pods may reach the proxy; pods of its own namespace always may. `[]` allows no other namespace. The stack
-   * makes a NetworkPolicy, which has an effect only if the cluster's network plugin enforces such policies.
+   * Other namespaces whose pods may reach the proxy; pods of its own namespace always may. `[]` allows no other
+   * namespace. The stack makes a NetworkPolicy, which has an effect only if the cluster's network plugin enforces
+   * such policies.
    * @default every namespace, without a NetworkPolicy
    * @example `[open-webui]`
    */
   allowFrom?: string[];
   /**
-   * Namespace of the proxy. The stack makes it, unless `masterKeySecret` is set: the Secret must already exist, and so must its
-   * namespace.
+   * Namespace of the proxy. The stack makes it, unless `masterKeySecret` is set: the Secret must already exist, and
+   * so must its namespace.
    * @default `litellm`
    * @example `team-gateway`
    */

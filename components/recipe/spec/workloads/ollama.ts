@@ -15,8 +15,8 @@ export interface OllamaSpec extends GpuRequestSpec, GpuServerSpec {
    */
   image?: string;
   /**
-   * Image of the Jobs that ask the server to pull its models. It must contain `sh`, `curl` and `grep`. The package does not verify that
-   * the registry still has the default tag.
+   * Image of the Jobs that ask the server to pull its models. It must contain `sh`, `curl` and `grep`. The package
+   * does not verify that the registry still has the default tag.
    * @default `curlimages/curl:8.16.0`
    * @example `curlimages/curl:8.16.0`
    */

@@ -32,8 +32,8 @@ export interface FabricSpec {
 }
 
 /**
- * vLLM: an OpenAI-compatible server of one model, which it splits over its GPUs by tensor parallelism, and over machines by pipeline
- * parallelism.
+ * vLLM: an OpenAI-compatible server of one model, which it splits over its GPUs by tensor parallelism, and over
+ * machines by pipeline parallelism.
  */
 export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
   /**
@@ -42,8 +42,9 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
    */
   model: string;
   /**
-   * Number of machines that the model is split over. On each runs a pod with `gpus` GPUs and a volume of its own, and all have cards of
-   * one kind. Kubernetes replaces these pods together. It needs LeaderWorkerSet (`leaderWorkerSet`) and vLLM 0.12 or newer.
+   * Number of machines that the model is split over. On each runs a pod with `gpus` GPUs and a volume of its own, and
+   * all have cards of one kind. Kubernetes replaces these pods together. It needs LeaderWorkerSet (`leaderWorkerSet`)
+   * and vLLM 0.12 or newer.
    * @default `1`
    * @example `2`
    */
@@ -67,9 +68,9 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
    */
   huggingFaceToken?: SecretKeySpec;
   /**
-   * Key that clients must send, in an existing Secret. So `namespace` must name an existing namespace. The stack's LiteLLM needs a Secret
-   * of this name in its own namespace. vLLM asks for the key only below `/v1` and at a few other paths: `/tokenize`,
-   * `/metrics` and others answer without it. Use `allowFrom` with it.
+   * Key that clients must send, in an existing Secret. So `namespace` must name an existing namespace. The stack's
+   * LiteLLM needs a Secret of this name in its own namespace. vLLM asks for the key only below `/v1` and at a few
+   * other paths: `/tokenize`, `/metrics` and others answer without it. Use `allowFrom` with it.
    * @default none: clients need no key
    * @example `{ name: vllm, key: api-key }`
    */

@@ -5,17 +5,18 @@ import type { NamedServerSpec } from "./named";
 /** Model servers and pods that run on the GPUs, and a LiteLLM proxy for the servers. */
 export interface WorkloadsSpec extends NamedServerSpec {
   /**
-   * LiteLLM: a proxy that routes requests to the stack's servers `ollama` and `vllm`, also to those under `named`. It needs at least one
-   * of them.
+   * LiteLLM: a proxy that routes requests to the stack's servers `ollama` and `vllm`, also to those under `named`. It
+   * needs at least one of them.
    * @default none
    * @example `{ masterKeySecret: litellm-key }`
    */
   litellm?: LiteLlmSpec;
   /**
-   * Further servers by name, so that a stack can have several of a kind. The Deployment, the Service and the endpoint among the outputs
-   * have this name. The namespace has it too, unless the server sets `namespace`.
+   * Further servers by name, so that a stack can have several of a kind. The Deployment, the Service and the endpoint
+   * among the outputs have this name. The namespace has it too, unless the server sets `namespace`.
    * @default none
-   * @example `{ small: { ollama: { nodeSelector: { card: small } } }, big: { vllm: { model: Qwen/Qwen3-32B, gpus: 2 } } }`
+   * @example `{ small: { ollama: { nodeSelector: { card: small } } }, big: { vllm: { model: Qwen/Qwen3-32B, gpus: 2 }
+   * } }`
    */
   named?: Record<string, NamedServerSpec>;
   /**

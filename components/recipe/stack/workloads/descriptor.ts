@@ -32,7 +32,10 @@ export interface WorkloadDescriptor<Spec> {
   readonly schema: z.ZodType;
   /** Shape of its component's arguments, without those that may be yet to come. */
   readonly argumentsSchema: z.ZodType;
-  /** A stack that has only the arguments of its component, so that the checks of a stack apply to them, and their field in it. */
+  /**
+   * A stack that has only the arguments of its component, so that the checks of a stack apply to them, and their
+   * field in it.
+   */
   asStack(said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string };
   /** Requests for GPUs, by their names below the workload's field; `""` is the workload itself. */
   gpuRequests(said: Spec): Record<string, SaidOfGpus>;
@@ -42,7 +45,10 @@ export interface WorkloadDescriptor<Spec> {
    * @param name of the server; of pods nothing.
    */
   namespaceMade(said: Spec, name: string): string | undefined;
-  /** Name of its Deployment, its Service and, unless the stack names another, its namespace, where it is not one by name; and its port. Absent: it is no server. */
+  /**
+   * Name of its Deployment, its Service and, unless the stack names another, its namespace, where it is not one by
+   * name; and its port. Absent: it is no server.
+   */
   readonly server?: { readonly name: string; readonly port: number };
   /** Content of its volume, which is also a part of the volume's name: `models`. Absent: it has no volume. */
   readonly keeps?: string;
@@ -51,7 +57,10 @@ export interface WorkloadDescriptor<Spec> {
 /** Name of a server's volume, e.g. `ollama-models`. */
 export const volumeName = (server: string, keeps: string): string => `${server}-${keeps}`;
 
-/** Checks a descriptor against what a stack may say of its workload; keeps its own type, so that those of its schemas stay known. */
+/**
+ * Checks a descriptor against what a stack may say of its workload; keeps its own type, so that those of its schemas
+ * stay known.
+ */
 export const describeWorkload = <
   W extends KindOfWorkload,
   D extends WorkloadDescriptor<NonNullable<WorkloadsSpec[W]>>,
@@ -110,7 +119,10 @@ const tolerations = z.array(
   }),
 );
 
-/** Arguments of every component of a workload that a cluster fills in. Pulumi and Kubernetes wait for whole seconds, and a week is long enough. */
+/**
+ * Arguments of every component of a workload that a cluster fills in. Pulumi and Kubernetes wait for whole seconds,
+ * and a week is long enough.
+ */
 export const ofCluster = {
   tolerations: tolerations.optional(),
   readyWithin: z.number().int().min(1).max(604_800).optional(),

@@ -47,7 +47,10 @@ const modelsOf = {
   [W in NamedKind]-?: ((said: NonNullable<NamedServerSpec[W]>) => string[]) | undefined;
 };
 
-/** Kubernetes: a Service's name is an RFC 1035 label (pkg/apis/core/validation, ValidateServiceName); a volume's has some letters more. */
+/**
+ * Kubernetes: a Service's name is an RFC 1035 label (pkg/apis/core/validation, ValidateServiceName); a volume's has
+ * some letters more.
+ */
 const serverName = rules.ruleOf(
   (name) => /^[a-z](?:[-a-z0-9]{0,49}[a-z0-9])?$/.test(name) && !(kinds as string[]).includes(name),
   {
@@ -128,8 +131,8 @@ export const workloadsOfKind = <W extends WorkloadKind>(
   workloadsOf(spec).filter((workload): workload is Workload<W> => workload.kind === kind);
 
 /**
- * Namespaces whose pods may reach a server, but for its own; undefined where every pod may. LiteLLM of the stack may reach the servers
- * that it stands in front of.
+ * Namespaces whose pods may reach a server, but for its own; undefined where every pod may. LiteLLM of the stack may
+ * reach the servers that it stands in front of.
  */
 export function allowedNamespaces(
   spec: Pick<ClusterSpec, "workloads">,

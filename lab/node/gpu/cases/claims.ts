@@ -8,7 +8,10 @@ import { cards, computing, inOneLine, look, passed } from "./plain";
 const { deviceClass } = gpuProviders.dra;
 const resource = "nvidia.com/gpu";
 
-/** Seconds after which a driver that went has no more slices: the kubelet takes them away after 30 (kubernetes pkg/kubelet/cm/dra/manager.go). */
+/**
+ * Seconds after which a driver that went has no more slices: the kubelet takes them away after 30 (kubernetes
+ * pkg/kubelet/cm/dra/manager.go).
+ */
 const wiped = 60;
 
 /** The first device that the driver publishes of the node: what its attributes and its memory are. */

@@ -7,7 +7,10 @@ import { sameLimit } from "./power";
 
 const byOperator: Shape = { withoutToolkit: "gpuOperator" };
 
-/** Asks the NRI plugin for all cards (nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go). */
+/**
+ * Asks the NRI plugin for all cards (nvidia-container-toolkit v1.20.1,
+ * cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go).
+ */
 const annotations = { "nvidia.cdi.k8s.io/container.main": "management.nvidia.com/gpu=all" };
 
 const alone: Case = {

@@ -122,5 +122,8 @@ const labels: Case = {
   },
 };
 
-/** What a cluster does by default: it offers the cards, a program computes on one, a pod that asks for none sees none, and the node says what it has. */
+/**
+ * What a cluster does by default: it offers the cards, a program computes on one, a pod that asks for none sees none,
+ * and the node says what it has.
+ */
 export const plainCases: readonly Case[] = [plain, smoke, isolation, labels];

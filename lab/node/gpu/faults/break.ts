@@ -82,7 +82,10 @@ interface Container {
   volumeMounts?: { mountPath: string }[];
 }
 
-/** Changes the plugin's containers, all of them: which is the plugin and which brings its configuration is the chart's. */
+/**
+ * Changes the plugin's containers, all of them: which is the plugin and which brings its configuration is the
+ * chart's.
+ */
 export const containers = (change: (container: Container) => Container): Make =>
   withRestart(async (scene) => {
     const { cluster } = scene;

@@ -9,7 +9,10 @@ import type { Fault } from "./table";
 const shows = 60;
 const heals = 120;
 
-/** Milliseconds between two looks at Kubernetes alone, and those after which the machines are looked at first, and then again. */
+/**
+ * Milliseconds between two looks at Kubernetes alone, and those after which the machines are looked at first, and
+ * then again.
+ */
 const betweenLooks = 1_000;
 const [soon, wholeEvery] = [1_000, 5_000];
 
@@ -17,7 +20,10 @@ const [soon, wholeEvery] = [1_000, 5_000];
 export const healthy = (scene: Stand): Promise<DoctorReport> =>
   look(scene, heals, ({ status }) => status === 0);
 
-/** Makes a fault in a healthy cluster, looks until the doctor names it, takes it back, and looks until the doctor finds nothing again. */
+/**
+ * Makes a fault in a healthy cluster, looks until the doctor names it, takes it back, and looks until the doctor
+ * finds nothing again.
+ */
 export async function judge(scene: Stand, fault: Fault): Promise<Outcome> {
   const before = await healthy(scene);
   if (before.status !== 0) return wrong(`the cluster is not healthy before; ${told(before)}`);
@@ -75,8 +81,8 @@ export function told({ status, differences, findings, unseen }: DoctorReport): s
 }
 
 /**
- * Looks until what the doctor says is wanted: at the machines too where Kubernetes alone says so already, soon in any case, as only they
- * report some faults, and every so often.
+ * Looks until what the doctor says is wanted: at the machines too where Kubernetes alone says so already, soon in any
+ * case, as only they report some faults, and every so often.
  */
 async function look(
   scene: Stand,

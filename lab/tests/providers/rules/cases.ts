@@ -25,9 +25,10 @@ export type Case = [rule: string, type: string, inputs: Properties];
 /** Cases with the argument that the provider refuses; empty if the provider has no such argument. */
 type Refused = [...Case, argument: string];
 
-// terraform-provider-talos v0.11.0, pkg/talos/<resource>.go, called by pulumi-terraform-bridge v3.129.0; pulumi-command v1.2.1,
-// provider/pkg/provider/local, with pulumi-go-provider v1.3.0. The lab's providers are asked in talos.test.ts and command.test.ts, and
-// the real ones, wherever they are installed, in installed.test.ts. Their words of refusal are not compared.
+// terraform-provider-talos v0.11.0, pkg/talos/<resource>.go, called by pulumi-terraform-bridge v3.129.0;
+// pulumi-command v1.2.1, provider/pkg/provider/local, with pulumi-go-provider v1.3.0. The lab's providers are asked
+// in talos.test.ts and command.test.ts, and the real ones, wherever they are installed, in installed.test.ts. Their
+// words of refusal are not compared.
 
 const nodeless = { ...target, node: undefined };
 
