@@ -3,10 +3,12 @@ import type { DoctorReport } from "../../../cli/doctor/report";
 import { offeredBy } from "../../../components/clients/kubernetes/devices";
 import { planCluster, type GpuSpec, type Plan } from "../../../components/recipe";
 import { clusterOf } from "../../../stacks/stack-file";
-import { type LabLimits, labTimeouts } from "../../clock";
+import { labTimeouts } from "../../clock";
 import type { Cluster } from "../../kubernetes/cluster";
+import type { LabOptions } from "../../options";
 import type { Say } from "../../phases";
 import type { Running } from "../../run/running";
+import { withServedImages } from "../../run/served-images";
 import type { StackConfiguration } from "../../run/stack-configuration";
 import { engineConfig, preview, update } from "../../run/updates";
 import { onNode } from "../on-node";
@@ -21,9 +23,12 @@ const oneLook = 20_000;
 export function configurationOf(
   gpus: readonly GpuSpec[],
   shape: Shape,
-  limits: LabLimits,
+  options: Pick<LabOptions, "timeScale" | "machines" | "card">,
 ): StackConfiguration {
-  const config = { ...stackOf(gpus, shape), timeouts: labTimeouts(limits) };
+  const config = {
+    ...withServedImages(stackOf(gpus, shape), options),
+    timeouts: labTimeouts(options),
+  };
   return { config, spec: clusterOf(config) };
 }
 
