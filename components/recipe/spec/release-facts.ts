@@ -20,7 +20,7 @@ export interface ImagesSpec {
   /**
    * Image of the DCGM exporter, which the stack installs for `monitoring` unless the GPU provider is the operator.
    * The package does not verify that the registry still has the default image.
-   * @default `nvcr.io/nvidia/k8s/dcgm-exporter` with the tag of GPU Operator v26.3.3
+   * @default `nvcr.io/nvidia/k8s/dcgm-exporter` with the tag and digest of GPU Operator v26.3.3
    * @example `registry.example.org/dcgm-exporter:4.5.3-4.8.2-distroless`
    */
   dcgmExporter?: string;

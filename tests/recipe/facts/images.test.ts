@@ -104,10 +104,8 @@ test("every image that a stack gets when it names none has a digest, or stands a
   const digest = /^[^@]+:[^@:/]+@sha256:[0-9a-f]{64}$/;
   const tagged = defaults.filter((image) => !digest.test(image)).map(repositoryOf);
   expect([...new Set(tagged)].sort()).toEqual(withoutDigest.repositories);
-  // What runs as root in the package's own namespace has one, but for NVIDIA's exporter.
-  expect(Object.values(helpers).filter((image) => !digest.test(image))).toEqual([
-    helpers.dcgmExporter,
-  ]);
+  // The package's own pods run as root, so each of their images has a digest.
+  expect(Object.values(helpers).filter((image) => !digest.test(image))).toEqual([]);
 });
 
 test("of every image that a stack gets when it names none, the processors that it is built for are known", () => {
