@@ -1,6 +1,6 @@
 import * as path from "node:path";
 
-/** A cluster that has a file of its own. */
+/** A cluster, known by the file that describes its machines. */
 export interface Cluster {
   /** The file's folder. */
   folder: string;
@@ -10,14 +10,13 @@ const stepsOf = (folder: string): ReadonlySet<string> =>
   new Set(path.resolve(folder).split(path.sep));
 
 /**
- * Index of the clusters of a repository, for a lookup by each of its files: each folder is compared with them only
- * once.
+ * Index of the clusters of a repository, for lookups by file. Each folder is compared with the clusters only once.
  */
 interface Index<One extends Cluster> {
-  /** Clusters that have a step in their folder's path which not all of them have, as indices. */
+  /** Indices of the clusters by steps of their folders' paths that not all clusters share. */
   byStep: ReadonlyMap<string, readonly number[]>;
   byFolder: Map<string, readonly One[]>;
-  /** Lists of clusters by their indices, so that the same clusters are the same list. */
+  /** Lists of clusters by their indices, so that equal lists are one object. */
   lists: Map<string, readonly One[]>;
 }
 
@@ -41,9 +40,9 @@ function indexOf<One extends Cluster>(clusters: readonly One[]): Index<One> {
 }
 
 /**
- * The clusters of a repository that a file may be for: those whose folder has most steps in common with its path;
- * only steps that differ between clusters count (`kubernetes/main/apps/…` is for `kubernetes/main/bootstrap/talos`,
- * and so is `flux/main`). All, where nothing tells.
+ * The clusters of a repository that a file may be for: those whose folders share most steps with the file's path. Only
+ * steps that differ between clusters count (`kubernetes/main/apps/…` is for `kubernetes/main/bootstrap/talos`, and so
+ * is `flux/main`). All clusters, if no step decides.
  */
 export function clustersOf<One extends Cluster>(
   file: string,
@@ -66,7 +65,7 @@ export function clustersOf<One extends Cluster>(
   return list;
 }
 
-/** Whether two files may be for one cluster. */
+/** Whether two files may belong to the same cluster. */
 export function shareCluster(one: string, other: string, clusters: readonly Cluster[]): boolean {
   if (clusters.length < 2) return true;
   const [those, others] = [clustersOf(one, clusters), clustersOf(other, clusters)];

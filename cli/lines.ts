@@ -16,13 +16,13 @@ import {
   type Documents,
 } from "../components/recipe/rules/yaml-bounds";
 
-/** A text that findings are about, and where it begins. */
+/** A text about which there may be findings, with its place in a file. */
 export interface Piece {
   file: string;
   /** Line of the file in which the text begins, from 1. */
   line: number;
   text: string;
-  /** The text as a part of a configuration, if `text` has another form. */
+  /** A part of a configuration with the same meaning, if `text` has another form. */
   part?: string;
 }
 
@@ -40,8 +40,8 @@ export function pieceAt(whole: Piece, document: Document, path: (string | number
 }
 
 /**
- * The line of a piece that a finding is about: of the path that its problem begins with, else of the longest word
- * that it shares, else of one of some other words.
+ * The line of a piece to which a finding refers. It has the path at the beginning of the finding's problem, or the
+ * longest word of the problem that the piece contains. If there is none, it has one of some other words.
  */
 export const lineIn = ({ text, line }: Piece, problem: string, others = ""): number =>
   line -
@@ -51,12 +51,12 @@ export const lineIn = ({ text, line }: Piece, problem: string, others = ""): num
     lineOfWord(text, others) ??
     1);
 
-/** A text's documents, and where its lines begin. The findings of a file ask for its texts in turn. */
+/** A text's documents, and the beginnings of its lines. They are kept, since all findings of a file need them. */
 const parsed = rememberingTexts((text): Documents =>
   boundedDocuments(text, {}, boundsOfFile(text)),
 );
 
-/** The lines of a text. Each finding of a file asks for one of them. */
+/** The lines of a text. They are kept, since each finding of a file needs them. */
 export const linesOf = rememberingTexts((text): readonly string[] => text.split("\n"));
 
 function lineOfPath(text: string, said: string): number | undefined {
@@ -79,10 +79,10 @@ export function valueOnWay(document: Document, said: string): unknown {
   return isScalar(last) ? last.value : undefined;
 }
 
-/** The existing nodes along a path: of a member its key, and at the end its value. */
+/** The existing nodes along a path: the keys of members, and the value at the end. */
 function* nodesOnWay(contents: unknown, said: string, endsWithValue = false): Generator<Node> {
   let node = contents;
-  // A document is named by its kind, which is no key of it.
+  // The first step may be the kind of the document, which is no key in it.
   const kind = isMap(node) ? asText(node.get("kind")) : "";
   let rest = kind !== "" && said.startsWith(`${kind}.`) ? said.slice(kind.length + 1) : said;
   while (rest !== "") {
@@ -91,7 +91,7 @@ function* nodesOnWay(contents: unknown, said: string, endsWithValue = false): Ge
       rest = rest.slice(item.length);
       node = node.items[Number(index)];
     } else if (isMap(node)) {
-      // A key may have dots in it, such as the name of a registry.
+      // A key may contain dots, as the name of a registry does.
       const here = rest;
       const fits = (key: string): boolean =>
         here === key || here.startsWith(`${key}.`) || here.startsWith(`${key}[`);
@@ -107,7 +107,7 @@ function* nodesOnWay(contents: unknown, said: string, endsWithValue = false): Ge
   }
 }
 
-/** The line of the operation (RFC 6902) that sets what is at a path. */
+/** The line of the operation (RFC 6902) that sets the value at a path. */
 function lineOfOperation(
   contents: unknown,
   steps: string[],
@@ -125,7 +125,7 @@ function lineOfOperation(
 
 function lineOfWord(text: string, problem: string): number | undefined {
   const words = problem.split(/[\s",;:]+/).filter((word) => word.length > 3);
-  // The longest one comes first, and a text is searched for the others only where it is not there.
+  // The longest word comes first. Further words are searched only if the text lacks it.
   for (const word of words.sort((one, other) => other.length - one.length)) {
     const found = placesOfWords(text)(word);
     if (found !== "nowhere") return found;
@@ -133,7 +133,7 @@ function lineOfWord(text: string, problem: string): number | undefined {
   return undefined;
 }
 
-/** Where each word stands that a text was searched for. The findings of a file have most words in common. */
+/** Lines of the words for which a text was already searched, since the findings of a file share most words. */
 const placesOfWords = rememberingTexts((text) =>
   remembering(
     (word: string) => (text.includes(word) ? lineWith(text, word) : "nowhere"),
@@ -141,21 +141,24 @@ const placesOfWords = rememberingTexts((text) =>
   ),
 );
 
-/** The first line, from 1, that has a word and is no comment. */
+/** Number (from 1) of the first line that contains a word and is no comment. */
 function lineWith(text: string, word: string): number | undefined {
   if (word.startsWith("#")) return undefined;
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at)) {
     const begin = text.lastIndexOf("\n", at) + 1;
     if (!text.slice(begin, at).trimStart().startsWith("#"))
       return text.slice(0, begin).split("\n").length;
-    // The rest of the line is the same comment, and may have the word a hundred thousand times.
+    // The rest of the line is the same comment, and may contain the word a hundred thousand times.
     at = text.indexOf("\n", at);
     if (at < 0) return undefined;
   }
   return undefined;
 }
 
-/** Where each line of a file stands, without its indentation. All patches of a file are looked for in it. */
+/**
+ * Numbers of a file's lines, by their text without indentation. They are kept, since each patch of the file is searched
+ * in them.
+ */
 const placesOfLines = rememberingTexts((text): ReadonlyMap<string, number[]> => {
   const at = new Map<string, number[]>();
   text.split("\n").forEach((line, index) => {
@@ -166,12 +169,12 @@ const placesOfLines = rememberingTexts((text): ReadonlyMap<string, number[]> => 
   return at;
 });
 
-/** Places of one line that are looked at: a file may consist of one line many times. */
+/** The largest number of places that are compared for one line: a file may repeat the same line many times. */
 const mostPlaces = 50;
 
 /**
- * The line of a file in which a text begins that the file has as a block: there most of its lines follow each other.
- * Lines that stand in the file again and again tell nothing, unless there are no others.
+ * The line of a file at which a text begins that the file contains as a block. It is the place where most of the text's
+ * lines follow each other. Lines that the file repeats often are ignored, unless the text has no others.
  */
 export function lineOfText(whole: string, text: string): number {
   const at = placesOfLines(whole);
@@ -190,7 +193,7 @@ export function lineOfText(whole: string, text: string): number {
   return best + 1;
 }
 
-/** Whether a file has a line of a text: one that stands in it as a block is indented there. */
+/** Whether a file contains a line of a text. The indentation is ignored, since a file indents a block. */
 export function hasLineOf(whole: string, text: string): boolean {
   const at = placesOfLines(whole);
   return text.split("\n").some((line) => line.trim() !== "" && at.has(line.trim()));

@@ -11,7 +11,7 @@ import { terminalOf } from "./terminal/terminal";
 import { type Output, SeveralFaults } from "./verb";
 import { verbs } from "./verbs";
 
-/** Runs one verb; gives the exit status. */
+/** Runs one verb, and returns the exit status. */
 async function main([name, ...rest]: readonly string[], output: Output): Promise<number> {
   const say = (text: string): number => {
     output.result(text);
@@ -25,15 +25,15 @@ async function main([name, ...rest]: readonly string[], output: Output): Promise
   if (["--help", "-h", "help"].includes(name)) return say(helpOfAll(verbs));
   const verb = Object.hasOwn(verbs, name) ? verbs[name]! : undefined;
   if (verb === undefined)
-    throw new UsageError(
-      `${name}: there is no such verb; take one of ${Object.keys(verbs).join(", ")}`,
-    );
+    throw new UsageError(`${name}: is no verb; write one of ${Object.keys(verbs).join(", ")}`);
   const parsed = parseOptions(name, verb, rest, process.env);
   if (parsed.switches.has("help")) return say(helpOf(name, verb));
   return verb.run(parsed, { ...output, colour: output.colour && !parsed.switches.has("no-color") });
 }
 
-/** Messages of the error that ended the command, each in one line, whatever names are in it. */
+/**
+ * Messages of the error that ended the command, each on one line and escaped, since they may contain names from files.
+ */
 function said(error: unknown): string {
   if (error instanceof InvalidStackError) return error.message;
   if (error instanceof SeveralFaults) return error.faults.map(inLine).join("\n");
@@ -41,7 +41,7 @@ function said(error: unknown): string {
   return inLine(error instanceof Error ? error.message : String(error));
 }
 
-/** Everything is written before the process ends, and it ends then, whatever still holds a socket or a timer. */
+/** Ends the process once everything is written, even if a socket or a timer is still open. */
 function end(status: number): void {
   endAll();
   process.stdout.write("", () => process.stderr.write("", () => process.exit(status)));
@@ -54,7 +54,7 @@ whenHeld(() => {
       process.exit(128 + number);
     });
 });
-// The reader has gone: no reader is left.
+// The program that read the output has ended, so nothing more can be written.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", () => {
     endAll();

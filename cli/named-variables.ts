@@ -1,21 +1,21 @@
 import type { Given, Option } from "./verb";
 
-/** The option that names them. */
+/** The option `--env`. */
 export const envOption: Option = {
   value: "NAME",
-  help: "variable of the environment that fills in a talconfig.yaml or a template of topf's; its value may be in what is written; may be repeated",
+  help: "environment variable that fills in a talconfig.yaml or a template of topf; the output may contain its value; may be repeated",
 };
 
 /**
- * The variables of the environment that the user names. No others fill in a talconfig.yaml or a template: these may be a stranger's, and
- * their results are in annotations, logs and stack files that other people read.
+ * The environment variables that the user names. No others fill in a talconfig.yaml or a template: a stranger may have
+ * written these files, and their results get into annotations, logs and stack files that other people read.
  */
 export function variablesNamed({ values, environment }: Given): NodeJS.ProcessEnv {
   const names = values["env"] ?? [];
   const unset = names.filter((name) => environment[name] === undefined);
   if (unset.length > 0)
     throw new Error(
-      `--env: ${unset.join(", ")} is not set, so it fills in nothing; export it, or take another name`,
+      `--env: ${unset.join(", ")} is not set in the environment; export it, or name another variable`,
     );
   return Object.fromEntries(names.map((name) => [name, environment[name]]));
 }

@@ -9,7 +9,7 @@ const everywhere: Record<string, Option> = {
   help: { help: "shows this help" },
 };
 
-/** An option or argument that is not right: the user must correct it. */
+/** An error in an option or argument, which the user must correct. */
 export class UsageError extends Error {}
 
 /**
@@ -44,16 +44,13 @@ export function parseOptions(
     entries.filter((entry): entry is [string, string[]] => Array.isArray(entry[1])),
   );
   const empty = Object.entries(values).find(([, texts]) => texts.includes(""));
-  if (empty)
-    throw new UsageError(
-      `--${empty[0]}: is empty, so it names nothing; leave it out, or give it a value`,
-    );
+  if (empty) throw new UsageError(`--${empty[0]}: is empty; give it a value, or leave it out`);
   const switches = new Set(entries.filter(([, value]) => value === true).map(([option]) => option));
   const { positionals } = parsed;
   const wrong = verb.argument?.several ? positionals.length === 0 : positionals.length !== 1;
   if (!switches.has("help") && verb.argument && wrong)
     throw new UsageError(
-      `${verb.argument.several ? "at least one" : "one"} ${verb.argument.name} is needed, ${positionals.length} are there; see \`npx talos-gpu ${name} --help\``,
+      `needs ${verb.argument.several ? "at least one" : "one"} ${verb.argument.name}, but ${positionals.length} are given; see \`npx talos-gpu ${name} --help\``,
     );
   return { values, switches, positionals, environment };
 }
@@ -81,12 +78,12 @@ export function helpOfAll(verbs: Record<string, Verb>): string {
 
 ${columns(all)}
 
-talos-gpu VERB --help says more of one; talos-gpu --version tells the release.
+talos-gpu VERB --help describes one verb; talos-gpu --version prints the release.
 ${statuses}`;
 }
 
 const statuses =
-  "\nExit status: 0 success, nothing found; 1 something was found; 2 the command could not do its work, or not look at everything.\n";
+  "\nExit status: 0 success, nothing found; 1 something was found; 2 the command failed, or could not read everything.\n";
 
 function columns(rows: [string, string][]): string {
   const width = Math.max(...rows.map(([left]) => left.length)) + 2;

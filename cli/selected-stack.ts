@@ -3,17 +3,17 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { projectAbove } from "./stack-folder";
 
-/** A stack that Pulumi takes by default. */
+/** A stack that Pulumi uses by default. */
 export interface SelectedStack {
   /** Its name, without organization and project. */
   name: string;
-  /** Source of the selection, for messages. */
+  /** Source of the selection, as a clause for messages. */
   by: string;
 }
 
 /**
- * The stack that Pulumi takes by default: that of PULUMI_STACK, else the one that was selected in this project
- * (pulumi/pulumi v3.259.0, pkg/backend/state/stacks.go, getCurrentStackName).
+ * The stack that Pulumi uses by default: that of PULUMI_STACK, else the selected stack of this project (pulumi/pulumi
+ * v3.259.0, pkg/backend/state/stacks.go, getCurrentStackName).
  */
 export function selectedStack(environment: NodeJS.ProcessEnv): SelectedStack | undefined {
   const named = environment["PULUMI_STACK"];
@@ -24,10 +24,13 @@ export function selectedStack(environment: NodeJS.ProcessEnv): SelectedStack | u
     : { name: withoutOwner(selected), by: "Pulumi has it selected" };
 }
 
-/** `dev` of `organization/project/dev`: a stack file is called after that alone. */
+/** `dev` of `organization/project/dev`, after which a stack file is named. */
 export const withoutOwner = (stack: string): string => stack.slice(stack.lastIndexOf("/") + 1);
 
-/** As `pulumi stack select` keeps it, in a file for each project (pkg/workspace/workspace.go, settingsPath). */
+/**
+ * The selection of `pulumi stack select`, which Pulumi keeps in a file per project (pkg/workspace/workspace.go,
+ * settingsPath).
+ */
 function selectedInProject(environment: NodeJS.ProcessEnv): string | undefined {
   const home = pulumiHome(environment);
   const project = projectAbove(workingFolder(environment));
@@ -37,14 +40,14 @@ function selectedInProject(environment: NodeJS.ProcessEnv): string | undefined {
     path.join(home, "workspaces", `${project.name}-${hash}-workspace.json`),
   );
   const stacks = Object.entries((settings["stacks"] ?? {}) as Record<string, unknown>);
-  // Since v3.259 a stack for each backend; `stack` is what older releases wrote (pkg/workspace/settings.go).
+  // Since v3.259 the file has a stack per backend; older releases wrote `stack` (pkg/workspace/settings.go).
   const backend =
     stacks.length > 1 ? backendOf(environment, project.backend, home) : stacks[0]?.[0];
   const found = stacks.find(([url]) => url === backend)?.[1] ?? settings["stack"];
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
-/** The backend that Pulumi is logged in to: of the environment, of the project, else the last one. */
+/** The backend of Pulumi: from the environment, else from the project, else the last login. */
 function backendOf(
   environment: NodeJS.ProcessEnv,
   ofProject: string | undefined,
@@ -62,7 +65,7 @@ function pulumiHome({ PULUMI_HOME, HOME, USERPROFILE }: NodeJS.ProcessEnv): stri
   return PULUMI_HOME || (home ? path.join(home, ".pulumi") : undefined);
 }
 
-/** Go's os.Getwd takes the shell's word for the folder, links in it, and Pulumi's file is called after that. */
+/** Go's os.Getwd returns the shell's PWD, with links, and Pulumi names its file after that path. */
 function workingFolder({ PWD }: NodeJS.ProcessEnv): string {
   const here = process.cwd();
   try {

@@ -5,24 +5,25 @@ import { boundedYaml } from "../components/recipe/rules/yaml";
 /** Pulumi's names for a project's file, in its order (pulumi/pulumi v3.259.0, sdk/go/common/encoding, Exts). */
 const projectFiles = ["Pulumi.yaml", "Pulumi.yml", "Pulumi.json"];
 
-/** A Pulumi project, as far as its stacks are looked for by it. */
+/** The parts of a Pulumi project that lead to its stacks. */
 export interface Project {
   /** Path of its file, absolute. */
   file: string;
-  /** Undefined where the file has none, which Pulumi refuses. */
+  /** Its name; undefined if the file has none, which Pulumi refuses. */
   name: string | undefined;
   /** Folder of its stack files, absolute. */
   stackFolder: string;
-  /** Address of the backend that it names. */
+  /** Address of its backend. */
   backend: string | undefined;
 }
 
 /**
- * The project of the nearest project file above. Its stack files are next to that file, or where it names a folder as `stackConfigDir`,
- * which was `config` once (pulumi/pulumi v3.259.0, sdk/go/common/workspace, ProjectStackPath).
+ * The project of the nearest project file, in the folder or above. Its stack files are next to that file, or in the
+ * folder that it names as `stackConfigDir`, formerly `config` (pulumi/pulumi v3.259.0, sdk/go/common/workspace,
+ * ProjectStackPath).
  *
  * @param from the user's current folder.
- * @returns undefined outside of a project, or where the project's file cannot be read, which Pulumi tells.
+ * @returns undefined outside of a project, or if the project's file cannot be read, which Pulumi reports.
  */
 export function projectAbove(from: string): Project | undefined {
   const file = projectFileAbove(path.resolve(from));
@@ -43,7 +44,10 @@ export function projectAbove(from: string): Project | undefined {
   }
 }
 
-/** The folder where Pulumi keeps the stack files of the project above, as a path from the user's folder; undefined without one. */
+/**
+ * The folder with the stack files of the user's project, as a path relative to the user's folder; undefined outside of
+ * a project.
+ */
 export function stackFolderOf(from: string): string | undefined {
   const project = projectAbove(from);
   return project && (path.relative(from, project.stackFolder) || ".");

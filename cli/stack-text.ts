@@ -5,10 +5,10 @@ import type { Finding } from "../components/recipe/index";
 import { printable } from "../components/recipe/rules/printable";
 import { stacksDir } from "../stacks/stack-file";
 
-/** Model of a card without a name yet. No card is called so: the checks ask for the name. */
+/** Placeholder for the model of a card. It is no card's name, so the checks ask for the model. */
 export const unnamed = "TODO";
 
-/** A task for the user, in a line. */
+/** The line for a task of the user. */
 export const toDo = ({
   field,
   problem,
@@ -19,18 +19,18 @@ export const toDo = ({
 export interface Comments {
   /** Lines at its top. */
   head: string[];
-  /** Tasks and facts for the user, an item each. */
+  /** Tasks and facts for the user, one item each. */
   left: string[];
   /** Comment before a field, by the field's path, e.g. `machines.gpu-1`. */
   fields?: Record<string, string[]>;
 }
 
-/** A stack file, as `Pulumi.<stack>.yaml` has it. */
+/** The text of a stack file, `Pulumi.<stack>.yaml`. */
 export function stackText(spec: object, { head, left, fields = {} }: Comments): string {
   const config = Object.fromEntries(
     Object.entries(spec).map(([key, value]) => [`talos-gpu:${key}`, value as unknown]),
   );
-  // Pulumi's reader may be one of YAML 1.1, to which `yes` is no text.
+  // Pulumi may read YAML 1.1, in which `yes` is no text.
   const document = new Document({ config }, { compat: "yaml-1.1" });
   const items = [...left];
   for (const [field, texts] of Object.entries(fields)) {
@@ -41,13 +41,13 @@ export function stackText(spec: object, { head, left, fields = {} }: Comments): 
   const list = items.map((text) => ` - ${oneLine(text)}`);
   document.commentBefore = [
     ...head.map((line) => ` ${line}`),
-    ...(list.length === 0 ? [] : ["", " Left to you:", ...list]),
+    ...(list.length === 0 ? [] : ["", " Tasks and notes:", ...list]),
   ].join("\n");
   visit(document, {
     Scalar(_, node) {
       if (isScalar(node) && node.value === unnamed)
         node.comment = " the card's model, e.g. RTX 3090";
-      // Within these quotes a character that is written out means itself.
+      // Within double quotes YAML allows every escape.
       if (typeof node.value === "string" && printable(node.value) !== node.value)
         node.type = "QUOTE_DOUBLE";
     },
@@ -71,18 +71,18 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ");
 const schemaFile = "stack.schema.json";
 
 /**
- * Where the schema of stack files may be: in a clone next to its stacks, in an installed package next to the built
- * command.
+ * Possible places of the schema of stack files: in a clone next to its stacks, in an installed package next to the
+ * built command.
  */
 const places = [path.join(stacksDir, schemaFile), path.join(__dirname, schemaFile)];
 
 /**
- * First line of a stack file, by which an editor with the YAML language server completes and checks it.
+ * First line of a stack file, which makes an editor with the YAML language server complete and check the file.
  *
- * @param file that is to have it; the schema is named relative to its folder. Of standard output: the working
- * directory.
- * @returns the line with its end; empty where the schema is not found, or where its path has a blank, which would end
- * it.
+ * @param file the stack file; the path of the schema is relative to its folder. For standard output, it is relative to
+ * the working directory.
+ * @returns the line with its line break; empty if the schema is not found, or its path contains a blank, which would
+ * end it.
  */
 export function editorLine(file: string | undefined): string {
   const folder = file === undefined ? process.cwd() : path.dirname(path.resolve(file));

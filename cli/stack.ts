@@ -9,8 +9,8 @@ import { type Given, type Output, valueOf } from "./verb";
 /**
  * The plan of a stack.
  *
- * @param nameOrFile of the stack; a name is looked for where Pulumi does, then where one works, then among the stacks
- * of this repository.
+ * @param nameOrFile of the stack; a name is searched in Pulumi's folder, then in the current folder, then among the
+ * stacks of this repository.
  * @throws Error when there is no such stack, or when its shape is wrong.
  */
 export function planOfStack(nameOrFile: string): Plan {
@@ -24,9 +24,9 @@ export const stackHelp =
   "by its name or its file (default: PULUMI_STACK, or the stack that Pulumi has selected here)";
 
 /**
- * The stack that a verb cannot do without.
+ * The stack of a verb that needs one.
  *
- * @param unknown what is not known without it, e.g. `what to plan`.
+ * @param unknown what is unknown without it, e.g. `what to plan`.
  * @returns its name or file.
  * @throws Error if none is named.
  */
@@ -34,13 +34,13 @@ export function neededStack(given: Given, unknown: string): string {
   const stack = valueOf(given, "stack") ?? selectedStack(given.environment)?.name;
   if (stack !== undefined) return stack;
   throw new Error(
-    `--stack: is missing, and Pulumi has no stack selected here, so it is not known ${unknown}; give a stack's name or its file, or run \`pulumi stack select\``,
+    `--stack: is missing, and Pulumi has no stack selected here, so it is unknown ${unknown}; give a stack's name or its file, or run \`pulumi stack select\``,
   );
 }
 
 /**
- * The plan of the stack that a verb compares with, if there is one. One that is not named here is no reason to fail:
- * its flaws are remarks.
+ * The plan with which a verb compares the cluster, if any. Faults of a stack that the user did not name are only
+ * remarks.
  */
 export function planToCompare(given: Given, output: Output): Plan | undefined {
   const named = valueOf(given, "stack");
@@ -50,7 +50,7 @@ export function planToCompare(given: Given, output: Output): Plan | undefined {
   if (file === undefined) return undefined;
   try {
     const plan = planOfStack(file);
-    output.remark(`Compared with ${file}, as ${selected!.by}; --stack names another.`);
+    output.remark(`Compared with ${file}, because ${selected!.by}; use --stack to name another.`);
     return plan;
   } catch (error) {
     output.remark(
@@ -60,17 +60,17 @@ export function planToCompare(given: Given, output: Output): Plan | undefined {
   }
 }
 
-/** Path of a stack's file. Throws an Error that says where it was looked for, and what there is. */
+/** Path of a stack's file. Throws an Error that names the searched places and the existing stacks. */
 export function stackFileOf(nameOrFile: string): string {
   const ofClone = path.join(stacksDir, `Pulumi.${nameOrFile}.yaml`);
   const file = localFile(nameOrFile) ?? [nameOrFile, ofClone].find((each) => fs.existsSync(each));
   if (file !== undefined) return file;
-  if (/\.ya?ml$/.test(nameOrFile) || /^\.|\\|^\/|\/$/.test(nameOrFile)) readStackFile(nameOrFile); // says that there is no such file
+  if (/\.ya?ml$/.test(nameOrFile) || /^\.|\\|^\/|\/$/.test(nameOrFile)) readStackFile(nameOrFile); // throws if the file does not exist
   const name = withoutOwner(nameOrFile);
   const places = [...new Set(placesOf(name).map((place) => path.dirname(place)))];
   const there = [...new Set(places.flatMap(namesIn))].sort();
   throw new Error(
-    `--stack: there is no stack ${nameOrFile} (looked for ${placesOf(name).join(", ")}), so nothing is known of it; take ${[...there, "the path of a stack file"].join(", or ")}, or write its file: npx talos-gpu discover --stack ${name}`,
+    `--stack: there is no stack ${nameOrFile} (searched: ${placesOf(name).join(", ")}); name ${[...there, "the path of a stack file"].join(", or ")}, or write its file: npx talos-gpu discover --stack ${name}`,
   );
 }
 
@@ -81,7 +81,8 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Where the file of a stack is looked for: where Pulumi does, so that both mean the same one, then where one works.
+ * Paths at which the file of a stack is searched: first in Pulumi's folder, so that both mean the same stack, then in
+ * the current folder.
  *
  * @param stack its name, which may begin with `organization/project/`.
  */
@@ -92,21 +93,21 @@ export function placesOf(stack: string): string[] {
 }
 
 /**
- * Folder for the file of a new stack: the one where Pulumi looks for it. Outside of a project: `stacks`, if it
- * exists, or the current one.
+ * Folder for the file of a new stack: the one that Pulumi reads. Outside of a project it is `stacks`, if that exists,
+ * or the current folder.
  */
 export function placeOf(stack: string): string {
   const folder = stackFolderOf(".") ?? (fs.existsSync("stacks") ? "stacks" : ".");
   return path.join(folder, `Pulumi.${withoutOwner(stack)}.yaml`);
 }
 
-/** A stack's file at the place of Pulumi or of the user. */
+/** A stack's file in Pulumi's folder or the current folder. */
 const localFile = (name: string): string | undefined =>
   placesOf(name).find((file) => fs.existsSync(file));
 
 /**
- * How a command names a stack, given its file: by its name where that leads to the file, and not at all where Pulumi
- * has it selected.
+ * The option by which a command names a stack, given its file: with its name if that leads to the file; empty if Pulumi
+ * has the stack selected.
  */
 export function stackOption(file: string, environment: NodeJS.ProcessEnv): string {
   const name = stackNameOf(file);

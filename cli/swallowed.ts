@@ -1,12 +1,12 @@
 /**
- * Options that npm has itself: what it took of them may be meant for it, or stand in the user's configuration of npm.
+ * Options of npm itself: their values may be meant for npm, or come from the user's configuration of npm.
  */
 const ofNpm = new Set(["force", "json", "help", "color", "no-color"]);
 
 /**
- * Message for an option that npm took for its own: `npm run plan --stack mine` hands the program `mine` alone. npm
+ * Message for an option that npm took for its own: from `npm run plan --stack mine` the program gets only `mine`. npm
  * sets each option before the two dashes as a variable, and the script's name (npm, docs "scripts", Environment).
- * Undefined where it took none.
+ * Undefined if npm took none.
  *
  * @param options names of the program's options.
  */
@@ -28,5 +28,5 @@ export function swallowedByNpm(
   if (taken.length === 0) return undefined;
   const [first = ""] = taken;
   const name = first.split(" ")[0]!;
-  return `${name}: npm took it for an option of its own, so it did not come here; npm hands on what stands after two dashes; write \`npm run ${script} -- ${[...taken, ...argv].join(" ")}\``;
+  return `${name}: npm used it as an option of npm, and passes on only what follows two dashes; write \`npm run ${script} -- ${[...taken, ...argv].join(" ")}\``;
 }

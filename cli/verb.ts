@@ -8,38 +8,38 @@ export interface Option {
 
 /** Arguments of a verb. */
 export interface Given {
-  /** Values of options with one, by name; of one that may be repeated, all of them. */
+  /** Values of options by name: one value, or all values of an option that may be repeated. */
   values: Record<string, string[]>;
   switches: ReadonlySet<string>;
   positionals: string[];
   environment: NodeJS.ProcessEnv;
 }
 
-/** Where a verb writes, so that a test can read it. */
+/** Output of a verb, which tests replace. */
 export interface Output {
   /**
-   * Results: standard output. `isPrintable`: of what came from outside, the text has printable forms alone, and the
-   * rest is meant to act.
+   * Writes a result to standard output. `isPrintable`: texts from outside are already escaped, and remaining control
+   * characters are intended.
    */
   result(text: string, isPrintable?: true): void;
-  /** Remarks: standard error. */
+  /** Writes a remark to standard error. */
   remark(text: string): void;
-  /** Whether results may be coloured. */
+  /** Whether results may have colours. */
   colour: boolean;
-  /** Characters of a line where results go to a terminal; undefined where a program reads them. */
+  /** Characters of a line if results go to a terminal; undefined if a program reads them. */
   columns?: number | undefined;
 }
 
-/** One thing that the command does. */
+/** A verb of the command. */
 export interface Verb {
-  /** In one line. */
+  /** Its effect, in one line of the help. */
   summary: string;
-  /** The argument that it needs; none without. `several`: it may be repeated. */
+  /** Its required argument; undefined if it has none. `several`: the argument may be repeated. */
   argument?: { name: string; several?: true };
   options: Record<string, Option>;
   /** Further text of its `--help`. */
   more?: string;
-  /** Does it; gives the exit status: 0 well, 1 findings, 2 could not look or do it. */
+  /** Runs the verb, and returns the exit status: 0 success, 1 findings, 2 failed or could not read everything. */
   run(given: Given, output: Output): Promise<number>;
 }
 
@@ -47,7 +47,7 @@ export interface Verb {
 export const valueOf = ({ values }: Given, name: string): string | undefined =>
   values[name]?.at(-1);
 
-/** Error that ends a verb for several reasons, each a line. */
+/** Error that ends a verb for several reasons, one line each. */
 export class SeveralFaults extends Error {
   constructor(readonly faults: readonly string[]) {
     super(faults.join("\n"));

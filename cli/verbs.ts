@@ -7,7 +7,7 @@ import { plan } from "./plan/verb";
 import { reboot } from "./reboot/verb";
 import type { Verb } from "./verb";
 
-/** Everything that `talos-gpu` does, by name, in the order of its help. */
+/** All verbs of `talos-gpu` by name, in the order of its help. */
 export const verbs: Record<string, Verb> = {
   check,
   discover,
@@ -16,6 +16,9 @@ export const verbs: Record<string, Verb> = {
   reboot,
   "bug-report": bugReport,
   import: importFiles,
-  // The name that users of talhelper know.
-  "import-talhelper": { ...importFiles, summary: "the same of a talconfig.yaml" },
+  // Users of talhelper know this name.
+  "import-talhelper": {
+    ...importFiles,
+    summary: "the same as import, under the name that users of talhelper know",
+  },
 };

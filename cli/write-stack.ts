@@ -14,17 +14,17 @@ import { type Given, valueOf } from "./verb";
 export const writeOptions = {
   stack: {
     value: "NAME",
-    help: "stack to write, in the file where Pulumi looks for it (default: the selected one, if it says nothing of machines yet)",
+    help: "stack to write, in the file that Pulumi reads (default: the selected stack if it has no machines yet)",
   },
-  out: { value: "FILE", help: "write the stack there; - writes to standard output" },
+  out: { value: "FILE", help: "file to write the stack to; - means standard output" },
   force: {
-    help: "overwrite what the file says of a cluster; its credentials and what else Pulumi keeps there stay",
+    help: "overwrite the cluster in the file; its credentials and Pulumi's other entries stay",
   },
 };
 
 /**
- * Where a verb writes a stack: `--out`, else the file of `--stack`, else that of the stack that Pulumi has selected,
- * as long as it says nothing of machines.
+ * The file to which a verb writes a stack: `--out`, else the file of `--stack`, else that of Pulumi's selected stack if
+ * it has no machines yet.
  *
  * @returns `-` is standard output; undefined by default.
  */
@@ -40,8 +40,8 @@ export function placeToWrite(given: Given): string | undefined {
 /** Next step for a written stack file, in one line. */
 export function nextSteps(file: string, environment: NodeJS.ProcessEnv): string {
   const stack = stackOption(file, environment);
-  const plan = `Wrote ${file}. Next, see what it would do: npx talos-gpu plan${stack}`;
-  // Pulumi would not find it by its name, or there is no project yet.
+  const plan = `Wrote ${file}. Next, see its effect: npx talos-gpu plan${stack}`;
+  // Pulumi would not find this file by its name, or there is no project yet.
   if (stack.endsWith(file) || projectAbove(".") === undefined) return plan;
   const name = stackNameOf(file);
   return `${plan}; then ${stack === "" ? "pulumi preview" : `pulumi stack init ${name} && pulumi preview -s ${name}`}`;
@@ -51,14 +51,14 @@ export function nextSteps(file: string, environment: NodeJS.ProcessEnv): string 
  * Writes a stack file. An existing file keeps Pulumi's own entries: the salt of its secrets, credentials, keys of
  * other projects.
  *
- * @param force whether to overwrite what it says of a cluster. Default: the verb cannot.
- * @throws Error for the user where the file speaks of a cluster already, or cannot be written.
+ * @param force whether to overwrite its cluster. Default: the verb has no such option.
+ * @throws Error for the user if the file already describes a cluster, or cannot be written.
  */
 export function writeStack(file: string, text: string, force?: boolean): void {
   const { isBeginning, kept } = contentsOf(file);
   if (!isBeginning && !force)
     throw new Error(
-      `--out: ${file} is there already; nothing was overwritten; name another file${force === false ? ", or give --force" : ""}`,
+      `--out: ${file} already exists and was not overwritten; name another file${force === false ? ", or give --force" : ""}`,
     );
   try {
     fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -66,7 +66,7 @@ export function writeStack(file: string, text: string, force?: boolean): void {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Error(
-      `--out: ${file} cannot be written (${code ?? message}); nothing was overwritten; name another file`,
+      `--out: ${file} cannot be written (${code ?? message}), so nothing was changed; name another file`,
       {
         cause: error,
       },
@@ -75,9 +75,9 @@ export function writeStack(file: string, text: string, force?: boolean): void {
 }
 
 interface Contents {
-  /** Whether nothing of a cluster would be lost: the file is not there, or it names no machine. */
+  /** Whether no cluster would be overwritten: the file does not exist, or it names no machine. */
   isBeginning: boolean;
-  /** Parts that are not the cluster's: members of the file, and of its `config`. */
+  /** Parts that do not describe the cluster: other members of the file, and of its `config`. */
   kept: { members: Pair[]; config: Pair[] };
 }
 
@@ -120,7 +120,7 @@ function contentsOf(file: string): Contents {
 
 const fieldOf = (key: string): string => key.replace(/^talos-gpu:/, "");
 
-/** `config:` without a value is none. */
+/** `config:` without a value counts as missing. */
 const isValue = (node: unknown): boolean =>
   node !== undefined && !(isScalar(node) && node.value === null);
 

@@ -1,19 +1,22 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 
-/** Which files of a folder are read. */
+/** Selection of the files of a folder. */
 export interface Reach {
-  /** How deep folders below it are gone into, and which are not. Default: all the way. */
+  /** Depth of subfolders that are read, and names of folders that are not. Default: all subfolders. */
   depth?: number;
   passedOver: RegExp;
-  /** Their names. Default `*.yaml` and `*.yml`. */
+  /** Names of the files. Default `*.yaml` and `*.yml`. */
   names?: RegExp;
-  /** The most files, and the largest in bytes. Default: of any size. */
+  /** Largest number of files, and largest size in bytes. Default: no limit. */
   most: number;
   largest?: number;
 }
 
-/** YAML files of a folder, those of the folder itself before those of the folders in it. A folder that cannot be read has none. */
+/**
+ * YAML files of a folder; its own files come before those of its subfolders. A folder that cannot be read counts as
+ * empty.
+ */
 export function yamlFiles(folder: string, reach: Reach): string[] {
   const { depth = Infinity, passedOver, names = /\.ya?ml$/, most, largest = Infinity } = reach;
   const found: string[] = [];

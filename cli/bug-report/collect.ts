@@ -22,7 +22,7 @@ export interface Collected {
   missing: string[];
 }
 
-/** Files of a machine that NVIDIA's nvidia-bug-report.sh reads, as far as Talos lets one read them. */
+/** Files of a machine that NVIDIA's nvidia-bug-report.sh reads and that Talos' API can return. */
 const machineFiles = [
   "/proc/cmdline",
   "/proc/cpuinfo",
@@ -37,8 +37,8 @@ const machineFiles = [
 ];
 
 /**
- * Resources and services of Talos, other than NVIDIA's, that `talosctl support` collects and that say something about
- * a card (talos v1.13.0, pkg/cluster/support).
+ * Resources and services of Talos, other than NVIDIA's, that `talosctl support` collects and that describe a card
+ * (talos v1.13.0, pkg/cluster/support).
  */
 const machineResources = [
   "extensions",
@@ -50,8 +50,8 @@ const machineResources = [
 const otherServices = /^(cri|containerd|kubelet|machined)$/;
 
 /**
- * Objects of the cluster that the GPU Operator's must-gather.sh has, and what stands for them where claims offer the
- * cards.
+ * Objects of the cluster that the GPU Operator's must-gather.sh collects, and their counterparts where pods get cards
+ * by claims.
  */
 const objects: Record<string, string> = {
   nodes: "/api/v1/nodes",
@@ -68,10 +68,10 @@ const namespaced: Record<string, string> = {
   deployments: "/apis/apps/v1/deployments",
 };
 
-/** Lines of each log that are taken. */
+/** Number of lines that are kept of each log. */
 const LINES = 5_000;
 
-/** Labels by which NVIDIA's charts, Node Feature Discovery and the stack mark what is theirs, in whatever namespace. */
+/** Labels that NVIDIA's charts, Node Feature Discovery and the stack set on their own objects, in any namespace. */
 const theirLabels: Record<string, RegExp> = {
   "app.kubernetes.io/managed-by": /^(?:talos-gpu|gpu-operator)$/,
   "app.kubernetes.io/part-of": /^(?:nvidia-gpu|gpu-operator)$/,
@@ -80,18 +80,19 @@ const theirLabels: Record<string, RegExp> = {
   app: /^(?:gpu-operator|gpu-feature-discovery|nvidia-(?:device-plugin-daemonset|dcgm|dcgm-exporter|mig-manager|operator-validator|driver-daemonset|container-toolkit-daemonset))$/,
 };
 
-/** Names that show that an object is NVIDIA's, for events, which have no labels. */
+/** Names by which an object of an event is known as NVIDIA's, since events have no labels. */
 const ours =
   /^(nvidia-|gpu-operator|gpu-feature-discovery|gpu-smoke-test|dcgm)|node-feature-discovery|dra-driver-nvidia/;
 
-/** Pods that see the cards of their machine, and NVIDIA's programs. */
+/** Pods that see the cards of their machine and contain NVIDIA's programs. */
 const sees = /nvidia-device-plugin|dcgm-exporter|dra-driver(?:(?!dra-driver).)*kubelet-plugin/;
 
 /**
  * Collects what NVIDIA and Sidero ask for: kernel log, services and resources of the GPU machines through the Talos
- * API; objects and logs of the GPU provider; the plan and the doctor's report. It starts nothing, and enters no pod.
+ * API; objects and logs of the GPU provider; the plan and the doctor's report. It only reads: it starts no pod, and
+ * runs no command in one.
  *
- * @param within milliseconds for all of it.
+ * @param within limit in milliseconds for the whole collection.
  */
 export async function collect(
   looking: Looking,
@@ -100,7 +101,7 @@ export async function collect(
 ): Promise<Collected> {
   const found: Collected = { files: new Map(), missing: [...looking.leftOut] };
   const kubeconfig = Object.assign(new KubeConfig(), looking.kubeconfig, {
-    users: looking.kubeconfig.users.map((user) => ({ ...user })), // a client takes its credential plugin out
+    users: looking.kubeconfig.users.map((user) => ({ ...user })), // a client removes the credential plugin from it
   });
   const end = performance.now() + 0.9 * within;
   const report = await examine(looking, plan, 0.4 * within);
@@ -114,7 +115,7 @@ export async function collect(
   const known = plan?.machines.map(({ name, address }): [string, string] => [name, address]);
   const addresses = known ?? Object.entries(addressesOf(nodes));
   const withCards = addresses.filter(([name]) => report.system.gpuMachines.includes(name));
-  const machines = withCards.length > 0 ? withCards : addresses; // one whose card is gone may look like one without
+  const machines = withCards.length > 0 ? withCards : addresses; // a machine with a failed card may seem to have none
   const access = { ...looking.machines, limit: Math.max(left(), 0) };
   const ask = (name: string, talos: TalosMachine): Promise<void> =>
     ofMachine(name, talos, access.secrets, found);
@@ -122,7 +123,7 @@ export async function collect(
   return found;
 }
 
-/** A name from outside as the name of a file, so that it cannot name another folder. */
+/** The name of an object or a machine as a file name, so that it cannot lead into another folder. */
 const fileName = (name: string): string => name.replace(/[^\w.-]/g, "_").replace(/^\.{1,2}$/, "_");
 
 async function ofMachine(
@@ -139,14 +140,14 @@ async function ofMachine(
   for (const path of machineFiles)
     facts[path] = async () => {
       const text = await machine.read(path);
-      if (text === undefined) throw new Error("is not there");
+      if (text === undefined) throw new Error("does not exist");
       put(path.slice(1).replaceAll("/", "-"), text);
     };
   for (const type of machineResources)
     facts[type] = async () =>
       files.set(`machines/${fileName(name)}/${type}.json`, asText(await machine.resources(type)));
   const services = await machine.services().catch((): Record<string, string> => ({}));
-  // Names and states, none of which is a secret: a service's name may sound like one.
+  // Only names and states, so nothing is hidden: the name of a service may look like a secret.
   files.set(
     `machines/${fileName(name)}/services.json`,
     `${JSON.stringify(services, undefined, 2)}\n`,
@@ -160,7 +161,7 @@ async function ofMachine(
   missing.push(...failed.map(({ what, error }) => `machine ${name}: ${what}: ${error.message}`));
 }
 
-/** Gives the nodes. */
+/** Collects the cluster's part, and returns its nodes. */
 async function ofCluster(
   api: KubernetesApi,
   { system: { namespace } }: DoctorReport,
@@ -172,7 +173,10 @@ async function ofCluster(
   const hasTheirLabel = (labels: Record<string, string> = {}): boolean =>
     Object.entries(theirLabels).some(([label, value]) => value.test(labels[label] ?? ""));
   const theirs = new Set<string>();
-  /** Pods come first: an event is about one of them, or about an object with NVIDIA's name in their namespaces. */
+  /**
+   * Pods are read first, since events depend on them. An event is kept if it concerns such a pod, or an object with a
+   * name of NVIDIA's in their namespaces.
+   */
   const isOurs = (kind: string, { metadata, involvedObject }: k8s.CoreV1Event): boolean => {
     if (isInTheirs(metadata.namespace)) return true;
     if (kind !== "events") return hasTheirLabel(metadata.labels);
@@ -202,7 +206,10 @@ async function ofCluster(
       ({ metadata: { namespace = "", name = "" } = {} }) =>
         `kubectl exec -n ${namespace} ${name} -- nvidia-smi -q\n`,
     );
-  files.set("nvidia-smi.txt", `No pod was entered. These run with the cards:\n${enter.join("")}`);
+  files.set(
+    "nvidia-smi.txt",
+    `No command was run in a pod. Each of these commands runs nvidia-smi in a pod that has cards:\n${enter.join("")}`,
+  );
   const runs = pods.flatMap(({ metadata, status }) =>
     [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].flatMap(
       ({ name, restartCount }) =>
@@ -215,8 +222,8 @@ async function ofCluster(
   );
   await someAtATime(runs, async ({ metadata, name, previous }) => {
     const { namespace: where = "", name: pod = "" } = metadata ?? {};
-    const what = `log of Pod ${where}/${pod} ${name}${previous ? " before its last start" : ""}`;
-    if (left() < 0) return void missing.push(`${what}: the time was over`);
+    const what = `log of Pod ${where}/${pod} ${name}${previous ? " before its last restart" : ""}`;
+    if (left() < 0) return void missing.push(`${what}: not read within the time limit`);
     const path = logPath(where, pod, name, previous, LINES);
     const file = `cluster/${fileName(where)}/${fileName(pod)}/${fileName(name)}${previous ? ".previous" : ""}.log`;
     const put = (text: string): void => void files.set(file, redact(text));
@@ -225,7 +232,7 @@ async function ofCluster(
   return listed.get("nodes") ?? [];
 }
 
-/** Data as text, without secrets, and without what tools note of whole objects. */
+/** Data as text, without secrets, and without annotations in which tools keep a copy of the object. */
 function asText(data: unknown): string {
   const isNote = (key: string): boolean =>
     key === "managedFields" || key === "kubectl.kubernetes.io/last-applied-configuration";

@@ -7,9 +7,10 @@ import { planToCompare, stackHelp } from "../stack";
 import { type Verb, valueOf } from "../verb";
 import { collect } from "./collect";
 
-/** `talos-gpu bug-report`: what NVIDIA and Sidero ask for, in one folder. */
+/** `talos-gpu bug-report`: writes a folder with everything that NVIDIA and Sidero request for a bug report. */
 export const bugReport: Verb = {
-  summary: "collects what NVIDIA and Sidero ask for of a failure, free of secrets; changes nothing",
+  summary:
+    "collects what NVIDIA and Sidero request for a bug report, without secrets; changes nothing",
   options: {
     ...reachOptions("the report lacks the machines"),
     stack: {
@@ -22,7 +23,7 @@ export const bugReport: Verb = {
     },
   },
   more: `Of the GPU machines: kernel log, services and their logs, PCI devices, modules, extensions. Of the cluster: nodes, events, and
-objects and logs of the GPU provider. No pod is entered: nvidia-smi.txt has the commands for it. talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
+objects and logs of the GPU provider. It runs no command in a pod: nvidia-smi.txt lists commands for you to run. The talosctl that it uses is TALOS_GPU_TALOSCTL, or the one in PATH.
 `,
   run: async (given, output) => {
     const plan = planToCompare(given, output);
@@ -41,11 +42,11 @@ objects and logs of the GPU provider. No pod is entered: nvidia-smi.txt has the 
       fs.mkdirSync(path.join(folder, path.dirname(file)), { recursive: true, mode: 0o700 });
       fs.writeFileSync(path.join(folder, file), text, { mode: 0o600 });
     }
-    for (const line of lacking) output.remark(inLine(`could not be had: ${line}`));
+    for (const line of lacking) output.remark(inLine(`could not be collected: ${line}`));
     output.result(
       given.switches.has("json")
         ? `${JSON.stringify({ folder, files: [...files.keys()], missing: lacking })}\n`
-        : `${folder} is written, ${files.size} files: look through it, and send it by \`tar czf ${folder}.tar.gz ${folder}\`\n`,
+        : `wrote ${files.size} files to ${folder}: read them, then pack the folder by \`tar czf ${folder}.tar.gz ${folder}\`\n`,
     );
     return missing.length > 0 ? 2 : 0;
   },

@@ -3,7 +3,7 @@ import { mergesInMemory } from "../../components/recipe/machine/containerd/effec
 import { readPatch } from "../../components/recipe/machine/user-patches";
 import type { Piece } from "../lines";
 
-/** A containerd part that a text writes. */
+/** A containerd part that a configuration or patch writes. */
 export interface Part {
   extra: string;
   /** The field or document that writes it. */
@@ -13,7 +13,7 @@ export interface Part {
 }
 
 /**
- * The containerd parts that a text writes.
+ * The containerd parts that a configuration or patch writes.
  *
  * @param said the text as a part of a configuration
  */
@@ -31,7 +31,10 @@ export function partsOf(piece: Piece, said: string): Part[] {
   }));
 }
 
-/** Findings for a machine that has the part more than once: one for each further part, with the place of the first. */
+/**
+ * Findings for a machine whose files write the part more than once: one finding for each further part, with the place
+ * of the first.
+ */
 export function partWriters(
   field: string,
   parts: readonly Part[],
@@ -40,7 +43,7 @@ export function partWriters(
   const [first, ...others] = parts;
   if (first === undefined) return [];
   const why = mergesInMemory(talosVersion)
-    ? "Talos ≥ 1.14 takes the first and silently ignores this one"
+    ? "Talos ≥ 1.14 uses the first and silently ignores this one"
     : "with a second one CRI and kubelet do not start, and the machine reboots every 35 minutes";
   return others.map(({ piece: { file }, line }) => ({
     check: "machine-file-once",

@@ -6,8 +6,8 @@ import type { Paint } from "../terminal/paint";
 import type { FileFinding } from "./judge-files";
 
 /**
- * How findings are written, by the name of the format. Names in them come from the authors of the files, so each
- * format has them on one line, in an inert form.
+ * Writers of findings, by the name of the format. Names in findings come from the authors of the files, so each format
+ * writes them on one line, escaped.
  */
 export const formats: Record<string, (findings: readonly FileFinding[], paint: Paint) => string> = {
   text,
@@ -18,7 +18,7 @@ export const formats: Record<string, (findings: readonly FileFinding[], paint: P
 const message = ({ problem, why, remedy, talos }: FileFinding): string =>
   `${problem}; ${why}; ${remedy} (Talos ${talos.join(", ")})`;
 
-/** Name of a severity in each format. In a text, a finding that will fail has no such word. */
+/** Name of a severity in each format. The text format prints no severity for a finding that will fail. */
 const words: Record<Severity, { text: string; github: string; sarif: string }> = {
   refused: { text: "", github: "error", sarif: "error" },
   warning: { text: "warning: ", github: "warning", sarif: "warning" },
@@ -27,7 +27,7 @@ const words: Record<Severity, { text: string; github: string; sarif: string }> =
 
 const colours = { refused: "red", warning: "yellow", note: "dim" } as const;
 
-/** A line for each finding; in colour, its place and what is wrong stand out. */
+/** A line for each finding; place and problem are coloured. */
 function text(findings: readonly FileFinding[], paint: Paint): string {
   return findings
     .map(({ file, line, problem, why, remedy, talos, severity }) => {
@@ -54,11 +54,14 @@ function github(findings: readonly FileFinding[]): string {
     .join("");
 }
 
-/** A viewer makes a link of `[text](address)` also in plain text (SARIF 2.1.0, 3.11.6): a blank takes the two apart. */
+/**
+ * A viewer makes a link of `[text](address)` also in plain text (SARIF 2.1.0, 3.11.6). A blank between the two prevents
+ * this.
+ */
 const withoutLinks = (said: string): string => said.replaceAll("](", "] (");
 
 /**
- * SARIF 2.1.0, as code scanning takes it: it shows the short description of a rule (3.49.9) as the title of its
+ * SARIF 2.1.0 for GitHub's code scanning, which shows the short description of a rule (3.49.9) as the title of its
  * findings.
  */
 function sarif(findings: readonly FileFinding[]): string {

@@ -16,18 +16,18 @@ import { unnamed } from "../stack-text";
 import { lineIn, linesOf, type Piece, valueOnWay } from "../lines";
 import type { Subject } from "./machines";
 
-/** Something that has no effect or will fail, and where it stands. */
+/** A setting of a file that has no effect or will fail, with its place. */
 export interface FileFinding extends FindingText {
   file: string;
   /** From 1. */
   line: number;
   check: string;
   severity: Severity;
-  /** Talos releases on which it is so, of those that were asked for. */
+  /** Talos releases to which the finding applies, of those that were checked. */
   talos: string[];
 }
 
-/** Words for the owner of a stack, and for a user without one: a file has other fields, and nothing is made for it. */
+/** Words of remedies for a stack, each with the words for a file without a stack, whose fields have other names. */
 const inFiles: [ofStack: RegExp, ofFile: string][] = [
   [
     /\b(?:machines\.[^.\s]+|machineDefaults)\.moduleParameters\b/,
@@ -61,20 +61,23 @@ const inFiles: [ofStack: RegExp, ofFile: string][] = [
 ];
 
 /**
- * Whether a finding applies to a file that belongs to no stack. A finding of no check in the table (a wrong shape)
- * always does.
+ * Whether a finding applies to a file that belongs to no stack. A finding about a wrong shape, which no check in the
+ * table makes, always applies.
  */
 const isOfFiles = (check: string): boolean => checks[check]?.ofFiles ?? true;
 
 const toFile = (said: string): string =>
   inFiles.reduce((text, [ofStack, ofFile]) => text.replace(ofStack, ofFile), said);
 
-/** The most findings that a run reports. A person does not read a thousand, and code scanning takes at most 5,000. */
+/**
+ * The most findings that a run reports. A person does not read a thousand, and GitHub's code scanning accepts at most
+ * 5,000.
+ */
 export const mostFindings = 1_000;
 
 /**
- * Findings about subjects, on each of the releases; each finding once. Subjects after the last reported finding are
- * not checked. A file that names no release is checked for the release of all others, if they name only one.
+ * Findings about subjects for each of the releases, without repetitions. Subjects after the last reported finding are
+ * not checked. A file that names no release is checked for the release of the other files, if these name only one.
  */
 export function judgeSubjects(
   subjects: readonly Subject[],
@@ -96,7 +99,7 @@ export function judgeSubjects(
       const { findings, remarks } = judge({ ...spec, talosVersion }, false);
       for (const finding of [...findings, ...remarks, ...(further?.(talosVersion) ?? [])]) {
         const { field, check, problem, why, remedy } = finding;
-        // A stack may go on with what only has no effect in it; in a file that is what its author should repair.
+        // A stack may keep a setting that only has no effect. The author of a file should repair it.
         const severity = checks[check]?.severity ?? "refused";
         const found = severity === "refused" ? refused : remarked;
         // Findings about this package's own actions do not concern a user's file.
@@ -107,9 +110,9 @@ export function judgeSubjects(
           /\bthis package\b/.test(why)
         )
           continue;
-        // A list of operations is right for a configuration of one document.
+        // Talos accepts a list of operations for a configuration of one document.
         if (check === "patch-format" && problem.includes("JSON patch")) continue;
-        // Each is looked for in its file.
+        // Each finding is placed in its own file.
         if (found.size >= mostFindings) {
           leftOut++;
           continue;
@@ -139,7 +142,7 @@ export function judgeSubjects(
 }
 
 /**
- * The release that tuppr brings the machines to, where files say one (home-operations/tuppr, api/v1alpha1,
+ * The release to which tuppr upgrades the machines, if a file sets one (home-operations/tuppr, api/v1alpha1,
  * TalosUpgrade).
  */
 function upgradeIn(files: readonly OutsideFile[]): string | undefined {
@@ -158,8 +161,8 @@ function upgradeIn(files: readonly OutsideFile[]): string | undefined {
 }
 
 /**
- * A RuntimeClass that no machine of a release has a handler for, in any file that names it, unless the line has that
- * finding already.
+ * Findings about a RuntimeClass for which no machine of a release has a handler, in each file that names it. A line
+ * that has this finding already gets none.
  */
 function classesOf(
   files: readonly OutsideFile[],
@@ -191,8 +194,8 @@ function classesOf(
 }
 
 /**
- * Where a remark on a machine stands: in the file that says most about it. Undefined where what it is about was made
- * up.
+ * Place of a remark on a machine: in the file with most of the machine's fields. Undefined if the remark is about a
+ * made-up field.
  */
 function placeOfRemark(
   field: string,
@@ -203,7 +206,7 @@ function placeOfRemark(
   const own = [...pieces].flatMap(([of, piece]) =>
     machine !== undefined && isWithin(of, machine) ? [piece] : [],
   );
-  // Of a patch that says nothing of NVIDIA the card was made up.
+  // The card of a patch without settings of NVIDIA's was made up.
   if (!own.some(({ text, part = "" }) => /nvidia/i.test(text) || /nvidia/i.test(part)))
     return undefined;
   const names = problem.split(/[\s,]+/).filter((word) => /\d/.test(word));
@@ -212,8 +215,7 @@ function placeOfRemark(
 }
 
 /**
- * Where a finding stands: as its problem says at its end, or in what its field was made of. Undefined if that is
- * unknown.
+ * Place of a finding: as the end of its problem names it, or the source of its field. Undefined if both are unknown.
  */
 function placeOf(
   field: string,
@@ -246,15 +248,14 @@ function placeOf(
 }
 
 /**
- * Whether a finding's path leads to a text that a tool fills in. SOPS may have encrypted it before a template took
- * it.
+ * Whether a finding's path leads to a text that a tool fills in. SOPS may encrypt a text before a template uses it.
  */
 function isFilledAtPath({ text, part = text }: Piece, said: string): boolean {
   const values = talosDocuments(part).map((document) => valueOnWay(document, said));
   return values.some((value) => typeof value === "string" && isFilledIn(value));
 }
 
-/** The part of a field that the file has too, e.g. `driver.enabled` of `external.values.driver.enabled`. */
+/** The part of a field's path that the file also has, e.g. `driver.enabled` of `external.values.driver.enabled`. */
 function nameOf(field: string): string {
   const name =
     /^external\.values\.(.*)$/.exec(field)?.[1] ?? /^workloads\.pods\.pod\.(.*)$/.exec(field)?.[1];

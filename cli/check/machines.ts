@@ -9,29 +9,29 @@ import { unnamed } from "../stack-text";
 import { partWriters, partsOf, type Part } from "./containerd-parts";
 import type { Piece } from "../lines";
 
-/** Something that a file says, as the stack that says the same. */
+/** A stack with the same settings as a file, so that the checks of stacks apply to the file. */
 export interface Subject {
-  /** Without a release: the release is the caller's to name, unless the files name one. */
+  /** It has no Talos release unless the files set one; else the caller sets it. */
   spec: Partial<ClusterSpec>;
   /** Source of each field of the stack, by the field's path; the longest matching path counts. */
   pieces: Map<string, Piece>;
-  /** Only findings of these fields are about the files; the rest of the stack was made up. */
+  /** Findings about other fields are dropped, since the files do not set these: they were made up. */
   about: RegExp;
-  /** Findings on a release that no check of stacks reports. */
+  /** Findings for one release that no check of stacks makes. */
   findings?: (talosVersion: string) => Finding[];
-  /** Whether it is all of a cluster, such as a talconfig.yaml says it. */
+  /** Whether the subject is a whole cluster, such as that of a talconfig.yaml. */
   isCluster?: boolean;
   /**
-   * Further subjects: these machines with the files' other containerd parts, since a stack has one part for each
-   * machine.
+   * Further subjects: the same machines with the other containerd parts of the files, since a machine of a stack has
+   * only one part.
    */
   others?: Subject[];
 }
 
-/** A card that no file names. */
+/** The card of a machine whose files name none. */
 export const gpu: GpuSpec = { model: unnamed };
 
-/** A machine, as files say it. */
+/** A machine with its settings from files. */
 export interface Machine {
   name: string;
   own: Partial<MachineSpec>;
@@ -44,7 +44,7 @@ const saidBy = ({ text, part }: Piece): string => part ?? text;
 
 const aboutMachines = /^machines\.|^patches\b|^talosVersion\b/;
 
-/** Pieces with what each of them says in the end. */
+/** Pieces, each with the settings that remain after later patches. */
 function afterOperations(pieces: Piece[]): Piece[] {
   const said = saidInTheEnd(
     pieces.map(({ part, text }) => (partOfOperations(text) ? text : (part ?? text))),
@@ -54,7 +54,7 @@ function afterOperations(pieces: Piece[]): Piece[] {
   );
 }
 
-/** Machines whose configuration is these texts. */
+/** Machines whose configuration consists of these texts. */
 export function ofMachines(
   machines: Machine[],
   version?: string,
@@ -72,7 +72,7 @@ export function ofMachines(
     const texts = afterOperations([...written, ...everywhere]).slice(0, written.length);
     const field = `machines.${name}`;
     if (image) pieces.set(field, image);
-    // A finding on an image's driver names the release that brings the driver.
+    // A finding about an image's driver names the Talos release that contains the driver.
     if (image && own.gpus?.length) pieces.set("talosVersion", image);
     texts.forEach((piece, index) => pieces.set(`${field}.patches[${index}]`, piece));
     const parts = [...texts, ...shared].flatMap((piece) => partsOf(piece, saidBy(piece)));
@@ -115,24 +115,24 @@ export function ofMachines(
   };
 }
 
-/** A text, with what it says as a part of a configuration where it is a list of operations. */
+/** A text; a list of operations also has its effect as a part of a configuration. */
 export function pieceOf(file: string, line: number, text: string): Piece {
   return { file, line, text, ...defined({ part: partOfOperations(text)?.text }) };
 }
 
-/** A patch; the installer that it names tells its release. */
+/** The subject of a patch. Its Talos release is that of the installer that it names. */
 export function ofPatch(whole: Piece): Subject {
   const image = asText(valueAt(readPatch(saidBy(whole), "").config, "machine", "install", "image"));
   const { release } = installerIn(image);
   return ofMachines([{ name: "machine", own: { role: "controlplane" }, pieces: [whole] }], release);
 }
 
-/** The image of a schematic. */
+/** The subject of a schematic: a machine with its image. */
 export function ofSchematic(raw: Record<string, unknown>, whole: Piece): Subject {
   const content = readSchematic(JSON.stringify(raw));
   const extensions = (content?.extensions ?? []).map(branchedName);
   const gpus = extensions.some((name) => nvidiaExtension(name) !== undefined) ? [gpu] : [];
-  // Which platform the image is for only its installer's name tells.
+  // Only the name of the image's installer tells for which platform it is.
   const kernelArgs = (content?.kernelArgs ?? []).filter(
     (arg) => !arg.startsWith("talos.platform="),
   );

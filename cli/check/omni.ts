@@ -24,7 +24,7 @@ const isResource = (value: Record<string, unknown>): boolean =>
     asText(valueAt(value, "metadata", "type")),
   );
 
-/** A patch of a machine of Omni's, or the extensions of its image. */
+/** A patch of a machine in Omni, or the extensions of its image. */
 function ofResource({ spec }: Record<string, unknown>, whole: Piece): Subject {
   const [patch, list] = [asText(valueAt(spec, "data")), valueAt(spec, "extensions")];
   if (patch !== "") return ofPatch(pieceOf(whole.file, lineOfText(whole.text, patch), patch));
@@ -37,8 +37,8 @@ const isOfTemplate = (value: Record<string, unknown>): boolean =>
   ["Cluster", "ControlPlane", "Workers", "Machine"].includes(anyText(value["kind"]));
 
 /**
- * The machines of a cluster template: one for each document but the cluster's, whose patches and extensions each of
- * them has, too.
+ * The machines of a cluster template: one for each document except the cluster's. Each machine also has the patches and
+ * extensions of the cluster's document.
  */
 function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject {
   const extensionsOf = (value: Record<string, unknown>): string[] =>
@@ -47,7 +47,7 @@ function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject
     listOf(value["patches"]).flatMap((patch) => {
       const inline = valueAt(patch, "inline");
       const text = isMapping(inline) ? stringify(inline) : asText(inline);
-      // A patch in a file of its own is checked like any other file.
+      // A patch that has a file to itself is checked as that file.
       return text === "" ? [] : [pieceOf(whole.file, lineOfText(whole.text, text), text)];
     });
   const [cluster = {}] = documents.filter(({ kind }) => kind === "Cluster");

@@ -13,16 +13,16 @@ import {
 
 type Path = (string | number)[];
 
-/** Something of a Kubernetes object that has to do with GPUs. */
+/** A part of a Kubernetes object that concerns GPUs. */
 export interface GpuPart {
   path: Path;
-  /** A container that asks for a GPU, as a stack says its pod. */
+  /** A container that requests a GPU, as a workload of a stack. */
   pod?: GpuPodSpec;
-  /** Mistakes of it that a stack cannot have. */
+  /** Findings that no workload of a stack can have. */
   findings: (talosVersion: string) => Omit<Finding, "field">[];
 }
 
-/** Parts of a document about GPUs: containers at any place that request some, and RuntimeClasses of NVIDIA's. */
+/** Parts of a document that concern GPUs: containers at any depth that request GPUs, and RuntimeClasses of NVIDIA's. */
 export function gpuPartsOf(value: unknown, at: Path = []): GpuPart[] {
   const { kind, items } = mappingAt(value);
   if (/List$/.test(asText(kind)))
@@ -77,13 +77,13 @@ function findingsOf(resource: string, request: unknown, limit: unknown): Omit<Fi
   return flat([
     part !== undefined && {
       check: "gpu-limit",
-      problem: `resources has ${part} of ${resource}`,
-      why: "a card is handed out whole: Kubernetes refuses the pod",
-      remedy: "write a whole number; time slicing or MIG makes several units of a card",
+      problem: `resources requests ${part} of ${resource}`,
+      why: "Kubernetes refuses a pod that requests a part of an extended resource",
+      remedy: "write a whole number; to share a card, use time slicing or MIG",
     },
     unlike && {
       check: "gpu-limit",
-      problem: `resources.requests has another number of ${resource} than limits`,
+      problem: `resources.requests and resources.limits differ in the number of ${resource}`,
       why: "for extended resources, requests must equal limits: Kubernetes refuses the pod",
       remedy: "write the number only under limits; Kubernetes then sets the same request",
     },
@@ -93,8 +93,8 @@ function findingsOf(resource: string, request: unknown, limit: unknown): Omit<Fi
 const isNumber = (text: string): boolean => /^\d+$/.test(text);
 
 /**
- * A RuntimeClass of NVIDIA's by its name or handler: containerd has one handler of NVIDIA's, or none where no
- * extension brings the toolkit.
+ * Finding about a RuntimeClass of NVIDIA's, which is known by its name or handler. containerd has one handler of
+ * NVIDIA's; without the toolkit's extension it has none.
  */
 function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): GpuPart[] {
   if (!/nvidia/.test(`${asText(valueAt(metadata, "name"))} ${asText(handler)}`)) return [];
@@ -104,11 +104,11 @@ function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): Gp
     return [
       {
         check: "runtime-class",
-        problem: `handler is ${asText(handler) || "not set"}, and containerd on Talos has ${there ? "nvidia" : "none of NVIDIA's"}`,
-        why: "pods of this RuntimeClass do not start, or see no card",
+        problem: `handler is ${asText(handler) || "not set"}, but containerd on Talos ${there ? "names it nvidia" : "has no handler of NVIDIA's here"}`,
+        why: "pods with this RuntimeClass do not start, or see no card",
         remedy: there
           ? "write `handler: nvidia`"
-          : "leave the RuntimeClass out, and runtimeClassName in the pods",
+          : "delete the RuntimeClass, and runtimeClassName from the pods",
       },
     ];
   };
@@ -121,7 +121,7 @@ function imageOf(said: unknown): string {
   return asText(said) || (repository && tag ? `${repository}:${tag}` : (repository ?? ""));
 }
 
-/** A list of names and values, or a mapping, whose values may stand under `value`. */
+/** Reads a list of names and values, or a mapping, whose values may be under `value`. */
 function envOf(said: unknown): Record<string, string> {
   const pairs = Array.isArray(said)
     ? said.filter(isMapping).map(({ name, value }): [string, unknown] => [anyText(name), value])

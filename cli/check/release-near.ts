@@ -9,10 +9,11 @@ import { environmentFiles, substitute, variablesOf } from "../import/substitute"
 const variableNames = ["talosVersion", "TALOS_VERSION"];
 
 /**
- * Tells the Talos release of the cluster that a file without one belongs to: that of the nearest talconfig.yaml or topf.yaml, else of the variables of talhelper, in
- * its folder or further up in the project. So two clusters of one repository keep their own. Each folder is read once.
+ * Finds the Talos release of the cluster to which a file without a release belongs. It is that of the nearest
+ * talconfig.yaml or topf.yaml, else of talhelper's variables, in the file's folder or a folder above it in the project.
+ * So each cluster of a repository has its own release. Each folder is read once.
  *
- * @param roots folders that were given: nothing above them is read, unless it is of the same project.
+ * @param roots folders that the user named: nothing above them is read, unless it belongs to the same project.
  */
 export function releasesNear(roots: readonly string[]): (file: string) => string | undefined {
   const known = new Map<string, string | undefined>();
@@ -32,7 +33,7 @@ export function releasesNear(roots: readonly string[]): (file: string) => string
     const tops = [projectRootOf(start), ...roots.map((root) => path.resolve(root))].filter((top) =>
       isBelow(top, start),
     );
-    // Of folders above one another the shortest path is the highest.
+    // If folders contain each other, the one with the shortest path is the outermost.
     const [top = start] = tops.sort((one, other) => one.length - other.length);
     return above(start, top);
   };
@@ -56,7 +57,7 @@ function releaseIn(folder: string, top: string): string | undefined {
     config === undefined
       ? undefined
       : mappingAt(yamlIn(substitute(config, variables)))["talosVersion"];
-  // Nothing else of a file that was not given may be in what is written.
+  // The output may contain nothing else of a file that the user did not name.
   return [said, ...variableNames.map((name) => variables[name])]
     .map((text) => /^v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)$/.exec(anyText(text))?.[1])
     .flatMap((release) => (release === undefined ? [] : [`v${release}`]))[0];

@@ -1,4 +1,4 @@
-/** Names files that are beyond a bound of all files together, some of them where they are many. */
+/** Reports files that exceed a limit on all files together; of many files it names only some. */
 export function reportLeft(
   left: readonly string[],
   bound: string,
@@ -8,6 +8,6 @@ export function reportLeft(
   if (first === undefined) return;
   const named = others.slice(0, 9);
   const more = others.length > named.length ? [`${others.length - named.length} more`] : [];
-  const also = others.length === 0 ? "" : `, and ${[...named, ...more].join(", ")} are not either`;
-  reportFile(first, `is not looked at${also}: ${bound}; give fewer files at once`);
+  const also = others.length === 0 ? "" : `; this also concerns ${[...named, ...more].join(", ")}`;
+  reportFile(first, `is not checked: ${bound}${also}; give fewer files at once`);
 }

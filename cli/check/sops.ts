@@ -1,7 +1,7 @@
 import { isMap, isNode, isScalar } from "yaml";
 import { talosDocuments } from "../../components/recipe/rules/yaml";
 
-/** Fields that SOPS writes there: of who can decrypt, and of the file's digest. */
+/** Fields of the part that SOPS adds: keys for decryption, and the file's digest. */
 const written = [
   "mac",
   "lastmodified",
@@ -15,8 +15,8 @@ const written = [
 ];
 
 /**
- * A text without what SOPS adds at the end of each document, and takes away when it decrypts the file (getsops/sops, stores/stores.go,
- * SopsMetadataKey and Metadata). Each line stays where it is.
+ * A text without the part that SOPS adds at the end of each document and removes at decryption (getsops/sops,
+ * stores/stores.go, SopsMetadataKey and Metadata). The lines keep their numbers.
  */
 export function withoutSops(text: string): string {
   if (!/\bsops\b/.test(text)) return text;

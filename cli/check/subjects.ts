@@ -40,9 +40,9 @@ import { type GpuPart, gpuPartsOf } from "./pods";
  *
  * @param said variables that the user names.
  * @param reportFile receives each file that names something unreadable.
- * @param card of the machines whose files do not tell it. Default: none that is known.
- * @param roots folders that were given, in which a talconfig may name files besides those of its project. Default:
- * none.
+ * @param card of the machines whose files do not name one. Default: an unknown card.
+ * @param roots folders that the user named. A talconfig may name files in them, in addition to those of its project.
+ * Default: none.
  */
 export function subjectsOf(
   files: readonly OutsideFile[],
@@ -61,7 +61,7 @@ export function subjectsOf(
       reportFile(file.name, `is not looked at: ${(error as Error).message}`);
     }
   }
-  // A patch that a talconfig names was checked with the talconfig, on that cluster's release.
+  // A patch that a talconfig names is already checked with that talconfig, for its cluster's release.
   const judged = new Set(
     subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => path.resolve(file))),
   );
@@ -73,7 +73,9 @@ export function subjectsOf(
   const clusters = [...subjects, ...parts.flatMap((one) => one.subjects)]
     .filter(({ isCluster }) => isCluster)
     .map(clusterOf);
-  /** The releases that a file may be for: that of its folder or of one further up, else those of its clusters. */
+  /**
+   * Releases to which a file may belong: the release of its folder or of a folder above, else those of its clusters.
+   */
   const releasesOf = (file: string): string[] => {
     const near = releaseNear(file);
     if (near !== undefined) return [near];
@@ -114,7 +116,7 @@ export function subjectsOf(
     : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
 }
 
-/** The most machines, images, pods and releases that are checked: each takes some milliseconds. */
+/** The largest number of machines, images, pods and releases that are checked: each takes some milliseconds. */
 const mostSubjects = 2_000;
 
 /** The first subjects up to the bound; the report names files that have more. */
@@ -134,14 +136,14 @@ function bounded(
   for (const file of left)
     reportFile(
       file,
-      `is not looked at, or not all of it: more than ${mostSubjects} machines, images, pods and releases are there; give fewer files at once, or parts of this one`,
+      `is not checked, or only in part: the files have more than ${mostSubjects} machines, images, pods and releases; give fewer files at once, or parts of this one`,
     );
   return subjects.slice(0, beyond);
 }
 
 /**
- * The most entries that are checked in all files, except those of a cluster's own list of machines: each takes some
- * hundredths of a millisecond.
+ * The largest number of entries that are checked in all files together, apart from the lists of machines of whole
+ * clusters. Each takes some hundredths of a millisecond.
  */
 const mostEntries = 40_000;
 
@@ -165,11 +167,11 @@ function withinEntries(
     }
     return true;
   });
-  reportLeft([...left], `what was judged before has ${mostEntries} entries`, reportFile);
+  reportLeft([...left], `the parts checked before it have ${mostEntries} entries`, reportFile);
   return within;
 }
 
-/** The file that a subject is of. */
+/** The file of a subject. */
 const fileOf = ({ pieces }: Subject): string => [...pieces.values()][0]?.file ?? "";
 
 const clusterOf = (subject: Subject): Cluster & { release: string | undefined } => ({
@@ -178,7 +180,8 @@ const clusterOf = (subject: Subject): Cluster & { release: string | undefined } 
 });
 
 /**
- * A subject without a release of its own, once for each release that it may be for; without such releases, as it is.
+ * Copies of a subject without a release, one for each release to which it may belong. Without such releases, the
+ * subject itself.
  */
 function withReleases(subject: Subject, releases: readonly string[]): Subject[] {
   const { spec, others = [] } = subject;
@@ -189,7 +192,7 @@ function withReleases(subject: Subject, releases: readonly string[]): Subject[] 
   });
 }
 
-/** A machine that no file names. */
+/** Name of a machine for settings of files that name no machine. */
 const madeUp: ClusterSpec["machines"] = {
   node: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [gpu] },
 };
@@ -211,7 +214,7 @@ function withCard(spec: Partial<ClusterSpec>, card: GpuSpec): Partial<ClusterSpe
 const rootKeys = ["version", "debug", "persist", "machine", "cluster"];
 
 function isPatch(value: Record<string, unknown>): boolean {
-  // Objects of other tools have an apiVersion of that name, too, with metadata, which no document of Talos' has.
+  // Objects of other tools may have an apiVersion of that name, too. They have metadata, which Talos' documents lack.
   if (value["kind"] !== undefined)
     return value["apiVersion"] === "v1alpha1" && value["metadata"] === undefined;
   const keys = Object.keys(value);
@@ -225,7 +228,7 @@ const isSchematic = (value: unknown): boolean =>
   isMapping(value) && isMapping(value["customization"]) && value["kind"] === undefined;
 
 function ofFile({ name, text }: OutsideFile): Subject[] {
-  // talhelper makes one dollar of two (`$$patch: delete`).
+  // talhelper replaces two dollars by one (`$$patch: delete`).
   const whole: Piece = pieceOf(name, 1, withoutSops(text.replaceAll("$$", "$")));
   const documents = talosDocuments(whole.text);
   const values = documents.map(valueOfDocument).filter(isMapping);
@@ -324,7 +327,7 @@ function ownOf(
     role: node.controlPlane ? "controlplane" : "worker",
     gpus: hasGpu ? [gpu] : [],
     extensions: image.listed ?? [],
-    // One that says what the installer says does no harm.
+    // A release that agrees with the installer's does no harm.
     kernelArgs: image.kernelArgs.filter((arg) => arg !== `talos.platform=${platform}`),
     ...filled({
       secureBoot: node.machineSpec?.secureboot || image.secureBoot ? true : undefined,
@@ -333,7 +336,7 @@ function ownOf(
   };
 }
 
-/** Releases of NVIDIA's charts, which something else than a stack installs. */
+/** Subjects of releases of NVIDIA's charts that another tool installs. */
 function ofCharts(
   files: readonly OutsideFile[],
   reportFile: (file: string, problem: string) => void,
@@ -344,12 +347,12 @@ function ofCharts(
     .releases.filter(({ by, place }) => by !== "values" || /nvidia|gpu-operator/i.test(place.file))
     .map((release): Subject => {
       const { chart, version, versionPlace, namespace, values, place, places, missing } = release;
-      // The text of a Secret is not available; and a chart's repository says no values: a pull request may have the
-      // release alone.
+      // The text of a Secret is not available. A missing chart repository needs no finding: it has no values, and a
+      // pull request may contain only the release.
       for (const what of missing.filter((one) => one.kind !== "Secret" && !isChartSource(one)))
         reportFile(
           place.file,
-          `names the ${what.kind} ${what.name}, which is not among the files: its content is not checked`,
+          `names the ${what.kind} ${what.name}, which is in none of the given files: its content is not checked`,
         );
       const pieceOf = (file: string): Piece => ({ file, line: 1, text: texts.get(file) ?? "" });
       const holders = [...new Set(Object.values(places).map(({ file }) => file))];
@@ -390,7 +393,7 @@ const ofPart = ({ pod, findings }: GpuPart, piece: Piece): Subject => ({
     findings(talosVersion).map((fault) => ({ field: "workloads.pods.pod", ...fault })),
 });
 
-/** The one form of a file's name: from the working folder where it is below that, else from the root. */
+/** A file's name in its one form: relative to the working folder if it is below that, else absolute. */
 export function shortName(file: string): string {
   const relative = path.relative(process.cwd(), file);
   return relative.startsWith("..") ? path.resolve(file) : relative;

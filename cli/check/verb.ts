@@ -24,7 +24,7 @@ export const check: Verb = {
   options: {
     talos: {
       value: "VERSION",
-      help: "release to judge for, e.g. v1.14.6; may be repeated; default: what a file says, else the newest that is known",
+      help: "Talos release to check for, e.g. v1.14.6; may be repeated; default: the release in the files, else the newest known",
     },
     gpu: {
       value: "MODEL",
@@ -32,7 +32,7 @@ export const check: Verb = {
     },
     "env-file": {
       value: "FILE",
-      help: "variables of a talconfig.yaml; may be repeated; default: talenv.yaml next to it, as talhelper has it",
+      help: "variables of a talconfig.yaml; may be repeated; default: talenv.yaml next to it, as for talhelper",
     },
     env: envOption,
     format: {
@@ -43,13 +43,13 @@ export const check: Verb = {
   more: `FILE is a talconfig.yaml or topf.yaml, a machine's configuration or a patch of one (merged, or operations of RFC 6902), a schematic, a Flux
 HelmRelease (with its repository), an Argo CD Application, a kustomization, a helmfile.yaml, a chart that depends on NVIDIA's or a values
 file of these, a cluster template, patch or list of extensions of Omni's, a RuntimeClass, a pod or what makes pods, also a HelmRelease of
-bjw-s' app-template; a list of these; or a folder of them. Other files are passed over.
+bjw-s' app-template; a list of these; or a folder of them. Other files are skipped.
 `,
   run: async (given, output) => {
     const format = valueOf(given, "format") ?? "text";
     if (!Object.hasOwn(formats, format))
       throw new Error(
-        `--format: there is no ${format}, so nothing can be written; take one of ${Object.keys(formats).join(", ")}`,
+        `--format: ${format} is no format; write one of ${Object.keys(formats).join(", ")}`,
       );
     const releases = (given.values["talos"] ?? []).map((name) =>
       name.startsWith("v") ? name : `v${name}`,
@@ -57,7 +57,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
     for (const release of releases)
       if (releaseInTables(release) === "unknown")
         throw new Error(
-          `--talos: ${release} is not in the tables, so it cannot be checked; take a release of ${knownMinors().join(", ")}`,
+          `--talos: ${release} is not in the tables, so nothing can be checked for it; name a release of ${knownMinors().join(", ")}`,
         );
     const model = valueOf(given, "gpu");
     if (model !== undefined && findCard(model) === undefined)
@@ -81,7 +81,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
         if (given.positionals.includes(file) || /nvidia/i.test(text))
           reportFile(
             file,
-            "is not looked at: it has more than a million characters; give the parts of it that matter",
+            "is not checked: it has more than a million characters; give only the parts that matter",
           );
         return [];
       } catch (error) {
@@ -93,7 +93,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
         return [];
       }
     });
-    reportLeft(unopened, `the files before have ${mostCharacters >> 20} MiB`, reportFile);
+    reportLeft(unopened, `the files before it have ${mostCharacters >> 20} MiB`, reportFile);
     const sound = readInTurn(files, reportFile);
     const roots = given.positionals.filter(isFolder);
     const said = { environment: variablesNamed(given), environmentFiles: given.values["env-file"] };
@@ -137,7 +137,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       );
     if (subjects.length === 0 && unread.length === 0)
       output.remark(
-        `None of ${files.length} files says anything of Talos' machines or of NVIDIA's charts.`,
+        `None of ${files.length} files configures a Talos machine or a chart of NVIDIA's.`,
       );
     else if (findings.length === 0 && unread.length === 0) {
       const looked = new Set(
@@ -150,24 +150,24 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
   },
 };
 
-/** A file that is not looked at, and why. */
+/** A file that is not checked, and the reason. */
 interface UnreadFile {
   file: string;
   problem: string;
 }
 
-/** The most characters of all files together. */
+/** The largest number of characters of all files together. */
 const mostCharacters = 64 * 2 ** 20;
 
 /**
- * The most tokens of all files together, which are read in a second or two. The largest repositories of a home
+ * The largest number of tokens of all files together. So many take a second or two. The largest repositories of a home
  * cluster have 70,000.
  */
 const mostTokens = 500_000;
 
 /**
- * The files that the command can check, in their order. It first reads those that name NVIDIA or Talos, until the
- * bound, and reports the names of all files that it does not read.
+ * The files that the command can check, in their order. Up to the limit it reads files that name NVIDIA or Talos before
+ * others. It reports each file that it does not read.
  */
 function readInTurn(
   files: readonly OutsideFile[],
@@ -185,7 +185,7 @@ function readInTurn(
     if (isSound(file, reportFile)) sound.add(file);
     tokens += tokensOf(file.text);
   }
-  reportLeft(left, `the files before have ${mostTokens} words and marks`, reportFile);
+  reportLeft(left, `the files before it have ${mostTokens} words and marks`, reportFile);
   return files.filter((file) => sound.has(file));
 }
 
@@ -200,8 +200,8 @@ function isSound(
     reportFile(
       name,
       isBeyondBounds(error)
-        ? `is not looked at: ${error.message}; give the parts of it that matter`
-        : `is not looked at: no YAML (${error.message.split("\n")[0]!.replace(/:$/, "")})`,
+        ? `is not checked: ${error.message}; give only the parts that matter`
+        : `is not checked: it is not YAML (${error.message.split("\n")[0]!.replace(/:$/, "")})`,
     );
   return false;
 }

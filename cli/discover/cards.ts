@@ -8,9 +8,9 @@ import { deviceNames } from "../../generate/facts/pci-cards";
 import { unnamed } from "../stack-text";
 
 /**
- * NVIDIA's cards among a machine's PCI devices, as a stack names them, and what remains unknown.
+ * NVIDIA's cards among a machine's PCI devices, with the names that a stack uses, and a note for each unknown fact.
  *
- * @param told the memory that NVIDIA's programs on the node report; no PCI device does.
+ * @param told memory of the cards from NVIDIA's programs on the node, since PCI devices do not report it.
  */
 export function cardsOf(
   devices: readonly PciDevice[],
@@ -21,7 +21,7 @@ export function cardsOf(
   const counts = new Map<string, number>();
   for (const device of cards) {
     const id = `10de:${hex(device.product_id) ?? "?"}`;
-    // By its number first: the name is of the list that the machine's Talos release has, and may be missing there.
+    // First by the PCI ID: the device's name comes from the list in the machine's Talos release, which may lack it.
     const listed = namesOfDevice(hex(device.product_id) ?? "");
     const named = device.product === undefined ? [] : deviceNames(device.product);
     const names = (listed.length > 0 ? listed : named).filter((name) => findCard(name));
@@ -29,10 +29,12 @@ export function cardsOf(
     const card = `card ${id}${device.product ? ` (${device.product})` : ""}`;
     if (names.length === 0)
       notes.push(
-        `${card}: the tables have no name for it; write what \`nvidia-smi -L\` or its box says as model`,
+        `${card}: the tables have no name for it; write as model the name that \`nvidia-smi -L\` or its box shows`,
       );
     else if (others.length > 0)
-      notes.push(`${card}: it may also be ${others.join(" or ")}; look which`);
+      notes.push(
+        `${card}: it may also be ${others.join(" or ")}, which has the same PCI ID; check which one it is`,
+      );
     const short = findCard(model)?.model ?? model;
     counts.set(short, (counts.get(short) ?? 0) + 1);
   }
@@ -44,7 +46,7 @@ export function cardsOf(
   return { gpus, notes: [...new Set(notes)] };
 }
 
-/** The memory that a stack should say of a card, because its name does not tell it. */
+/** The memory that a stack must set for a card whose name exists with several sizes. */
 function memoryOf(model: string, told: readonly ToldCard[]): { memory?: string; note?: string } {
   const card = findCard(model);
   if (card === undefined) return {};
@@ -55,6 +57,6 @@ function memoryOf(model: string, told: readonly ToldCard[]): { memory?: string; 
     return size === card.memoryMiB ? {} : { memory: `${size}Mi` };
   if (card.memoriesMiB === undefined) return {};
   return {
-    note: `the ${model} exists with ${sizesInWords(card.memoriesMiB)}: write which one as its memory (nvidia-smi shows it)`,
+    note: `the ${model} exists with ${sizesInWords(card.memoriesMiB)}: write its size as memory (nvidia-smi shows it)`,
   };
 }

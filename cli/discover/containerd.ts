@@ -17,7 +17,9 @@ import type { ContainerdSpec } from "../../components/recipe/index";
 import type { TalosMachine } from "../../components/clients/talos/talos-machine";
 import type { SeenMachine } from "./seen";
 
-/** A machine's report about containerd's options: the file of the part, or the configuration that Talos merged. */
+/**
+ * Containerd's options as a machine reports them: in the file of the part, or in the configuration that Talos merged.
+ */
 export async function lookAtContainerd(
   machine: Pick<TalosMachine, "read">,
 ): Promise<Pick<SeenMachine, "containerdPart" | "mergedContainerd">> {
@@ -29,10 +31,10 @@ export async function lookAtContainerd(
   };
 }
 
-/** Folders of CDI specifications that containerd and Talos have anyway. */
+/** Folders of CDI specifications that containerd reads by default, and that Talos adds. */
 const usualFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"];
 
-/** The stack's options of a machine's containerd; undefined where the stack says none. */
+/** Options of a machine's containerd for the stack; undefined if the stack needs none. */
 export function containerdOf(
   seen: SeenMachine,
   note: (text: string) => void,
@@ -44,7 +46,7 @@ export function containerdOf(
     : ofMerged(seen.mergedContainerd, seen, note);
 }
 
-/** By the part as Talos up to 1.13 writes it. */
+/** Options from the part's file, which Talos up to 1.13 writes. */
 function ofPart(
   part: string,
   seen: SeenMachine,
@@ -62,14 +64,14 @@ function ofPart(
   const found = candidates.find((spec) => textOf(spec, seen)?.trim() === part);
   if (found === undefined)
     note(
-      "its configuration writes /etc/cri/conf.d/20-customization.part: say what that sets under containerd, or the update ends with the conflict",
+      "its configuration writes /etc/cri/conf.d/20-customization.part: set the same options under containerd, or the update stops at this conflict",
     );
   return found;
 }
 
 /**
- * By what Talos from 1.14 on merges, which tells who set something and, by its hash, whether that is just what the
- * stack would write.
+ * Options from the configuration that Talos merges from 1.14 on. It names the source of each part and the part's hash,
+ * which shows whether the stack would write the same part.
  */
 function ofMerged(
   merged: string,
@@ -102,7 +104,7 @@ function ofMerged(
   const exact = candidates.find(isWhole);
   if (exact !== undefined) return exact;
   note(
-    "its configuration sets containerd's options (machine.files, 20-customization.part): say all that it sets under containerd, or the update ends with the conflict",
+    "its configuration sets containerd's options (machine.files, 20-customization.part): set all of them under containerd, or the update stops at this conflict",
   );
   const [likely = {}] = candidates;
   return others.length === 0 && Object.keys(likely).length > 0 ? likely : undefined;
@@ -126,7 +128,7 @@ function optionsOf(
   });
 }
 
-/** The part that the stack would write. */
+/** The containerd part that the stack would write. */
 const textOf = (
   spec: ContainerdSpec,
   { talosVersion = "v1.12.0" }: SeenMachine,

@@ -11,9 +11,9 @@ import type { Seen, SeenRelease } from "./seen";
 
 type Note = (path: string, text: string) => void;
 
-/** The GPU provider: the installed one, else the newest of the tables that the checks accept.
+/** The stack's GPU provider: the installed one, else the newest in the tables that the checks accept.
  *
- * @param base the stack without it.
+ * @param base the stack without a GPU provider.
  */
 export function exposureOf(
   base: ClusterSpec,
@@ -27,12 +27,12 @@ export function exposureOf(
     for (const other of others)
       note(
         isOthers(there, machines) ? "external" : field,
-        `${other.chart} is installed as well, in ${other.namespace}: one of the two must go`,
+        `${other.chart} is also installed, in ${other.namespace}: remove one of the two`,
       );
     if (isOthers(there, machines)) return external(there, field, note);
     note(
       field,
-      `${there.chart} ${version} is installed in ${there.namespace}, by a stack as it seems`,
+      `${there.chart} ${version} is installed in ${there.namespace}, probably by a stack`,
     );
     return { [field]: { version, namespace: there.namespace } };
   }
@@ -42,13 +42,13 @@ export function exposureOf(
   note(
     fits.devicePlugin ? "devicePlugin" : "gpuOperator",
     offering.length === 0
-      ? "nothing offers GPUs yet; this is the newest release that is known to fit"
-      : `something offers ${resources.join(" and ")} on ${offering.map(({ name }) => name).join(", ")} already, and it is none of NVIDIA's charts: find it (\`kubectl get daemonsets -A\`), and declare it as external if it stays; or remove it right before the first update, since the stack installs its own; this is the newest release that is known to fit`,
+      ? "no node offers GPUs yet; this is the newest release that is known to fit"
+      : `${offering.map(({ name }) => name).join(", ")}: the node already offers ${resources.join(" and ")}, but none of NVIDIA's charts is installed. Find the provider (\`kubectl get daemonsets -A\`). If it stays, declare it as external; else remove it right before the first update, since the stack installs its own. This is the newest release that is known to fit`,
   );
   return fits;
 }
 
-/** Releases of a chart that the tables have, newest first. */
+/** Releases of a chart in the tables, newest first. */
 const releasesOf = (kind: GpuProviderField): string[] =>
   charts
     .filter(({ chart }) => chart === gpuProviderOfField(kind).chart)
@@ -56,10 +56,10 @@ const releasesOf = (kind: GpuProviderField): string[] =>
     .toReversed();
 
 /**
- * The newest release of the tables that the checks take for a stack; where they take none, the newest at all.
+ * The newest release in the tables that the checks accept for a stack; if they accept none, the newest one.
  *
- * @param base the stack without it.
- * @param kinds in the order in which they are tried.
+ * @param base the stack without a GPU provider.
+ * @param kinds GPU providers, in the order in which they are tried.
  */
 export function newestExposure(
   base: ClusterSpec,
@@ -76,7 +76,7 @@ export function newestExposure(
   return fits ?? candidates[0]!;
 }
 
-/** Whether a release is external: no stack has labelled a node, or another tool keeps it. */
+/** Whether a release is external: another tool manages it, or no stack has labelled a node. */
 function isOthers({ by }: SeenRelease, machines: Seen["machines"]): boolean {
   const managers = machines.flatMap(({ labelManagers = {} }) =>
     Object.values(labelManagers).flat(),
@@ -87,7 +87,7 @@ function isOthers({ by }: SeenRelease, machines: Seen["machines"]): boolean {
   );
 }
 
-/** The external GPU provider, which keeps its owner. */
+/** An installed GPU provider that stays with its owner, as the stack declares it. */
 function external(
   { chart, version, name, namespace, by }: SeenRelease,
   kind: GpuProviderField,
@@ -103,7 +103,7 @@ function external(
     "external",
     by === undefined
       ? `give its values, so that they are checked: \`helm -n ${namespace} get values ${name ?? "RELEASE"} > values.yaml\`, and files: [values.yaml]; docs/use.md#take-a-release-over says how the stack takes the release over`
-      : `list under files the manifests from which ${by} installs it, so that its values are checked: ${by === "Flux" ? "HelmRelease, and OCIRepository or HelmRepository" : "Application, and its files of values"}`,
+      : `list under files the manifests from which ${by} installs it, so that its values are checked: ${by === "Flux" ? "HelmRelease, and OCIRepository or HelmRepository" : "the Application and its values files"}`,
   );
   return { external: { kind, namespace, ...(version === undefined ? {} : { version }) } };
 }

@@ -6,14 +6,14 @@ import type { SeenMachine } from "./seen";
 
 type Tell = (text: string) => void;
 
-/** Labels and taints of a machine that its owner set, as a stack writes them. */
+/** Labels and taints that the owner of a machine set, in the form of a stack. */
 export const ownMarks = (
   { labels, labelManagers, taints }: SeenMachine,
   tell: Tell,
 ): Pick<MachineSpec, "labels" | "taints"> =>
   filled({ labels: ownLabels(labels, labelManagers ?? {}, tell), taints: ownTaints(taints, tell) });
 
-/** Managers of each label, by what the API server notes of an object's fields (`metadata.managedFields`). */
+/** Field managers of each label, from `metadata.managedFields` of the node. */
 export function labelManagers(entries: readonly V1ManagedFieldsEntry[]): Record<string, string[]> {
   const managers: Record<string, string[]> = {};
   for (const { manager, fieldsV1 } of entries) {
@@ -31,8 +31,8 @@ const ofTheSystem =
   /^([^/]*\.)?(kubernetes\.io|k8s\.io|talos\.dev|nvidia\.com|sidero\.dev|k3s\.io|cattle\.io)\/|^talos-gpu\/|^beta\./;
 
 /**
- * Field managers of manual changes, and of a stack. A controller, or Talos from its configuration, keeps a label by
- * itself.
+ * Field managers of manual changes and of stacks. Labels of other managers are left out: a controller, or Talos, sets
+ * those again by itself.
  */
 const byHand = /^(kubectl|pulumi|talos-gpu)/;
 
@@ -46,12 +46,12 @@ function ownLabels(
     managers[key]?.some((name) => byHand.test(name)) ?? true;
   for (const [key, value] of candidates.filter((label) => !isKept(label)))
     tell(
-      `${managers[key]!.join(" and ")} keeps the label ${key}=${value}: write it under labels only if the stack is to hold this value from now on`,
+      `${managers[key]!.join(" and ")} manages the label ${key}=${value}: write it under labels only if the stack should set it from now on`,
     );
   return Object.fromEntries(candidates.filter(isKept));
 }
 
-/** Taints that are not Kubernetes' own; a stack says one of a key. */
+/** Taints that Kubernetes does not set itself. A stack can set one taint per key. */
 function ownTaints(taints: readonly string[], tell: Tell): Record<string, string> {
   const own: Record<string, string> = {};
   for (const taint of taints.filter((text) => !/^[^=:]*kubernetes\.io\//.test(text))) {

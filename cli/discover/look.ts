@@ -15,14 +15,14 @@ import { releasesOf } from "./releases";
 import type { PciDevice } from "../../components/clients/talos/pci-device";
 import type { Seen, SeenMachine } from "./seen";
 
-/** Part of the limit that one request of Kubernetes has. */
+/** Share of the time limit for one request to Kubernetes. */
 const ONE_REQUEST = 0.2;
 
 /**
- * Looks at a cluster and its machines for what a stack would say of them; changes nothing.
+ * Reads from a cluster and its machines the facts that a stack describes; changes nothing.
  *
- * @param within Milliseconds after which whatever does not answer is given up.
- * @param say told what is looked at.
+ * @param within Milliseconds after which it gives up on reads without an answer.
+ * @param say receives a line for each thing that is read.
  */
 export async function look(
   access: Access,
@@ -40,10 +40,10 @@ export async function look(
   ]);
   const slices = await slicesOf(api, unseen);
   const machines = nodes.filter(isTalos).map((node) => fromNode(node, slices));
-  if (machines.length === 0) unseen.push(`${api.server} has no node of Talos`);
+  if (machines.length === 0) unseen.push(`${api.server} has no node that runs Talos`);
   if (access.machines === undefined) {
     unseen.push(
-      "without a talosconfig no machine was looked at: its cards, its image and its configuration",
+      "without a talosconfig, the machines' cards, images and configurations could not be read",
     );
     return { machines, releases, unseen };
   }
@@ -59,7 +59,7 @@ export async function look(
       const seen = byName.get(name)!;
       for (const { what, error } of await ask(seen, machine))
         unseen.push(
-          `machine ${name} (${seen.address}): ${what} could not be looked at: ${problem ?? error.message}`,
+          `machine ${name} (${seen.address}): ${what} could not be read: ${problem ?? error.message}`,
         );
     },
   );
@@ -76,7 +76,10 @@ const listed = async (
     return [];
   });
 
-/** Only the DRA driver makes slices, and only new releases of Kubernetes have them. */
+/**
+ * Lists ResourceSlices for the cards' memory. Only the DRA driver makes them, and only new releases of Kubernetes have
+ * the kind.
+ */
 const slicesOf = async (api: KubernetesApi, unseen: string[]): Promise<k8s.V1ResourceSlice[]> =>
   api
     .list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath, { instead: { 404: undefined } })
@@ -119,7 +122,7 @@ const ask = (seen: SeenMachine, machine: TalosMachine): Promise<Failed[]> =>
     "its cards": async () =>
       (seen.devices = (await machine.resources("pcidevices")).map(({ spec }) => spec as PciDevice)),
     "containerd's options": async () => Object.assign(seen, await lookAtContainerd(machine)),
-    // It is full of secrets: the cluster's names are kept, and the installer's.
+    // It is full of secrets, so only the names of cluster and installer are kept.
     "its configuration": async () => {
       const { active = "" } = await machine.configurations();
       const [first] = valuesOf(active);

@@ -3,8 +3,8 @@ import { gpuProviders } from "../../components/recipe/facts/gpu-provider";
 import type { SeenRelease } from "./seen";
 
 /**
- * Who keeps an object: helm-controller labels what it installs with its HelmRelease (internal/postrender/build.go),
- * Argo CD annotates what it applies, or labels it in releases before 3.0 (argo-cd,
+ * Marks of the tool that manages an object. Flux' helm-controller sets labels with the HelmRelease's name
+ * (internal/postrender/build.go). Argo CD sets an annotation; before 3.0 it set a label (argo-cd,
  * docs/user-guide/resource_tracking.md).
  */
 function keeperOf(metadata: Workload["metadata"]): Pick<SeenRelease, "by"> {
@@ -17,8 +17,7 @@ function keeperOf(metadata: Workload["metadata"]): Pick<SeenRelease, "by"> {
 }
 
 /**
- * Argo CD before 3.0 has a label alone, which charts set, too. But Helm also annotates what it installs, and Argo CD
- * does not.
+ * Argo CD before 3.0 only sets a label that charts also set. But Helm also annotates its objects, and Argo CD does not.
  */
 const hasArgosLabel = (metadata: Workload["metadata"]): boolean =>
   metadata?.labels?.["app.kubernetes.io/managed-by"] === "Helm" &&
@@ -28,10 +27,9 @@ const hasArgosLabel = (metadata: Workload["metadata"]): boolean =>
 type Workload = Pick<V1Deployment, "metadata" | "spec">;
 
 /**
- * Releases of NVIDIA's charts: by the labels that the charts give their own objects (`helm.sh/chart`,
- * `app.kubernetes.io/instance`). The device plugin is also known by its image, since NVIDIA's manifest without Helm
- * has no label (k8s-device-plugin, deployments/static). The operator's own DaemonSet has that image too, and an
- * owner.
+ * Releases of NVIDIA's charts, found by the labels of their objects (`helm.sh/chart`, `app.kubernetes.io/instance`).
+ * The device plugin is also found by its image, since NVIDIA's manifest without Helm has no label (k8s-device-plugin,
+ * deployments/static). The operator's DaemonSet has that image too, but also an owner.
  */
 export function releasesOf(workloads: readonly Workload[]): SeenRelease[] {
   const found = new Map<string, SeenRelease>();
@@ -43,7 +41,10 @@ export function releasesOf(workloads: readonly Workload[]): SeenRelease[] {
   return [...found.values()];
 }
 
-/** NVIDIA's charts by the names that they give their objects: the DRA driver's chart had a different name before. */
+/**
+ * NVIDIA's charts by the names that they give their objects: the DRA driver's chart had a different name in older
+ * releases.
+ */
 const charts: Record<string, SeenRelease["chart"]> = {
   ...Object.fromEntries(Object.values(gpuProviders).map(({ chart }) => [chart, chart])),
   "nvidia-dra-driver-gpu": gpuProviders.dra.chart,
@@ -72,7 +73,7 @@ function byLabels({ metadata }: Workload): SeenRelease | undefined {
 function byImage({ metadata, spec }: Workload): SeenRelease | undefined {
   if ((metadata?.ownerReferences ?? []).length > 0) return undefined;
   const images = (spec?.template.spec?.containers ?? []).flatMap(({ image }) => image ?? []);
-  // AMD's plugin has the same name (ROCm/k8s-device-plugin).
+  // AMD's device plugin has the same name (ROCm/k8s-device-plugin).
   const image = images.find(
     (each) => /\/k8s-device-plugin[:@]/.test(each) && !/(?:^|\/)(?:rocm|amd)\//i.test(each),
   );

@@ -8,23 +8,23 @@ export interface SeenMachine {
   name: string;
   address: string;
   controlPlane: boolean;
-  /** ID of its hardware, which is its name in Omni. */
+  /** UUID of its hardware, by which Omni identifies it. */
   uuid?: string;
-  /** As the machine says it, else as its node does. */
+  /** From the machine, else from its node. */
   talosVersion?: string;
   image?: RunningImage;
-  /** Extensions of its image as its node's labels name them, with their versions: known without the machine. */
+  /** Extensions of its image with their versions, from the node's labels. Known without access to the machine. */
   labelledExtensions?: Record<string, string>;
   installer?: string;
   devices?: PciDevice[];
-  /** Its cards with their memory, as NVIDIA's programs on its node tell them. */
+  /** Its cards with their memory, from NVIDIA's programs on the node. */
   toldCards?: ToldCard[];
   labels: Record<string, string>;
-  /** Field managers that set a label, by its key; a key whose managers the API does not tell stays out. */
+  /** Field managers of each label, by the label's key. A label without known managers is left out. */
   labelManagers?: Record<string, string[]>;
   /** Resources of NVIDIA's that its node offers, e.g. `nvidia.com/gpu`. */
   offers?: string[];
-  /** As kubectl writes them, e.g. `gpu=true:NoSchedule`. */
+  /** In kubectl's form, e.g. `gpu=true:NoSchedule`. */
   taints: string[];
   /** Content of the file with the user's settings for containerd; empty without one. */
   containerdPart?: string;
@@ -35,14 +35,14 @@ export interface SeenMachine {
   clusterEndpoint?: string;
 }
 
-/** A release of a chart of NVIDIA's that is in the cluster. */
+/** A release of a chart of NVIDIA's that is installed in the cluster. */
 export interface SeenRelease {
   chart: ChartName;
-  /** Version of the chart; undefined where its label does not tell. */
+  /** Version of the chart; undefined if its label is missing. */
   version?: string;
-  /** Name of the Helm release; undefined where it was not Helm that brought it. */
+  /** Name of the Helm release; undefined if Helm did not install it. */
   name?: string;
-  /** Who keeps it, by the marks that they set; undefined where there is none. */
+  /** The tool that manages it, known by its labels or annotations; undefined without these. */
   by?: "Flux" | "Argo CD";
   namespace: string;
 }

@@ -27,10 +27,10 @@ import { ownMarks } from "./labels";
 import type { Seen, SeenMachine } from "./seen";
 
 /**
- * The stack of a cluster as it is: nothing is made otherwise by it but what GPUs need; and what is left to its
- * reader, with comments by path, e.g. `machines.gpu-1`. Pure.
+ * The stack of a cluster in its present state, which changes only what GPUs need. It comes with notes about open tasks,
+ * and with comments by path, e.g. `machines.gpu-1`. Pure.
  *
- * @param only names of the machines that it is to have. Default: all of them.
+ * @param only names of the machines for the stack. Default: all machines.
  */
 export function stackOf(seen: Seen, only?: readonly string[]) {
   const machines = seen.machines.filter(({ name }) => only === undefined || only.includes(name));
@@ -43,7 +43,7 @@ export function stackOf(seen: Seen, only?: readonly string[]) {
   if (releases.length === 0)
     note(
       "talosVersion",
-      "the machines' release could not be read; write the one that they are to run",
+      "the Talos release of the machines could not be read; write the release that they should run",
     );
   const clusterName = machines.find(
     (machine) => isOmni(machine) && machine.clusterName,
@@ -56,7 +56,7 @@ export function stackOf(seen: Seen, only?: readonly string[]) {
   const [driver, ...others] = machines
     .flatMap((machine) => driverOf(machine) ?? [])
     .filter((one, index, all) => all.findIndex((other) => isDeepStrictEqual(one, other)) === index);
-  // Machines of several drivers say each its own.
+  // If the machines run several drivers, each machine sets its own.
   const apart = others.length > 0;
   const base: ClusterSpec = {
     talosVersion,
@@ -78,8 +78,8 @@ export function stackOf(seen: Seen, only?: readonly string[]) {
   const remarks = all.filter((finding) => !isRefusal(finding));
   const notes = [
     ...remarks.map(renderFinding),
-    "workloads, sharing, power limits, monitoring and patches cannot be seen in a cluster: add what is wanted",
-    "a machine's configuration is adopted: make it `owned` only if this stack is to hold all of it",
+    "workloads, sharing, power limits, monitoring and patches are not read from a cluster: add those that you want",
+    "the configuration of each machine is adopted: write `owned` only if this stack should manage all of it",
   ];
   return { spec, notes, comments, findings };
 }
@@ -91,19 +91,18 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
   const omni = isOmni(seen);
   const { gpus, notes } = cardsOf(seen.devices ?? [], seen.toldCards);
   for (const text of notes) note(path, text);
-  if (seen.devices === undefined)
-    note(path, "its cards could not be looked at; write them as gpus");
+  if (seen.devices === undefined) note(path, "its cards could not be read; write them under gpus");
   const needed = kernelArgsFor(gpus.flatMap(({ model }) => findCard(model) ?? []));
   if (gpus.length > 0 && seen.labels["kubernetes.io/arch"] === "arm64" && needed.length === 0)
     note(
       path,
-      "it is an arm64 machine with a card in a slot: if the kernel of Talos ≥ 1.13 shows an Oops of nvidia, write arm64.nobti under kernelArgs (talos#13019 is about a GB10)",
+      "it is an arm64 machine with a PCIe card: if the kernel log on Talos ≥ 1.13 has an Oops in nvidia, write arm64.nobti under kernelArgs (talos#13019 is about a GB10)",
     );
   if (seen.talosVersion !== undefined) note(path, `runs ${seen.talosVersion}`);
   if (!omni)
     note(
       path,
-      "its configuration is external: the stack merges its part in, and takes it out again",
+      "its configuration is external: the stack adds its part to it, and removes this part when you destroy the stack",
     );
   const containerd = containerdOf(seen, (text) => note(path, text));
   return {
@@ -129,29 +128,30 @@ function imageOf(
   note: Note,
 ): Partial<MachineSpec> {
   const { image } = seen;
-  // Of a machine whose cards are not known, NVIDIA's extensions are no more its own: its comment asks for the cards.
+  // If the cards of a machine are unknown, NVIDIA's extensions are left out, since they follow from the cards. The
+  // machine's comment asks for the cards.
   const mayHaveCards = gpu || seen.devices === undefined;
   const own = (names: string[]): string[] =>
     names.filter((name) => !mayHaveCards || !followsFromCard(name));
   if (image === undefined) {
     const { labelledExtensions } = seen;
     const known =
-      labelledExtensions === undefined ? "" : "but for the extensions that its node's labels name";
+      labelledExtensions === undefined ? "" : "apart from the extensions in its node's labels";
     const unread = ["its image could not be read", known].filter(Boolean).join(", ");
     note(
       path,
-      `${unread}; an update stops before the drain, and names whatever the machine would lose`,
+      `${unread}; an update compares it before the drain, and stops if the machine would lose a part of it`,
     );
     return filled({
       extensions: labelledExtensions && own(runningExtensions({ extensions: labelledExtensions })),
     });
   }
   const { installer = "" } = seen;
-  // An image of the Factory has its schematic in it, and Talos' own has no extension.
+  // An image of the Factory contains its schematic, and Talos' own image has no extension.
   if (!omni && image.schematic === undefined && installer !== "" && !isTalos(installer)) {
     note(
       path,
-      `its image is of no Image Factory; its configuration names ${installer}, which stays`,
+      `its image is of no Image Factory; the stack keeps ${installer}, which its configuration names`,
     );
     return { installerImage: installer };
   }
@@ -162,7 +162,7 @@ function imageOf(
   if (args.length > 0 && !takes)
     note(
       path,
-      `its kernel was started with ${args.join(" ")}: before Talos 1.10 an image cannot carry that, so set machine.install.extraKernelArgs in its configuration, and list them under drop.kernelArgs`,
+      `its kernel was started with ${args.join(" ")}: before Talos 1.10 an image cannot contain kernel arguments, so set them as machine.install.extraKernelArgs in its configuration, and list them under drop.kernelArgs`,
     );
   const { overlay, customization } =
     (!omni && image.schematic && readSchematic(image.schematic)) || {};
@@ -179,11 +179,14 @@ function imageOf(
   });
 }
 
-/** Whether an installer is Talos' own, or the Image Factory's. */
+/** Whether an installer is Talos' own or the Image Factory's. */
 const isTalos = (installer: string): boolean =>
   /^ghcr\.io\/siderolabs\/installer[:@]|installer(?:-secureboot)?\/[0-9a-f]{64}/.test(installer);
 
-/** Modules and toolkit follow from card and driver; the fabric manager's and GDRCopy's extensions do not. */
+/**
+ * Whether an extension follows from card and driver, as modules and toolkit do. The extensions of fabric manager and
+ * GDRCopy do not.
+ */
 const followsFromCard = (name: string): boolean => {
   const kind = nvidiaExtension(name)?.kind;
   return kind === undefined
@@ -191,7 +194,7 @@ const followsFromCard = (name: string): boolean => {
     : ["modules", "toolkit"].includes(kind);
 };
 
-/** Branch and flavour that a machine runs; undefined where it runs none. */
+/** Branch and flavour of the driver that a machine runs; undefined without a driver. */
 function driverOf({ image, labelledExtensions = {} }: SeenMachine): DriverSpec | undefined {
   const names = runningExtensions(image ?? { extensions: labelledExtensions }).map(branchedName);
   const modules = [...new Set(names)].map(nvidiaExtension).filter((one) => one?.kind === "modules");
@@ -201,21 +204,21 @@ function driverOf({ image, labelledExtensions = {} }: SeenMachine): DriverSpec |
   return { branch: first.branch, flavour: first.flavour };
 }
 
-/** Arguments that Omni gives every machine (siderolabs/omni, siderolink). */
+/** Whether Omni manages a machine, known by a kernel argument that Omni sets on each (siderolabs/omni, siderolink). */
 const isOmni = ({ image }: SeenMachine): boolean =>
   `${image?.commandLine ?? ""} ${image?.schematic ?? ""}`.includes("siderolink.api=");
 
 /**
  * The stack file of a cluster.
  *
- * @param source what was looked at, e.g. the URL of its Kubernetes API.
+ * @param source name of the cluster, e.g. the URL of its Kubernetes API.
  */
 export function renderDiscovered(
   { spec, notes, comments, findings }: ReturnType<typeof stackOf>,
   unseen: readonly string[],
   source: string,
 ): string {
-  const head = [`The cluster at ${source}, as it was seen; nothing was changed.`];
+  const head = [`Read from the cluster at ${source}; nothing was changed there.`];
   return stackText(spec, {
     head,
     left: [...unseen, ...findings.map(toDo), ...notes],

@@ -9,22 +9,21 @@ import { renderDiscovered, stackOf } from "./stack-of";
 
 /** `talos-gpu discover`: writes the stack file of a live cluster. */
 export const discover: Verb = {
-  summary:
-    "looks at a live cluster and writes the stack file of it; changes nothing in the cluster",
+  summary: "writes a stack file from a live cluster; changes nothing in the cluster",
   options: {
     ...reachOptions("the stack file lacks cards and images"),
     ...writeOptions,
     stack: {
       value: "NAME",
-      help: "stack to write, in the file where Pulumi looks for it (default: the selected one, if it says nothing of machines yet; else the cluster's name)",
+      help: "stack to write, in the file that Pulumi reads (default: the selected stack if it has no machines yet; else the cluster's name)",
     },
     name: { value: "NAME", help: "the same as --stack" },
     machine: {
       value: "NODE",
-      help: "a machine that the stack is to have; may be repeated (default: all of them)",
+      help: "machine for the stack; may be repeated (default: all machines)",
     },
   },
-  more: "talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL. The file has a comment for everything that could not be found out.\n",
+  more: "The talosctl that it uses is TALOS_GPU_TALOSCTL, or the one in PATH. Comments in the file name what could not be read.\n",
   run: async (given, output) => {
     const { seen, source } = await lookAtCluster(given, async (access, within) => ({
       seen: await look(access, within, (line) => output.remark(inLine(line))),
@@ -58,15 +57,15 @@ export const discover: Verb = {
     else if (out === "-") output.result(text);
     else
       output.result(
-        `${nextSteps(out, given.environment)}. Its comments say what is left to you.\n`,
+        `${nextSteps(out, given.environment)}. Comments in the file name what you must still fill in.\n`,
       );
-    for (const line of seen.unseen) output.remark(inLine(`could not look: ${line}`));
+    for (const line of seen.unseen) output.remark(inLine(`could not read: ${line}`));
     for (const finding of discovered.findings) output.remark(inLine(toDo(finding)));
     return status;
   },
 };
 
-/** A name that Pulumi takes for a stack. */
+/** A name that Pulumi accepts for a stack. */
 function nameOf(text: string): string {
   if (/^[A-Za-z0-9_.-]{1,100}$/.test(text)) return text;
   throw new Error(

@@ -12,11 +12,11 @@ import { foreignCluster, remarks } from "./remarks";
 import { type DoctorReport, reportOf } from "./report";
 
 /**
- * Looks at a cluster and its machines; changes nothing. `unseen` names what could not be looked at.
+ * Reads the state of a cluster and its machines; changes nothing. `unseen` lists failed reads.
  *
  * @param addresses Talos API addresses by node name. Default: the internal addresses of the cluster's Talos nodes.
- * @param within Milliseconds after which it gives up on everything that has not answered, except a machine whose wait
- * the user asked for.
+ * @param within Milliseconds after which it gives up on reads without an answer, except on a machine for which the user
+ * set a wait.
  */
 export async function observe(
   access: Access,
@@ -24,7 +24,7 @@ export async function observe(
   within = 55_000,
 ): Promise<Seen> {
   const end = performance.now() + within;
-  // A credential plugin, the lists, and then the logs have a share each.
+  // The credential plugin, the lists and the logs each have a share of the time.
   const seeing = observeCluster(new KubernetesApi(access.kubeconfig, [], 0.2 * within), new Date());
   if (access.machines === undefined) return seeing;
   const machineAddresses = addresses ?? (await seeing).addresses;
@@ -42,7 +42,7 @@ export async function observe(
 }
 
 /**
- * Looks at a cluster: first what is unlike the plan, then what is known to cause such a thing.
+ * Examines a cluster: first its differences from the plan, then their known causes.
  *
  * @param within Milliseconds.
  */
@@ -56,7 +56,7 @@ export async function examine(
   const { observations, unseen, leftOut } = await observe(looking, addresses, within);
   const foreign = plan && foreignCluster(plan, observations);
   const present = plan && foreign === undefined ? withoutAway(plan, observations) : undefined;
-  // Compared with another cluster, everything differs from the plan, which says nothing.
+  // If the plan is of another cluster, everything differs, so a comparison would be useless.
   const judged = foreign === undefined ? (present?.seen ?? observations) : {};
   const expected = plan && withWhereabouts(present?.plan ?? plan, judged);
   const away = present?.away ?? [];
@@ -76,7 +76,7 @@ export async function examine(
       ...looking.leftOut,
       ...leftOut,
       ...away.map(
-        (name) => `machine ${name} is away, which its mayBeAway allows; nothing of it was checked`,
+        (name) => `machine ${name} does not answer, which its mayBeAway allows; it was not checked`,
       ),
       ...remarks(judged, expected),
     ],

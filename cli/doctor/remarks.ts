@@ -7,7 +7,7 @@ import { escapeFinding } from "../../components/recipe/checks/machine-risks";
 import { findRelease } from "../../components/recipe/facts/talos-release";
 import { systemOf } from "../../components/diagnosis/system";
 
-/** Why the cluster that was seen cannot be the plan's; undefined when it may be. */
+/** The reason why a cluster cannot be that of the plan; undefined if it may be. */
 export function foreignCluster({ machines }: Plan, { nodes }: Observations): string | undefined {
   if (nodes === undefined || nodes.length === 0) return undefined;
   const machineNames = new Set(machines.map(({ name }) => name));
@@ -35,13 +35,13 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
   );
   const sees = uninvited.map(
     ({ namespace: where, name }) =>
-      `Pod ${where}/${name} sees every card without requesting one: RuntimeClass nvidia gives a container what its image's NVIDIA_VISIBLE_DEVICES says, which is "all" in CUDA images; request nvidia.com/gpu, or set NVIDIA_VISIBLE_DEVICES to void`,
+      `Pod ${where}/${name} sees every card without requesting one: RuntimeClass nvidia gives a container the cards in NVIDIA_VISIBLE_DEVICES, which CUDA images set to "all"; request nvidia.com/gpu, or set NVIDIA_VISIBLE_DEVICES to void`,
   );
   const untested = (seen.jobs ?? []).flatMap(({ namespace: where, name, untested: why }) =>
     why === undefined
       ? []
       : [
-          `Job ${where}/${name} could not test its machine: ${why}; it runs by kubectl -n ${where} patch job ${name} --type merge -p '{"spec":{"suspend":false}}', once a unit is free`,
+          `Job ${where}/${name} could not test its machine: ${why}; to run it, use kubectl -n ${where} patch job ${name} --type merge -p '{"spec":{"suspend":false}}', once a unit is free`,
         ],
   );
   const ofPrograms = (seen.machines ?? []).flatMap(({ name, errors = [] }) =>
@@ -49,7 +49,7 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
       .filter((line) => programError.test(line))
       .map(
         (line) =>
-          `machine ${name}: ${line}; a program caused it, and the card still works. If a program that is known to be good causes it, too, test the card`,
+          `machine ${name}: ${line}; a program caused it, and the card still works. If a program that works elsewhere also causes it, test the card`,
       ),
   );
   const escapes = (seen.machines ?? []).flatMap(({ name, talosVersion = "", extensions = [] }) => {
@@ -68,7 +68,7 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
   ];
 }
 
-/** Kernel arguments of the stack's that a machine was not started with. */
+/** Kernel arguments of the stack that a machine's running kernel does not have. */
 function unfollowed({ machines = [] }: Observations, plan: Plan | undefined): string[] {
   return (plan?.machines ?? []).flatMap(({ name, schematic }) => {
     const commandLine = machines.find((machine) => machine.name === name)?.commandLine;

@@ -5,23 +5,23 @@ import { inLine } from "../../components/recipe/rules/printable";
 
 /** The doctor's report, which `--json` prints. */
 export interface DoctorReport {
-  /** 0: all is well. 1: something was found. 2: nothing was found, but not everything could be looked at. */
+  /** 0: all is well. 1: something was found. 2: nothing was found, but some reads failed. */
   status: number;
-  /** The system as it was understood. */
+  /** The GPU system that was found in the cluster. */
   system: {
     era: string | null;
     mode: string | null;
     namespace: string | null;
     gpuMachines: string[];
   };
-  /** Whether the cluster was held against a stack's plan. */
+  /** Whether the cluster was compared with a stack's plan. */
   planned: boolean;
-  /** Differences from the plan; without a plan, from any cluster that offers GPUs. */
+  /** Differences from the plan; without a plan, from the state of any working GPU cluster. */
   differences: Difference[];
   findings: Diagnosis[];
   /** Reads that failed, each with its reason, one sentence each. */
   unseen: string[];
-  /** Parts that were skipped on purpose, and remarks that are no failures. */
+  /** Parts that were skipped intentionally, and remarks that are no failures. */
   notes: string[];
   /** Cards of the cluster, a line for each machine. */
   inventory: string[];
@@ -51,11 +51,11 @@ export function renderReport(of: DoctorReport, colour: boolean): string {
   const { era, mode, namespace, gpuMachines } = system;
   const exposed =
     mode === null ? "nothing exposes GPUs" : `${mode} in ${namespace ?? "an unknown namespace"}`;
-  const unlike = planned ? "unlike the plan" : "not as it must be";
+  const unlike = planned ? "differs from the plan" : "is wrong";
   const machines = gpuMachines.join(", ") || "none seen";
   const sawNothing = unseen.length > 0 && gpuMachines.length === 0 && mode === null && era === null;
   return [
-    ...unseen.map((line) => `${paint("yellow", "? could not look:")} ${line}`),
+    ...unseen.map((line) => `${paint("yellow", "? could not read:")} ${line}`),
     ...(sawNothing
       ? []
       : [
@@ -83,17 +83,16 @@ export function renderReport(of: DoctorReport, colour: boolean): string {
 }
 
 /**
- * The report with each of its texts on one line, and in a form on which no terminal acts: what pods, logs and events
- * say stands in them.
+ * The report with each text on one line and escaped for terminals, since pods, logs and events wrote parts of them.
  */
 const inLines = (report: DoctorReport): DoctorReport =>
   JSON.parse(JSON.stringify(report), (_, value: unknown) =>
     typeof value === "string" ? inLine(value) : value,
   ) as DoctorReport;
 
-/** One way for every manual change of what the stack makes. */
+/** One remedy for every manual change of the stack's objects. */
 const remedy =
-  'to put right what is unlike the plan and has no remedy of its own: change the text of reconcileToken in the stack\'s file (e.g. "2026-11-22"), then pulumi preview and pulumi up';
+  'to repair a difference that has no remedy above: change the text of reconcileToken in the stack\'s file (e.g. "2026-11-22"), then pulumi preview and pulumi up';
 
 function verdict(
   { status, differences, findings, unseen }: DoctorReport,
@@ -101,9 +100,9 @@ function verdict(
 ): string {
   if (status === 0) return well("✔ nothing found: the cluster offers what it should");
   const parts: [number, string][] = [
-    [differences.length, "unlike what it should be"],
+    [differences.length, "wrong"],
     [findings.length, "with a known cause"],
-    [unseen.length, "not looked at"],
+    [unseen.length, "not read"],
   ];
   return parts.flatMap(([count, what]) => (count > 0 ? `${count} ${what}` : [])).join(", ");
 }

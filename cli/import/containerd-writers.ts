@@ -10,9 +10,9 @@ const takesFirst = (talosVersion: string | undefined): boolean =>
   talosVersion !== undefined && mergesInMemory(talosVersion);
 
 /**
- * NVIDIA's part of the file of containerd's parts, of all that writes it. Where several do, Talos ≥ 1.14 takes the
- * first, whatever it says, and a machine of an older release does not start: then the first of NVIDIA's is what its
- * owner wants. Undefined where there is none.
+ * NVIDIA's part of containerd's options, from all patches that write the file with them. If several patches write it,
+ * Talos ≥ 1.14 uses the first, with any content, and a machine of an older release does not boot. For the older release
+ * the first part of NVIDIA's counts. Undefined without such a part.
  */
 export function partInForce(
   parts: NvidiaPart[],
@@ -23,7 +23,7 @@ export function partInForce(
   return counted.find(({ isOfNvidia }) => isOfNvidia)?.content;
 }
 
-/** Findings about patches that write the file of containerd's parts more than once (the check containerd-part). */
+/** Findings about patches that write the file with containerd's options more than once (the check containerd-part). */
 export function writersNote(
   field: string,
   parts: NvidiaPart[],
@@ -36,17 +36,17 @@ export function writersNote(
   const taken = (): string => {
     if (ofNvidia < 0) return "";
     if (partInForce(parts, talosVersion) === undefined)
-      return "; NVIDIA's is not among what counts, so the stack has none of it";
-    return `; the stack has the ${ofNvidia === 0 ? "first" : "first of NVIDIA's"}`;
+      return "; NVIDIA's part is not the first, so the stack does not import it";
+    return `; the stack imports the first${ofNvidia === 0 ? "" : " part of NVIDIA's"}`;
   };
   return [
     {
       field: `${field}.containerd`,
       problem: `the other tool writes ${customizationPath} ${items.length} times${places === "" ? "" : ` (${places})`}`,
       why: takesFirst(talosVersion)
-        ? `from Talos 1.14 on only the first one counts${taken()}`
-        : `up to Talos 1.13 the second item keeps the machine from booting, and from 1.14 on only the first one counts${taken()}`,
-      remedy: "write all of it in one item of the other tool's files or patches",
+        ? `from Talos 1.14 on only the first one has an effect${taken()}`
+        : `up to Talos 1.13 the second item prevents the boot; from 1.14 on only the first one has an effect${taken()}`,
+      remedy: "combine them into one item of the other tool's files or patches",
     },
   ];
 }

@@ -1,6 +1,7 @@
 import { stringify } from "yaml";
 import {
   type ClusterSpec,
+  customizationPath,
   type DriverSpec,
   type GpuSpec,
   type KernelModule,
@@ -22,7 +23,7 @@ import type { Schematics } from "./schematics";
 import { nodeName, type Talconfig, type TalconfigNode, withRole } from "./talconfig";
 import type { FieldFinding } from "../../components/recipe/rules/finding";
 
-/** A stack made of a talconfig or of machine configurations, and what is left to its user. */
+/** A stack made of a talconfig or of machine configurations, with tasks for its user. */
 export interface Imported {
   /** Content of the stack file; `talosVersion` is missing if it is unknown. */
   spec: Partial<ClusterSpec> & Pick<ClusterSpec, "machines">;
@@ -36,19 +37,18 @@ type Factory = NonNullable<Talconfig["imageFactory"]>;
 interface ReadNode {
   node: TalconfigNode;
   image: ImageContent;
-  /** Of its own patches, then of those for all. */
+  /** Parts of the node's own patches, then of the patches for all nodes. */
   parts: NvidiaPart[];
   gpus: GpuSpec[] | undefined;
 }
 
 /**
- * The stack of the nodes with a GPU: those that load NVIDIA's modules, have its extensions, or for which a card is
- * named.
+ * The stack of the nodes with a GPU: nodes that load NVIDIA's modules, have its extensions, or have a card in `gpus`.
  *
  * @param gpus cards by node name
- * @param schematics whose content is known
+ * @param known contents of schematics
  * @param placeOf returns the place of a patch. Default: no place is known.
- * @throws Error when a card is named for a node that is not there, and when no node has a GPU.
+ * @throws Error when `gpus` names an unknown node, and when no node has a GPU.
  */
 export function convert(
   config: Talconfig,
@@ -63,12 +63,12 @@ export function convert(
   );
   if (strangers.length > 0)
     throw new Error(
-      `--gpu: there is no node ${strangers.join(", ")} to have the card; take one of ${names.join(", ")}`,
+      `--gpu: there is no node ${strangers.join(", ")}; name one of ${names.join(", ")}`,
     );
   const twice = repeated(names);
   if (twice !== undefined)
     throw new Error(
-      `nodes: two would be the node ${twice}, so one of them would be lost; give each a name of its own`,
+      `nodes: two have the node name ${twice}, so the stack could have only one of them; give each its own name`,
     );
 
   const sharedTexts = config.patches ?? [];
@@ -89,14 +89,14 @@ export function convert(
   const chosen = nodes.filter(isGpuNode);
   if (chosen.length === 0)
     throw new Error(
-      `FILE: no node loads NVIDIA's modules or has its extensions, so the stack would have no machine; name the card of one: --gpu '${names[0] ?? "NODE"}=MODEL' (its nodes are ${names.join(", ")})`,
+      `FILE: no node loads NVIDIA's modules or has its extensions, so the stack would have no machine; name the card of a node: --gpu '${names[0] ?? "NODE"}=MODEL' (its nodes are ${names.join(", ")})`,
     );
   const drivers = new Set(chosen.flatMap(({ image }) => JSON.stringify(driverOf(image)) ?? []));
-  // An unknown driver is not guessed from that of another machine.
+  // The driver of a machine with an unknown image stays unknown: the other machines may run a different driver.
   const isShared = drivers.size === 1 && chosen.every(({ image }) => image.unknown === undefined);
   const driver = isShared ? chosen.map(({ image }) => driverOf(image)).find(Boolean) : undefined;
   const version = versionOf(config.talosVersion);
-  // Arguments of an image take effect with a UKI alone (checks/images.ts).
+  // Kernel arguments of an image take effect only with a UKI (checks/images.ts).
   const noUki = Number(/^v1\.(\d+)/.exec(version.is ?? "")?.[1] ?? Infinity) < 10;
   return {
     spec: {
@@ -120,10 +120,9 @@ export function convert(
         : [
             {
               field: "factoryUrl",
-              problem:
-                "talconfig makes the installers' names by a template of its own (installerURLTmpl)",
-              why: "the stack makes them as the Image Factory has them, and the machines would pull from there",
-              remedy: "make sure that the Factory serves them under its own names",
+              problem: "talconfig sets a template for the names of installers (installerURLTmpl)",
+              why: "the stack uses the Image Factory's own names, so the machines would pull under these",
+              remedy: "make sure that the Factory serves installers under its usual names",
             },
           ]),
       ...shared.flatMap((part) => part.notes),
@@ -133,7 +132,7 @@ export function convert(
   };
 }
 
-/** Schematics with unknown content, of nodes that may be in the stack. */
+/** IDs of schematics with unknown content, of nodes that may be in the stack. */
 export function unknownSchematics(config: Talconfig, schematics: Schematics): string[] {
   return [
     ...new Set(
@@ -143,8 +142,8 @@ export function unknownSchematics(config: Talconfig, schematics: Schematics): st
 }
 
 /**
- * All that talhelper patches into a node's configuration: the modules and files of fields of their own come before
- * its patches.
+ * All patches of talhelper for a node's configuration. Modules and files, which have their own fields, come before the
+ * patches.
  */
 export const patchesOf = ({
   kernelModules: modules,
@@ -201,7 +200,7 @@ function machineOf(
   const platform = mode === undefined || mode === "metal" ? (image.platform ?? named) : mode;
   const secure = isSecure(node, image);
   return {
-    // A host's name stands where no file tells the address, and a note asks for it.
+    // Without an address in the files, the host's name is used, and a note asks for the address.
     address: addressIn(node) ?? node.hostname,
     role: node.controlPlane ? "controlplane" : "worker",
     configuration: "adopted",
@@ -232,8 +231,8 @@ const isSecure = (node: TalconfigNode, image: ImageContent): boolean =>
   node.machineSpec?.secureboot === true || image.secureBoot === true;
 
 /**
- * Parameters of the modules that a stack loads, and modules of NVIDIA's that it does not load. Of a name Talos takes
- * the last list; what stood among the kernel arguments counts where no list does.
+ * Parameters of the modules that a stack loads, and NVIDIA's modules that it does not load. If several lists name a
+ * module, Talos uses the last one. Parameters from kernel arguments are used for modules without a list.
  */
 function parametersOf(
   parts: NvidiaPart[],
@@ -243,7 +242,7 @@ function parametersOf(
   for (const { module, parameter } of kernelArgs.flatMap((arg) => moduleParameterIn(arg) ?? []))
     lists.set(module, [...(lists.get(module) ?? []), parameter]);
   for (const { name, parameters = [] } of parts.flatMap(({ modules }) => modules))
-    // Talos puts blanks between them, and the kernel takes them apart there.
+    // Talos joins parameters with blanks, and the kernel splits them there.
     lists.set(
       name,
       parameters.flatMap((text) => text.match(/(?:"[^"]*"|[^\s"])+/g) ?? []),
@@ -258,7 +257,7 @@ function parametersOf(
   };
 }
 
-/** The address that a file tells; of several the first. */
+/** The first address of a node in the files; undefined without one. */
 function addressIn({ ipAddress }: TalconfigNode): string | undefined {
   const [first = ""] = ipAddress.split(",").map((text) => text.trim());
   return first === "" || unfilledIn(first) !== undefined ? undefined : first;
@@ -266,19 +265,22 @@ function addressIn({ ipAddress }: TalconfigNode): string | undefined {
 
 const isVariable = (text: string): boolean => text.includes("${");
 
-/** Labels or taints without those that talhelper fills in. */
+/** Labels or taints without those that contain variables of talhelper. */
 const knownOf = (texts: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(texts).filter(([, text]) => unfilledIn(text) === undefined));
 
-/** Branch and flavour of the driver in an image. The flavour that the card would have anyway is left to it. */
+/** Branch and flavour of the driver in an image. A flavour that follows from the card is left out. */
 const driverOf = ({ branch, flavour }: ImageContent): DriverSpec | undefined =>
   branch && { branch, ...defined({ flavour }) };
 
-/** A driver to be filled in, of a machine with an unknown image: the plan asks for it. */
+/** The driver of a machine with an unknown image: a placeholder, so that the plan asks for it. */
 const blank = ({ image }: ReadNode): DriverSpec | undefined =>
   image.unknown === undefined ? undefined : {};
 
-/** The device plugin up to Talos 1.12, where it needs least; the operator from 1.13 on, whose CDI it speaks. */
+/**
+ * GPU provider of an imported stack: up to Talos 1.12 the device plugin, which needs the fewest fixes there; from 1.13
+ * on the operator, which supports Talos' CDI.
+ */
 export function exposure(
   talosVersion = "v1.12.0",
 ): Pick<ClusterSpec, "devicePlugin" | "gpuOperator"> {
@@ -288,7 +290,7 @@ export function exposure(
   return newestExposure({ talosVersion, machines: { node } }, inOrder);
 }
 
-/** Whether an argument stays one in a stack: parameters of modules and the platform have fields of their own. */
+/** Whether an argument belongs to `kernelArgs`. Parameters of modules and the platform have their own fields. */
 const isOfImage = (arg: string): boolean =>
   moduleParameterIn(arg) === undefined && !arg.startsWith("talos.platform=");
 
@@ -305,38 +307,38 @@ function notesOf(
   return flat<FieldFinding>([
     addressIn(node) === undefined && {
       field: `${field}.address`,
-      problem: `${unfilledIn(node.ipAddress)?.problem ?? "is not told by the file"}, so the stack has the name ${node.hostname} in its place`,
-      why: "the update reaches the machine there",
+      problem: `${unfilledIn(node.ipAddress)?.problem ?? "is missing in the file"}, so the stack uses the name ${node.hostname} instead`,
+      why: "the update connects to the machine at this address",
       remedy: `write its address, as \`kubectl get nodes -o wide\` prints it under INTERNAL-IP${isVariable(node.ipAddress) ? ", or give the file of variables (--env-file)" : ""}`,
     },
     gpus === undefined && {
       field: `${field}.gpus`,
-      problem: "nothing says which card it has",
+      problem: "no file names its card",
       why: "kernel modules, driver and resources follow from the card",
-      remedy: `name it: --gpu '${node.hostname}=MODEL', or in the stack file instead of ${unnamed}; if it has no card, take it out of the stack: delete machines.${node.hostname}`,
+      remedy: `name it: --gpu '${node.hostname}=MODEL', or in the stack file instead of ${unnamed}; if it has no card, delete machines.${node.hostname}`,
     },
     image.notes,
     dead.length > 0 && {
       field: `${field}.moduleParameters`,
-      problem: `has parameters that are kernel arguments without effect today: ${dead.join(", ")}`,
-      why: "Talos loads NVIDIA's modules only with the parameters of the configuration; the stack sets them there, so they take effect",
-      remedy: "leave out what you do not want",
+      problem: `contains parameters that have no effect today, as kernel arguments: ${dead.join(", ")}`,
+      why: "Talos loads NVIDIA's modules only with parameters of the configuration; the stack writes them there, so they take effect",
+      remedy: "delete the parameters that you do not want",
     },
     others.length > 0 &&
       noUki &&
       !isSecure(node, image) && {
         field: `${field}.kernelArgs`,
-        problem: `are left out: ${others.join(", ")}`,
+        problem: `these are left out: ${others.join(", ")}`,
         why: "up to Talos 1.9, and without Secure Boot, a machine ignores the arguments of an installer's schematic",
         remedy:
           "write those that matter under machine.install.extraKernelArgs, where the machine's configuration is kept",
       },
     partInForce(all, version) !== undefined && {
       field: `${field}.containerd`,
-      problem: "is NVIDIA's part of the file that another tool writes today",
-      why: "a machine takes one such file, and an update refuses to write a second one",
+      problem: `contains NVIDIA's part of the file ${customizationPath}, which another tool writes today`,
+      why: "a machine's configuration may write this file only once, so the update would stop",
       remedy:
-        "take the file out of the other tool's patch before the update, or this field out of the stack",
+        "before the update, delete the file from the other tool's patch, or this field from the stack",
     },
     writersNote(field, all, version),
     unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
@@ -348,25 +350,26 @@ function notesOf(
 const unfilledTexts = (field: string, texts: Record<string, string>[]): FieldFinding[] =>
   Object.entries(Object.assign({}, ...texts) as Record<string, string>).flatMap(([key, text]) => {
     const unfilled = unfilledIn(text);
-    const why = "it is not in the stack; the machine keeps what it has of it";
+    const why = "it is not imported; the machine keeps its current value";
     return unfilled === undefined ? [] : [{ field: `${field}.${key}`, why, ...unfilled }];
   });
 
 /** The release that all nodes run. The user is asked for an unknown one. */
 function versionOf(said: string | undefined): { is?: string; notes: FieldFinding[] } {
-  const why = "image, driver and all that follows depend on it";
-  const remedy = "name the release that the machines are to run, e.g. --talos v1.13.6";
+  const why = "image, driver and all checks depend on it";
+  const remedy = "name the release that the machines should run, e.g. --talos v1.13.6";
   const ask = (problem: string): { notes: FieldFinding[] } => ({
     notes: [{ field: "talosVersion", problem, why, remedy }],
   });
   if (said === undefined) return ask("is missing in all files");
   const unfilled = unfilledIn(said);
-  if (unfilled !== undefined) return ask(`is ${said}, which no file of variables gives a value`);
+  if (unfilled !== undefined)
+    return ask(`is ${said}, a variable without a value in the files of variables`);
   return { is: said.startsWith("v") ? said : `v${said}`, notes: [] };
 }
 
 /**
- * The Image Factory, where talconfig names another than the public one (talhelper, pkg/config/config.go,
+ * The Image Factory of a talconfig; nothing if it is the public one (talhelper, pkg/config/config.go,
  * ImageFactory).
  */
 export function factoryOf({ registryURL, protocol = "https" }: Factory = {}): Pick<
@@ -380,11 +383,11 @@ export function factoryOf({ registryURL, protocol = "https" }: Factory = {}): Pi
 /**
  * The stack file of an import.
  *
- * @param source name of the file that it was made of
+ * @param source name of the imported file
  */
 export function renderStack({ spec, notes }: Imported, source: string): string {
   const head = [
-    `The GPU nodes of ${source}. Their configuration stays the other tool's: this stack only adds NVIDIA's part to it.`,
+    `The GPU nodes of ${source}. Another tool still manages their configuration: this stack only adds NVIDIA's part.`,
     "NVIDIA's modules, extensions and installer images follow from the cards, and are not repeated here.",
   ];
   return stackText(spec, { head, left: notes.map(toDo) });

@@ -16,11 +16,11 @@ import type { FindingText, FieldFinding } from "../../components/recipe/rules/fi
 const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)\b/m;
 
 /**
- * NVIDIA's charts that Flux or Argo CD installs from the repository of a file, with the files that do so. With
- * several releases the cluster's is unknown, which is a note; where they are of one chart, at least that is known.
+ * The release of an NVIDIA chart that Flux or Argo CD installs from the repository of a file, with its files. If the
+ * repository has several such releases, a note asks for the cluster's, and only the kind of GPU provider is set.
  *
- * @param file that is imported.
- * @param folder of the stack file, in which paths begin.
+ * @param the imported file.
+ * @param folder of the stack file, to which paths are relative.
  */
 export function outsideOf(
   file: string,
@@ -33,7 +33,7 @@ export function outsideOf(
   const owners = [...texts].flatMap(([name, text]) => {
     // Files for other clusters of the repository do not concern this one.
     if (!ofNvidia.test(text) || !shareCluster(path.resolve(file), name, clusters)) return [];
-    // A patch of kustomize's alone installs nothing.
+    // A patch of kustomize without its base installs nothing.
     const release = releasesIn([{ name, text }]).releases.find(
       ({ by, missing }) => by !== "values" && missing.every(({ kind }) => kind !== "HelmRelease"),
     );
@@ -45,11 +45,13 @@ export function outsideOf(
   if (owner === undefined) return { notes: unread };
   if (owners.length > 1) {
     const several: FindingText = {
-      problem: `${named(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, and the files do not say which of them the cluster has`,
-      why: "a second release from the stack would hand out the same cards",
-      remedy: "name the files of the cluster's under external.files, instead of the fields here",
+      problem: `${named(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, but the files do not show which of them the cluster uses`,
+      why: "if the stack installed another release, both would allocate the same cards",
+      remedy:
+        "list this cluster's files under external.files, and delete the other fields of external",
     };
-    // Next to an operator the driver gives out the cards. A stack that installs nothing gives out none twice.
+    // If a repository has the operator and the DRA driver, the driver allocates the cards. Cards are never allocated
+    // twice, since the stack installs nothing.
     const { chart } = owners.find((one) => one.chart === "dra-driver-nvidia-gpu") ?? owner;
     return {
       external: { kind: gpuProviderOfChart(chart).field },
@@ -82,14 +84,14 @@ function unreadNotes(name: string, text: string, folder: string): FieldFinding[]
     ({ file, line, problem }) => ({
       field: "external",
       problem: `${file}:${line} ${problem}`,
-      why: "it is unknown what it installs, and this stack may install the same a second time",
+      why: "if this file installs a GPU provider, this stack may install a second one",
       remedy:
-        "repair the file and import again, or write external instead of what this stack would install",
+        "repair the file and import again, or replace the GPU provider in this stack by external",
     }),
   );
 }
 
-/** That the stack would install what gives out the cards: no file was seen that does. */
+/** Note that the stack will install a GPU provider, since no file was found that does. */
 export function installNote({
   gpuOperator,
   devicePlugin,
@@ -101,14 +103,14 @@ export function installNote({
   return [
     {
       field,
-      problem: `no file here installs what gives out the cards, so this stack will install ${what} ${release.version}`,
-      why: "two of them would give out the same cards twice",
-      remedy: `if Flux, Argo CD or \`helm install\` has installed one, write external instead of ${field}`,
+      problem: `no file here installs a GPU provider, so this stack will install ${what} ${release.version}`,
+      why: "two GPU providers would allocate the same cards",
+      remedy: `if Flux, Argo CD or \`helm install\` already installs a GPU provider, write external instead of ${field}`,
     },
   ];
 }
 
-/** The file that sets the namespace of a release, if it is not the release's own file. */
+/** The file that sets the namespace of a release, if the release's own file does not. */
 function namespaceFiles(owner: OutsideFile, texts: Map<string, string>): string[] {
   const files = [...texts]
     .map(([name, text]) => ({ name, text }))
@@ -122,9 +124,8 @@ function namespaceFiles(owner: OutsideFile, texts: Map<string, string>): string[
 const saysNamespace = /^(?:kind: *["']?Kustomization\b|namespace:|resources:)/m;
 
 /**
- * Content of files, for a stack in a different repository: a stack names only files of its own. If their values are
- * in files that were not given, the stack has none: else the checks would complain about values that these other
- * files set.
+ * Content of files, for a stack in another repository, which cannot name them. If a part of the values is in files that
+ * were not given, all values are left out: else the checks would complain about values that the missing files set.
  */
 function copyOf(files: OutsideFile[]): ExternalSpec {
   const { kind, version, namespace, values, missing = [] } = readExternal(files);
@@ -132,7 +133,7 @@ function copyOf(files: OutsideFile[]): ExternalSpec {
   return defined({ kind, version, namespace, values: known ? values : undefined });
 }
 
-/** Folder of the repository, or the folder itself where it is in none. */
+/** Folder of the repository, or the folder itself outside of a repository. */
 function rootOf(folder: string): string {
   for (let at = folder; ; at = path.dirname(at)) {
     if (fs.existsSync(path.join(at, ".git"))) return at;
@@ -140,15 +141,15 @@ function rootOf(folder: string): string {
   }
 }
 
-/** Folders that no cluster is made of. */
+/** Folders that contain nothing of a cluster. */
 const passedOver = /^(?:\.|(?:node_modules|tests?|examples?|fixtures|_?archived?)$)/;
 
-/** Names of NVIDIA's charts, also the former one of the DRA driver. */
+/** Names of NVIDIA's charts, with the former name of the DRA driver's. */
 const ofNvidia = /gpu-operator|device-plugin|dra-driver/;
 
 /**
- * Its YAML files that speak of NVIDIA's charts, name a cluster's machines, or say of others which namespace they are
- * for; by name.
+ * YAML files of a repository that mention NVIDIA's charts, describe a cluster's machines, or set the namespace of other
+ * files; by name.
  */
 function textsOf(root: string): Map<string, string> {
   const files = yamlFiles(root, { passedOver, most: 10_000, largest: 256 * 1024 });

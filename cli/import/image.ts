@@ -20,32 +20,32 @@ import type { RawSchematic, Schematics } from "./schematics";
 import type { TalconfigNode } from "./talconfig";
 import type { FieldFinding } from "../../components/recipe/rules/finding";
 
-/** Content of a node's image, as far as talhelper's file shows it. */
+/** Known content of a node's image. */
 export interface ImageContent {
-  /** Whether NVIDIA's extensions are in it; undefined: the file does not say. */
+  /** Whether it contains NVIDIA's extensions; undefined if unknown. */
   nvidia?: boolean;
   branch?: DriverBranch;
   flavour?: ModuleFlavour;
   /** Extensions that are not NVIDIA's. */
   extensions: string[];
-  /** All of them, as they are listed; undefined where no list is known. */
+  /** All extensions in their listed order; undefined if the list is unknown. */
   listed?: string[];
   kernelArgs: string[];
-  /** Platform and Secure Boot, where the installer's name tells them. */
+  /** Platform and Secure Boot, if the installer's name shows them. */
   platform?: string;
   secureBoot?: boolean;
   overlay?: OverlaySpec;
   customization?: CustomizationSpec;
   /** ID of its schematic, if its content is unknown. */
   unknown?: string;
-  /** Its installer, where that is of no Image Factory. */
+  /** Its installer, if it comes from no Image Factory. */
   installer?: string;
   notes: FieldFinding[];
 }
 
 /**
- * Schematics of NVIDIA's extensions alone, by their ID. An ID is a hash, so its content is known only if it was
- * hashed here.
+ * Schematics that contain only NVIDIA's extensions, by their ID. An ID is a hash, so these are hashed here to recognize
+ * it.
  */
 const nvidiaAloneById = new Map(
   Object.values(DriverBranch).flatMap((branch) =>
@@ -54,7 +54,7 @@ const nvidiaAloneById = new Map(
       const former = pair.map(
         (name) => Object.keys(unsuffixedNames).find((old) => branchedName(old) === name) ?? name,
       );
-      // The order of the extensions is part of the ID; the Factory's page sorts them, a hand may not.
+      // The ID depends on the order of the extensions. The Factory's page sorts them; a handwritten schematic may not.
       const orders = [pair, former].flatMap((names) => [names, names.toReversed()]);
       const ids = orders.map((extensions) => schematicOf({ extensions, kernelArgs: [] }).id);
       return ids.map((id) => [id, { branch, flavour }] as const);
@@ -62,7 +62,7 @@ const nvidiaAloneById = new Map(
   ),
 );
 
-/** Talos' own installer, with nothing added. */
+/** Name of Talos' own installer, without extensions. */
 const official = /^ghcr\.io\/siderolabs\/installer(?:$|[:@])/;
 
 const plain = schematicOf({ extensions: [], kernelArgs: [] }).id;
@@ -88,12 +88,12 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   if (driver !== undefined) return { ...byName, nvidia: true, ...driver };
   const address = node.ipAddress || hostname;
   const content = id === undefined ? "the schematic" : `schematic ${id.slice(0, 12)}…`;
-  const unlikeWritten = schematic === undefined ? "" : ", and differs from `schematic`";
+  const unlikeWritten = schematic === undefined ? "" : ", and its ID is not that of `schematic`";
   const unknown: FieldFinding = {
     field: `machines.${hostname}.extensions`,
-    problem: `what is in ${content} is not visible in its name${unlikeWritten}`,
-    why: "its driver (branch and flavour), its other extensions and its kernel arguments would be lost: without `driver` the plan takes the branch and the flavour that the card gets by default, and the update stops where the machine runs another",
-    remedy: `give its file (--schematic FILE); or ask the Image Factory (--factory); or look with \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, then set the machine's driver.branch and driver.flavour, extensions and kernelArgs`,
+    problem: `the content of ${content} is unknown${unlikeWritten}`,
+    why: "without it the stack lacks the image's driver, extensions and kernel arguments; the plan uses the card's default branch and flavour, and the update stops if the machine runs another driver",
+    remedy: `pass its file (--schematic FILE); or ask the Image Factory (--factory); or run \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, then set the machine's driver.branch and driver.flavour, extensions and kernelArgs`,
   };
   return { ...byName, ...defined({ unknown: id }), notes: [unknown, ...installer.notes] };
 }
@@ -126,7 +126,9 @@ function contentOf(
   };
 }
 
-/** Whether an extension follows from the card: modules and toolkit. The fabric manager's and GDRCopy's do not. */
+/**
+ * Whether an extension follows from the card, as modules and toolkit do. Those of fabric manager and GDRCopy do not.
+ */
 const followsFromCard = (name: string): boolean =>
   ["modules", "toolkit"].includes(nvidiaExtension(name)?.kind ?? "");
 
@@ -151,14 +153,14 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
           {
             field: `machines.${hostname}`,
             problem: `its installer comes from ${registry}`,
-            why: "the stack takes installers from factory.talos.dev unless it names another Image Factory",
-            remedy: `write it as factoryUrl, if it is an Image Factory; else write the whole as machines.${hostname}.installerImage`,
+            why: "without factoryUrl, a stack uses installers of factory.talos.dev",
+            remedy: `if this is an Image Factory, set its URL as factoryUrl; else set the installer as machines.${hostname}.installerImage`,
           },
         ],
   };
 }
 
-/** Notes of the parts of a schematic that a stack has no field for. */
+/** Notes about parts of a schematic for which a stack has no field. */
 function unsupportedParts(
   hostname: string,
   raw: RawSchematic,
@@ -179,9 +181,10 @@ function unsupportedParts(
       "the machine would get an image without it";
     return {
       field: `machines.${hostname}`,
-      problem: `its schematic has ${part}, which a stack cannot say`,
+      problem: `its schematic has ${part}, for which a stack has no field`,
       why,
-      remedy: "make sure that the machine does without, or leave it out of the stack",
+      remedy:
+        "make sure that the machine works without this part, or leave the machine out of the stack",
     };
   });
 }
@@ -191,6 +194,6 @@ function unsupportedParts(
  */
 const effectOfLack: Record<string, string> = {
   overlay:
-    "the machine would get an image without it, and a board that needs an overlay does not boot then",
-  meta: "it is for disk images alone: the machine has it since it was installed",
+    "the machine would get an image without it; a board that needs an overlay would not boot",
+  meta: "only disk images use it: the machine got it at its installation",
 };

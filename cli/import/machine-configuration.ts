@@ -12,19 +12,19 @@ import {
 import { mappingsIn } from "./patch";
 import type { TalconfigNode } from "./talconfig";
 
-/** A machine, as its configuration tells it. */
+/** A machine with the facts from its configuration. */
 export interface ReadMachine {
   node: TalconfigNode;
   talosVersion?: string;
-  /** Whether the node has the file's name, because the configuration names no host. */
+  /** Whether the node is named after its file, because the configuration has no host name. */
   namedAfterFile: boolean;
 }
 
 /**
- * Machines of a file: a machine configuration of several documents, as talm and topf render it, or what
- * `talosctl get machineconfig -o yaml` prints, of one machine or several.
+ * Machines of a file. The file is a machine configuration with several documents, as talm and topf render it, or the
+ * output of `talosctl get machineconfig -o yaml` for one or more machines.
  *
- * @returns none where the file is something else.
+ * @returns nothing if the file is of another kind.
  */
 export function machinesOf(text: string, file: string): ReadMachine[] {
   const values = mappingsIn(text);
@@ -34,7 +34,7 @@ export function machinesOf(text: string, file: string): ReadMachine[] {
   );
   if (resources.length === 0)
     return isConfiguration(values) ? [machineOf(values, text, file, talmAddress(text))] : [];
-  // The running configuration and the stored one are two resources of one machine.
+  // A machine has two resources: the running configuration and the stored one.
   const running = resources.filter(
     ({ metadata }) => (metadata as { id?: unknown }).id === "v1alpha1",
   );
@@ -74,7 +74,7 @@ function machineOf(
       hostname: typeof named === "string" ? named : path.basename(file).replace(/\..*$/, ""),
       ipAddress: address || ownAddress(machine, values),
       controlPlane: machine["type"] !== "worker",
-      // Only the name of a user's own image is known; a Factory's has the schematic.
+      // Of a custom image only the name is known. The name of a Factory image contains its schematic.
       ...defined({ talosImageURL: image && (/\/[0-9a-f]{64}$/.test(image) ? image : whole) }),
       patches: [text],
     },
@@ -83,13 +83,15 @@ function machineOf(
   };
 }
 
-/** An installer without its tag, and its release of Talos; the tag of a user's own image may continue after it. */
+/**
+ * An installer without its tag, and its Talos release. The tag of a custom image may have more text after the release.
+ */
 export const installerIn = (reference: string): { image?: string; release?: string } =>
   /^(?<image>.+?)(?::(?<release>v?\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)[^:/@]*)?(?:@.*)?$/.exec(
     reference,
   )?.groups ?? {};
 
-/** First static address of a machine: of its interfaces, or of its LinkConfig documents. */
+/** First static address of a machine, from its interfaces or its LinkConfig documents. */
 function ownAddress(machine: Record<string, unknown>, values: Record<string, unknown>[]): string {
   const links = [...listAt(machine, "network", "interfaces"), ...values];
   const addresses = links.flatMap((link) => listOf(link["addresses"]));

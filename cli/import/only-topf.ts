@@ -1,6 +1,6 @@
-/** Begins the reason of a template that cannot be rendered here. */
+/** First words of the reason why a template cannot be rendered here. */
 export const ofTemplate = "it is a template, and ";
-/** The reason of a program that gives nodes. */
-export const ofProgram = "it is a program, and none is run here";
-/** How to have topf's own word. */
-export const rendering = "run `topf render -o FOLDER`, where its secrets are";
+/** The reason why the nodes of a `nodesProvider` are unknown. */
+export const ofProgram = "it is a program, which this command does not run";
+/** Remedy for everything that only topf can render. */
+export const rendering = "run `topf render -o FOLDER` on the computer that has its secrets";

@@ -4,17 +4,16 @@ import { ownDocuments, talosDocuments, valueOfDocument } from "../../components/
 
 /** Effect of a list of operations on a configuration. */
 export interface Operations {
-  /** Its additions, as an equivalent part of a configuration. */
+  /** Its additions, as a part of a configuration with the same effect. */
   text: string;
-  /** Paths of the members that it sets or takes away, whatever stood there before (RFC 6902, 4.1 to 4.3). */
+  /** Paths of the members that it sets or removes, with any previous value (RFC 6902, 4.1 to 4.3). */
   sets: string[][];
-  /** Whether it does anything else, such as to take something out, or to change an item of a list. */
+  /** Whether it has other effects, such as a removal or a changed item of a list. */
   rest: boolean;
 }
 
 /**
- * Additions of a list of operations (RFC 6902) to a machine's configuration, as an equivalent part of a
- * configuration; undefined where a text is no such list.
+ * Effect of a list of operations (RFC 6902) on a machine's configuration; undefined if the text is no such list.
  */
 export function partOfOperations(text: string): Operations | undefined {
   const [operations, ...others] = talosDocuments(text).map(valueOfDocument);
@@ -40,7 +39,7 @@ export function partOfOperations(text: string): Operations | undefined {
   return { text: stringify(part), sets, rest };
 }
 
-/** Most steps of a path that is followed: no field of Talos' lies deeper. */
+/** The largest number of steps in a path: no field of Talos is deeper. */
 const deepest = 50;
 
 const isIndex = (step: string): boolean => /^(?:-|\d+)$/.test(step);
@@ -55,17 +54,17 @@ function setAt(
 ): void {
   const old = Object.hasOwn(within, key) ? within[key] : undefined;
   if (rest.length === 0) return void (within[key] = set(old));
-  const inner = isMapping(old) ? { ...old } : {}; // what an operation says stays as it is
+  const inner = isMapping(old) ? { ...old } : {}; // the operation's value must not change
   within[key] = inner;
   setAt(inner, rest, set);
 }
 
-/** Final content of each patch, as a part of a configuration: a later JSON patch overrides earlier values. */
+/** For each patch, a part of a configuration with the values that later JSON patches do not override. */
 export function saidInTheEnd(patches: readonly string[]): string[] {
   const operations = patches.map(partOfOperations);
   const later = new Set<string>();
   const said: string[] = [];
-  // From the last one on: of each only its own paths are looked for among those that come after it.
+  // Goes from the last patch to the first, and collects the paths that later patches set.
   for (let index = patches.length - 1; index >= 0; index--) {
     const { text = patches[index]!, sets = [] } = operations[index] ?? {};
     said.push(later.size === 0 ? text : without(text, later));
@@ -74,7 +73,7 @@ export function saidInTheEnd(patches: readonly string[]): string[] {
   return said.reverse();
 }
 
-/** A part of a configuration without the members at some paths, each as JSON. */
+/** A part of a configuration without the members at these paths; each path is a JSON text. */
 function without(text: string, paths: ReadonlySet<string>): string {
   const configOf = (documents: readonly Document[]): Document | undefined =>
     documents.find((document) => isMapping(valueOfDocument(document)) && !document.has("kind"));
@@ -88,7 +87,7 @@ function without(text: string, paths: ReadonlySet<string>): string {
   return documents.map(String).join("---\n");
 }
 
-/** Paths of all members of mappings in mappings, those above before those below. */
+/** Paths of all members of nested mappings; a parent comes before its children. */
 const pathsIn = (value: unknown, at: string[] = []): string[][] =>
   isMapping(value)
     ? Object.entries(value).flatMap(([key, member]) => [

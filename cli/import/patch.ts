@@ -8,36 +8,36 @@ import type { PlaceOf } from "./places";
 import { isEncrypted } from "./substitute";
 import type { FieldFinding } from "../../components/recipe/rules/finding";
 
-/** NVIDIA's part of a patch or of a machine's configuration. All else stays where it is. */
+/** NVIDIA's part of a patch or of a machine's configuration. Other settings are not imported. */
 export interface NvidiaPart {
-  /** Whether it loads NVIDIA's modules or brings their extensions. */
+  /** Whether it loads NVIDIA's modules or lists their extensions. */
   speaksOfNvidia: boolean;
   /** NVIDIA's modules that have parameters. */
   modules: KernelModule[];
-  /** Labels and taints of the node, which go through the Kubernetes API. */
+  /** Labels and taints of the node, which the stack sets by the Kubernetes API. */
   labels: Record<string, string>;
   taints: Record<string, string>;
-  /** The items of it that write the file of containerd's parts, in their order. */
+  /** Its items that write the file with containerd's options, in their order. */
   containerd: ContainerdItem[];
   notes: FieldFinding[];
 }
 
-/** An item that writes the file of containerd's parts. */
+/** An item that writes the file with containerd's options. */
 export interface ContainerdItem {
-  /** TOML of containerd. */
+  /** Content of the file, in TOML. */
   content: string;
-  /** Whether it speaks of NVIDIA. */
+  /** Whether it mentions NVIDIA. */
   isOfNvidia: boolean;
-  /** Where it stands, as far as that is known. */
+  /** Its file and line, if known. */
   place: string | undefined;
 }
 
 /**
- * Reads NVIDIA's part out of a patch or a configuration.
+ * Reads NVIDIA's part of a patch or a configuration.
  *
- * @param field its path, for messages about it
+ * @param field its path, for messages
  * @param placeOf returns the file and the line. Default: no place is known.
- * @param said what it says after the patches that follow. Default: what it says by itself.
+ * @param said its content after later patches. Default: its own content.
  */
 export function nvidiaPart(
   text: string,
@@ -57,8 +57,8 @@ export function nvidiaPart(
     asText(image),
   );
   const items = files.filter(({ path }) => path === customizationPath);
-  // Folders of CDI are other vendors', too, and onedr0p's template has settings of images and sockets: they stay
-  // where they are.
+  // Without NVIDIA's name a part may set CDI folders of other vendors, or images and sockets (onedr0p's template). It
+  // is not imported.
   const containerd = items.map(({ content }) => ({
     content,
     isOfNvidia: /nvidia/.test(withoutComments(content)),
@@ -71,7 +71,7 @@ export function nvidiaPart(
     speaksOfNvidia: own.length > 0 || images.some((image) => image.includes("nvidia")),
     modules: own.filter(({ parameters }) => parameters.length > 0),
     labels: Object.fromEntries(nodeLabels),
-    // Those that the kubelet registers with are set once; a text that is to be filled in is in the other list alone.
+    // The kubelet sets its registration's taints only once; a text with a variable is only in the other list.
     taints: Object.fromEntries([
       ...taints.map(({ key, value = "", effect }) => [key, `${value}:${effect}`]),
       ...nodeTaints,
@@ -83,25 +83,25 @@ export function nvidiaPart(
           field,
           problem: place === undefined ? unreadable : `${place} ${unreadable}`,
           why: "it mentions NVIDIA, and its effect is unknown",
-          remedy: "write what it says of NVIDIA into the stack",
+          remedy: "write its settings for NVIDIA into the stack",
         },
       images.length > 0 && {
         field,
         problem: "has machine.install.extensions",
-        why: "the stack's image has none of them, and Talos ≥ 1.11 does not read them",
+        why: "the stack's image lacks these extensions, and Talos ≥ 1.11 ignores the field",
         remedy:
-          "write those that are official, and not NVIDIA's, under `extensions` of the machine",
+          "list the official extensions that are not NVIDIA's under `extensions` of the machine",
       },
     ]),
   };
 }
 
-/** The patch that writes a file of a machine. */
+/** A patch that writes a file of a machine. */
 export const filePatch = (file: object): string => stringify({ machine: { files: [file] } });
 
 const withoutComments = (text: string): string => text.replaceAll(/(^|\s)#[^\n]*/g, "");
 
-/** The documents of a text that are mappings, as Talos reads them. */
+/** The documents of a text, as Talos reads them, without those that are no mappings. */
 export const mappingsIn = (text: string): Record<string, unknown>[] =>
   talosDocuments(text).map(valueOfDocument).filter(isMapping);
 
@@ -122,18 +122,18 @@ function hasVariable(text: string): boolean {
 export function unfilledIn(text: string): Pick<FieldFinding, "problem" | "remedy"> | undefined {
   if (hasVariable(text))
     return {
-      problem: "holds a variable of talhelper's",
-      remedy: "write its value, or give the file of variables (--env-file)",
+      problem: "contains a variable of talhelper",
+      remedy: "write its value, or pass the file of variables (--env-file)",
     };
   if (isEncrypted(text))
     return {
       problem: "is encrypted by SOPS",
-      remedy: "write what it says, unless it is secret: then leave it to talhelper",
+      remedy: "write its value here if it is not secret; else leave it to talhelper",
     };
   if (text.includes("{{"))
     return {
-      problem: "holds a template of talhelper's",
-      remedy: "write what `talhelper genconfig` makes of it",
+      problem: "contains a template of talhelper",
+      remedy: "write the value that `talhelper genconfig` makes of it",
     };
   return undefined;
 }

@@ -1,7 +1,7 @@
 import * as path from "node:path";
 import { hasLineOf, lineIn, lineOfText } from "../lines";
 
-/** A file that a patch was made of, and what is in it: the patch itself, or the content of a file that the patch writes. */
+/** The source file of a patch. It contains the patch itself, or the content of a file that the patch writes. */
 export interface PatchFile {
   file: string;
   text: string;
@@ -9,19 +9,19 @@ export interface PatchFile {
 
 /** Files in which patches stand. */
 interface Files {
-  /** By the text of the patch: those that hold it alone. */
+  /** Files that contain only one patch, by the patch's text. */
   patchFiles: Map<string, PatchFile>;
-  /** Those that hold patches among other things. */
+  /** Files that contain patches and other things. */
   given: PatchFile[];
 }
 
 /**
- * Tells where a patch stands, e.g. `talos/gpu.yaml:18`: the line that has most of some words. Undefined if unknown, as for a patch that
- * is no text of a file.
+ * Returns the place of a patch, e.g. `talos/gpu.yaml:18`: the line with most of the given words. Undefined if the patch
+ * is not the text of a file.
  */
 export type PlaceOf = (patch: string, words: string) => string | undefined;
 
-/** Places in the files of a source, from the working folder. */
+/** Places in the files of a source, relative to the working folder. */
 export const placesIn =
   ({ patchFiles, given }: Files): PlaceOf =>
   (patch, words) => {

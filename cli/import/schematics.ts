@@ -5,24 +5,23 @@ import { DriverBranch } from "../../components/recipe/index";
 import { asText, isMapping, listOf, mappingAt } from "../../components/recipe/mapping";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 
-/** A schematic as its author wrote it. */
+/** A schematic in the form of its file. */
 export type RawSchematic = Record<string, unknown>;
-/** Schematics by ID: an ID is the hash of its content, so it proves that the content is right. */
+/** Schematics by ID: an ID is the hash of the content, so the content is certain. */
 export type Schematics = Map<string, RawSchematic>;
 
 /** ID that the Image Factory gives a schematic: the hash of its canonical form. */
 export const idOf = (schematic: RawSchematic): string => canonicalSchematic(schematic).id;
 
 /**
- * Comments within comments that are looked into, and blocks of one text: a hostile file may have a hundred thousand
- * of either.
+ * Largest depth of comments within comments, and largest number of blocks in a text: a hostile file may have a hundred
+ * thousand of either.
  */
 const deepest = 3;
 const mostBlocks = 100;
 
 /**
- * Every schematic that a text holds: as its own content, under `schematic:`, or in a comment (also in one of a
- * comment).
+ * All schematics in a text: as its content, under `schematic:`, or in comments, which may be nested.
  */
 export function schematicsIn(text: string, depth = 0): RawSchematic[] {
   const found = collect(read(text));
@@ -40,7 +39,7 @@ export function schematicsIn(text: string, depth = 0): RawSchematic[] {
   return found;
 }
 
-/** Blocks of YAML that begin with `customization:` or `overlay:` in a text that is none. */
+/** Blocks of YAML that begin with `customization:` or `overlay:`, in a text that is not YAML as a whole. */
 function blocksOf(text: string): RawSchematic[] {
   const lines = text.split("\n");
   let blocks = 0;
@@ -59,10 +58,10 @@ function blocksOf(text: string): RawSchematic[] {
   });
 }
 
-/** The values of a text's documents; none of one that is no YAML. */
+/** The values of a text's documents; empty if the text is not YAML. */
 const read = (text: string): unknown[] => talosDocuments(text).map(valueOfDocument);
 
-/** Mappings with a customization, at any depth. */
+/** Mappings with a `customization`, at any depth. */
 function collect(value: unknown): RawSchematic[] {
   if (Array.isArray(value)) return value.flatMap(collect);
   if (!isMapping(value)) return [];
@@ -70,8 +69,8 @@ function collect(value: unknown): RawSchematic[] {
 }
 
 /**
- * Adds schematics to those that are known, and what they may have been before: a machine often runs an image of an
- * earlier state of the file. The ID of each proves its content, so an unused variant does no harm.
+ * Adds schematics and their possible earlier variants to the known ones, since a machine often runs an image of an
+ * earlier state of the file. An ID is the hash of its content, so an unused variant does no harm.
  */
 export function learn(schematics: Schematics, found: RawSchematic[]): void {
   for (const one of found) schematics.set(idOf(one), one);
@@ -82,8 +81,8 @@ export function learn(schematics: Schematics, found: RawSchematic[]): void {
 }
 
 /**
- * A schematic without kernel arguments, and with the names that NVIDIA's extensions have in each branch, and had
- * without one.
+ * Variants of a schematic: without kernel arguments, and with the names of NVIDIA's extensions in each branch and
+ * without a branch.
  */
 function variantsOf(schematic: RawSchematic): RawSchematic[] {
   const customization = mappingAt(schematic["customization"]);
@@ -115,8 +114,8 @@ function withSuffix(customization: RawSchematic, suffix: string): RawSchematic {
 }
 
 /**
- * The Image Factory's answer about a schematic, by one request. Undefined if it does not answer, or not with that
- * schematic (image-factory, docs/api.md, GET /schematics/:schematic).
+ * The Image Factory's answer about a schematic, by one request. Undefined if it does not answer, or answers with a
+ * different schematic (image-factory, docs/api.md, GET /schematics/:schematic).
  */
 export async function askForSchematic(
   id: string,

@@ -28,18 +28,18 @@ import { isTopf, readTopf } from "./topf/topf";
 /** Files that an import reads. */
 export interface Source {
   config: Talconfig;
-  /** Schematics whose content is known from files and comments. */
+  /** Schematics from files and comments, by their IDs. */
   schematics: Schematics;
-  /** Where each patch stands that is in a file of its own, by its text. */
+  /** Places of patches that have their own files, by the patch's text. */
   patchFiles: Map<string, PatchFile>;
-  /** Files that a talconfig names and that are not read: what they say is missing. */
+  /** Files that a talconfig names and that could not be read, so their settings are missing. */
   unread: Unread[];
-  /** The files that are imported. */
+  /** The imported files. */
   given: PatchFile[];
   notes: FieldFinding[];
 }
 
-/** Where schematics are looked for: in files of the folder, and of those in it. */
+/** Which files of a folder and of its subfolders may hold schematics. */
 const beside = {
   depth: 1,
   passedOver: /^(?:\.|node_modules$)/,
@@ -56,8 +56,7 @@ export interface Said {
   /** Variables that come before those of files. */
   environment: NodeJS.ProcessEnv;
   /**
-   * Folders besides that of the project in which the files may be that a talconfig.yaml or topf.yaml names. Default
-   * none.
+   * Folders outside of the project from which a talconfig.yaml or topf.yaml may name files. Default: none.
    */
   roots?: readonly string[];
 }
@@ -81,7 +80,7 @@ export function readSource(files: string[], said: Said): Source {
     const found = schematicsIn(contentOf(file, "--schematic"));
     if (found.length === 0)
       throw new Error(
-        `--schematic: ${file} holds none (no customization), so it tells nothing; name a schematic's file`,
+        `--schematic: ${file} is no schematic (it has no customization); name a schematic's file`,
       );
     learn(schematics, found);
   }
@@ -90,7 +89,7 @@ export function readSource(files: string[], said: Said): Source {
     return { ...ofMachines(machines), schematics, patchFiles: new Map(), unread: [], given };
   if (files.length > 1)
     throw new Error(
-      "FILE: several are there, and not all are configurations of machines; give one talconfig.yaml or topf.yaml",
+      "FILE: of several files each must be a machine's configuration; give these, or one talconfig.yaml or topf.yaml",
     );
   if (isTopf(texts[0]!)) {
     const { schematics: named, ...read } = topfOf(files[0]!, texts[0]!, said);
@@ -101,8 +100,7 @@ export function readSource(files: string[], said: Said): Source {
 }
 
 /**
- * Files that may hold a schematic: of a folder, and of the folders `schematics` next to it and further up in the
- * project.
+ * Files that may hold a schematic: in a folder, and in the folders `schematics` next to it and above it in the project.
  */
 function schematicFilesNear(folder: string): string[] {
   const root = projectRootOf(folder);
@@ -114,7 +112,7 @@ function schematicFilesNear(folder: string): string[] {
   return files;
 }
 
-/** A topf.yaml with its patches: what it names is read where it is part of the project. */
+/** Reads a topf.yaml with its patches. Files that it names are read only if they belong to the project. */
 function topfOf(file: string, text: string, said: Said): ReturnType<typeof readTopf> {
   const roots = [...(said.roots ?? []), projectRootOf(path.dirname(file))];
   return readTopf(file, text, {
@@ -128,8 +126,8 @@ function topfOf(file: string, text: string, said: Said): ReturnType<typeof readT
 }
 
 /**
- * A talconfig with its patches, as talhelper reads it: variables filled in, files read. Unreadable files are reported
- * and skipped.
+ * Reads a talconfig with its patches as talhelper does: it fills in variables and reads the named files. Unreadable
+ * files are reported and skipped.
  */
 function talconfigOf(
   file: string,
@@ -139,7 +137,7 @@ function talconfigOf(
   const folder = path.dirname(file);
   const roots = [...(said.roots ?? []), projectRootOf(folder)];
   const unread: Unread[] = [];
-  /** Text of a file that is part of the project, unless it cannot be read. */
+  /** Text of a file of the project; undefined if it cannot be read. */
   const textOf = (field: string, name: string): string | undefined => {
     try {
       const read = textOfProject(roots, name);
@@ -163,7 +161,7 @@ function talconfigOf(
   ) as Record<string, string>;
   const config = readTalconfig(substitute(text, variables));
   const patchFiles = new Map<string, PatchFile>();
-  // Some people write the path of a patch alone, without the `@` by which talhelper knows it.
+  // Some people write only the path of a patch, and forget the `@` by which talhelper recognizes it.
   const isPath = (text: string): boolean =>
     /^[\w./-]+\.ya?ml$/.test(text.trim()) &&
     roots.some((root) => isBelow(root, path.resolve(folder, text.trim())));
@@ -180,7 +178,7 @@ function talconfigOf(
     patchFiles.set(from.text, from);
     return [from.text];
   };
-  // talhelper reads the contents of files where it reads patches (talhelper, pkg/talos/nodeconfig.go and
+  // talhelper reads contents of `machineFiles` in the same way as patches (talhelper, pkg/talos/nodeconfig.go and
   // pkg/substitute).
   const machineFile = (file: MachineFile): MachineFile => {
     const { content = "" } = file;
@@ -210,20 +208,20 @@ function talconfigOf(
   const { count, characters } = patchesIn(whole);
   const tooMuch =
     count > mostPatches
-      ? `${count} patches together`
+      ? `${count} patches in all`
       : characters > mostCharacters
-        ? `patches of ${characters} characters together`
+        ? `patches with ${characters} characters in all`
         : undefined;
   if (tooMuch !== undefined)
     throw new Error(
-      `nodes: have ${tooMuch}, with those of their role and of all nodes, and no more than ${mostPatches} of ${mostCharacters} characters are read; each is put together with all others; give a talconfig.yaml with fewer`,
+      `nodes: have ${tooMuch}, counted per node with those of its role and of all nodes; the limit is ${mostPatches} patches and ${mostCharacters} characters, since reading them takes seconds; give a talconfig.yaml with fewer`,
     );
   return { config: whole, patchFiles, unread };
 }
 
 /**
- * The most patches of all nodes together: a thousand nodes with five each of a thousand characters. They take some
- * seconds.
+ * The largest number of patches of all nodes together: a thousand nodes with five patches of a thousand characters.
+ * They take some seconds.
  */
 const mostPatches = 5_000;
 const mostCharacters = 5_000_000;
@@ -243,7 +241,10 @@ function patchesIn(config: Talconfig): { count: number; characters: number } {
   return { count, characters };
 }
 
-/** Text of a file that another names, within these folders: it may be a stranger's, and findings quote what is read. */
+/**
+ * Text of a file that another file names. It must be within these folders: a stranger may have written the name, and
+ * findings quote the text.
+ */
 function textOfProject(roots: readonly string[], file: string): string {
   const root = roots.find((one) => isBelow(one, file)) ?? roots.at(-1)!;
   return textBelow(root, file);
@@ -253,7 +254,7 @@ function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
   const twice = repeated(machines.map(({ node }) => node.hostname));
   if (twice !== undefined)
     throw new Error(
-      `FILE: two machines are called ${twice}, so one of them would be lost; give each its own name`,
+      `FILE: two machines are called ${twice}, so the stack could have only one of them; give each its own name`,
     );
   const versions = new Set(machines.flatMap(({ talosVersion }) => talosVersion ?? []));
   const version = versions.size === 1 ? [...versions][0] : undefined;
@@ -263,14 +264,15 @@ function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
       version !== undefined && {
         field: "talosVersion",
         problem: `is ${version}, as in machine.install.image`,
-        why: "`talosctl upgrade` leaves that field as it was, so the machines may run a newer one",
-        remedy: "look with `talosctl version`, and name the one that they are to run (--talos)",
+        why: "`talosctl upgrade` does not change that field, so the machines may run a newer release",
+        remedy:
+          "check with `talosctl version`, and name the release that they should run (--talos)",
       },
       machines.map(
         ({ namedAfterFile, node }) =>
           namedAfterFile && {
             field: `machines.${node.hostname}`,
-            problem: "has the name of its file, because its configuration names no host",
+            problem: "is named after its file, because its configuration has no host name",
             why: "the update looks for a node of that name",
             remedy: "write the node's name, as `kubectl get nodes` has it",
           },
@@ -279,14 +281,14 @@ function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
   };
 }
 
-/** Text of a file, which a field names. */
+/** Text of a file that a field names. */
 export function contentOf(file: string, field: string): string {
   try {
     return boundedText(file);
   } catch (error) {
     const remedy = makerOf(file) ?? "name a file that can be read";
     throw new Error(
-      `${field}: ${file} cannot be read (${reasonOf(error)}); what it says would be lost; ${remedy}`,
+      `${field}: ${file} cannot be read (${reasonOf(error)}), so its settings would be lost; ${remedy}`,
       {
         cause: error,
       },
@@ -294,12 +296,12 @@ export function contentOf(file: string, field: string): string {
   }
 }
 
-/** Whether a text is a talconfig.yaml of talhelper's: others have lists of nodes, too. */
+/** Whether a text is talhelper's talconfig.yaml: other files have lists of nodes, too. */
 export function isTalconfig(text: string): boolean {
-  if (!text.includes("ipAddress")) return false; // so that not every file of a repository is read as YAML for it
+  if (!text.includes("ipAddress")) return false; // so that not every file of a repository must be parsed as YAML
   const nodes = mappingsIn(text).flatMap((value) => listAt(value, "nodes"));
   return nodes.some((node) => "hostname" in node && "ipAddress" in node);
 }
 
-/** Whether a text describes machines for a tool that makes their configurations. */
+/** Whether a text is the input of a tool that makes machine configurations. */
 export const namesMachines = (text: string): boolean => isTalconfig(text) || isTopf(text);

@@ -2,7 +2,7 @@ import { anyText, isMapping, mappingAt } from "../../components/recipe/mapping";
 import { yamlIn } from "../../components/recipe/rules/yaml";
 
 /**
- * Files of variables next to talconfig.yaml that talhelper reads by itself (talhelper, cmd/genconfig.go,
+ * Files of variables next to talconfig.yaml that talhelper reads by default (talhelper, cmd/genconfig.go,
  * `--env-file`).
  */
 export const environmentFiles = [
@@ -12,7 +12,7 @@ export const environmentFiles = [
   "talenv.sops.yml",
 ];
 
-/** Variables of a talenv.yaml; without those that SOPS encrypts, which are unknown here. Never throws. */
+/** Variables of a talenv.yaml, without those that SOPS encrypts. Never throws. */
 export function variablesOf(text: string): Record<string, string> {
   const content = mappingAt(yamlIn(text));
   const plain = Object.entries(content).filter(
@@ -23,12 +23,12 @@ export function variablesOf(text: string): Record<string, string> {
   );
 }
 
-/** Whether a text is one that SOPS encrypted. */
+/** Whether SOPS has encrypted a text. */
 export const isEncrypted = (text: string): boolean => text.includes("ENC[AES256_GCM");
 
 /**
- * Fills variables in, as talhelper does (pkg/substitute/envsubst.go, by a8m/envsubst, parse/lex.go and node.go):
- * `$A`, `${A}`, `${A:-b}` and the like; `$$` is a dollar. A variable without a value stays, so that `unfilledIn`
+ * Fills variables in, as talhelper does (pkg/substitute/envsubst.go, by a8m/envsubst, parse/lex.go and node.go): `$A`,
+ * `${A}`, `${A:-b}` and the like; `$$` is a dollar. A variable without a value stays in the text, so that `unfilledIn`
  * finds it.
  */
 export const substitute = (text: string, variables: Record<string, string | undefined>): string =>

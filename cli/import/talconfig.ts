@@ -3,11 +3,11 @@ import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/y
 import * as z from "zod";
 
 /**
- * Fields that are read from talhelper's `talconfig.yaml` (talhelper, pkg/config/config.go). All else of it makes the
- * machine's configuration, which stays talhelper's: the stack only adds its part to it.
+ * Fields that are read from talhelper's `talconfig.yaml` (talhelper, pkg/config/config.go). talhelper still makes the
+ * machine's configuration from all other fields: the stack only adds its part.
  */
 
-/** Go reads null as the empty text. */
+/** A text. Go reads null as the empty text. */
 const texts = z.record(
   z.string(),
   z.preprocess((value) => value ?? "", z.coerce.string()),
@@ -34,14 +34,14 @@ const settings = z.looseObject({
     .looseObject({ mode: z.string().optional(), secureboot: z.boolean().optional() })
     .optional(),
   kernelModules: z.array(z.looseObject({ name: z.string() })).optional(),
-  /** Files of the machine, each as Talos' `machine.files` has it; the content may be `@` and a file's name. */
+  /** Files of the machine, in the form of Talos' `machine.files`. The content may be `@` with a file's name. */
   machineFiles: z.array(z.looseObject({ content: z.string().optional() })).optional(),
   patches: z.array(z.string()).optional(),
 });
 
 const node = settings.extend({
   hostname: z.string(),
-  /** One address, or several with commas between. */
+  /** One address, or several, separated by commas. */
   ipAddress: z.string(),
   controlPlane: z.boolean().default(false),
   /** Whether its patches replace those of its role. */
@@ -69,13 +69,13 @@ export type Settings = z.infer<typeof settings>;
 export type MachineFile = NonNullable<Settings["machineFiles"]>[number];
 /** A node of a `talconfig.yaml`. */
 export type TalconfigNode = z.infer<typeof node>;
-/** A `talconfig.yaml`, as far as a stack follows from it. */
+/** The fields of a `talconfig.yaml` from which a stack is made. */
 export type Talconfig = z.infer<typeof talconfig>;
 
 /**
  * Reads a `talconfig.yaml`.
  *
- * @throws Error naming every field that is not as talhelper has it.
+ * @throws Error naming every field that does not have the form of talhelper's.
  */
 export function readTalconfig(text: string): Talconfig {
   const { data, error } = talconfig.safeParse(yamlOf(text));
@@ -87,14 +87,14 @@ export function readTalconfig(text: string): Talconfig {
     const twice = repeated(data!.nodes.map((one) => one[what]));
     if (twice !== undefined)
       throw new Error(
-        `nodes: two have the ${what} ${twice}; one of them would be lost; give each one of its own`,
+        `nodes: two have the ${what} ${twice}, so the stack could have only one of them; give each its own`,
       );
   }
   return data!;
 }
 
 const whyNot =
-  "it is neither a talconfig.yaml of talhelper's nor a machine's configuration, so its machines are unknown; name one: `talosctl get machineconfig -o yaml` prints it";
+  "it is neither talhelper's talconfig.yaml nor a machine's configuration, so its machines are unknown; name such a file: `talosctl get machineconfig -o yaml` prints a configuration";
 
 /** talhelper reads the first document. */
 function yamlOf(text: string): unknown {
@@ -103,16 +103,16 @@ function yamlOf(text: string): unknown {
   if (error === undefined) return withoutNulls(document && valueOfDocument(document));
   throw new Error(
     /^[ \t]*(?:\{%|#%)/m.test(text)
-      ? "FILE: is a template, which a tool makes the talconfig.yaml of; its nodes are unknown; name what it makes"
+      ? "FILE: is a template from which a tool makes the talconfig.yaml, so its nodes are unknown; name the talconfig.yaml"
       : `FILE: is not YAML (${error.message.split("\n")[0]!.replace(/:$/, "")}); ${whyNot}`,
     { cause: error },
   );
 }
 
-/** Fields whose members are texts, in which null stands for an empty one. */
+/** Fields whose members are texts, in which null means an empty text. */
 const ofTexts = ["nodeLabels", "nodeTaints"];
 
-/** To Go, a field of null is a field that is not there. */
+/** Go treats a field with null as a missing field. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (value === null || typeof value !== "object") return value;
@@ -122,7 +122,10 @@ function withoutNulls(value: unknown): unknown {
   );
 }
 
-/** A node with what its role says for all of them: its own word comes first, patches after those of the role. */
+/**
+ * A node with the settings of its role. The node's own settings take precedence; its patches come after those of the
+ * role.
+ */
 export function withRole(config: Talconfig, own: TalconfigNode): TalconfigNode {
   const role: Settings = (own.controlPlane ? config.controlPlane : config.worker) ?? {};
   return {
@@ -133,9 +136,9 @@ export function withRole(config: Talconfig, own: TalconfigNode): TalconfigNode {
 }
 
 /**
- * Name of the node that Talos makes of a host's: the part before the first dot, or all of it if the kubelet registers
- * so; in lower case, without characters that Kubernetes forbids (talos, controllers/k8s/nodename.go, FromHostname;
- * resources/network/hostname_spec.go, ParseFQDN).
+ * Name of the node that Talos makes of a host name: the part before the first dot, or all of it if the kubelet
+ * registers with the full name. It is in lower case, without characters that Kubernetes forbids (talos,
+ * controllers/k8s/nodename.go, FromHostname; resources/network/hostname_spec.go, ParseFQDN).
  *
  * @param shared patches of all nodes.
  */

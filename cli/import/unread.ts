@@ -6,32 +6,33 @@ import { yamlIn } from "../../components/recipe/rules/yaml";
 import { isEncrypted } from "./substitute";
 import { ofProgram, ofTemplate, rendering } from "./only-topf";
 
-/** A file that another file names, and that is not read. */
+/** A file that another file names, and that could not be read. */
 export interface Unread {
   /** Field that names it, e.g. `patches`. */
   field: string;
   /** Its absolute path. */
   file: string;
-  /** Why, e.g. `ENOENT`. */
+  /** The reason, e.g. `ENOENT`. */
   reason: string;
 }
 
-const byGitCrypt = "git-crypt keeps it encrypted";
-const bySops = "SOPS keeps all of it encrypted";
+const byGitCrypt = "git-crypt has encrypted it";
+const bySops = "SOPS has encrypted all of it";
 const missing = "ENOENT";
 const outside = "it is outside of ";
 
 /**
- * The first bytes that git-crypt writes, NUL and GITCRYPT and NUL, as a reader takes them for UTF-16 (git-crypt,
+ * The first bytes of a file of git-crypt (NUL, GITCRYPT, NUL), as a reader of UTF-16 sees them (git-crypt,
  * commands.cpp).
  */
 const gitCryptHeader = "G\u4954\u4352\u5950\u5400";
 
-/** Why a text cannot be read; undefined where it is plain. */
+/** The reason why a text cannot be read; undefined if it is plain text. */
 export function whyUnread(text: string): string | undefined {
   if (text.startsWith(gitCryptHeader)) return byGitCrypt;
   if (!isEncrypted(text)) return undefined;
-  // SOPS encrypts a file that it cannot parse as one text under `data` (getsops/sops, stores/json, BinaryStore).
+  // SOPS encrypts a file that it cannot parse, and writes it as one text under `data` (getsops/sops, stores/json,
+  // BinaryStore).
   const content = yamlIn(text);
   return isMapping(content) && "sops" in content && isEncrypted(asText(content["data"]))
     ? bySops
@@ -39,9 +40,9 @@ export function whyUnread(text: string): string | undefined {
 }
 
 /**
- * The message about a file that is not read.
+ * The finding about a file that could not be read.
  *
- * @param nameOf a file's name as its reader knows it
+ * @param nameOf returns a file's name in the form for messages
  */
 export function unreadFinding(
   { field, file, reason }: Unread,
@@ -51,15 +52,15 @@ export function unreadFinding(
   const name = nameOf(file);
   return {
     problem: isMissing
-      ? `${field} names ${name}, which is not there`
-      : `${field} names ${name}, which is not read (${reason})`,
-    why: "what it says is missing here, and all else is read",
+      ? `${field} names ${name}, which does not exist`
+      : `${field} names ${name}, which cannot be read (${reason})`,
+    why: "the result lacks the settings of this file",
     remedy: remedyOf(file, reason, nameOf),
   };
 }
 
 function remedyOf(file: string, reason: string, nameOf: (file: string) => string): string {
-  if (reason === byGitCrypt) return "run `git-crypt unlock`, then this again";
+  if (reason === byGitCrypt) return "run `git-crypt unlock`, then run this again";
   if (reason === bySops)
     return `run this again where it is decrypted (\`sops --decrypt ${nameOf(file)}\` prints it)`;
   if (reason.startsWith(ofTemplate) || reason === ofProgram)
@@ -71,7 +72,7 @@ function remedyOf(file: string, reason: string, nameOf: (file: string) => string
 }
 
 /**
- * Files of patches that clustertool writes and keeps out of git (truecharts, clustertool,
+ * Files with patches that clustertool writes, and lists in .gitignore (truecharts, clustertool,
  * embed/generic/base/DOTREPLACEgitignore).
  */
 const patchesOfClustertool = [
@@ -83,8 +84,8 @@ const patchesOfClustertool = [
 ];
 
 /**
- * How a file is made that is not there: the command of the tool that its neighbours belong to. Undefined where they
- * tell none.
+ * Remedy for a missing file: the command that makes it, of the tool to which the files next to it belong. Undefined if
+ * they show no tool.
  */
 export function makerOf(file: string, nameOf = (name: string): string => name): string | undefined {
   const folder = path.dirname(path.resolve(file));
@@ -94,7 +95,7 @@ export function makerOf(file: string, nameOf = (name: string): string => name): 
   if (fs.existsSync(file)) return undefined;
   const template = [".j2", ".jinja"].map((end) => `${base}${end}`).find((one) => isThere(one));
   if (template !== undefined)
-    return `make it of its template, with the variables that your repository gives it (\`minijinja-cli ${beside(template)} > ${nameOf(file)}\`), then run this again`;
+    return `make it from its template, with your repository's variables (\`minijinja-cli ${beside(template)} > ${nameOf(file)}\`), then run this again`;
   const encrypted = ["sops", "enc"]
     .map((mark) => `${name}.${mark}${ext}`)
     .find((one) => isThere(one));
@@ -103,10 +104,10 @@ export function makerOf(file: string, nameOf = (name: string): string => name): 
   const isOfClustertool =
     isThere("..", "clusterenv.yaml") || isThere("..", "..", "clusterenv.yaml");
   if (isOfClustertool && patchesOfClustertool.includes(base))
-    return "run `clustertool genconfig` (`forgetool cluster genconfig` of its later releases), then this again";
+    return "run `clustertool genconfig` (in later releases `forgetool cluster genconfig`), then run this again";
   if (path.basename(folder) === "clusterconfig")
-    return "run `talhelper genconfig`, then this again";
+    return "run `talhelper genconfig`, then run this again";
   if (isThere("..", "topf.yaml"))
-    return `run \`topf render -o ${nameOf(path.dirname(file))}\`, then this again`;
+    return `run \`topf render -o ${nameOf(path.dirname(file))}\`, then run this again`;
   return undefined;
 }

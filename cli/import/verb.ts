@@ -32,32 +32,29 @@ const options: Verb["options"] = {
   },
   talos: {
     value: "VERSION",
-    help: "release that the machines are to run, e.g. v1.13.6; default: what the file says",
+    help: "Talos release that the machines should run, e.g. v1.13.6; default: the release in the file",
   },
   schematic: {
     value: "FILE",
-    help: "what is in a schematic that the file names by its ID; may be repeated (files next to it are read anyway)",
+    help: "file of a schematic that FILE names by its ID; may be repeated (files next to FILE are always read)",
   },
   factory: {
-    help: "ask the Image Factory what is in the schematics that no file tells (default: no network)",
+    help: "get the schematics that are in no file from the Image Factory (default: no network)",
   },
   "env-file": {
     value: "FILE",
-    help: "variables of a talconfig.yaml; default: talenv.yaml next to it, as talhelper has it",
+    help: "variables of a talconfig.yaml; default: talenv.yaml next to it, as for talhelper",
   },
   env: envOption,
   ...writeOptions,
 };
 
-/** `talos-gpu import`: writes the stack file of what another tool configures. */
+/** `talos-gpu import`: writes a stack file for machines that another tool configures. */
 export const importFiles: Verb = {
-  summary: "writes a stack file of a talconfig.yaml, a topf.yaml, or of configurations of machines",
+  summary: "writes a stack file from a talconfig.yaml, a topf.yaml, or machine configurations",
   argument: { name: "FILE", several: true },
   options,
-  more: `FILE is talhelper's talconfig.yaml, topf's topf.yaml or the folder of one, or a machine's configuration, as \`talosctl get machineconfig
--o yaml\` prints it or as talm renders it; of machines it may be several. Only NVIDIA's part goes over: the rest stays where it is.
-Where Flux or Argo CD installs operator or plugin in the repository of FILE, the stack names that under external.
-By default the stack goes to standard output. Standard error lists what you still have to do; the exit status is 1 where there is something.
+  more: `FILE is talhelper's talconfig.yaml, topf's topf.yaml, a folder with one of these, or a machine's configuration (output of \`talosctl get machineconfig -o yaml\`, or rendered by talm). Several configurations may be given. Only NVIDIA's part is imported: the other tool keeps the rest. If Flux or Argo CD installs operator or plugin from the repository of FILE, the stack names that release under external. The stack is written to the file of --out or --stack, else to that of the selected stack if it has no machines yet. Without such a file it goes to standard output. Standard error lists your remaining tasks; with any, the exit status is 1.
 `,
   run: importAll,
 };
@@ -82,7 +79,7 @@ async function importAll(given: Given, output: Output): Promise<number> {
       if (found !== undefined) learn(schematics, [found]);
     for (const id of unknownSchematics(config, schematics))
       output.remark(
-        `--factory: ${factory ?? defaultFactoryUrl} did not tell what is in schematic ${id.slice(0, 12)}…; it stays unknown; try again, or give its file (--schematic FILE)`,
+        `--factory: ${factory ?? defaultFactoryUrl} did not return schematic ${id.slice(0, 12)}…, so its content stays unknown; try again, or pass its file (--schematic FILE)`,
       );
   }
   const placeOf = placesIn(source);
@@ -108,7 +105,7 @@ async function importAll(given: Given, output: Output): Promise<number> {
   const imported = withoutFindings(read, folder, containerdPlace);
   const installs = installNote(imported.spec);
   imported.notes.push(...ofOutside, ...installs);
-  // Its commands are run from here.
+  // The user runs the commands of these remedies in the current folder.
   const nameOf = (file: string): string => path.relative(process.cwd(), file);
   imported.notes.unshift(
     ...source.unread.map((one) => ({ field: "FILE", ...unreadFinding(one, nameOf) })),
@@ -127,22 +124,22 @@ async function importAll(given: Given, output: Output): Promise<number> {
   if (leftOut.length > 0)
     output.remark(
       inLine(
-        `Not in the stack, because nothing says that they have a GPU: ${leftOut.join(", ")} (if one has: --gpu NODE=MODEL)`,
+        `Not in the stack, because no file shows a GPU of theirs: ${leftOut.join(", ")} (add a node by --gpu NODE=MODEL)`,
       ),
     );
-  // Last, so that the message about an unknown card comes first.
+  // This comes last, so that a message about an unknown card is reported first.
   if (out !== undefined) {
     writeStack(out, text, given.switches.has("force"));
     output.remark(nextSteps(out, given.environment));
   }
-  // Notes about a GPU provider that the stack would install need no change: the stack may keep this choice.
+  // The note that the stack will install a GPU provider needs no change of the stack.
   return left.length > installs.length ? 1 : 0;
 }
 
-/** Names of the files in which a tool has a cluster's machines. */
+/** Names of the files in which tools describe a cluster's machines. */
 const ofTools = ["talconfig.yaml", "talconfig.yml", "topf.yaml", "topf.yml"];
 
-/** A file to import; of a folder the one that a tool has there. */
+/** The file to import; if a folder is given, the tool's file in it. */
 function fileOf(given: string): string {
   if (!fs.existsSync(given) || !fs.statSync(given).isDirectory()) return given;
   const found = ofTools.map((name) => path.join(given, name)).find((file) => fs.existsSync(file));
@@ -153,10 +150,10 @@ function fileOf(given: string): string {
 }
 
 /**
- * Takes out of a stack its owner's parts that a check refuses, so that the rest plans: containerd's part of a
- * machine, and the values of a release outside.
+ * Removes from a stack the imported parts that a check refuses, so that the rest can be planned: containerd's part of a
+ * machine, and the values of an external release.
  *
- * @param containerdPlace where containerd's part stands that something is wrong with
+ * @param containerdPlace returns the place of the faulty part of containerd
  */
 function withoutFindings(
   imported: Imported,
@@ -181,7 +178,7 @@ function withoutFindings(
       left.push({
         field: place,
         why,
-        problem: `is left out, as ${member} ${problem}`,
+        problem: `is left out, because ${member} ${problem}`,
         remedy: files ? `${remedy}; then name it under external.files: ${files}` : remedy,
       });
       continue;
@@ -190,8 +187,8 @@ function withoutFindings(
     left.push({
       field: place,
       why,
-      problem: `is left out, as ${at ?? "the part that the other tool writes"} ${problem}`,
-      remedy: `${remedy}; do it in the other tool's file: this stack leaves containerd alone`,
+      problem: `is left out, because ${at ?? "the part that the other tool writes"} ${problem}`,
+      remedy: `${remedy}; change the other tool's file: this stack does not configure containerd`,
     });
     machines[machine] = withoutContainerd(machines[machine]!);
   }
@@ -213,7 +210,7 @@ function withoutFindings(
 
 const withoutContainerd = ({ containerd: _, ...rest }: MachineSpec): MachineSpec => rest;
 
-/** Findings about the stack, without those that a note has already reported. */
+/** Findings that refuse the stack, without those that a note has already reported. */
 function foundIn({ spec, notes }: Imported, folder: string): Finding[] {
   const asked = notes
     .map(({ field }) => field)

@@ -21,7 +21,7 @@ export type Runs = ReturnType<typeof runsOf>;
 /** A machine of either plan. */
 export type MachineComparison = Comparison["machines"][number];
 
-/** Effect of an update from one plan to a second one: everything that `talos-gpu plan` prints, also with `--json`. */
+/** Effect of an update from one plan to another: everything that `talos-gpu plan` prints, also with `--json`. */
 export type Comparison = ReturnType<typeof compare>;
 
 /** One side of a comparison. */
@@ -36,7 +36,7 @@ export interface Side {
 /**
  * Compares two plans of a stack. Pure.
  *
- * @param base what the stack is compared with, e.g. `origin/main`; undefined if the previous state is unknown.
+ * @param base name of the earlier state, e.g. `origin/main`; undefined if it is unknown.
  */
 export function compare(
   stack: string,
@@ -60,7 +60,7 @@ export function compare(
         name,
         ...effect,
         ...defined({ before: old && runsOf(old), after: fresh && runsOf(fresh) }),
-        /** Lines of its patches that are not as before; secrets are hidden. */
+        /** Changed lines of its patches; secrets are hidden. */
         configuration: configurationDifference(
           partsOf(old?.patches ?? []),
           partsOf(fresh?.patches ?? []),
@@ -72,16 +72,16 @@ export function compare(
       ...defined({ before: before && releaseText(before.plan) }),
       after: releaseText(after.plan),
     },
-    /** Images that machines pull besides those of the chart, for a mirror. */
+    /** Images that machines pull in addition to the chart's, e.g. for a mirror. */
     images: imagesOf(after.plan),
     valueChanges:
       before === undefined
         ? []
         : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
     away: awayOf(before?.plan, after.plan, effects),
-    /** Machines by wave: those of a wave go once those before it are done. */
+    /** Names of machines by wave. A wave begins once all earlier waves are finished. */
     waves: wavesOf(after.plan),
-    /** Number of waves before the GPU provider; the others wait for the smoke tests of the machines until there. */
+    /** Number of waves before the GPU provider. Later waves wait for the smoke tests of these machines. */
     wavesAhead: aheadOf(after.plan),
     /** Findings that do not refuse the stack: warnings and notes. */
     notes: after.remarks.map((remark) => {
@@ -100,7 +100,7 @@ function awayOf(from: Plan | undefined, to: Plan, all: Record<string, MachineEff
   return flat<string>([
     rebooting.map(
       ([name, { reboots, awayForAtMost }]) =>
-        `${name}: its pods, ${reboots === "yes" ? "" : "should it reboot, "}for at most ${awayForAtMost ?? "an unknown time"}`,
+        `${name}: its pods, ${reboots === "yes" ? "" : "if it reboots, "}for at most ${awayForAtMost ?? "an unknown time"}`,
     ),
     groupsAway(
       to,
@@ -120,15 +120,15 @@ function gpusAway(from: Plan, to: Plan): string | false {
       "GPUs for new pods: on each machine until it is upgraded and the external GPU provider offers them there"
     );
   if (mode !== to.kubernetes.mode || era !== to.era) {
-    const ahead = " that goes ahead (upgrade.first); on each other machine until it is upgraded";
-    return `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, which may take ${limit} after the last machine${aheadOf(to) < wavesOf(to).length ? ahead : ""}`;
+    const ahead = " of upgrade.first; on each other machine until it is upgraded";
+    return `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, at most ${limit} after the upgrade of the last machine${aheadOf(to) < wavesOf(to).length ? ahead : ""}`;
   }
   const changes =
     releaseText(from) !== releaseText(to) || fieldChanges(old.values, release.values).length > 0;
   return changes && `GPUs for new pods: while ${release.chart} is upgraded, for at most ${limit}`;
 }
 
-/** A server over several machines is away with each of them. */
+/** Model servers over several machines, which are unavailable while one of these is. */
 const groupsAway = ({ spec, machines }: Plan, rebooting: string[]): string[] =>
   gpuRequests(spec).flatMap(({ field, active, machines: count, nodeSelector = {} }) => {
     const mayRun = ({ name, gpuCount, nodeLabels }: MachineRecipe): boolean =>
@@ -152,12 +152,12 @@ function runsOf({
 }: MachineRecipe) {
   return {
     talosVersion,
-    /** Official extensions of its image, in their order. */
+    /** Official extensions of its image, in the schematic's order. */
     extensions,
     schematicId: ownImage ? "your image" : schematicId,
     /** Empty on a machine without a GPU. */
     driver: driverBranch ?? driverVersion ?? "",
-    /** Newest CUDA of that driver; empty without. */
+    /** Newest CUDA that its driver supports; empty without a driver. */
     cuda: driverVersion === undefined ? "" : cudaOfDriver(driverVersion),
   };
 }
@@ -169,14 +169,14 @@ function releaseText({ spec, kubernetes: { release, external } }: Plan): string 
   return `${chart} ${version === "" ? "of an unknown release" : version} (in ${namespace}, installed by ${by}, not by this stack)`;
 }
 
-/** Content of a stack, without line numbers of files, so that a moved line is no difference. */
+/** A stack without line numbers of files, so that a moved line is no difference. */
 function saidOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof redacted> {
   if (external?.read === undefined) return redacted({ ...spec, ...(external && { external }) });
   const { places: _, ...read } = external.read;
   return redacted({ ...spec, external: { ...external, read } });
 }
 
-/** A machine's wave is after those of all that it waits for. */
+/** Waves of machines: a machine's wave is later than those of all machines for which it waits. */
 function wavesOf({ machines, after }: Plan): string[][] {
   const wave = new Map<string, number>();
   for (const { name } of machines)
@@ -189,7 +189,9 @@ function wavesOf({ machines, after }: Plan): string[][] {
   return waves;
 }
 
-/** The workers of `upgrade.first` are upgraded one by one, so each is a wave. */
+/**
+ * Number of waves before the GPU provider. The workers of `upgrade.first` are upgraded one by one, so each is a wave.
+ */
 function aheadOf(plan: Plan): number {
   const { ahead, rest } = upgradeStages(plan.machines, plan.spec.upgrade);
   return rest.length > 0 ? ahead.length : wavesOf(plan).length;

@@ -1,28 +1,28 @@
 import type { Severity } from "../../components/recipe/index";
 import type { Comparison, MachineComparison } from "./comparison";
 
-/** Machines that go at the same time. */
+/** Machines that are upgraded at the same time. */
 export interface Wave {
   machines: { name: string; reboots: string }[];
 }
 
-/** A step of the update: machines at the same time, or something that comes once. */
+/** A step of the update: a wave of machines, or a single action. */
 export type Step = Wave | { once: string; gate?: boolean };
 
 /** Findings of one severity that does not refuse the stack. */
 export const remarksOf = ({ notes }: Comparison, severity: Severity): Comparison["notes"] =>
   notes.filter((note) => note.severity === severity);
 
-/** Machines of a wave that are named one by one. */
+/** Largest number of machines of a wave that are named one by one. */
 export const drawn = 8;
 
-/** Said where extensions are listed: a schematic's ID depends on their order, and a reboot does not (`imageId`). */
+/** Sentence after lists of extensions. A schematic's ID depends on their order, but a reboot does not (`imageId`). */
 export const orderOfExtensions =
-  "The same extensions in another order are the same image: their order alone makes no machine reboot.";
+  "The order of the extensions does not matter: a changed order makes no machine reboot.";
 
 /**
- * Extensions of the machines' images, with the names of the machines that have the same; none of machines that leave
- * the stack.
+ * Extensions of the machines' images, each with the names of its machines. Machines that leave the stack are not
+ * included.
  */
 export function extensionsOf(
   machines: MachineComparison[],
@@ -38,17 +38,17 @@ export function extensionsOf(
   return [...groups.values()];
 }
 
-/** Names in a line: of many the first ones, and the number of the others. */
+/** Names in a line; of many names the first ones, and the number of the others. */
 export const namesOf = (names: string[]): string =>
   names.length <= drawn
     ? names.join(", ")
     : `${names.slice(0, drawn).join(", ")} and ${names.length - drawn} more`;
 
-/** The GPU provider, and whether it changes. */
+/** The GPU provider's release, and its change. */
 export function releaseOf({ base, release: { before, after }, valueChanges }: Comparison): string {
   if (base === undefined || before === undefined) return after;
   if (before !== after) return `${before} → ${after}`;
-  return valueChanges.length > 0 ? `${after}, with other values` : `${after}: unchanged`;
+  return valueChanges.length > 0 ? `${after}, with changed values` : `${after}: unchanged`;
 }
 
 /**
@@ -66,14 +66,17 @@ export function stepsOf({ waves, wavesAhead, machines, release }: Comparison): S
     ...all.slice(0, wavesAhead),
     { once: release.after },
     ...(wavesAhead < all.length
-      ? [{ once: "smoke test on those that go ahead", gate: true }, ...all.slice(wavesAhead)]
+      ? [
+          { once: "smoke test on the machines of upgrade.first", gate: true },
+          ...all.slice(wavesAhead),
+        ]
       : []),
     { once: "smoke test on every GPU machine", gate: true },
     { once: "workloads" },
   ];
 }
 
-/** Whether nothing at all is done. */
+/** Whether the update changes nothing. */
 export const isUnchanged = ({
   stackChanges,
   machines,

@@ -6,13 +6,13 @@ import { secretsIn } from "../../components/recipe/machine/secrets";
 import { inLine } from "../../components/recipe/rules/printable";
 import { secretIn } from "../../components/recipe/rules/secret-text";
 
-/** A value that is not as before. */
+/** A changed value. */
 export interface FieldChange {
   /** E.g. `machines.gpu-1.gpus[0].count`. */
   field: string;
-  /** As text; undefined where it is new. */
+  /** Earlier value as text; undefined if it is new. */
   before?: string;
-  /** As text; undefined where it is gone. */
+  /** Later value as text; undefined if it is removed. */
   after?: string;
 }
 
@@ -41,7 +41,7 @@ export function redacted(value: unknown, kind = ""): unknown {
   return visit(value, "");
 }
 
-/** Differences of two trees of plain data, leaf by leaf; an object that is new or gone is one line. */
+/** Differences of two trees of plain data, leaf by leaf. A new or removed object is one difference. */
 export function fieldChanges(before: unknown, after: unknown, field = ""): FieldChange[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (isMapping(before) && isMapping(after)) {
@@ -58,8 +58,8 @@ export function fieldChanges(before: unknown, after: unknown, field = ""): Field
 }
 
 /**
- * A value as text, patches aside: a secret may stand anywhere in theirs, and the configuration's own part shows them
- * redacted.
+ * A value as text. Patches are replaced, since a secret may be anywhere in them; the page's part on the configuration
+ * shows them redacted.
  */
 function shownValue(value: unknown, field: string): string {
   if (/(^|\.)patches\[\d+\]$/.test(field)) return patch;
@@ -70,7 +70,7 @@ function shownValue(value: unknown, field: string): string {
   );
 }
 
-/** Parts of a configuration that are not as before, as lines that begin with `-`, `+` or a space. */
+/** Changed parts of a configuration, as lines that begin with `-`, `+` or a space. */
 export function configurationDifference(
   before: Map<string, unknown>,
   after: Map<string, unknown>,
@@ -87,7 +87,7 @@ function linesOf(value: unknown, part: string): string[] {
   if (value === undefined) return [];
   const [kind, ...rest] = part.split(/[./]/);
   const isDocument = /^[A-Z]/.test(part);
-  // Judged at its place in the document, since its path shows that it is a secret.
+  // Redacted as a part of the whole document, since its path shows whether it is a secret.
   const path = [kind!, ...rest];
   const whole = isDocument
     ? value
@@ -99,7 +99,7 @@ function linesOf(value: unknown, part: string): string[] {
   return stringify(own, { lineWidth: 0 }).trimEnd().split("\n");
 }
 
-/** The shortest way from one list of lines to the other. */
+/** The shortest list of changes from one list of lines to the other. */
 export const lineDifference = (before: string[], after: string[]): string[] =>
   diffArrays(before, after).flatMap(({ added, removed, value }) => {
     const mark = removed ? "-" : added ? "+" : " ";

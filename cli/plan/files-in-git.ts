@@ -4,15 +4,15 @@ import * as path from "node:path";
 import { isBelow, largestFile, notPlain, tooLarge } from "../../components/lookups/bounded-file";
 import { textOfBytes } from "../../components/lookups/text-of-bytes";
 
-/** Files of a commit, which may be a stranger's: they are read as data, without checking the commit out. */
+/** Files of a commit, which a stranger may have written: they are read as data, and the commit is not checked out. */
 export interface FilesInGit {
-  /** Whether the commit has a file of that path. */
+  /** Whether the commit has a file at that path. */
   has: (file: string) => boolean;
   /**
    * Text of a regular file of at most 1 MiB.
    *
-   * @param file its path, from the working folder, as if the commit were checked out.
-   * @throws Error with the reason alone, e.g. `it is not in main`.
+   * @param file its path relative to the working folder, as if the commit were checked out.
+   * @throws Error whose message is only the reason, e.g. `it is not in main`.
    */
   read: (file: string) => string;
 }
@@ -22,14 +22,15 @@ export interface FilesInGit {
  *
  * @param option that names the commit, for messages, e.g. `--base`.
  * @param ref a commit, branch or tag, e.g. `origin/main`.
- * @param folder of the repository, or in it. It need not exist, if a folder above it does.
+ * @param folder the repository's folder or a folder in it. It need not exist, if a folder above it does.
  * @throws Error when there is no such commit, or no repository.
  */
 export function filesInGit(option: string, ref: string, folder: string): FilesInGit {
   const start = existing(path.resolve(folder));
   const commit = commitOf(option, ref, start);
   const root = git(start, "rev-parse", "--show-toplevel").toString().trim();
-  // Links on the way to the folder count, those in the working tree do not: the commit may have others.
+  // Symbolic links on the way to the repository are resolved. Those in the working tree are not, since the commit may
+  // have others.
   const nameOf = (file: string): string | undefined =>
     nameIn(root, path.join(fs.realpathSync(start), path.relative(start, path.resolve(file))));
   return {
@@ -60,7 +61,9 @@ interface Entry {
   id: string;
 }
 
-/** The entry of a path in a commit's tree. Git follows no symbolic link there, so a path through one has no entry. */
+/**
+ * The entry of a path in a commit's tree. Git follows no symbolic links there, so a path through a link has no entry.
+ */
 function entryIn(root: string, commit: string, name: string): Entry | undefined {
   const [line = ""] = git(root, "ls-tree", "-z", "--full-tree", commit, "--", name)
     .toString()
@@ -70,7 +73,7 @@ function entryIn(root: string, commit: string, name: string): Entry | undefined 
   return mode === undefined || id === undefined || found !== name ? undefined : { mode, id };
 }
 
-/** Path of a file in the repository, as git writes it; undefined outside. */
+/** Path of a file in the repository, in git's form; undefined outside of it. */
 function nameIn(root: string, file: string): string | undefined {
   const name = path.relative(root, file);
   return name === "" || !isBelow(root, file) ? undefined : name.split(path.sep).join("/");
@@ -91,7 +94,7 @@ function commitOf(option: string, ref: string, folder: string): string {
   } catch (error) {
     const said = (error as { stderr?: Buffer }).stderr?.toString().trim() ?? "";
     throw new Error(
-      `${option}: git knows no commit ${ref}${said === "" ? "" : ` (${said})`}, so its files are not known; fetch it first, or leave ${option} out`,
+      `${option}: git has no commit ${ref}${said === "" ? "" : ` (${said})`}, so its files are unknown; fetch it first, or leave ${option} out`,
       { cause: error },
     );
   }

@@ -17,7 +17,7 @@ const ofWorkload: {
   pods: (pods) => Object.values(pods).map(({ image }) => image),
 };
 
-/** Every image that machines pull for a stack, but for those that the chart's own values name; sorted. */
+/** All images that machines pull for a stack, sorted, without those that the chart's own values name. */
 export function imagesOf({ machines, kubernetes, spec }: Plan): string[] {
   const { images, markers, mode, smokeTestImage, cudaVersion } = kubernetes;
   const named = [

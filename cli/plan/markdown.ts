@@ -1,4 +1,7 @@
-/** A text as code in Markdown, on one line: nothing in it ends the code (spec.commonmark.org, 6.1 Code spans). */
+/**
+ * A text as code in Markdown, on one line, with a fence that the text does not contain (spec.commonmark.org, 6.1 Code
+ * spans).
+ */
 export function asCode(text: string): string {
   const line = text.replaceAll("\r", "\\r").replaceAll("\n", "\\n");
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
@@ -29,7 +32,7 @@ export function asProse(text: string): string {
 
 /**
  * Characters that begin emphasis, links, images, HTML, entities, formulas and strikes. An underscore within a word
- * begins nothing. A backslash at the end would take the meaning from what follows.
+ * begins nothing. A backslash at the end would escape the next character.
  */
 const plain = (text: string): string =>
   uncalled(
@@ -40,14 +43,14 @@ const plain = (text: string): string =>
   );
 
 /**
- * Breaks up texts that GitHub turns into links and mentions without any mark, by an invisible character: `@name`,
- * `#1`, addresses (github.github.com/gfm, 6.9 Autolinks; docs.github.com, Autolinked references). It looks at the
- * finished page, so a backslash does not help.
+ * Inserts an invisible character into texts that GitHub turns into links and mentions without any mark: `@name`, `#1`,
+ * addresses (github.github.com/gfm, 6.9 Autolinks; docs.github.com, Autolinked references). GitHub does this on the
+ * rendered page, so a backslash would not help.
  */
 const uncalled = (text: string): string =>
   text.replace(/@|#(?=\d)|\bGH-(?=\d)|:(?=\/\/)|\bwww(?=\.)|\b(?:mailto|xmpp)(?=:)/gi, "$&\u200b");
 
-/** A text in HTML, also where Markdown is read within it. */
+/** A text in HTML, safe also if Markdown is rendered within it. */
 export const asHtml = (text: string): string =>
   uncalled(text)
     .replace(/[\r\n]+/g, " ")
@@ -56,7 +59,7 @@ export const asHtml = (text: string): string =>
     .replaceAll(">", "&gt;")
     .replace(/[`*_[\]\\~$]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** A cell of a table. A bar ends one also in code, and a backslash before it might be taken for the bar's own. */
+/** A cell of a table. A bar ends a cell even in code, and a backslash before the bar could be read as its escape. */
 export const asCell = (markdown: string): string =>
   markdown.replace(/\\(?=\|)/g, "\\\u200b").replaceAll("|", "\\|");
 

@@ -19,10 +19,10 @@ import { asCell, asCode, asHtml, asLabel, asProse } from "./markdown";
 /** Properties of a machine that are texts. */
 type RunsText = Exclude<keyof Runs, "extensions">;
 
-/** Above all else, since a page appears under the name of the account that posts it. */
-const source = "Written from the change's own files: names and texts below are its author's.";
+/** First line of a page, since the page appears under the name of the account that posts it. */
+const source = "Made from the files of this change: its author wrote the names and texts below.";
 
-/** The plan as Markdown, the way GitHub takes it: what matters to a reviewer first. */
+/** The plan as Markdown for GitHub: the most important parts for a reviewer come first. */
 export function pageOf(comparison: Comparison): string {
   const { stack, base, machines, findings } = comparison;
   const same = base !== undefined && isUnchanged(comparison);
@@ -32,7 +32,7 @@ export function pageOf(comparison: Comparison): string {
     );
   const comparedWith = (): string => {
     if (base === undefined)
-      return "Compared with nothing: this is what the first update does, as far as the stack file alone can tell. The machines were not looked at.";
+      return "Without an earlier stack to compare with: this is what the first update does, according to the stack file. The machines were not read.";
     if (same) return `Nothing changes against ${asCode(base)}.`;
     return `Against ${asCode(base)}, if machines and cluster are still as the last update left them. **${asProse(summary(machines))}**`;
   };
@@ -119,9 +119,9 @@ function step(before: Runs | undefined, after: Runs | undefined, field: RunsText
 
 function changes(title: string, all: FieldChange[]): string[] {
   const items = all.map(({ field, before, after }) => {
-    if (after === undefined) return `${asCode(field)} goes; it was ${asCode(before ?? "")}`;
+    if (after === undefined) return `${asCode(field)} is removed; it was ${asCode(before ?? "")}`;
     return before === undefined
-      ? `${asCode(field)} comes: ${asCode(after)}`
+      ? `${asCode(field)} is new: ${asCode(after)}`
       : `${asCode(field)}: ${asCode(before)} → ${asCode(after)}`;
   });
   return list(title, items);
@@ -137,7 +137,7 @@ const table = (head: string[], rows: string[][]): string =>
     .map((cells) => `| ${cells.map(asCell).join(" | ")} |`)
     .join("\n");
 
-/** A fence longer than any in the text: a patch may hold backticks. */
+/** A block of code with a fence that is longer than any in the text, since a patch may contain backticks. */
 function difference(title: string, lines: string[]): string {
   const longest = Math.max(2, ...[...lines.join("\n").matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
@@ -178,7 +178,7 @@ function graph(steps: Step[]): string[] {
   ];
 }
 
-/** The table's word on reboots without its condition. */
+/** Words on reboots for the table, without the condition. */
 const inABox: Record<string, string> = {
   yes: "reboots",
   "only if": "may reboot",
@@ -190,7 +190,7 @@ const each: Record<string, string> = {
   no: "do not reboot",
 };
 
-/** Texts in the boxes of a wave: each machine, or their number if they are many. */
+/** Texts in the boxes of a wave: each machine, or the number of machines if they are many. */
 function boxesOf({ machines }: Wave): string[] {
   if (machines.length <= drawn)
     return machines.map(

@@ -17,17 +17,17 @@ import {
 } from "./content";
 import type { FieldChange } from "./differences";
 
-/** Where a plan is shown. */
+/** Properties of the output for a plan. */
 export interface Screen {
   columns: number;
   colour: boolean;
 }
 
-/** Colour of a word on reboots. */
+/** Colours of the words on reboots. */
 const styles: Record<string, Style> = { yes: "red", "only if": "yellow", no: "green" };
 
 /**
- * The plan for a terminal: the same as the page, in tables and lines that fit, without what only a page can fold
+ * The plan for a terminal: the content of the page in tables and lines that fit, without the parts that a page folds
  * away.
  */
 export function screenOf(of: Comparison, { columns, colour }: Screen): string {
@@ -107,7 +107,7 @@ export function screenOf(of: Comparison, { columns, colour }: Screen): string {
     ...heading(`Plan of ${stack}${base === undefined ? "" : ` against ${base}`}`),
     ...prose(
       base === undefined
-        ? "Compared with nothing: this is what the first update does, as far as the stack file alone can tell. The machines were not looked at."
+        ? "Without an earlier stack to compare with: this is what the first update does, according to the stack file. The machines were not read."
         : same
           ? `Nothing changes against ${base}.`
           : `If machines and cluster are still as the last update left them. ${summary(machines)}`,
@@ -118,8 +118,8 @@ export function screenOf(of: Comparison, { columns, colour }: Screen): string {
     ...part("Warnings", remarks("warning"), "yellow"),
     ...part("Notes", remarks("note")),
     "",
-    ...prose("As Markdown, with each machine's configuration: --markdown").map((line) =>
-      paint("dim", line),
+    ...prose("--markdown prints the plan as Markdown, with each machine's configuration").map(
+      (line) => paint("dim", line),
     ),
     "",
   ].join("\n");
@@ -139,7 +139,7 @@ export function refusalOnScreen(findings: Finding[], { columns, colour }: Screen
   ].join("\n");
 }
 
-/** The comparison with each of its texts on one line, and in a form on which no terminal acts. */
+/** The comparison with each text on one line and escaped for terminals. */
 const inLines = (comparison: Comparison): Comparison =>
   JSON.parse(JSON.stringify(comparison), (_, value: unknown) =>
     typeof value === "string" ? inLine(value) : value,
@@ -158,8 +158,8 @@ function step(
 }
 
 function changeOf({ field, before, after }: FieldChange): string {
-  if (after === undefined) return `${field} goes; it was ${before ?? ""}`;
-  return before === undefined ? `${field} comes: ${after}` : `${field}: ${before} → ${after}`;
+  if (after === undefined) return `${field} is removed; it was ${before ?? ""}`;
+  return before === undefined ? `${field} is new: ${after}` : `${field}: ${before} → ${after}`;
 }
 
 /** A step of the update on one line. */

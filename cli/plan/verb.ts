@@ -9,10 +9,10 @@ import { type FilesInGit, filesInGit } from "./files-in-git";
 import { pageOf, refusalOf } from "./page";
 import { refusalOnScreen, screenOf } from "./screen";
 
-/** `talos-gpu plan`: says on paper what an update does. */
+/** `talos-gpu plan`: prints the effect of an update, without access to the cluster. */
 export const plan: Verb = {
   summary:
-    "says offline what an update of a stack does: what reboots and why, what changes, in which order",
+    "prints offline what an update of a stack does: which machines reboot and why, what changes, in which order",
   options: {
     stack: { value: "NAME", help: `the stack, ${stackHelp}` },
     base: {
@@ -22,12 +22,11 @@ export const plan: Verb = {
     markdown: { help: "Markdown, also in a terminal" },
     at: {
       value: "REF",
-      help: "plan the stack file of this commit, branch or tag, e.g. a pull request's (default: the file as it lies here)",
+      help: "plan the stack file of this commit, branch or tag, e.g. a pull request's (default: the file in the working tree)",
     },
   },
-  more: `In a terminal it prints tables that fit; into a pipe or a file, or with --markdown, Markdown for a pull request.
-Reads only files and git: no network, no credentials. Of the commits that --base and --at name it takes the stack file and the files
-that external.files names, as data; this release of talos-gpu computes the plan on both sides.
+  more: `In a terminal it prints tables; into a pipe or a file, or with --markdown, Markdown for a pull request.
+It reads only files and git: no network, no credentials. From the commits of --base and --at it reads the stack file and the files under external.files, as data. This release of talos-gpu computes the plans of both commits.
 `,
   run: async (given, output) => {
     const stack = neededStack(given, "what to plan");
@@ -61,7 +60,7 @@ that external.files names, as data; this release of talos-gpu computes the plan 
   },
 };
 
-/** As `pulumi new` and `pulumi stack init` leave a stack file. */
+/** Whether a stack file is still as `pulumi new` and `pulumi stack init` wrote it. */
 function namesNoMachine(text: string): boolean {
   const config = configurationOf(text, "");
   return config["machines"] === undefined && config["pools"] === undefined;
@@ -70,9 +69,9 @@ function namesNoMachine(text: string): boolean {
 const emptyStack = (file: string): string =>
   `${file} names no machine yet: npx talos-gpu discover fills it in from a running cluster, npx talos-gpu import from talhelper's files`;
 
-/** A stack file, and where the files are that it names. */
+/** A stack file, and the source of the files that it names. */
 interface Found {
-  /** Its path in the working tree, where it need not be. */
+  /** Its path in the working tree; it need not exist there. */
   file: string;
   text: string;
   /** Default: the working tree. */
@@ -84,26 +83,26 @@ function inFolder(stack: string): Found {
   return { file, text: textOf(file) };
 }
 
-/** The stack file of a commit, by the stack's name where the working tree has it, or by its path. */
+/** The stack file of a commit. It is found by the stack's name if the working tree has it, or by its path. */
 function inCommit(stack: string, ref: string): Found {
   const candidates = /\.ya?ml$/.test(stack) ? [stack] : placesOf(stack);
   const files = filesInGit("--at", ref, path.dirname(candidates[0]!));
   const file = candidates.find((one) => files.has(one));
   if (file === undefined)
     throw new Error(
-      `--stack: ${ref} has no ${candidates.join(", and no ")}, so nothing is known of it; name the path of a stack file that it has`,
+      `--stack: ${ref} has no ${candidates.join(" and no ")}; name the path of a stack file in that commit`,
     );
   try {
     return { file, text: files.read(file), files };
   } catch (error) {
     throw new Error(
-      `--stack: ${file} of ${ref} cannot be read (${(error as Error).message}), so nothing is known of it; name a stack file`,
+      `--stack: ${file} of ${ref} cannot be read (${(error as Error).message}); name a stack file`,
       { cause: error },
     );
   }
 }
 
-/** Plan of a stack file; none if its shape is wrong. Throws an Error if the file is no YAML. */
+/** Plan of a stack file; undefined if its shape is wrong. Throws an Error if the file is not YAML. */
 function sideOf(
   text: string,
   name: string,
@@ -118,7 +117,7 @@ function sideOf(
   return plan === undefined ? { findings } : { side: { plan, findings, remarks }, findings };
 }
 
-/** Plan of the base's stack file; none if its shape is wrong or it cannot be read, since this edit may fix it. */
+/** Plan of the base's stack file; undefined if its shape is wrong or it cannot be read, since this edit may fix it. */
 function baseSideOf(file: string, ref: string, files: FilesInGit): { side?: Side } {
   try {
     return sideOf(files.read(file), `${ref}:${file}`, file, files);
@@ -134,11 +133,11 @@ function baseSideOf(file: string, ref: string, files: FilesInGit): { side?: Side
 const longestVariable = 131_072;
 
 /**
- * Finding for a stack file that is too long for Pulumi to start the program: it hands all of the configuration over
- * in one variable (pulumi/pulumi#8680; pulumi-language-nodejs, constructConfig), so no check that runs in the program
- * could tell.
+ * Finding for a stack file that is too long for Pulumi to start the program. Pulumi passes the whole configuration in
+ * one variable (pulumi/pulumi#8680; pulumi-language-nodejs, constructConfig), so no check in the program could report
+ * it.
  *
- * @param config of the stack file, without credentials: they come on top.
+ * @param config of the stack file, without credentials, which make it longer.
  */
 export function tooLong(config: Record<string, unknown>): Finding[] {
   const entries = Object.entries(config).map(([key, value]) => [
@@ -152,8 +151,8 @@ export function tooLong(config: Record<string, unknown>): Finding[] {
       check: "stack-size",
       field: "machines",
       problem: `the stack's configuration has ${Math.ceil(size / 1024)} KiB`,
-      why: "Pulumi hands it to the program in one environment variable, and Linux takes at most 128 KiB of one: `argument list too long`",
-      remedy: "put machines that are alike into `pools`, and what all have into `machineDefaults`",
+      why: "Pulumi passes it to the program in one environment variable, which Linux limits to 128 KiB: `argument list too long`",
+      remedy: "move similar machines into `pools`, and common fields into `machineDefaults`",
     },
   ];
 }

@@ -7,37 +7,40 @@ import { defined } from "../../components/recipe/mapping";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { usualKubeconfig } from "./usual-kubeconfig";
 
-/** How to look at the machines of a cluster. */
+/** Access to the machines of a cluster. */
 export interface MachineAccess {
-  /** Program, by name or path. */
+  /** The program talosctl, by name or path. */
   talosctl: string;
   /** Path of the talosconfig. */
   talosconfig: string;
-  /** Values of it that no message may hold. */
+  /** Secrets of the talosconfig, which no message may contain. */
   secrets: readonly string[];
-  /** Milliseconds to wait for a machine that does not answer, or ceases to: it may be rebooting. Default 0. */
+  /** Milliseconds to wait for a machine that does not answer or stops answering: it may be rebooting. Default 0. */
   patience?: number;
-  /** Milliseconds for all of it; machines that are not reached within it are named. Default: no limit of its own. */
+  /**
+   * Milliseconds for all machines together; machines that are not reached within the limit are reported. Default: no
+   * limit.
+   */
   limit?: number;
-  /** Mistake of the talosconfig itself, reported instead of the machines' refusals. */
+  /** Fault of the talosconfig itself, reported instead of the machines' refusals. */
   problem?: string;
 }
 
-/** How to look at a cluster. */
+/** Access to a cluster. */
 export interface Access {
   kubeconfig: KubeConfig;
-  /** How to look at its machines; undefined leaves them out. */
+  /** Access to its machines; undefined leaves them out. */
   machines?: MachineAccess;
 }
 
-/** How a cluster is inspected, and the lines that say so beforehand. */
+/** Access to a cluster, and the lines that describe it before the first read. */
 export interface Looking extends Access {
   /** Skipped parts, with the reason. */
   leftOut: string[];
 }
 
 /**
- * How to look at a cluster, from options and environment.
+ * Access to a cluster, from options and environment.
  *
  * @throws Error with a message for the user when a file cannot be read, or there is no kubeconfig at all.
  */
@@ -58,7 +61,7 @@ export function accessOf(
 }
 
 const withoutMachines =
-  "without a talosconfig the machines were not looked at: release, schematic, modules, driver, services";
+  "without a talosconfig, the machines' release, schematic, modules, driver and services could not be read";
 
 interface Talosconfig {
   context: string;
@@ -84,7 +87,7 @@ function machineAccess(
   const wrong = contextProblem(read);
   if (wrong !== undefined)
     throw new Error(
-      `--talosconfig: ${talosconfig} leads to no machine (${wrong}), so the machines cannot be reached; choose a context by \`talosctl config context NAME\`, or leave the file out`,
+      `--talosconfig: ${talosconfig} gives access to no machine (${wrong}), so the machines cannot be reached; choose a context by \`talosctl config context NAME\`, or leave the option out`,
     );
   const { context, contexts } = read as Talosconfig;
   const crt = contexts[context]?.crt;

@@ -6,18 +6,19 @@ import { Talosctl } from "../../components/clients/talos/talosctl";
 import type { MachineAccess } from "./access";
 import { endGroup, startGroup } from "../../components/clients/process-groups";
 
-/** Part of the limit for all that one call has. */
+/** Share of the whole limit for one call. */
 const ONE_CALL = 0.2;
 
-/** Milliseconds that is the least limit of anything: with less no program would start. */
+/** The shortest limit in milliseconds: within less, no program would start. */
 const LEAST = 1_000;
 
 /**
- * Asks machines through talosctl, a few at a time; changes nothing.
+ * Reads from machines through talosctl, a few at a time; changes nothing.
  *
  * @param machines their names and addresses.
- * @param ask asks one of them; it gets talosctl's version.
- * @returns what was not looked at, one sentence each: machines whose turn did not come in time, or all of them without a talosctl.
+ * @param ask reads from one machine; it receives talosctl's version.
+ * @returns one sentence for each machine that was not read because the time was over, or one for all machines without a
+ * talosctl.
  */
 export async function askMachines(
   machines: readonly (readonly [name: string, address: string])[],
@@ -42,11 +43,11 @@ export async function askMachines(
     await someAtATime(machines, async ([name, address]) => {
       if (performance.now() < end)
         await ask(name, new TalosMachine(talosctl, address, files), version);
-      else unseen.push(`machine ${name} (${address}) was not looked at: the time was over`);
+      else unseen.push(`machine ${name} (${address}) was not read within the time limit`);
     });
     return unseen;
   } catch (error) {
-    return [`the machines could not be looked at: ${(error as Error).message}`];
+    return [`the machines could not be read: ${(error as Error).message}`];
   } finally {
     clearTimeout(stopping);
     talosctl.stop();
@@ -54,18 +55,18 @@ export async function askMachines(
   }
 }
 
-/** Something that could not be looked at, and why. */
+/** A fact that could not be read, with the error. */
 export interface Failed {
   what: string;
   error: Error;
 }
 
 /**
- * Looks at facts of a machine, each by itself: what a role may not read, or a release does not have, leaves the others. A machine that does
- * not even tell the first, or does not answer any more, tells nothing else either.
+ * Reads facts of a machine independently of each other: a role may forbid some, or a release may lack them. If the
+ * first read fails, or the machine stops answering, the others are not tried.
  *
- * @param facts by what they are called where they cannot be looked at.
- * @returns those that could not be looked at.
+ * @param facts the reads, by the names for messages.
+ * @returns the facts that could not be read.
  */
 export async function lookAtEach(facts: Record<string, () => Promise<unknown>>): Promise<Failed[]> {
   const failed: Failed[] = [];
@@ -80,11 +81,11 @@ export async function lookAtEach(facts: Record<string, () => Promise<unknown>>):
   return failed;
 }
 
-/** @throws Error when what is called talosctl is not there, or does not say what it is. */
+/** @throws Error when the program talosctl does not exist, or does not print its version. */
 async function versionOf(talosctl: Talosctl): Promise<string> {
   const version = await talosctl.version();
   if (/^v\d+\.\d+\.\d+/.test(version)) return version;
   throw new Error(
-    "talosctl: `talosctl version --client --short` prints no version, so this program is not talosctl; install the one of the machines' minor release, or name it by TALOS_GPU_TALOSCTL",
+    "talosctl: `talosctl version --client --short` prints no version, so this program is not talosctl; install talosctl of the machines' minor release, or set its path as TALOS_GPU_TALOSCTL",
   );
 }

@@ -2,13 +2,13 @@ import { inTime } from "../../components/clients/clock";
 import { accessOf, type Looking } from "./access";
 import { type Given, type Option, valueOf } from "../verb";
 
-/** Seconds after which a verb by default gives up on what has not answered. */
+/** Seconds after which a verb by default gives up on reads without an answer. */
 const WITHIN = 55;
 
 /**
- * The options of every verb that looks at a live cluster.
+ * The options of every verb that reads a live cluster.
  *
- * @param withoutTalosconfig What the verb leaves out where it has no talosconfig, e.g. `the report lacks the machines`.
+ * @param withoutTalosconfig what the verb leaves out without a talosconfig, e.g. `the report lacks the machines`.
  */
 export const reachOptions = (withoutTalosconfig: string): Record<string, Option> => ({
   kubeconfig: {
@@ -21,15 +21,15 @@ export const reachOptions = (withoutTalosconfig: string): Record<string, Option>
   },
   within: {
     value: "SECONDS",
-    help: `time limit for the whole look; whatever has not answered by then is named and left out (default: ${WITHIN})`,
+    help: `time limit for all reads; what has not answered by then is reported and left out (default: ${WITHIN})`,
   },
 });
 
 /**
- * Looks at the cluster that the options name, and gives up when their time is over.
+ * Reads the cluster that the options name, and gives up at their time limit.
  *
- * @param look What looks; `within` is its limit in milliseconds.
- * @throws Error where the options name no cluster or no time, or the look did not end in time.
+ * @param look function that reads; `within` is its limit in milliseconds.
+ * @throws Error if the options name no cluster or no valid time, or the reads did not end in time.
  */
 export async function lookAtCluster<T>(
   given: Given,
@@ -42,7 +42,7 @@ export async function lookAtCluster<T>(
     given.environment,
     new Date(),
   );
-  const late = (): Error => new Error(`the look at the cluster did not end within ${seconds} s`);
+  const late = (): Error => new Error(`the cluster could not be read within ${seconds} s`);
   return inTime(look(access, seconds * 1000), seconds * 1000, late);
 }
 
@@ -50,7 +50,5 @@ function secondsOf(text: string | undefined): number {
   if (text === undefined) return WITHIN;
   const seconds = Number(text);
   if (seconds >= 1 && seconds <= 3600) return seconds;
-  throw new Error(
-    `--within: ${text} is not a number of seconds from 1 to 3600, so there is no limit to go by; write e.g. 30`,
-  );
+  throw new Error(`--within: ${text} is not a number of seconds from 1 to 3600; write e.g. 30`);
 }

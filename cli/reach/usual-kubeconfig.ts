@@ -11,7 +11,7 @@ import {
 /**
  * The kubeconfig that kubectl would use: a named file, else the files of KUBECONFIG, else `~/.kube/config`, else that of the pod.
  *
- * @throws Error with a message for the user where no file can be read, or none names a cluster.
+ * @throws Error with a message for the user if no file can be read, or none names a cluster.
  */
 export function usualKubeconfig(
   named: string | undefined,
@@ -39,7 +39,7 @@ function fileOfHome(): string | undefined {
 function kubeconfigOfPod(): KubeConfig {
   if (!fs.existsSync("/var/run/secrets/kubernetes.io/serviceaccount/token"))
     throw new Error(
-      "--kubeconfig: there is neither KUBECONFIG nor ~/.kube/config, so Kubernetes cannot be reached; name a file",
+      "--kubeconfig: KUBECONFIG is not set and ~/.kube/config does not exist, so Kubernetes cannot be reached; name a file",
     );
   const config = new KubeConfig();
   config.loadFromCluster();

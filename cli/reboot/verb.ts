@@ -9,37 +9,36 @@ import { redact } from "../../components/recipe/rules/redact";
 import { neededStack, planOfStack, stackHelp } from "../stack";
 import { type Verb, valueOf } from "../verb";
 
-/** `talos-gpu reboot`: what an update does around a reboot, for a card that only a reboot brings back. */
+/** `talos-gpu reboot`: reboots a machine with the steps of an update, for a card that only a reboot brings back. */
 export const reboot: Verb = {
   summary:
-    "reboots a machine of a stack as an update does: drained, one control plane at a time, its driver verified",
+    "reboots a machine of a stack as an update does: drains it, one control plane at a time, and verifies its driver",
   argument: { name: "MACHINE" },
   options: {
     stack: { value: "NAME", help: `stack of the machine, ${stackHelp}` },
     kubeconfig: {
       value: "FILE",
-      help: "of the machine's cluster, whose pods are evicted (default: KUBECONFIG)",
+      help: "kubeconfig of the machine's cluster, to evict its pods (default: KUBECONFIG)",
     },
     talosconfig: {
       value: "FILE",
       help: "how to reach the machine, through talosctl (default: TALOSCONFIG)",
     },
   },
-  more: `A machine that does not run what the stack says is left alone: \`pulumi up\` brings it there. Killed, it may be run again.
-talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
+  more: `It refuses a machine that differs from its stack: run \`pulumi up\` for that. If the command is killed, run it again. The talosctl that it uses is TALOS_GPU_TALOSCTL, or the one in PATH.
 `,
   run: async (given, output) => {
-    const stack = neededStack(given, "what the machine must run afterwards");
+    const stack = neededStack(given, "what the machine must run after the reboot");
     const machines = plannedMachines(planOfStack(stack));
     const name = given.positionals[0]!;
     const machine = machines.find((one) => one.name === name);
     if (machine === undefined)
       throw new Error(
-        `${name}: is no machine of the stack; take one of ${machines.map((one) => one.name).join(", ")}`,
+        `${name}: is no machine of the stack; name one of ${machines.map((one) => one.name).join(", ")}`,
       );
     if (machine.configuration === "omni")
       throw new Error(
-        `${name}: Omni keeps this machine, and waits for no drain of ours; reboot it there`,
+        `${name}: Omni manages this machine, and would not wait for this command's drain; reboot it in Omni`,
       );
     for (const [variable, option] of [
       ["KUBECONFIG", "kubeconfig"],

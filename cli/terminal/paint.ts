@@ -3,9 +3,12 @@ import { styleText } from "node:util";
 /** A style by its name in `node:util`, e.g. `red`. */
 export type Style = Parameters<typeof styleText>[0];
 
-/** Gives a text a style, or leaves it as it is. */
+/** Adds a style to a text, or returns the text unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
-/** Paints where colours are wanted. Node's own look at the stream stays out: the caller has looked. */
+/**
+ * Returns a painter that adds colours if they are wanted. Node's own check of the stream is off: the caller has checked
+ * it.
+ */
 export const painter = (colour: boolean): Paint =>
   colour ? (style, text) => styleText(style, text, { validateStream: false }) : (_, text) => text;

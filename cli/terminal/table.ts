@@ -1,7 +1,7 @@
 import type { Paint, Style } from "./paint";
 import { widthOf, wrap } from "./wrap";
 
-/** A cell's text, and the style that each of its lines has. */
+/** A cell's text, and the style of its lines. */
 export type Cell = string | number | { text: string; style: Style };
 
 const textOf = (cell: Cell): string => (typeof cell === "object" ? cell.text : String(cell));
@@ -10,8 +10,8 @@ const textOf = (cell: Cell): string => (typeof cell === "object" ? cell.text : S
 const wholeWord = 24;
 
 /**
- * A table in a frame that is at most `columns` wide: the widest columns give way, and their cells take more lines. Where even their words
- * have no room, each row is a list.
+ * A table in a frame that is at most `columns` wide: the widest columns become narrower, and their cells take more
+ * lines. If even single words do not fit, each row becomes a list.
  */
 export function renderTable(
   head: readonly string[],
@@ -55,7 +55,7 @@ export function renderTable(
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((one, other) => one + other, 0);
 
-/** Widths whose sum has room; the widest gives way first. */
+/** Widths whose sum fits; the widest is reduced first. */
 function fitted(natural: readonly number[], least: readonly number[], room: number): number[] {
   const widths = [...natural];
   while (sum(widths) > room) {
@@ -66,7 +66,7 @@ function fitted(natural: readonly number[], least: readonly number[], room: numb
   return widths;
 }
 
-/** A paragraph for each row: its first cell, and below it the others by name. */
+/** A paragraph for each row: its first cell, then a line for each other cell with the column's name. */
 function renderList(
   head: readonly string[],
   rows: readonly (readonly Cell[])[],

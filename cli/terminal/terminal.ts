@@ -1,10 +1,10 @@
-/** A terminal, as far as it decides what is written. */
+/** The properties of a terminal that affect the output. */
 export interface Terminal {
   /** Characters of a line. */
   columns: number;
   /** Whether texts may have colours. */
   colour: boolean;
-  /** Whether a line may be written again in its place. */
+  /** Whether a line may be overwritten. */
   moves: boolean;
 }
 
@@ -14,11 +14,11 @@ interface Stream {
   columns?: number | undefined;
 }
 
-/** Characters of a line where a terminal does not say, as VT100 had them. */
+/** Default number of characters of a line, as of a VT100. */
 const usualColumns = 80;
 
 /**
- * The terminal that a stream leads to; undefined where it leads elsewhere, e.g. into a pipe or a file.
+ * The terminal of a stream; undefined if the stream is a pipe or a file.
  *
  * @param environment with `NO_COLOR` (no-color.org: any text but the empty one), and `TERM=dumb` of terminals that
  * know no codes.

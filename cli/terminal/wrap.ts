@@ -1,13 +1,13 @@
 /**
- * A text in lines of at most so many characters, broken between words where it can be. Its own ends of lines stay.
+ * Wraps a text into lines of a given length, between words if possible. Existing line breaks stay.
  *
- * @param indent what the second line and those after it begin with, e.g. spaces below a bullet.
+ * @param indent beginning of all lines after the first, e.g. spaces below a bullet.
  */
 export function wrap(text: string, columns: number, indent = ""): string[] {
   return text.split("\n").flatMap((line) => wrapLine(line, Math.max(1, columns), indent));
 }
 
-/** Columns that a bullet takes, or the mark of a changed line. */
+/** Columns of a bullet, or of the mark of a changed line. */
 const bullet = 4;
 
 function wrapLine(line: string, columns: number, indent: string): string[] {
@@ -22,7 +22,7 @@ function wrapLine(line: string, columns: number, indent: string): string[] {
     isBare = true;
   };
   for (const word of line.split(" ").filter((one) => one !== "")) {
-    // A word that no line has room for begins behind a bullet, instead of below it.
+    // A word that is longer than a line begins on the bullet's line, not below it.
     const isBullet =
       widthOf(current) <= Math.min(bullet, columns - 2) &&
       widthOf(word) > columns - widthOf(margin);
@@ -41,5 +41,5 @@ function wrapLine(line: string, columns: number, indent: string): string[] {
   return [...lines, current.trimEnd()];
 }
 
-/** Columns that a text takes: one for each character. */
+/** Columns of a text: one for each character. */
 export const widthOf = (text: string): number => [...text].length;

@@ -52,7 +52,7 @@ async function look(lab: Running): Promise<{ lines: string[]; explained: boolean
   report.ok = unlike.length === 0 && failures.length === 0 && unready.length === 0 && !lab.failed;
   for (const { kind, namespace, name } of unready) say(`not ready: ${kind} ${namespace}/${name}`);
   for (const one of unlike) {
-    say(`unlike the plan: ${inOneLine(one)}`);
+    say(`differs from the plan: ${inOneLine(one)}`);
     for (const line of one.lastWords ?? []) say(`    ${line}`);
   }
   return { lines, explained };

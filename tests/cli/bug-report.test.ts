@@ -147,7 +147,7 @@ test("a report has the GPU provider, nothing of other people's work and no secre
     expect(all).not.toContain(hidden);
   expect(status).toBe(2);
   for (const lacking of [
-    "/proc/driver/nvidia/params: is not there",
+    "/proc/driver/nvidia/params: does not exist",
     "extensions: talosctl get failed",
   ])
     expect(missing).toContainEqual(expect.stringContaining(`machine gpu-1: ${lacking}`));

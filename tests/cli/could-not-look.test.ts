@@ -62,12 +62,12 @@ const servers: [string, () => Promise<string>, RegExp][] = [
   ["a name that does not exist", async () => "https://nowhere.invalid:6443", /cannot be found/],
 ];
 
-describe("exit status 2: nothing could be looked at", () => {
+describe("exit status 2: nothing could be read", () => {
   test.concurrent.each(servers)("%s", async (_, server, expected) => {
     const file = kubeconfig(folder, await server());
     // Time enough for a busy computer: each of these servers answers.
     const { status, report } = await consult(cli, ["--kubeconfig", file, "--within", "300"]);
-    expect(report.unseen).toEqual([expect.stringMatching(/^Kubernetes could not be looked at: /)]);
+    expect(report.unseen).toEqual([expect.stringMatching(/^Kubernetes could not be read: /)]);
     expect(report.unseen[0]).toMatch(expected);
     expect([status, report.status, report.differences, report.findings]).toEqual([2, 2, [], []]);
   });
@@ -76,7 +76,7 @@ describe("exit status 2: nothing could be looked at", () => {
     const file = kubeconfig(folder, await at(listen(() => {})));
     const { status, report } = await consult(cli, ["--kubeconfig", file, "--within", "3"]);
     expect(report.unseen).toEqual([
-      expect.stringMatching(/^Kubernetes could not be looked at: .*does not answer within 0\.6 s/),
+      expect.stringMatching(/^Kubernetes could not be read: .*does not answer within 0\.6 s/),
     ]);
     expect([status, report.status, report.differences, report.findings]).toEqual([2, 2, [], []]);
   });
@@ -95,7 +95,7 @@ describe("exit status 2: nothing could be looked at", () => {
   });
 
   test.each([
-    ["no kubeconfig at all", [], /there is neither KUBECONFIG nor ~\/\.kube\/config/],
+    ["no kubeconfig at all", [], /KUBECONFIG is not set and ~\/\.kube\/config does not exist/],
     [
       "a kubeconfig that is not there",
       ["--kubeconfig", "/nowhere"],
@@ -122,8 +122,8 @@ describe("exit status 2: nothing could be looked at", () => {
 
 test.each([
   ["no stack", ["gpu-1"], /--stack: is missing/],
-  ["a machine that the stack has not", ["gpu-9"], /gpu-9: is no machine of the stack; take one of/],
-  ["a machine of Omni's", ["gpu-1"], /gpu-1: Omni keeps this machine/],
+  ["a machine that the stack has not", ["gpu-9"], /gpu-9: is no machine of the stack; name one of/],
+  ["a machine of Omni's", ["gpu-1"], /gpu-1: Omni manages this machine/],
 ])("nothing is rebooted by %s", async (which, args, expected) => {
   const of =
     which === "no stack" ? [] : ["--stack", path.join(__dirname, "../../stacks/Pulumi.frank.yaml")];
@@ -132,7 +132,7 @@ test.each([
   expect(stderr).toMatch(expected);
 });
 
-describe("a part could not be looked at", () => {
+describe("a part could not be read", () => {
   const talosconfig = path.join(folder, "talosconfig");
   const look = async (environment: NodeJS.ProcessEnv, within = "5"): ReturnType<typeof consult> => {
     fs.writeFileSync(
@@ -147,12 +147,12 @@ describe("a part could not be looked at", () => {
     );
   };
 
-  test("without a talosconfig machines were not to be looked at: all is well, and a note says so", async () => {
+  test("without a talosconfig the machines are skipped: the status is 0, and a note names them", async () => {
     const file = kubeconfig(folder, await at(apiServer(offering)));
     const { status, report } = await consult(cli, ["--kubeconfig", file]);
     expect([status, report.unseen]).toEqual([0, []]);
     expect(report.notes).toEqual([
-      expect.stringContaining("without a talosconfig the machines were not looked at"),
+      expect.stringContaining("without a talosconfig, the machines' release, schematic"),
     ]);
   });
 
@@ -160,7 +160,7 @@ describe("a part could not be looked at", () => {
     const missing = await look({ TALOS_GPU_TALOSCTL: "/nowhere/talosctl" });
     expect([missing.status, missing.report.status]).toEqual([2, 2]);
     expect(missing.report.unseen[0]).toMatch(
-      /the machines could not be looked at: talosctl: \/nowhere\/talosctl is not there/,
+      /the machines could not be read: talosctl: \/nowhere\/talosctl is not there/,
     );
     const other = await look({ TALOS_GPU_TALOSCTL: "/bin/echo" });
     expect(other.status).toBe(2);
@@ -209,7 +209,7 @@ describe("a part could not be looked at", () => {
   });
 });
 
-describe("what was looked at decides", () => {
+describe("the doctor's status and report", () => {
   const stack = path.resolve(__dirname, "../../stacks/Pulumi.rtx5070ti.yaml");
 
   test("an empty cluster is not well, with a stack or without one", async () => {
@@ -223,7 +223,7 @@ describe("what was looked at decides", () => {
     }
   });
 
-  test("another cluster than the stack's is not held against its plan", async () => {
+  test("a cluster of other nodes is not compared with the stack's plan", async () => {
     const file = kubeconfig(folder, await at(apiServer(offering)));
     const { status, report } = await consult(cli, ["--kubeconfig", file, "--stack", stack]);
     expect([status, report.differences]).toEqual([2, []]);
@@ -242,7 +242,7 @@ describe("what was looked at decides", () => {
     const { status, stdout } = await runCommand(cli, ["doctor", "--kubeconfig", file]);
     expect(status).toBe(1);
     expect(stdout).toContain(
-      "✖ not as it must be: cluster: none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs\n",
+      "✖ is wrong: cluster: none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs\n",
     );
     expect(stdout).not.toContain("\x1b[");
     expect(stdout).not.toContain("nothing found");

@@ -86,7 +86,7 @@ describe("a patch file that a talconfig names and that is not in git", () => {
         problems: [expect.stringMatching(/^machine\.sysctl is not a field/)],
         unread: [
           expect.stringMatching(
-            /^patches names \S+, which is not there; what it says is missing here/,
+            /^patches names \S+, which does not exist; the result lacks the settings/,
           ),
         ],
       });
@@ -103,12 +103,12 @@ describe("a patch file that a talconfig names and that is not in git", () => {
     [
       "git-crypt",
       Buffer.from("\0GITCRYPT\0abcdefgh"),
-      /git-crypt keeps it encrypted.*run `git-crypt unlock`/,
+      /git-crypt has encrypted it.*run `git-crypt unlock`/,
     ],
     [
       "SOPS as a whole",
       sopsBinary,
-      /SOPS keeps all of it encrypted.*`sops --decrypt \S+x\.yaml` prints it/,
+      /SOPS has encrypted all of it.*`sops --decrypt \S+x\.yaml` prints it/,
     ],
   ])("and one that is encrypted by %s is no patch with faults", async (_, content, said) => {
     const folder = repository({ "talconfig.yaml": talconfig("./x.yaml"), "x.yaml": content });
@@ -156,7 +156,7 @@ describe("a patch file that a talconfig names and that is not in git", () => {
     const { result, remark } = await runVerb("import", importFiles, [file, "--gpu=gpu=L4"]);
     expect(result).toContain("model: L4");
     expect(remark).toMatch(
-      /FILE: patches names \S*x\.yaml, which is not read \(it is outside of .*git repository/,
+      /FILE: patches names \S*x\.yaml, which cannot be read \(it is outside of .*git repository/,
     );
   });
 });
@@ -201,7 +201,7 @@ describe("the variables of a talconfig", () => {
     // The rest plans: clustertool keeps addresses in a file that is encrypted.
     expect(result).toContain("address: gpu\n");
     expect(remark).toMatch(
-      /machines\.gpu\.address: holds a variable .*, so the stack has the name gpu .*\(--env-file\)/,
+      /machines\.gpu\.address: contains a variable .*, so the stack uses the name gpu .*\(--env-file\)/,
     );
     expect((await imported("--env=MY_ADDRESS")).result).toContain("address: 192.0.2.99");
   });
@@ -228,6 +228,8 @@ describe("the variables of a talconfig", () => {
     fs.symlinkSync(path.join(outside, "config.json"), path.join(folder, "talos/talenv.yaml"));
     const { result, remark } = await run(path.join(folder, "talos/talconfig.yaml"));
     expect(result + remark).not.toContain("s3cr3t");
-    expect(remark).toMatch(/variables names \S*talenv\.yaml, which is not read \(it is outside of/);
+    expect(remark).toMatch(
+      /variables names \S*talenv\.yaml, which cannot be read \(it is outside of/,
+    );
   });
 });

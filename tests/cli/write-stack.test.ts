@@ -42,7 +42,7 @@ test("the stack that Pulumi has selected gets its file, and what Pulumi keeps in
   const { status, remarks } = await run([], selected);
   expect(status).toBe(0);
   expect(remarks.at(-1)).toBe(
-    "Wrote Pulumi.dev.yaml. Next, see what it would do: npx talos-gpu plan; then pulumi preview",
+    "Wrote Pulumi.dev.yaml. Next, see its effect: npx talos-gpu plan; then pulumi preview",
   );
   expect(stack()).toMatchObject({
     encryptionsalt: "v1:abc",
@@ -103,7 +103,7 @@ test("a stack by its name goes where Pulumi looks for it, and the command after 
   fs.writeFileSync("Pulumi.yaml", "name: gpus\nruntime: nodejs\nstackConfigDir: clusters\n");
   const { remarks } = await run(["--stack", "dev"]);
   expect(remarks.at(-1)).toBe(
-    "Wrote clusters/Pulumi.dev.yaml. Next, see what it would do: npx talos-gpu plan --stack dev; " +
+    "Wrote clusters/Pulumi.dev.yaml. Next, see its effect: npx talos-gpu plan --stack dev; " +
       "then pulumi stack init dev && pulumi preview -s dev",
   );
   expect(fs.existsSync("clusters/Pulumi.dev.yaml")).toBe(true);

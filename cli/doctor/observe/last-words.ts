@@ -4,25 +4,25 @@ import { defined } from "../../../components/recipe/mapping";
 import type { Heard } from "../../../components/diagnosis/observations";
 import type { KubernetesApi } from "../../../components/clients/kubernetes/api";
 
-/** A container whose log must be asked; one that was started again since has its last words in the log of the run before. */
+/** A container whose log must be read. If it restarted since, its last words are in the log of the previous run. */
 type Silent = ReturnType<typeof containersOf>[number];
 
-/** Logs that are read at most: where more pods fail, they fail for the same reason. */
+/** The largest number of logs that are read. If more pods fail, they usually have the same reason. */
 const MOST = 20;
 
-/** Lines of a log that are read, as many as the kubelet takes for a termination message. */
+/** Lines that are read of a log: as many as the kubelet copies into a termination message. */
 const LINES = 80;
 
 /**
- * Containers that ended badly without a termination message, and so what they said is in their log alone. Charts seldom set
+ * Containers that failed without a termination message, so that only their log has the reason. Charts seldom set
  * `terminationMessagePolicy: FallbackToLogsOnError`, so that a pod's status says no more than an exit code.
  */
 export const silentContainers = (pods: readonly k8s.V1Pod[]): Silent[] =>
   containersOf(pods, endedBadly, runs);
 
 /**
- * Device plugins that run on a node that offers no GPU: told to go on without a card (FAIL_ON_INIT_ERROR=false), a plugin
- * runs, is ready, and says in its log alone what it lacks.
+ * Device plugins on a node that offers no GPU. With FAIL_ON_INIT_ERROR=false a plugin without a card runs and is ready;
+ * only its log names what it lacks.
  */
 export function idlePlugins(pods: readonly k8s.V1Pod[], nodes: readonly k8s.V1Node[]): Silent[] {
   const without = new Set(
@@ -35,7 +35,7 @@ export function idlePlugins(pods: readonly k8s.V1Pod[], nodes: readonly k8s.V1No
   return containersOf(plugins, runs);
 }
 
-/** Containers of the stack's own pods that run before all else, and say in their log alone what they wait for. */
+/** Init containers of the stack's own pods. Only their log names what they wait for. */
 export function firstContainers(pods: readonly k8s.V1Pod[]): Silent[] {
   const ours = pods.filter(
     ({ metadata }) => metadata?.labels?.["app.kubernetes.io/managed-by"] === "talos-gpu",
@@ -72,8 +72,8 @@ const offersGpus = ({ status }: k8s.V1Node): boolean =>
   );
 
 /**
- * Reads the logs of such containers. One that the API server refuses, such as that of a run which is no longer kept, says nothing; one for
- * which there was no answer is in `unread`.
+ * Reads the logs of containers. A log that the API server refuses, e.g. of a run that is no longer kept, counts as
+ * empty. `unread` lists logs without an answer.
  */
 export async function hearLastWords(
   pods: readonly k8s.V1Pod[],
@@ -96,7 +96,7 @@ export async function hearLastWords(
   return { heard, unread };
 }
 
-/** Path of a container's log, or of that of the run before, in the Kubernetes API: the last lines of it. */
+/** Kubernetes API path for the last lines of a container's log, of the present or the previous run. */
 export function logPath(
   namespace: string,
   pod: string,

@@ -1,14 +1,14 @@
 import type * as k8s from "@kubernetes/client-node";
 
 /**
- * Events and pods of a cluster that still count. Kubernetes keeps events for an hour and failed pods for longer. So
- * many events and pods are from a failure that is over.
+ * Events and pods of a cluster that still matter. Kubernetes keeps events for an hour and failed pods for longer, so
+ * many of them are of a failure that is over.
  */
 
-/** Milliseconds for which the events count of what is in none of the lists. */
+/** Milliseconds for which an event counts whose object is in none of the lists. */
 const RECENT = 15 * 60_000;
 
-/** Pods, but for failed ones of a Job that has succeeded since. */
+/** Pods, without the failed pods of a Job that has succeeded since. */
 export function livingPods(pods: k8s.V1Pod[], jobs: k8s.V1Job[]): k8s.V1Pod[] {
   const succeeded = new Set(
     jobs.filter(({ status }) => (status?.succeeded ?? 0) > 0).map(({ metadata }) => metadata?.uid),
@@ -29,9 +29,10 @@ export interface Objects {
 }
 
 /**
- * Events, without those of objects that are well by now. A deleted object counts only if its owner exists and is not
- * well (an owner's pods and ReplicaSets have names that begin with its name). Living pods show the present, so if
- * there are any, deleted ones do not count. An object in no list, such as a machine, counts for a while.
+ * Events, without those of objects that are well by now. Events of a deleted object count only if its owner exists and
+ * is not well (pods and ReplicaSets have names that begin with their owner's). If the owner has living pods, these show
+ * the present, so events of its deleted pods do not count. Events of an object in no list, such as a machine, count for
+ * a while.
  */
 export function livingEvents(
   events: k8s.CoreV1Event[],
@@ -65,7 +66,7 @@ export function livingEvents(
   });
 }
 
-/** Whether the doctor would know an object of that kind if the object or its owner existed. */
+/** Whether the lists contain every existing object of that kind, or its owner. */
 function isListed(kind: string, { pods, deployments, daemonSets, jobs }: Objects): boolean {
   const lists: Record<string, unknown[]> = {
     Pod: [pods, deployments, daemonSets, jobs],
@@ -80,8 +81,8 @@ function isListed(kind: string, { pods, deployments, daemonSets, jobs }: Objects
 type Maker = ReturnType<typeof makersOf>[number];
 
 /**
- * Controllers that make pods; those with longer names first, since one name may begin with another. If a controller
- * wants no pods now, events of its earlier pods are over.
+ * Controllers that create pods. Longer names come first, since a name may be the beginning of a longer one. A
+ * controller that wants no pods is well, so events of its earlier pods do not count.
  */
 function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects) {
   const maker = (
@@ -105,7 +106,7 @@ function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects) {
   return makers.sort((a, b) => b.name.length - a.name.length);
 }
 
-/** Whether an object of this name is the maker, or made by it. */
+/** Whether the name is that of the controller, or of an object that it created. */
 const made = (maker: Maker, namespace = "", name = ""): boolean =>
   namespace === maker.namespace &&
   (name === maker.name || (!maker.none && name.startsWith(`${maker.name}-`)));

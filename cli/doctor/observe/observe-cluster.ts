@@ -50,8 +50,7 @@ const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.
 type Failed = { kind: Kind; error: KubernetesError };
 
 /**
- * Lists what a diagnosis goes by, with `addressesOf` its nodes. A kind that cannot be listed stays out, and is named
- * with the reason.
+ * Lists the objects that a diagnosis uses. A kind that cannot be listed is left out, and named with the reason.
  */
 export async function observeCluster(
   api: KubernetesApi,
@@ -59,7 +58,7 @@ export async function observeCluster(
 ): Promise<Seen & { addresses: ReturnType<typeof addressesOf> }> {
   const failed: Failed[] = [];
   const [unheard, hidden]: [string[], string[]] = [[], []];
-  // A cluster whose Kubernetes knows no claims has none.
+  // A cluster whose Kubernetes lacks the kind has no claims.
   const slices = api
     .list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath, { instead: { 404: undefined } })
     .catch((error: KubernetesError) => {
@@ -71,7 +70,7 @@ export async function observeCluster(
   const listed = await Promise.all(
     Object.entries(paths).map(async ([kind, path]) => [
       kind,
-      // The doctor needs to know that a Secret exists, and not its content.
+      // The doctor only needs the names of Secrets, and keeps no content.
       await api
         .list(kind, path, kind === "releases" ? { accept: metadataAlone } : {})
         .catch((error: KubernetesError) => {
@@ -107,21 +106,21 @@ export async function observeCluster(
   };
 }
 
-/** Kinds that a read-only role usually leaves out; the doctor can check the rest without them. */
+/** Kinds that a read-only role usually cannot read. The doctor checks the rest without them. */
 const oftenHidden: Kind[] = ["releases"];
 
 const reasonsOf = (failed: Failed[]): string[] => [
   ...new Set(failed.map(({ error }) => error.words)),
 ];
 
-/** Whether the cluster answered nothing, and that for one reason. */
+/** Whether every kind failed to be read, for one common reason. */
 const nothingSeen = (failed: Failed[]): boolean =>
   failed.length === Object.keys(paths).length && reasonsOf(failed).length === 1;
 
 function blindSpots(failed: Failed[]): Pick<Seen, "unseen" | "leftOut"> {
   const reasons = reasonsOf(failed);
   if (nothingSeen(failed))
-    return { unseen: [`Kubernetes could not be looked at: ${reasons.join(", ")}`], leftOut: [] };
+    return { unseen: [`Kubernetes could not be read: ${reasons.join(", ")}`], leftOut: [] };
   const may = failed.filter(({ kind, error }) => error.code === 403 && oftenHidden.includes(kind));
   const say = ({ kind, error }: Failed): string => `${kind} could not be listed: ${error.words}`;
   return { unseen: failed.filter((one) => !may.includes(one)).map(say), leftOut: may.map(say) };

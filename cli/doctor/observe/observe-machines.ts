@@ -28,7 +28,7 @@ type SeenMachines = Omit<Seen, "observations"> & { machines: ObservedMachine[] }
 const POLL = 250;
 
 /**
- * Asks each machine through talosctl; nothing is changed. One that does not answer stays out, with a note.
+ * Reads from each machine through talosctl; changes nothing. A machine that does not answer is left out, with a note.
  *
  * @param addresses Talos API addresses by node name.
  */
@@ -49,7 +49,7 @@ export async function observeMachines(
         const hidden = what === "configuration" && /PermissionDenied/.test(error.message);
         const about =
           what === "release" ? `machine ${name} (${addresses[name]!})` : `machine ${name}: ${what}`;
-        seen[hidden ? "leftOut" : "unseen"].push(`${about} could not be looked at: ${why}`);
+        seen[hidden ? "leftOut" : "unseen"].push(`${about} could not be read: ${why}`);
       }
     },
   );
@@ -60,21 +60,21 @@ export async function observeMachines(
   };
 }
 
-/** Whether talosctl is too far from a machine that it could not be asked everything of. */
+/** Findings about a talosctl whose version is too far from the machine's. */
 const unfit = (client: string, running: string | undefined): string[] =>
   running === undefined ? [] : checkClient(client, running, running).map(renderFinding);
 
-/** Why a machine was not looked at; a known problem of the talosconfig explains every refusal. */
+/** The reason why a machine was not read. A known problem of the talosconfig explains every refusal. */
 function whyNot({ message }: Error, problem: string | undefined): string {
   if (/x509|tls: |broken pipe|authentication handshake|Unauthenticated/i.test(message)) {
     if (problem !== undefined) return problem;
     if (/unknown authority/i.test(message))
-      return `its certificate is not of the talosconfig's cluster: the talosconfig is of another cluster, or the machine was installed again and waits in maintenance mode (${lastLine(new Error(message))})`;
+      return `its certificate is not signed by the CA in the talosconfig: either this talosconfig belongs to another cluster, or the machine was reinstalled and waits in maintenance mode (${lastLine(new Error(message))})`;
   }
   return message;
 }
 
-/** Looks again if the machine stopped answering meanwhile, e.g. because it reboots again and again. */
+/** Reads again if the machine stopped answering meanwhile, e.g. because of a reboot loop. */
 async function observePatiently(
   name: string,
   machine: TalosMachine,
@@ -88,7 +88,7 @@ async function observePatiently(
   }
 }
 
-/** Waits until a machine answers, or the limit is over: what then fails to be looked at tells why. */
+/** Waits until a machine answers or the limit is over. After the limit, the reads that follow report the reason. */
 async function answering(machine: TalosMachine, limit: number): Promise<void> {
   const look = async (): Promise<{ done: true }> => machine.version().then(() => ({ done: true }));
   if (limit > 0)
@@ -97,7 +97,7 @@ async function answering(machine: TalosMachine, limit: number): Promise<void> {
     );
 }
 
-/** A talosconfig of role os:reader may read neither the configuration nor files, and so neither modules nor driver. */
+/** Parts that a talosconfig of role os:reader may not read: the configuration and files, so modules and driver. */
 async function observeMachine(
   name: string,
   machine: TalosMachine,
@@ -128,8 +128,8 @@ async function observeMachine(
     },
     services: async () => (seen.services = await machine.services()),
     "services' last words": async () => {
-      // With a talosconfig that may not read logs there are fewer errors to tell, which is no failure; and a service
-      // without a log is none either.
+      // A talosconfig that may not read logs, or a service without a log, is no failure: the report only has fewer
+      // details.
       const notThere = (error: Error): string[] => {
         if (isTransient(error)) throw error;
         return [];
@@ -157,7 +157,7 @@ async function observeMachine(
     },
     "kernel log": async () => {
       const lines = await machine.console();
-      // Once a machine is up, errors of its boot are over.
+      // Once a machine is up, errors of its boot no longer matter.
       if (seen.stage !== "running") seen.bootErrors = bootErrorsOf(lines);
       errors.push(...driverErrors(lines));
     },
@@ -168,13 +168,13 @@ async function observeMachine(
   return { machine: seen, failed, wentAway: failed.some(({ error }) => isTransient(error)) };
 }
 
-/** NVIDIA's services that are neither up nor done. */
+/** NVIDIA's services that are neither running nor finished. */
 const failing = (services: Record<string, string>): string[] =>
   Object.keys(services).filter(
     (name) => /^ext-nvidia-/.test(name) && !/^(?:Running|Finished)$/.test(services[name]!),
   );
 
-/** Paths that a configuration has more than once under `machine.files`. */
+/** Paths that `machine.files` of a configuration contains more than once. */
 export function repeatedFilesOf(configuration = ""): string[] {
   const paths = filesOf(configuration).map(({ path }) => path);
   return [...new Set(paths.filter((path, index) => path !== "" && paths.indexOf(path) !== index))];

@@ -2,10 +2,10 @@ import { stringify } from "yaml";
 import { boundedYaml } from "../../../components/recipe/rules/yaml";
 import { asText, isMapping } from "../../../components/recipe/mapping";
 
-/** A function of a template, which is handed its arguments in the order in which they stand. */
+/** A function of a template, with its arguments in their written order. */
 export type TemplateFunction = (...values: unknown[]) => unknown;
 
-/** Whether Go takes a value for true (text/template, Actions): any value except the empty one of its type. */
+/** Whether Go treats a value as true (text/template, Actions): any value except the empty value of its type. */
 export const isTrue = (value: unknown): boolean =>
   Array.isArray(value)
     ? value.length > 0
@@ -44,7 +44,7 @@ const compared =
   (test: (one: number, other: number) => boolean): TemplateFunction =>
   (one, other) => {
     if (typeof one !== "number" || typeof other !== "number")
-      throw new Error("only numbers are compared here");
+      throw new Error("a comparison needs numbers");
     return test(one, other);
   };
 
@@ -65,16 +65,16 @@ function indexed(value: unknown, ...keys: unknown[]): unknown {
   return keys.reduce<unknown>((there, key) => {
     if (Array.isArray(there)) {
       if (!Number.isInteger(key) || there[Number(key)] === undefined)
-        throw new Error("index is outside of its list");
+        throw new Error("an index is outside of its list");
       return there[Number(key)] as unknown;
     }
     const of = mapping(there);
-    // A key that a mapping does not have gives an empty value.
+    // A missing key of a mapping gives an empty value.
     return Object.hasOwn(of, text(key)) ? of[text(key)] : undefined;
   }, value);
 }
 
-/** Functions of text/template, and those of sprig (masterminds.github.io/sprig) that patches are seen with. */
+/** Functions of text/template, and the functions of sprig (masterminds.github.io/sprig) that known patches use. */
 export const functions: Record<string, TemplateFunction> = {
   and: (...values) =>
     values.find((value) => !isTrue(value)) ?? (values.every(isTrue) ? values.at(-1) : undefined),

@@ -2,8 +2,8 @@ import { asText } from "../../../components/recipe/mapping";
 import { functions, isTrue, shown, type TemplateFunction } from "./go-functions";
 
 /**
- * Go templates (pkg.go.dev/text/template) as far as people write them in patches: fields, variables, `if`, `with`,
- * `range` and functions in pipelines. Anything unknown is refused, so that nothing is guessed.
+ * Go templates (pkg.go.dev/text/template) with the parts that patches use: fields, variables, `if`, `with`,
+ * `range` and functions in pipelines. Everything unknown is an error, so that nothing is guessed.
  */
 
 type Operand =
@@ -14,22 +14,22 @@ type Operand =
 /** Commands. Each gets the result of the previous one as its last argument. */
 type Pipeline = Operand[][];
 interface Action {
-  /** `if`, `with`, `range`, or undefined for what is written out or kept in variables. */
+  /** `if`, `with` or `range`; undefined for a value that is written out or assigned to variables. */
   word?: string;
   variables: string[];
   pipeline: Pipeline;
 }
 type Part = string | (Action & { body: Part[]; otherwise: Part[] });
 
-/** Most steps of a run, and most characters of what comes out. */
+/** Largest number of steps of a run, and of characters of the result. */
 const most = 100_000;
 
 /**
  * Renders a template.
  *
- * @param data what `.` is at the beginning
- * @param environment what `env` tells; it refuses names that are not in it
- * @throws Error with the reason alone, e.g. `.Data.vip is not there`.
+ * @param data value of `.` at the beginning
+ * @param environment values for `env`, which refuses other names
+ * @throws Error whose message is only the reason, e.g. `.Data.vip is missing`.
  */
 export function renderTemplate(
   text: string,
@@ -43,10 +43,10 @@ export function renderTemplate(
   const write = (body: Part[], dot: unknown, scope: Scope): string =>
     body
       .map((part) => {
-        if (++steps > most) throw new Error("it does too much");
+        if (++steps > most) throw new Error("it has too many steps");
         const said = typeof part === "string" ? part : act(part, dot, scope);
         length += typeof part === "string" || part.word === undefined ? said.length : 0;
-        if (length > 10 * most) throw new Error("it writes too much");
+        if (length > 10 * most) throw new Error("its result is too long");
         return said;
       })
       .join("");
@@ -81,8 +81,8 @@ export function renderTemplate(
 }
 
 /**
- * Variables of a block. A name that begins with a colon is a new one; the others are those of the nearest block that
- * has them.
+ * Variables of a block. A name that begins with a colon declares a variable; other names belong to the nearest block
+ * that declares them.
  */
 class Scope {
   constructor(
@@ -140,18 +140,17 @@ function evaluate(
   return pipeline.reduce<unknown>((last, [first, ...others], index) => {
     const handed = index === 0 ? [] : [last];
     if (first!.is === "call") return call(first!.name, [...others.map(valueOf), ...handed]);
-    if (others.length > 0 || index > 0)
-      throw new Error("a value stands where a function is needed");
+    if (others.length > 0 || index > 0) throw new Error("a value is in the place of a function");
     return valueOf(first!);
   }, undefined);
 }
 
-/** topf has a key that is missing end in an error (postfinance/topf, pkg/config/patches.go, `missingkey=error`). */
+/** For topf, a missing key is an error (postfinance/topf, pkg/config/patches.go, `missingkey=error`). */
 function fieldOf(value: unknown, fields: string[], name: string): unknown {
   let there = value;
   for (const [index, field] of fields.entries()) {
     const isThere = typeof there === "object" && there !== null && Object.hasOwn(there, field);
-    if (!isThere) throw new Error(`${name}.${fields.slice(0, index + 1).join(".")} is not there`);
+    if (!isThere) throw new Error(`${name}.${fields.slice(0, index + 1).join(".")} is missing`);
     there = (there as Record<string, unknown>)[field];
   }
   return there;
@@ -166,7 +165,7 @@ const envOf =
     return value;
   };
 
-/** A template's parts: texts, and what stands between braces. */
+/** A template's parts: texts and actions. */
 function parse(text: string): Part[] {
   const root: Part[] = [];
   const open: { part: Exclude<Part, string>; into: Part[]; chained: number }[] = [];
@@ -198,13 +197,13 @@ function parse(text: string): Part[] {
     if (["if", "with", "range"].includes(word)) return push(actionOf(word, rest));
     if (word === "else") {
       const last = open.at(-1);
-      if (last === undefined) throw new Error("`else` stands alone");
+      if (last === undefined) throw new Error("`else` has no block");
       last.into = last.part.otherwise;
-      // `else if` is an `if` within `else`, which ends with it.
+      // `else if` is an `if` within `else`; one `end` closes both.
       if (rest.length > 0) push(actionOf(rest[0], rest.slice(1)), last.chained + 1);
     } else if (word === "end") {
       const closed = open.pop();
-      if (closed === undefined) throw new Error("`end` stands alone");
+      if (closed === undefined) throw new Error("`end` has no block");
       open.length -= closed.chained;
     } else if (["define", "template", "block", "break", "continue"].includes(word))
       throw new Error(`\`${word}\` is unknown`);
@@ -212,7 +211,7 @@ function parse(text: string): Part[] {
   }
 }
 
-/** The tokens between braces, and where the text goes on. */
+/** The tokens of an action, and the place after it. */
 function insideOf(text: string, from: number): { tokens: string[]; at: number; trims: boolean } {
   const comment = /\s*\/\*/y;
   comment.lastIndex = from;
@@ -233,11 +232,11 @@ function insideOf(text: string, from: number): { tokens: string[]; at: number; t
     const [found] = token.exec(text) ?? [];
     if (found === undefined)
       throw new Error(
-        `what follows ${JSON.stringify(text.slice(Math.max(0, began - 20), began))} cannot be read`,
+        `the text after ${JSON.stringify(text.slice(Math.max(0, began - 20), began))} cannot be read`,
       );
     if (found === "}}") return { tokens, at: token.lastIndex, trims };
     trims = /^\s+-$/.test(found);
-    // A field right after a bracket is one of the value in it.
+    // A field right after a closing bracket belongs to the value in the brackets.
     if (tokens.at(-1) === ")" && found.startsWith(".")) tokens[tokens.length - 1] = `)${found}`;
     else if (found.trim() !== "" && !trims) tokens.push(found);
     else if (found.trim() === "" && tokens.at(-1) === ")") tokens.push(" ");
@@ -256,11 +255,11 @@ function actionOf(word: string | undefined, all: string[]): Action {
   const reader: Reader = { tokens, at: at + 1 };
   const pipeline = pipelineOf(reader);
   if (reader.at < tokens.length)
-    throw new Error(`\`${tokens[reader.at]!}\` stands where nothing can`);
+    throw new Error(`\`${tokens[reader.at]!}\` is in a place where nothing may follow`);
   return { ...(word === undefined ? {} : { word }), variables, pipeline };
 }
 
-/** Tokens, and the next of them to be read. */
+/** Tokens, and the index of the next one. */
 interface Reader {
   tokens: readonly string[];
   at: number;

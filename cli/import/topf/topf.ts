@@ -22,21 +22,21 @@ import { renderTemplate } from "./go-template";
 import { ofProgram, ofTemplate, rendering } from "../only-topf";
 
 /**
- * Machines of a `topf.yaml`, in the form of a talconfig (postfinance/topf, pkg/config/topf_config.go and node.go).
- * Its patches are the files below `all`, a folder of the role and one of the host, in this order, each folder by name
- * (pkg/config/patches.go).
+ * Machines of a `topf.yaml`, in the form of a talconfig (postfinance/topf, pkg/config/topf_config.go and node.go). Its
+ * patches are the files of the folder `all`, then of the role's folder, then of the host's; each folder is sorted by
+ * name (pkg/config/patches.go).
  */
 export interface ReadTopf {
   config: Talconfig;
-  /** By the text of the patch. */
+  /** Source files of patches, by the patch's text. */
   patchFiles: Map<string, PatchFile>;
-  /** Of files that it names (`schematicId: "@schematic.yaml"`). */
+  /** Schematics from files that it names (`schematicId: "@schematic.yaml"`). */
   schematics: RawSchematic[];
   unread: Unread[];
   notes: FieldFinding[];
 }
 
-/** Whether a text is a `topf.yaml`: it names an endpoint and a list of hosts, or a program that does. */
+/** Whether a text is a `topf.yaml`: it names an endpoint, and a list of hosts or a program that returns them. */
 export function isTopf(text: string): boolean {
   if (!/^clusterEndpoint:/m.test(text)) return false;
   const [root] = talosDocuments(text).map(valueOfDocument);
@@ -48,20 +48,22 @@ export function isTopf(text: string): boolean {
   );
 }
 
-/** How the file's parts are read. */
+/** Access to the file's parts. */
 export interface Reading {
-  /** Text of a file of the project; throws with the reason. */
+  /** Returns the text of a file of the project; throws an error with the reason. */
   textOf: (file: string) => string;
-  /** Whether a folder is one of the project, wherever links lead: the names in others are not told. */
+  /**
+   * Whether a folder belongs to the project after its links are resolved. Names in other folders must not be printed.
+   */
   isOfProject: (folder: string) => boolean;
-  /** Variables that templates may ask for. */
+  /** Environment variables that templates may read. */
   environment: Record<string, string | undefined>;
 }
 
 /**
- * Reads a topf.yaml with its patches, whose templates it renders.
+ * Reads a topf.yaml with its patches, and renders their templates.
  *
- * @throws Error where it names no machine.
+ * @throws Error if it names no machine.
  */
 export function readTopf(
   file: string,
@@ -78,7 +80,7 @@ export function readTopf(
     void unread.set(name, { field, file: name, reason });
 
   const sources = new Map<string, string | undefined>();
-  /** Text of a file, unless it cannot be read. Each is read once. */
+  /** Text of a file; undefined if it cannot be read. Each file is read once. */
   const sourceOf = (field: string, name: string): string | undefined => {
     if (sources.has(name)) return sources.get(name);
     let source: string | undefined;
@@ -96,7 +98,7 @@ export function readTopf(
     return source;
   };
   let renderings = 0;
-  /** A node's patch in a file: the source text, and its result. */
+  /** A node's patch from a file: the source text and the rendered text. */
   const rendered = (
     field: string,
     name: string,
@@ -106,7 +108,7 @@ export function readTopf(
     if (source === undefined || !name.endsWith(".tpl"))
       return source === undefined ? undefined : { source, text: source };
     if (++renderings > most)
-      throw new Error(`FILE: has more than ${most} templates of machines; name fewer machines`);
+      throw new Error(`FILE: has more than ${most} templates in all; name fewer machines`);
     try {
       return { source, text: renderTemplate(source, data, environment) };
     } catch (error) {
@@ -150,9 +152,9 @@ export function readTopf(
     const hostname = patches.flatMap((one) => readPatch(one, "").hostnames).at(-1);
     return {
       node: {
-        // A host's name that SOPS has is none that can be read.
+        // A host name that SOPS has encrypted cannot be read.
         hostname: hostname === undefined || isEncrypted(hostname) ? host : hostname,
-        // Without an address topf reaches the machine by its host's name (pkg/config/node.go, Endpoint).
+        // Without an address, topf connects to the machine by its host name (pkg/config/node.go, Endpoint).
         ipAddress: isEncrypted(ip) ? "" : ip || host,
         controlPlane: role === "control-plane",
         ...(id === "" && image === undefined
@@ -167,7 +169,7 @@ export function readTopf(
     notRead("nodesProvider", path.resolve(folder, asText(root["nodesProvider"])), ofProgram);
   if (nodes.length === 0)
     throw new Error(
-      `FILE: names no nodes, which a program gives (nodesProvider); no program is run here, so its machines are unknown; ${rendering}, and import its files`,
+      `FILE: a program returns its nodes (nodesProvider), and this command runs no such program, so its machines are unknown; ${rendering}, and import the files that it writes`,
     );
   const versions = [...new Set(nodes.map(({ version = "" }) => version.replace(/^v/, "")))];
   const [version] = versions;
@@ -190,20 +192,20 @@ export function readTopf(
   };
 }
 
-/** An ID that nothing has: of a schematic that cannot be read. */
+/** ID in place of that of a schematic that cannot be read; no schematic has it. */
 const unknownId = "0".repeat(64);
-/** The schematic without anything (postfinance/topf, internal/topf/node.go, DefaultSchematic). */
+/** The empty schematic (postfinance/topf, internal/topf/node.go, DefaultSchematic). */
 const plainId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
 
-/** Only the name of a user's own image is known; a Factory's has the schematic. */
+/** Of a custom image only the name is known. The name of a Factory image contains its schematic. */
 const imageName = (image: string | undefined, whole: string | undefined): string | undefined =>
   image === undefined || /\/[0-9a-f]{64}$/.test(image) ? image : whole;
 
 const severalReleases = (versions: string[]): FieldFinding => ({
   field: "talosVersion",
   problem: `has several values (${versions.map((one) => (one === "" ? "none" : `v${one}`)).join(", ")})`,
-  why: "the machines of a stack run one release",
-  remedy: "name the one that they are to run (--talos), or make a stack for each",
+  why: "all machines of a stack run the same release",
+  remedy: "name the release that they should run (--talos), or make one stack per release",
 });
 
 /** Data for templates (postfinance/topf, pkg/config/patches.go, PatchContext). */
@@ -235,12 +237,11 @@ function contextOf(
   };
 }
 
-/** Most templates that are rendered: of 200 machines with 50 each. */
+/** The largest number of templates that are rendered: 50 for each of 200 machines. */
 const most = 10_000;
 
 /**
- * Files of a folder that topf takes for patches, and those of folders in it, by name. Links are followed, as topf
- * does.
+ * Files of a folder and its subfolders that topf uses as patches, by name. Links are followed, as by topf.
  */
 function patchesBelow(folder: string, isOfProject: Reading["isOfProject"], depth = 0): string[] {
   if (depth > 8 || !fs.existsSync(folder) || !isOfProject(folder)) return [];

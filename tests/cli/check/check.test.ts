@@ -167,11 +167,11 @@ test("what cannot be read is reported", async () => {
   expect(result).toMatch(
     /^\S+\/be\.yaml:1: machine\.sysctl [^\n]+\n\S+\/le\.yaml:1: machine\.sysctl [^\n]+\n$/,
   );
-  expect(remark).toMatch(/long\.yaml: is not looked at: it has more than a million characters/);
+  expect(remark).toMatch(/long\.yaml: is not checked: it has more than a million characters/);
   expect(remark).not.toContain("longer.yaml");
   expect((await run(path.join(folder, "a.yaml"))).status).toBe(2);
   expect(remark).toMatch(/none\.yaml: cannot be read \(ENOENT\)/);
-  expect(remark).toMatch(/a\.yaml: is not looked at: no YAML/);
+  expect(remark).toMatch(/a\.yaml: is not checked: it is not YAML/);
   expect(remark).not.toContain("b.yaml");
   await expect(run(folder, "--talos=v1.3.1")).rejects.toThrow(
     /^--talos: v1\.3\.1 is not in the tables/,
@@ -189,7 +189,7 @@ test("values that files name elsewhere are read there, or told to be missing, an
   const alone = await run(path.join(folder, "Chart.yaml"));
   expect([alone.status, alone.result]).toEqual([2, ""]);
   expect(alone.remark).toMatch(
-    /Chart\.yaml: names the values file values\.yaml, which is not among the files/,
+    /Chart\.yaml: names the values file values\.yaml, which is in none of the given files/,
   );
   expect((await run(folder)).result).toMatch(/^\S+values\.yaml:4: bogus: [^\n]+\n$/);
 
@@ -245,10 +245,10 @@ describe("a patch file that a talconfig names", () => {
   test("is read in the folder that was given, and in the repository", async () => {
     const given = written({ "shared/patch.yaml": "machine: {}\n" }, ["talos", "shared"]);
     fs.writeFileSync(path.join(given, "talos/talconfig.yaml"), talconfig("../shared/patch.yaml"));
-    expect((await run(given)).remark).not.toContain("which is not read");
+    expect((await run(given)).remark).not.toContain("which cannot be read");
     expect((await run(path.join(given, "talos"))).remark).toContain("it is outside of");
     fs.mkdirSync(path.join(given, ".git"));
-    expect((await run(path.join(given, "talos"))).remark).not.toContain("which is not read");
+    expect((await run(path.join(given, "talos"))).remark).not.toContain("which cannot be read");
   });
 });
 
@@ -327,7 +327,7 @@ describe("containerd's part, written more than once for a machine", () => {
   test("loses all but the first from Talos 1.14 on", async () => {
     expect(await findingsOf("v1.14.0")).toContainEqual({
       at: "all.yaml:4 machine-file-once",
-      said: expect.stringMatching(/Talos ≥ 1\.14 takes the first/) as string,
+      said: expect.stringMatching(/Talos ≥ 1\.14 uses the first/) as string,
     });
   });
 

@@ -38,7 +38,7 @@ test.each(Object.entries(tooMany))(
     expect({ status, remark }).toEqual({
       status: 2,
       remark: expect.stringMatching(
-        /is not looked at: it has more than 10000 entries, .*; give the parts of it that matter$/,
+        /is not checked: it has more than 10000 entries, .*; give only the parts that matter$/,
       ),
     });
   },
@@ -98,7 +98,7 @@ test.each(Object.entries(notLookedAt))(
     const { status, remark } = await runVerb("check", check, [file]);
     expect({ status, remark }).toEqual({
       status: 2,
-      remark: expect.stringContaining(`is not looked at: it`),
+      remark: expect.stringContaining(`is not checked: it`),
     });
     expect(remark).toContain(bound);
     await expect(runVerb("import", importFiles, [file])).rejects.toThrow(bound);
@@ -252,7 +252,7 @@ test("of very many files no more is read than a bound for all of them says, and 
   expect({ status, judged }).toEqual({ status: 2, judged: 1 });
   expect(unread.map(({ problem }) => problem)).toEqual([
     expect.stringMatching(
-      /^is not looked at, and (\S+\.yaml, ){9}\d+ more are not either: the files before have 500000 words and marks; give fewer files at once$/,
+      /^is not checked: the files before it have 500000 words and marks; this also concerns (\S+\.yaml, ){9}\d+ more; give fewer files at once$/,
     ),
   ]);
 });
@@ -275,7 +275,7 @@ test("of very many entries in several files no more is judged than a bound says,
       {
         file: expect.stringMatching(/5\.yaml$/),
         problem: expect.stringMatching(
-          /^is not looked at, and \S*6\.yaml are not either: what was judged before has 40000 entries; give fewer files at once$/,
+          /^is not checked: the parts checked before it have 40000 entries; this also concerns \S*6\.yaml; give fewer files at once$/,
         ),
       },
     ],

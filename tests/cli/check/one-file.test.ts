@@ -376,7 +376,11 @@ describe("finds", () => {
                 containers: { app: { resources: { requests: { nvidia.com/mig-1g.10gb: 1 } } } }
       `,
       findings: [
-        { line: 9, check: "gpu-limit", problem: /another number of nvidia.com\/gpu than limits/ },
+        {
+          line: 9,
+          check: "gpu-limit",
+          problem: /resources\.limits differ in the number of nvidia\.com\/gpu/,
+        },
         { line: 12, check: "gpu-limit", problem: /^resources\.requests/ },
         { line: 15, check: "gpu-limit", problem: /0.5 of nvidia.com\/gpu/ },
         { line: 23, check: "gpu-limit", problem: /nvidia.com\/mig-1g.10gb/ },

@@ -255,7 +255,7 @@ const discoveries: Discovery[] = [
     name: "a label that kubectl set is taken",
     seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["kubectl-label"] } }] },
     stack: { machines: { "gpu-1": { labels: { rack: "b2" } } } },
-    noComment: "keeps the label",
+    noComment: "manages the label",
   },
   {
     name: "a label that kubectl applied is taken",
@@ -265,7 +265,7 @@ const discoveries: Discovery[] = [
       ],
     },
     stack: { machines: { "gpu-1": { labels: { rack: "b2" } } } },
-    noComment: "keeps the label",
+    noComment: "manages the label",
   },
   {
     name: "a label of a stack's own is taken",
@@ -273,20 +273,22 @@ const discoveries: Discovery[] = [
       machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["talos-gpu-0123456789ab"] } }],
     },
     stack: { machines: { "gpu-1": { labels: { rack: "b2" } } } },
-    noComment: "keeps the label",
+    noComment: "manages the label",
   },
   {
     name: "a label that Talos manages becomes a comment",
     seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["Talos"] } }] },
     stack: { machines: { "gpu-1": { labels: null } } },
-    comments: { "machines.gpu-1": /Talos keeps the label rack=b2: write it under labels only if/ },
+    comments: {
+      "machines.gpu-1": /Talos manages the label rack=b2: write it under labels only if/,
+    },
   },
   {
     name: "a label that a controller manages becomes a comment",
     seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["longhorn-manager"] } }] },
     stack: { machines: { "gpu-1": { labels: null } } },
     comments: {
-      "machines.gpu-1": /longhorn-manager keeps the label rack=b2: write it under labels only if/,
+      "machines.gpu-1": /longhorn-manager manages the label rack=b2: write it under labels only if/,
     },
   },
   {
@@ -324,9 +326,9 @@ const discoveries: Discovery[] = [
   {
     name: "an unknown GPU provider has to go first",
     seen: { machines: [{ offers: ["nvidia.com/gpu"] }] },
-    noComment: "nothing offers GPUs yet",
+    noComment: "no node offers GPUs yet",
     anyComment:
-      "something offers nvidia.com/gpu on gpu-1 already, and it is none of NVIDIA's charts",
+      "gpu-1: the node already offers nvidia.com/gpu, but none of NVIDIA's charts is installed",
   },
 ];
 
@@ -596,7 +598,7 @@ describe("containerd's options where Talos merges them without a file (Talos 1.1
   test("have a comment if the part says more", () => {
     const seen = seenWith({ customization: `${part}\n[debug]\nlevel = "info"\n` });
     expect(seen.containerd).toEqual(containerd);
-    expect(seen.comments).toContain("say all that it sets under containerd");
+    expect(seen.comments).toContain("set all of them under containerd");
   });
 
   test("stay with the document that says them", () => {
@@ -612,7 +614,7 @@ test("where nothing offers GPUs, the newest release that fits is proposed", () =
     charts.filter(({ chart }) => chart === "gpu-operator").map((chart) => chart.version),
   );
   expect([spec.gpuOperator, spec.devicePlugin, findings]).toEqual([{ version }, undefined, []]);
-  expect(Object.values(comments).flat().join()).toContain("nothing offers GPUs yet");
+  expect(Object.values(comments).flat().join()).toContain("no node offers GPUs yet");
 });
 
 test("the file says what is left in comments, and reads back as the stack", () => {

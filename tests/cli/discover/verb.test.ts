@@ -13,16 +13,18 @@ test("discover writes the stack's file, never over one that is there without --f
   expect([first.status, first.stdout]).toEqual([
     2,
     expect.stringContaining(
-      "Wrote Pulumi.home.yaml. Next, see what it would do: npx talos-gpu plan --stack home",
+      "Wrote Pulumi.home.yaml. Next, see its effect: npx talos-gpu plan --stack home",
     ),
   ]);
-  expect(first.stderr).toContain("could not look: without a talosconfig no machine was looked at");
+  expect(first.stderr).toContain(
+    "could not read: without a talosconfig, the machines' cards, images",
+  );
   expect(fs.readFileSync(file, "utf8")).toContain("    gpu-1:\n      address: 127.0.0.1\n");
   fs.writeFileSync(file, "mine\n");
   const again = await runCommand(cli, args);
   expect([again.status, again.stderr]).toEqual([
     2,
-    expect.stringContaining("Pulumi.home.yaml is there already; nothing was overwritten"),
+    expect.stringContaining("Pulumi.home.yaml already exists and was not overwritten"),
   ]);
   expect(fs.readFileSync(file, "utf8")).toBe("mine\n");
   expect((await runCommand(cli, [...args, "--force", "--json"])).stdout).toContain(
@@ -57,7 +59,7 @@ test("without a talosconfig, release, driver and extensions are what the nodes s
   expect(config["talos-gpu:machines"]["gpu-1"].extensions).toEqual(["siderolabs/iscsi-tools"]);
   expect(stdout).not.toContain("release could not be read");
   expect(stdout).toMatch(
-    /image could not be read, but for the extensions that its node's labels name; an update stops/,
+    /image could not be read, apart from the extensions in its node's labels; an update compares/,
   );
 });
 
@@ -76,7 +78,7 @@ test.each([
     );
   });
   const { stderr } = await runCommand(cli, ["discover", ...(await leadTo(server)), "--out", "-"]);
-  const line = "could not look: the DRA driver's list of cards could not be read";
+  const line = "could not read: the DRA driver's list of cards could not be read";
   expect(stderr.includes(line)).toBe(isUnseen);
 });
 
@@ -92,7 +94,7 @@ test("a machine that the cluster lacks, and a name that no stack may have, are r
 
 test.each([
   ["a server that never answers", () => listen(() => {}), "does not answer within 0.6 s"],
-  ["a cluster without Talos", () => apiServer({}), "has no node of Talos"],
+  ["a cluster without Talos", () => apiServer({}), "has no node that runs Talos"],
 ])("%s ends discover with status 2, in its time", async (_, server, said) => {
   const { status, stderr } = await runCommand(cli, [
     "discover",
@@ -119,8 +121,6 @@ test("a talosctl that hangs is ended with whatever it started, and the rest is w
   ];
   const { status, stdout, stderr } = await runCommand(cli, args, { TALOS_GPU_TALOSCTL: program });
   expect([status, stdout]).toEqual([2, expect.stringContaining("gpu-1:")]);
-  expect(stderr).toContain(
-    "the machines could not be looked at: talosctl version did not end within",
-  );
+  expect(stderr).toContain("the machines could not be read: talosctl version did not end within");
   await gone(pids());
 });

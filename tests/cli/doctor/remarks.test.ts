@@ -36,7 +36,7 @@ test("a machine that could not be tested, since others use its cards", () => {
     succeeded: 0,
   };
   expect(remarks({ jobs: [{ ...job, untested }, job] }, planOf("rtx5070ti"))).toEqual([
-    `Job nvidia-gpu-operator/gpu-smoke-test-k8s-worker4-1 could not test its machine: ${untested}; it runs by kubectl -n nvidia-gpu-operator patch job gpu-smoke-test-k8s-worker4-1 --type merge -p '{"spec":{"suspend":false}}', once a unit is free`,
+    `Job nvidia-gpu-operator/gpu-smoke-test-k8s-worker4-1 could not test its machine: ${untested}; to run it, use kubectl -n nvidia-gpu-operator patch job gpu-smoke-test-k8s-worker4-1 --type merge -p '{"spec":{"suspend":false}}', once a unit is free`,
   ]);
 });
 

@@ -35,10 +35,11 @@ const lines = (said: Partial<Said>): string[] =>
     false,
   ).split("\n");
 
-test("of a cluster that is down the report says that it could not look, and nothing of what is not there", () => {
-  expect(
-    lines({ system: nothing, unseen: ["Kubernetes could not be looked at: refused"] }),
-  ).toEqual(["? could not look: Kubernetes could not be looked at: refused", "1 not looked at"]);
+test("of a cluster that is down the report says only that it could not be read", () => {
+  expect(lines({ system: nothing, unseen: ["Kubernetes could not be read: refused"] })).toEqual([
+    "? could not read: Kubernetes could not be read: refused",
+    "1 not read",
+  ]);
 });
 
 test("of a cluster that is well the report says what is there", () => {
@@ -58,12 +59,12 @@ test("what has a remedy of its own is not for an update of the stack", () => {
   };
   const unready: Difference = { about: "DaemonSet gpu/x", problem: "not ready" };
   expect(lines({ differences: [cordoned] }).slice(1)).toEqual([
-    "✖ unlike the plan: node gpu-1: is cordoned",
+    "✖ differs from the plan: node gpu-1: is cordoned",
     "    remedy: kubectl uncordon gpu-1",
-    "1 unlike what it should be",
+    "1 wrong",
   ]);
   expect(lines({ differences: [cordoned, unready] })).toContainEqual(
-    expect.stringMatching(/has no remedy of its own: change the text of reconcileToken/),
+    expect.stringMatching(/has no remedy above: change the text of reconcileToken/),
   );
 });
 
@@ -89,7 +90,7 @@ test("what a pod says acts on no terminal, and makes no line of its own, also wh
     ...said,
   });
   const coloured = renderReport(report, true);
-  expect(coloured).toContain("\u001b[31m✖ unlike the plan:\u001b[39m");
+  expect(coloured).toContain("\u001b[31m✖ differs from the plan:\u001b[39m");
   // eslint-disable-next-line no-control-regex -- the report's own colours
   expect(acting(coloured.replaceAll(/\u001b\[\d+m/g, ""))).toEqual([]);
 });

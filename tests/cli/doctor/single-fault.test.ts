@@ -153,7 +153,7 @@ const wrong = ({ differences, findings }: DoctorReport): string[] =>
 
 /** How "could not look" names a call to the machine, by how the call begins. */
 const ofMachine: Record<string, RegExp> = {
-  "version --client": /^the machines could not be looked at/,
+  "version --client": /^the machines could not be read/,
   "version --json": /^machine \S+ \(\S+\) could not/,
   "get machinestatus": /: stage could not/,
   "get extensions": /: extensions could not/,

@@ -46,7 +46,7 @@ describe("what gives out the cards", () => {
     const { config, text, remarks, status } = await imported({});
     expect(config).toHaveProperty(["talos-gpu:gpuOperator"]);
     const said =
-      /gpuOperator: no file here installs what gives out the cards, so this stack will install GPU Operator/;
+      /gpuOperator: no file here installs a GPU provider, so this stack will install GPU Operator/;
     expect(remarks).toEqual([expect.stringMatching(said), expect.stringMatching(/^Wrote /)]);
     expect(text).toMatch(said);
     expect(status).toBe(0);

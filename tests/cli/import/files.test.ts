@@ -73,9 +73,7 @@ test("a node that loads NVIDIA's modules and has no card is left out by its name
   });
   const { remarks } = await run(written(text), "--gpu", "gpu=RTX 3060");
   expect(remarks).toContainEqual(
-    expect.stringMatching(
-      /^machines\.plain\.gpus: .*if it has no card, .* delete machines\.plain$/,
-    ),
+    expect.stringMatching(/^machines\.plain\.gpus: .*if it has no card, delete machines\.plain$/),
   );
 });
 
@@ -83,7 +81,9 @@ test("a version that no file tells is asked for, and may be named", async () => 
   const text = "talosVersion: ${version}\nnodes: [{hostname: gpu, ipAddress: 10.0.0.1}]\n";
   const asked = await run(written(text), "--gpu", "gpu=RTX 3060");
   expect(asked.remarks).toEqual([
-    expect.stringMatching(/^talosVersion: is \$\{version\}, which no file .* --talos /),
+    expect.stringMatching(
+      /^talosVersion: is \$\{version\}, a variable without a value .* --talos /,
+    ),
     expect.stringMatching(/^devicePlugin: no file here/),
   ]);
   expect([asked.status, asked.config]).toEqual([
@@ -169,8 +169,8 @@ describe("a machine's configuration", () => {
     expect(config["talos-gpu:talosVersion"]).toBe("v1.12.6");
     expect(remarks.map((text) => text.split("; ")[0])).toEqual([
       "talosVersion: is v1.12.6, as in machine.install.image",
-      "machines.node0: has the name of its file, because its configuration names no host",
-      "machines.node0.address: is not told by the file, so the stack has the name node0 in its place",
+      "machines.node0: is named after its file, because its configuration has no host name",
+      "machines.node0.address: is missing in the file, so the stack uses the name node0 instead",
       expect.stringMatching(/^devicePlugin: no file here/),
     ]);
   });
@@ -280,7 +280,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
   const several = await run(...argv); // its cluster is unknown
   expect(several.config["talos-gpu:external"]).toEqual({ kind: "devicePlugin" });
   expect(several.remarks[0]).toMatch(
-    /^external: .*second\.yaml install NVIDIA's charts, and the files do not say/,
+    /^external: .*second\.yaml install NVIDIA's charts, but the files do not show/,
   );
 });
 

@@ -86,7 +86,7 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
     expect(left).toMatch(
       new RegExp(`is left out, as \\S*gpu\\.yaml:${line} makes nvidia the default runtime`),
     );
-    expect(left).toMatch(/do it in the other tool's file: this stack leaves containerd alone$/);
+    expect(left).toMatch(/change the other tool's file: this stack does not configure containerd$/);
   });
 
   test("is named by file where its patch is no YAML", async () => {

@@ -58,7 +58,7 @@ const workerSettings = {
 };
 const nothingSaid = { patches: null, labels: null, taints: null, extensions: null, platform: null };
 const neitherKind =
-  /^\S+: [^\n]+; it is neither a talconfig\.yaml of talhelper's nor .+; name one[^\n]*$/;
+  /^\S+: [^\n]+; it is neither talhelper's talconfig\.yaml nor .+; name such a file[^\n]*$/;
 
 export const meaningCases: MeaningCase[] = [
   {
@@ -93,7 +93,7 @@ export const meaningCases: MeaningCase[] = [
     },
     checks: [],
     notes: [
-      /^machines\.gpu\.moduleParameters has parameters that are kernel arguments without effect today. nvidia-drm\.modeset=1/,
+      /^machines\.gpu\.moduleParameters contains parameters that have no effect today, as kernel arguments. nvidia-drm\.modeset=1/,
     ],
   },
   {
@@ -106,12 +106,12 @@ export const meaningCases: MeaningCase[] = [
     name: "nodes without anything of NVIDIA's are left alone",
     nodes: [{ hostname: "pi" }],
     gpu: null,
-    throws: /name the card of one: --gpu 'pi=MODEL'/,
+    throws: /name the card of a node: --gpu 'pi=MODEL'/,
   },
   {
     name: "a card of a node that is not there is refused",
     nodes: [{ hostname: "pi" }],
-    throws: /--gpu: there is no node gpu to have the card; take one of pi/,
+    throws: /--gpu: there is no node gpu; name one of pi/,
   },
   {
     name: "a containerd part that touches NVIDIA's becomes that machine's, and parameters of modules stay",
@@ -257,19 +257,19 @@ export const meaningCases: MeaningCase[] = [
       { talosImageURL: `factory.talos.dev/nocloud-installer-secureboot/${unknownSchematic}` },
     ],
     machine: { platform: "nocloud", secureBoot: true },
-    notes: [/what is in schematic 2222/],
+    notes: [/the content of schematic 2222/],
   },
   {
     name: "Secure Boot of an installer of old",
     nodes: [{ talosImageURL: `factory.talos.dev/installer-secureboot/${unknownSchematic}` }],
     machine: { secureBoot: true, platform: null },
-    notes: [/what is in schematic 2222/],
+    notes: [/the content of schematic 2222/],
   },
   {
     name: "a platform of two words",
     nodes: [{ talosImageURL: `factory.talos.dev/digital-ocean-installer/${unknownSchematic}` }],
     machine: { platform: "digital-ocean", secureBoot: null },
-    notes: [/what is in schematic 2222/],
+    notes: [/the content of schematic 2222/],
   },
   {
     name: "an overlay comes along",
@@ -311,7 +311,7 @@ export const meaningCases: MeaningCase[] = [
   {
     name: "another registry is reported",
     nodes: [{ talosImageURL: `registry.local/metal-installer/${unknownSchematic}` }],
-    notes: [/what is in schematic 2222/, /its installer comes from registry\.local/],
+    notes: [/the content of schematic 2222/, /its installer comes from registry\.local/],
   },
   {
     name: "an installation's own extensions are reported",
@@ -379,7 +379,7 @@ export const meaningCases: MeaningCase[] = [
     ],
     more: { worker: { talosImageURL: `factory.talos.dev/nocloud-installer/${unknownSchematic}` } },
     machine: { platform: "nocloud", extensions: null, overlay: null },
-    notes: [/what is in schematic 222222222222…/],
+    notes: [/the content of schematic 222222222222…/],
   },
   {
     name: "a label of null is empty, a taint without a colon is the effect",
@@ -409,8 +409,8 @@ export const meaningCases: MeaningCase[] = [
     nodes: [{ nodeLabels: { a: "{{ .X }}", b: "c" }, nodeTaints: { t: "${T}:NoSchedule" } }],
     machine: { labels: { b: "c", a: null }, taints: null },
     notes: [
-      /^machines\.gpu\.labels\.a holds a template of talhelper's/,
-      /^machines\.gpu\.taints\.t holds a variable of talhelper's/,
+      /^machines\.gpu\.labels\.a contains a template of talhelper/,
+      /^machines\.gpu\.taints\.t contains a variable of talhelper/,
     ],
   },
   {

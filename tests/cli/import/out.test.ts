@@ -18,7 +18,7 @@ test("a folder's talconfig.yaml is imported; it reports what it wrote, with the 
   const { status, remarks } = await run(folder, "--gpu", "gpu=RTX 3060", "--out", out);
   expect([status, fs.existsSync(out)]).toEqual([0, true]);
   expect(remarks.at(-1)).toBe(
-    `Wrote ${out}. Next, see what it would do: npx talos-gpu plan --stack ${out}`,
+    `Wrote ${out}. Next, see its effect: npx talos-gpu plan --stack ${out}`,
   );
 });
 
@@ -32,7 +32,7 @@ test("a stack that is there is overwritten by --force alone", async () => {
   const { folder, out } = repository();
   fs.writeFileSync(out, "mine\n");
   await expect(run(folder, "--gpu", "gpu=RTX 3060", "--out", out)).rejects.toThrow(
-    /is there already.*--force/,
+    /already exists.*--force/,
   );
   expect(fs.readFileSync(out, "utf8")).toBe("mine\n");
   await run(folder, "--gpu", "gpu=RTX 3060", "--out", out, "--force");
@@ -51,7 +51,7 @@ test("an unknown card is reported before a file that is there", async () => {
   };
   const remark = (text: string): void => void remarks.push(text);
   await expect(importFiles.run(given, { result: remark, remark, colour: false })).rejects.toThrow(
-    /is there already/,
+    /already exists/,
   );
   expect(remarks).toContainEqual(expect.stringMatching(/"RTX 3066"/));
 });

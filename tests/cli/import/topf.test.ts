@@ -101,7 +101,7 @@ describe("import of a topf.yaml", () => {
     });
     expect(config["talos-gpu:machines"]).toMatchObject({ "gpu-1": { address: "gpu-1" } });
     expect(remark).toMatch(
-      /machines\.gpu-1\.address: is not told by the file, so the stack has the name gpu-1/,
+      /machines\.gpu-1\.address: is missing in the file, so the stack uses the name gpu-1/,
     );
     const unsaid = await imported({ "topf.yaml": topf({ ip: undefined }), ...plain });
     // topf itself reaches it there.
@@ -124,27 +124,27 @@ describe("import of a topf.yaml", () => {
     [
       "a template that asks for what only topf knows",
       { "all/a.yaml.tpl": '{{ env "MIRROR" }}' },
-      /names \S*all\/a\.yaml\.tpl, which is not read \(it is a template, and the variable MIRROR .*run `topf render -o FOLDER`/,
+      /names \S*all\/a\.yaml\.tpl, which cannot be read \(it is a template, and the variable MIRROR .*run `topf render -o FOLDER`/,
     ],
     [
       "a value that is missing",
       { "all/a.yaml.tpl": "a: {{ .Node.Data.b }}" },
-      /\(it is a template, and \.Node\.Data\.b is not there\)/,
+      /\(it is a template, and \.Node\.Data\.b is missing\)/,
     ],
     [
       "a patch that SOPS has as a whole",
       { "all/a.yaml": '{"data":"ENC[AES256_GCM,data:a]","sops":{"mac":"ENC[AES256_GCM,data:b]"}}' },
-      /SOPS keeps all of it encrypted/,
+      /SOPS has encrypted all of it/,
     ],
     [
       "a schematic that is not there",
       { "topf.yaml": topf({ schematicId: "@gpu.yaml" }) },
-      /schematicId names \S*gpu\.yaml, which is not there/,
+      /schematicId names \S*gpu\.yaml, which does not exist/,
     ],
     [
       "a program that gives nodes",
       { "topf.yaml": topf({}, { nodesProvider: "./nodes" }) },
-      /nodesProvider names \S*nodes, which is not read \(it is a program/,
+      /nodesProvider names \S*nodes, which cannot be read \(it is a program/,
     ],
     [
       "two releases",

@@ -32,9 +32,9 @@ describe("of several writers of containerd's part", () => {
       const { extra, notes } = imported(release, [cdi, runtime]);
       expect(extra).toContain("cdi_spec_dirs");
       expect(notes).toMatch(
-        /20-customization\.part 2 times.*only the first one counts; the stack has the first$/m,
+        /20-customization\.part 2 times.*only the first one has an effect; the stack imports the first$/m,
       );
-      expect(notes.includes("keeps the machine from booting")).toBe(release === "v1.12.6");
+      expect(notes.includes("prevents the boot")).toBe(release === "v1.12.6");
     },
   );
 
@@ -42,14 +42,14 @@ describe("of several writers of containerd's part", () => {
     const { extra, notes } = imported("v1.14.1", [other, runtime]);
     expect(extra).toBeUndefined();
     expect(notes).toMatch(
-      /only the first one counts; NVIDIA's is not among what counts, so the stack has none of it$/m,
+      /only the first one has an effect; NVIDIA's part is not the first, so the stack does not import it$/m,
     );
-    expect(notes).not.toMatch(/take the file out/);
+    expect(notes).not.toMatch(/delete the file from/);
   });
 
   test("NVIDIA's goes over before Talos 1.14, whichever comes first", () => {
     const { extra, notes } = imported("v1.13.6", [other, runtime]);
     expect(extra).toContain("default_runtime_name");
-    expect(notes).toMatch(/; the stack has the first of NVIDIA's$/m);
+    expect(notes).toMatch(/; the stack imports the first part of NVIDIA's$/m);
   });
 });

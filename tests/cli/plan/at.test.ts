@@ -142,6 +142,6 @@ test("a stack that the commit lacks is reported", async () => {
     /--stack: head has no /,
   );
   await expect(runVerb("plan", verb, ["--stack", gone, "--at", "nowhere"])).rejects.toThrow(
-    /--at: git knows no/,
+    /--at: git has no/,
   );
 });

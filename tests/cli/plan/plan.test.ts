@@ -118,7 +118,7 @@ test("with upgrade.first: the GPU provider and its tests come between those mach
   expectGolden("first", pageOf(comparison));
   const migrated = compare("fleet", "main", side(said), side({ ...said, talosVersion: "v1.13.0" }));
   expect(migrated.away.at(-1)).toContain(
-    "that goes ahead (upgrade.first); on each other machine until it is upgraded",
+    "of upgrade.first; on each other machine until it is upgraded",
   );
 });
 
@@ -203,8 +203,8 @@ describe("the verb", () => {
   });
 
   test("a missing commit is reported", async () => {
-    await expect(run("--base", "nowhere")).rejects.toThrow(/--base: git knows no commit nowhere/);
-    await expect(run("--base=--help")).rejects.toThrow(/--base: git knows no commit/);
+    await expect(run("--base", "nowhere")).rejects.toThrow(/--base: git has no commit nowhere/);
+    await expect(run("--base=--help")).rejects.toThrow(/--base: git has no commit/);
   });
 
   test("a stack that the base does not have is new", async () => {
@@ -216,7 +216,7 @@ describe("the verb", () => {
       0,
       "empty has no stack velaryon, so there is nothing to compare with",
     ]);
-    expect(result).toContain("Compared with nothing");
+    expect(result).toContain("Without an earlier stack to compare with");
   });
 
   test("a base that is no YAML is nothing to compare with, since the edit may fix it", async () => {

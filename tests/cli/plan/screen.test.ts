@@ -48,7 +48,7 @@ test("colours change nothing of the text, and without them there is no code", ()
 });
 
 test("page and terminal list the extensions, and say that their order makes no other image", () => {
-  const same = "The same extensions in another order are the same image";
+  const same = "The order of the extensions does not matter";
   const names = modern.machines.flatMap(({ after }) => after!.extensions);
   expect(names).not.toEqual([]);
   for (const text of [pageOf(modern), plain(modern, 200)]) {
