@@ -82,6 +82,7 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
           },
         }),
     kubernetes: spec.bootstrap !== true,
+    ...defined({ release: spec.bootstrap ? undefined : releaseOf(driven, plan) }),
     namespaces: made.sort(),
     volumes: plannedVolumes(spec).map(({ resource, ...volume }) => ({
       ...volume,
@@ -93,6 +94,29 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
       : {}),
     drain: spec.upgrade?.drain ?? true,
     limit: PATIENCE,
+  };
+}
+
+/**
+ * The Kubernetes release that owned machines get. Any change of a configuration brings all of it to the machine, also
+ * the release, which may have been changed there by hand.
+ */
+function releaseOf(
+  machines: readonly DrivenMachine[],
+  { spec: { kubernetesVersion: version, reconcileToken } }: Plan,
+): PreflightTask["release"] {
+  const owned = machines.filter(({ configuration }) => configuration === "owned");
+  if (version === undefined || owned.length === 0) return undefined;
+  const configurations = owned.map(({ name, role, contract, patches }) => [
+    name,
+    role,
+    contract,
+    patches,
+  ]);
+  return {
+    version,
+    ofControlPlanes: owned.some(({ role }) => role === "controlplane"),
+    wanted: shortHash(JSON.stringify([version, reconcileToken, configurations]), 16),
   };
 }
 

@@ -28,6 +28,8 @@ import {
 } from "./states";
 import { type GpuOffer, gpuOffers, type Workload } from "../../clients/kubernetes/gpu-offers";
 import { claimedIn, slicesPath } from "../../clients/kubernetes/devices";
+import type { RequestedApi } from "../../recipe/effect/kubernetes-step";
+import { imageRelease, requestedApis } from "./releases";
 import { markedTaints, type NodeTaints, TAINTED_BY, taintMark } from "./taint-mark";
 
 export type * from "./states";
@@ -253,6 +255,46 @@ export class KubernetesCluster {
     return { offers: gpuOffers(all), withoutPlugin };
   }
 
+  /**
+   * Releases of the API servers, as their static pods show them in kube-system. Empty where there are none, as with a
+   * hosted control plane, or where the credentials may not list them.
+   */
+  async apiServers(): Promise<string[]> {
+    const path = "/api/v1/namespaces/kube-system/pods";
+    const ofTalos = query({ labelSelector: `k8s-app=${API_SERVER}` });
+    const asking = { instead: { 403: undefined } };
+    const pods = await this.api.list<V1Pod>("API servers", `${path}?${ofTalos}`, asking);
+    const images = pods.flatMap(({ spec }) =>
+      (spec?.containers ?? []).flatMap(({ name, image }) => (name === API_SERVER && image) || []),
+    );
+    return images.flatMap((image) => imageRelease(image) ?? []);
+  }
+
+  /**
+   * Requests for APIs that a later release does not serve, since the API server has started that answers. Undefined
+   * where the credentials may not read its metrics.
+   */
+  async requestedApis(): Promise<RequestedApi[] | undefined> {
+    try {
+      return requestedApis(await this.api.text("metrics of kube-apiserver", "/metrics"));
+    } catch (error) {
+      if (error instanceof KubernetesError && error.code === 403) return undefined;
+      throw error;
+    }
+  }
+
+  /** Names of all objects of a resource. Undefined where the credentials may not list them. */
+  async objectsAt(path: string): Promise<string[] | undefined> {
+    const asking = { instead: { 403: undefined, 404: { items: [] } } };
+    const found = await this.api.ask<{ items: KubernetesObject[] | null }>(path, path, asking);
+    return (
+      found &&
+      (found.items ?? []).map(({ metadata }) =>
+        [metadata?.namespace, metadata?.name].filter(Boolean).join("/"),
+      )
+    );
+  }
+
   /** Claims that have a volume and the annotation, which names the `owner`. None where their list is forbidden. */
   async boundClaims(annotation: string) {
     const asking = { instead: { 403: undefined } };
@@ -389,6 +431,8 @@ type ClusterPolicy = KubernetesObject & { spec?: { devicePlugin?: { enabled?: bo
 
 const MERGE = "application/merge-patch+json";
 const jobsOf = (namespace: string): string => `/apis/batch/v1/namespaces/${namespace}/jobs`;
+/** Name of the API server's container, and of its static pod's label `k8s-app` (talos, pkg/cluster/kubernetes/detect.go). */
+const API_SERVER = "kube-apiserver";
 const query = (parts: Record<string, string>): string => new URLSearchParams(parts).toString();
 /** Answers of an API server for a kind that it lacks, or that the credentials may not read. */
 const notKnown = { 403: undefined, 404: undefined };

@@ -28,6 +28,8 @@ export interface AskedNode {
   /** Changes with every boot; the machine has the same one. */
   bootId: string;
   addresses: string[];
+  /** Release of its kubelet, e.g. `v1.35.0`; empty where the node does not give it. */
+  kubelet: string;
 }
 
 /** Properties that the program reads from each node. */
@@ -35,6 +37,7 @@ export const askedNode = ({ metadata, status }: V1Node): AskedNode => ({
   name: metadata?.name ?? "",
   bootId: status?.nodeInfo?.bootID ?? "",
   addresses: (status?.addresses ?? []).map(({ address }) => address),
+  kubelet: status?.nodeInfo?.kubeletVersion ?? "",
 });
 
 /** The state of one node. */

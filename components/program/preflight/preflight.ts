@@ -15,6 +15,9 @@ import type { PreflightAnswer, PreflightResult, PreflightTask } from "./task";
 import type { Places, Web } from "./web";
 import { releasesOf } from "./listed-releases";
 import { foreignOffers } from "./others";
+import { askForRelease } from "./kubernetes-release";
+import { answerOr, orTold } from "./or-told";
+import { defined } from "../../recipe/mapping";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
 
@@ -33,6 +36,9 @@ export type AskedCluster = Pick<
   | "podsOfClass"
   | "gpuOffers"
   | "runtimeClass"
+  | "apiServers"
+  | "requestedApis"
+  | "objectsAt"
 >;
 
 /** Clients that the questions go to. */
@@ -73,7 +79,7 @@ export async function preflight(
     !around.expired.some(({ field }) => field === credential);
   const machines = inForce("talosconfig") ? task.machines : [];
   const kubernetes = inForce("kubeconfig")
-    ? askKubernetes({ ...task, machines }, around, previous?.together)
+    ? askKubernetes({ ...task, machines }, around, previous)
     : noAnswer;
   const nodes = kubernetes.then(
     (answer) => answer.nodes ?? [],
@@ -101,10 +107,10 @@ export async function preflight(
   ]);
   const findings = found.flat();
   if (findings.length > 0) throw new Failure(...findings);
-  const { together } = await kubernetes;
+  const { together, release } = await kubernetes;
   const { cluster } = around;
   if (cluster && (await nodes).length > 0) await warnOfCordons(machines, before, cluster, report);
-  return { ...remembered(task, before), ...(together === undefined ? {} : { together }) };
+  return { ...remembered(task, before), ...defined({ together, release }) };
 }
 
 /** Findings of Kubernetes' part of the questions. */
@@ -112,39 +118,18 @@ interface KubernetesAnswer {
   findings: FieldFinding[];
   /** As in the result. */
   together?: string;
+  /** As in the result. */
+  release?: string | undefined;
   /** Nodes of the cluster; absent where they could not be had. */
   nodes?: AskedNode[];
 }
 
 const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
 
-/** Findings of a question; none if the question failed, which is reported. */
-const orTold = (
-  found: Promise<FieldFinding[]>,
-  report: Report,
-  failed: (why: string) => string,
-): Promise<FieldFinding[]> => answerOr([], found, report, failed);
-
-/**
- * An answer, or another in its place where the question failed, which is reported: a failed call says nothing of what
- * it asked for.
- */
-const answerOr = <T>(
-  instead: T,
-  answer: Promise<T>,
-  report: Report,
-  failed: (why: string) => string,
-): Promise<T> =>
-  answer.catch((error: unknown) => {
-    if (!(error instanceof CallError || error instanceof LimitReached)) throw error;
-    report(failed(lastLine(error)));
-    return instead;
-  });
-
 async function askKubernetes(
   task: PreflightTask,
   around: Surroundings,
-  together: string | undefined,
+  previous: Pick<PreflightResult, "together" | "release"> | undefined,
 ): Promise<KubernetesAnswer> {
   const { cluster, clock, report } = around;
   if (cluster === undefined) return noAnswer;
@@ -181,7 +166,15 @@ async function askKubernetes(
   await warnOfOperatorsClass(task, cluster, report);
   const unknown = (why: string): string =>
     `not known whether the update would replace volumes (${why})`;
+  const step = task.release?.wanted === previous?.release ? undefined : task.release;
   const objects = [
+    ...(step === undefined
+      ? []
+      : await orTold(
+          askForRelease(step, nodes, cluster, report),
+          report,
+          (why) => `not known what Kubernetes ${step.version} changes in the cluster (${why})`,
+        )),
     ...(await foreignNamespaces(task, cluster, report)),
     ...(await orTold(lostVolumes(task, cluster), report, unknown)),
     ...(await orTold(
@@ -200,10 +193,12 @@ async function askKubernetes(
     JSON.stringify([cluster.server, cluster.authority, around.talosconfig]),
     16,
   );
-  if (pair === together) return { findings: objects, together, nodes };
+  const release = task.release?.wanted;
+  if (pair === previous?.together) return { findings: objects, together: pair, release, nodes };
   const { verdict, findings } = await foreignKubeconfig(task, nodes, around);
   return {
     findings: [...objects, ...findings],
+    release,
     nodes,
     ...(verdict === "yes" ? { together: pair } : {}),
   };

@@ -59,6 +59,16 @@ export const preflightTask = z.strictObject({
     .optional(),
   /** Whether there is a cluster to be asked; none while the stack makes it. */
   kubernetes: z.boolean(),
+  /** Kubernetes release of the owned machines. Absent where the stack owns none, or makes its cluster. */
+  release: z
+    .strictObject({
+      version: z.string(),
+      /** Whether control planes are among them. */
+      ofControlPlanes: z.boolean(),
+      /** Hash of what brings the release to machines. The cluster is asked again only if it changes. */
+      wanted: z.string(),
+    })
+    .optional(),
   namespaces: z.array(z.string()),
   /** Volumes of its workloads, which no update may replace. */
   volumes: z.array(
@@ -110,8 +120,10 @@ export const preflightResult = z
      * Hash of the talosconfig and of the kubeconfig's cluster that were seen to be of one cluster. Absent if unknown.
      */
     together: z.string().optional(),
+    /** Hash by which the Kubernetes release was asked about; absent where it was not. */
+    release: z.string().optional(),
   })
-  .transform(({ machines, histories, together }) => ({
+  .transform(({ machines, histories, together, release }) => ({
     machines: Object.fromEntries(
       Object.entries(machines).map(
         ([name, { wanted, brought = -1, ...places }]): [string, Remembered] => {
@@ -124,6 +136,7 @@ export const preflightResult = z
       ),
     ),
     together,
+    release,
   }));
 /** The answer as the program writes it. */
 export type PreflightAnswer = z.input<typeof preflightResult>;

@@ -73,7 +73,7 @@ export function kubernetesPathFinding(
     : {
         problem: `v${from.version} → v${to.version} is ${minors} minor releases of Kubernetes in one update`,
         why: "control planes take it one after another, and Kubernetes supports API servers at most one minor apart",
-        remedy: `go to v${from.major}.${from.minor + 1} first; after each step, \`talosctl upgrade-k8s\` updates kube-proxy and CoreDNS, which a new configuration leaves as they are; ${unless}`,
+        remedy: `go to v${from.major}.${from.minor + 1} first; after each step, \`talosctl upgrade-k8s\` updates kube-proxy, CoreDNS and flannel, which a new configuration leaves as they are; ${unless}`,
       };
 }
 

@@ -23,11 +23,11 @@ export interface AroundMachinesSpec {
   talosVersion: string;
   /**
    * Kubernetes release of owned machines. Required with an owned machine. With an owned control plane, a change may
-   * go forward by one minor release. Afterwards run `talosctl upgrade-k8s` for kube-proxy and CoreDNS, which a new
-   * configuration does not update.
+   * go forward by one minor release. Afterwards run `talosctl upgrade-k8s` for kube-proxy, CoreDNS and flannel, which a
+   * new configuration does not update.
    * @default none
    * @example `v1.35.0`
-   * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older
+   * @causes a new configuration of owned machines, without a reboot; one reboot of those with a GPU on Talos 1.13 and older
    */
   kubernetesVersion?: string;
   /**

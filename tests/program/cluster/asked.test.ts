@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import type { Kubeconfig } from "../../../components/clients/kubernetes/api";
 import { KubernetesCluster } from "../../../components/program/cluster/cluster";
 
-/** Answers by the path that is asked for; what is not there is not found. */
-async function clusterOf(answers: Record<string, object | number>) {
+/** Answers by the path that is asked for; what is not there is not found. A text is no JSON. */
+async function clusterOf(answers: Record<string, object | string | number>) {
   const asked: string[] = [];
   const server = http.createServer(({ url = "" }, response) => {
     asked.push(decodeURIComponent(url));
@@ -13,7 +13,9 @@ async function clusterOf(answers: Record<string, object | number>) {
       "content-type": "application/json",
     });
     response.end(
-      JSON.stringify(typeof answer === "number" ? { kind: "Status", code: answer } : answer),
+      typeof answer === "string"
+        ? answer
+        : JSON.stringify(typeof answer === "number" ? { kind: "Status", code: answer } : answer),
     );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -98,4 +100,67 @@ test("warnings of a Job are asked for by its name, the newest last; none where e
   const forbidden = await clusterOf({ [path]: 403 });
   expect(await forbidden.cluster.warningsOfJob("gpu", "test-1")).toEqual([]);
   forbidden.close();
+});
+
+describe("for a new Kubernetes release", () => {
+  const pods = "/api/v1/namespaces/kube-system/pods";
+  const pod = (name: string, image: string) => ({ spec: { containers: [{ name, image }] } });
+
+  test("the releases of API servers are the tags of their static pods", async () => {
+    const images = [
+      "registry.k8s.io/kube-apiserver:v1.34.1",
+      "mirror.example:5000/kube-apiserver:v1.35.0-rc.1@sha256:0123",
+      "registry.example/kube-apiserver:newest",
+    ];
+    const items = images.map((image) => pod("kube-apiserver", image));
+    const sidecar = pod("proxy", "registry.example/proxy:v9.9.9");
+    const { cluster, asked, close } = await clusterOf({ [pods]: { items: [...items, sidecar] } });
+    expect(await cluster.apiServers()).toEqual(["v1.34.1", "v1.35.0-rc.1"]);
+    close();
+    expect(asked).toEqual([`${pods}?labelSelector=k8s-app=kube-apiserver`]);
+    const forbidden = await clusterOf({ [pods]: 403 });
+    expect(await forbidden.cluster.apiServers()).toEqual([]);
+    forbidden.close();
+  });
+
+  test("requested APIs are read of the metrics, where their removal is decided", async () => {
+    const gauge = "apiserver_requested_deprecated_apis";
+    const metrics = [
+      `# TYPE ${gauge} gauge`,
+      `${gauge}{group="flowcontrol.apiserver.k8s.io",removed_release="1.32",resource="flowschemas",subresource="status",version="v1beta3"} 1`,
+      `${gauge}{group="",removed_release="",resource="componentstatuses",subresource="",version="v1"} 1`,
+      `apiserver_request_total{code="200",removed_release="1.32"} 7`,
+      "",
+    ].join("\n");
+    const { cluster, close } = await clusterOf({ "/metrics": metrics });
+    expect(await cluster.requestedApis()).toEqual([
+      {
+        resource: "flowschemas",
+        groupVersion: "flowcontrol.apiserver.k8s.io/v1beta3",
+        removed: 32,
+      },
+    ]);
+    close();
+    const forbidden = await clusterOf({ "/metrics": 403 });
+    expect(await forbidden.cluster.requestedApis()).toBeUndefined();
+    forbidden.close();
+    const broken = await clusterOf({ "/metrics": 500 });
+    await expect(broken.cluster.requestedApis()).rejects.toThrow("metrics of kube-apiserver");
+    broken.close();
+  });
+
+  test("objects of a resource are listed by name; a resource that is not served has none", async () => {
+    const path = "/apis/resource.k8s.io/v1alpha3/podschedulingcontexts";
+    const items = [{ metadata: { namespace: "shop", name: "a" } }, { metadata: { name: "b" } }];
+    const { cluster, close } = await clusterOf({
+      [path]: { items },
+      "/none": { items: null },
+      "/no": 403,
+    });
+    expect(await cluster.objectsAt(path)).toEqual(["shop/a", "b"]);
+    expect(await cluster.objectsAt("/none")).toEqual([]);
+    expect(await cluster.objectsAt("/apis/gone/v1/things")).toEqual([]);
+    expect(await cluster.objectsAt("/no")).toBeUndefined();
+    close();
+  });
 });

@@ -32,6 +32,7 @@ export const node = (changes: Partial<AskedNode> = {}): AskedNode => ({
   name: "gpu-1",
   bootId: "boot-1",
   addresses: ["10.0.0.1"],
+  kubelet: "v1.34.1",
   ...changes,
 });
 /** A node that no machine is. */
@@ -80,6 +81,13 @@ export interface Stand {
   /** Text of the kubeconfig's certificate. */
   authority: string;
   owners: Record<string, string>;
+  /** Kubernetes release of the owned machines. */
+  release: PreflightTask["release"];
+  /** Releases that the API servers run; which of their APIs are used, and which objects there are. */
+  apiServers: string[];
+  requested: Awaited<ReturnType<AskedCluster["requestedApis"]>>;
+  /** Objects by the path of their resource. */
+  objects: Record<string, string[] | undefined>;
   volumes: PreflightTask["volumes"];
   claims: BoundClaim[];
   /** Pods that name a RuntimeClass whose handler no machine has any more. */
@@ -140,6 +148,7 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     installers: [installer],
     chart: { name: "gpu-operator", version: changes.version ?? "v25.10.1", repository },
     kubernetes: true,
+    ...(changes.release && { release: changes.release }),
     namespaces: ["gpu-operator"],
     volumes,
     mark: { annotation: "talos-gpu/owner", ours: "shop/prod/" },
@@ -174,6 +183,9 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     boundClaims: async () => claims,
     podsOfClass: async () => classed ?? [],
     runtimeClass: async () => changes.runtimeClass,
+    apiServers: async () => changes.apiServers ?? [],
+    requestedApis: async () => ("requested" in changes ? changes.requested : []),
+    objectsAt: async (path) => ({ [path]: [], ...changes.objects })[path],
     gpuOffers: async () => {
       const silence = silentOffers.shift();
       if (silence !== undefined) throw new CallError("unreachable", silence);

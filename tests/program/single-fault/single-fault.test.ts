@@ -11,7 +11,7 @@ import { applyToOmni, releaseFromOmni } from "../../../components/program/omni/a
 import { waitForOmni } from "../../../components/program/omni/wait";
 import { FakeClock, FakeMachine, pod, schematics } from "../fakes";
 import type { FakeOmni } from "../omni/fake-omni";
-import { ask } from "../preflight/stand";
+import { ask, type Stand } from "../preflight/stand";
 import { ApiInMemory } from "./api-in-memory";
 import { Calls, faultKinds } from "./faults";
 import {
@@ -109,10 +109,15 @@ const elsewhere = {
 };
 
 /** The preflight of a machine, and of those of Omni, which reports what differs. */
-function preflighting(omni: (typeof omniTask)[], differs?: Partial<FakeOmni>): Play {
+function preflighting(
+  omni: (typeof omniTask)[],
+  differs?: Partial<FakeOmni>,
+  more: Partial<Stand> = {},
+): Play {
   return async (failing) => {
     const calls: Calls[] = [];
     const { outcome } = await ask({
+      ...more,
       omni,
       through: (client, kind, clock) => {
         calls[0] ??= new Calls(clock, failing);
@@ -124,7 +129,8 @@ function preflighting(omni: (typeof omniTask)[], differs?: Partial<FakeOmni>): P
       },
     });
     // An array is one of findings.
-    if (failing === undefined) expect(Array.isArray(outcome)).toBe(differs !== undefined);
+    if (failing === undefined)
+      expect(Array.isArray(outcome)).toBe(differs !== undefined || more.objects !== undefined);
     return { calls: calls[0]!.made, is: outcome };
   };
 }
@@ -234,6 +240,11 @@ const runs: Record<string, Play> = {
   ),
   preflight: preflighting([]),
   "preflight with a machine of Omni's": preflighting([omniTask]),
+  "preflight with a new Kubernetes release": preflighting([], undefined, {
+    release: { version: "v1.32.1", ofControlPlanes: true, wanted: "a" },
+    apiServers: ["v1.31.4"],
+    objects: { "/apis/resource.k8s.io/v1alpha3/podschedulingcontexts": ["shop/a"] },
+  }),
   // What it finds shows that each question was answered in the end: an answer that is lost would find nothing.
   "preflight with a machine that Omni keeps as a template": preflighting([omniTask], {
     templated: true,

@@ -219,8 +219,8 @@ describe("refused before any change", () => {
 
   const swappedAddresses = {
     nodes: async () => [
-      { name: "gpu-1", bootId: "boot-7", addresses: ["10.0.0.2"] },
-      { name: "gpu-2", bootId: "boot-1", addresses: ["10.0.0.1"] },
+      { name: "gpu-1", bootId: "boot-7", addresses: ["10.0.0.2"], kubelet: "" },
+      { name: "gpu-2", bootId: "boot-1", addresses: ["10.0.0.1"], kubelet: "" },
     ],
   };
   test("a machine whose address belongs to another node than the one to drain", () =>
@@ -246,7 +246,9 @@ describe("refused before any change", () => {
     play({
       task: { configuration: "owned" },
       cluster: {
-        nodes: async () => [{ name: "talos-abc-123", bootId: "boot-1", addresses: ["10.0.0.1"] }],
+        nodes: async () => [
+          { name: "talos-abc-123", bootId: "boot-1", addresses: ["10.0.0.1"], kubelet: "" },
+        ],
       },
       expect: { result: { rebooted: true }, machineCalls: [pullCall, "upgrade legacy"] },
     }));

@@ -127,6 +127,21 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
+      name: "A Kubernetes release that the Talos of one machine does not run",
+      base: "modern",
+      change: yaml`
+        kubernetesVersion: v1.31.0
+        machines: { gpu-2: { talosVersion: v1.14.1 } }
+      `,
+      findings: [
+        {
+          check: "kubernetes-version",
+          field: "kubernetesVersion",
+          says: ["Kubernetes 1.31 does not run on Talos 1.14", "1.32 to 1.37"],
+        },
+      ],
+    },
+    {
       name: "A Kubernetes release without a patch number",
       base: "modern",
       change: yaml`

@@ -1,0 +1,22 @@
+import type { RequestedApi } from "../../recipe/effect/kubernetes-step";
+
+/** Release in an image's tag, e.g. `v1.35.0`; undefined where the tag is no release. */
+export const imageRelease = (image: string): string | undefined =>
+  /:(v?\d+\.\d+\.\d+[^:@/]*)(?:@[^@]*)?$/.exec(image)?.[1];
+
+/** A sample of the gauge that counts a deprecated API as requested (apiserver, pkg/endpoints/metrics/metrics.go). */
+const SAMPLE = /^apiserver_requested_deprecated_apis\{([^}]*)\} 1$/;
+
+/** Reads the metrics of kube-apiserver. A deprecated API whose removal is not decided is left out. */
+export function requestedApis(metrics: string): RequestedApi[] {
+  return metrics.split("\n").flatMap((line) => {
+    const labels = SAMPLE.exec(line)?.[1];
+    if (labels === undefined) return [];
+    const label = (name: string): string =>
+      new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1] ?? "";
+    const [, minor] = /^1\.(\d+)$/.exec(label("removed_release")) ?? [];
+    if (minor === undefined) return [];
+    const groupVersion = [label("group"), label("version")].filter(Boolean).join("/");
+    return [{ resource: label("resource"), groupVersion, removed: Number(minor) }];
+  });
+}

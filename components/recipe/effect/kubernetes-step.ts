@@ -1,0 +1,150 @@
+import * as semver from "semver";
+import { resources } from "../facts/data/kubernetes-removed.json";
+import type { FindingText } from "../rules";
+
+/**
+ * Minor releases that a kubelet may be older than the API server (kubernetes.io/releases/version-skew-policy,
+ * kubelet). It may never be newer.
+ */
+const KUBELET_LAG = 3;
+
+/** Nodes that a message names. */
+const NAMED = 5;
+
+/** A step of a cluster from the Kubernetes that runs to the release of a stack. */
+export interface KubernetesStep {
+  /** Release of the stack, e.g. `v1.36.0`. */
+  wanted: string;
+  /** Whether the stack owns control planes. Otherwise the release is that of kubelets alone. */
+  ofControlPlanes: boolean;
+  /** Releases that the API servers run, one or more. */
+  apiServers: readonly string[];
+  /** Kubelets of the cluster. */
+  kubelets: readonly { node: string; release: string }[];
+}
+
+/** An API that the API server has got requests for, and that a later release does not serve. */
+export interface RequestedApi {
+  /** E.g. `flowschemas`. */
+  resource: string;
+  /** E.g. `flowcontrol.apiserver.k8s.io/v1beta3`. */
+  groupVersion: string;
+  /** Minor release that no longer serves it. */
+  removed: number;
+}
+
+const minorOf = (release: string): number | undefined => semver.coerce(release)?.minor;
+
+const minorsOf = (releases: readonly string[]): number[] =>
+  releases.flatMap((release) => minorOf(release) ?? []);
+
+/** Findings about a step that Kubernetes does not support; none where a release is unknown. */
+export function stepFindings(step: KubernetesStep): FindingText[] {
+  const { wanted, ofControlPlanes, apiServers } = step;
+  const [to, run] = [minorOf(wanted), minorsOf(apiServers)];
+  if (to === undefined || run.length === 0) return [];
+  const [oldest, newest] = [Math.min(...run), Math.max(...run)];
+  if (ofControlPlanes)
+    return [...apiServerFindings(wanted, to, oldest, newest), ...lateKubelets(to, step)];
+  if (to > oldest)
+    return [
+      {
+        problem: `gives the stack's kubelets ${wanted}, and kube-apiserver runs 1.${oldest}`,
+        why: "Kubernetes supports no kubelet that is newer than its API server",
+        remedy: `upgrade the control planes first, or write a release of 1.${oldest}`,
+      },
+    ];
+  if (to < newest - KUBELET_LAG)
+    return [
+      {
+        problem: `gives the stack's kubelets ${wanted}, and kube-apiserver runs 1.${newest}`,
+        why: `Kubernetes supports kubelets at most ${KUBELET_LAG} minor releases older than the API server`,
+        remedy: `write a release from 1.${newest - KUBELET_LAG} to 1.${oldest}`,
+      },
+    ];
+  return [];
+}
+
+function apiServerFindings(
+  wanted: string,
+  to: number,
+  oldest: number,
+  newest: number,
+): FindingText[] {
+  if (to < newest)
+    return [
+      {
+        problem: `${wanted} is older than the 1.${newest} that kube-apiserver runs`,
+        why: "Kubernetes supports no downgrade: etcd may hold objects that the older API server cannot read",
+        remedy: `write the release of 1.${newest} that runs, or a newer one`,
+      },
+    ];
+  if (to <= oldest + 1) return [];
+  return [
+    {
+      problem: `${wanted} is ${to - oldest} minor releases newer than the 1.${oldest} that kube-apiserver runs`,
+      why: "control planes take it one after another, and Kubernetes supports API servers at most one minor apart",
+      remedy: `write a release of 1.${oldest + 1} first`,
+    },
+  ];
+}
+
+/** Kubelets that the new API server would not support, also on machines that are not in the stack. */
+function lateKubelets(to: number, { wanted, kubelets }: KubernetesStep): FindingText[] {
+  const late = kubelets.filter(({ release }) => {
+    const minor = minorOf(release);
+    return minor !== undefined && minor < to - KUBELET_LAG;
+  });
+  if (late.length === 0) return [];
+  return [
+    {
+      problem: `${wanted} is more than ${KUBELET_LAG} minor releases newer than the kubelet of ${namesOf(late.map(({ node, release }) => `${node} (${release})`))}`,
+      why: `Kubernetes supports kubelets at most ${KUBELET_LAG} minor releases older than the API server, and control planes take the release before workers`,
+      remedy: `upgrade these kubelets to 1.${to - KUBELET_LAG} or newer first, or remove the nodes`,
+    },
+  ];
+}
+
+/** Whether a minor release is one that a step to `wanted` newly runs. */
+const isReached = (minor: number, { wanted, apiServers }: KubernetesStep): boolean => {
+  const [to, run] = [minorOf(wanted), minorsOf(apiServers)];
+  return to !== undefined && run.length > 0 && Math.min(...run) < minor && minor <= to;
+};
+
+/** Whether API servers come to a later minor release by the step: only such a release removes an API. */
+export const isToLaterMinor = (step: KubernetesStep): boolean =>
+  step.ofControlPlanes && isReached(minorOf(step.wanted) ?? 0, step);
+
+/** Paths of resources that the step removes with all their objects. */
+export const removedBy = (step: KubernetesStep): string[] =>
+  isToLaterMinor(step)
+    ? resources.filter(({ removed }) => isReached(removed, step)).map(({ path }) => path)
+    : [];
+
+/** Finding about objects of a resource that the step removes. */
+export function removedFinding(
+  path: string,
+  objects: readonly string[],
+  { wanted }: KubernetesStep,
+): FindingText {
+  const [, , group, version, resource] = path.split("/");
+  return {
+    problem: `${wanted} has no ${resource!} of ${group!}/${version!}, and the cluster has ${namesOf(objects)}`,
+    why: "these objects would stay in etcd, where nothing can read or delete them",
+    remedy: `delete them first (\`kubectl delete ${resource!}.${version!}.${group!} --all --all-namespaces\`)`,
+  };
+}
+
+/** A line about the APIs in use that the step removes; undefined if it removes none. */
+export function requestedLine(
+  requested: readonly RequestedApi[],
+  step: KubernetesStep,
+): string | undefined {
+  const gone = requested.filter(({ removed }) => isReached(removed, step));
+  if (gone.length === 0) return undefined;
+  const apis = gone.map(({ resource, groupVersion }) => `${resource} of ${groupVersion}`);
+  return `warning: Kubernetes ${step.wanted} does not serve ${namesOf([...new Set(apis)].sort())}, and something has asked kube-apiserver for it: update that program or chart first`;
+}
+
+const namesOf = (names: readonly string[]): string =>
+  `${names.slice(0, NAMED).join(", ")}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ""}`;

@@ -1,0 +1,102 @@
+import { CallError } from "../../../components/clients/failure";
+import type { AskedCluster } from "../../../components/program/preflight/preflight";
+import { ask, node, type Stand } from "./stand";
+
+const release = { version: "v1.32.1", ofControlPlanes: true, wanted: "a" };
+const contexts = "/apis/resource.k8s.io/v1alpha3/podschedulingcontexts";
+const flow = { resource: "flowschemas", groupVersion: "flowcontrol.apiserver.k8s.io/v1beta3" };
+/** The step from 1.31 to 1.32, but for the changes. */
+const around = (changes: Partial<Stand> = {}): Partial<Stand> => ({
+  release,
+  apiServers: ["v1.31.4"],
+  nodes: [node({ kubelet: "v1.31.4" })],
+  ...changes,
+});
+
+test("a step that Kubernetes supports is remembered, and asked about once", async () => {
+  const { outcome, lines } = await ask(around());
+  expect(outcome).toMatchObject({ release: "a" });
+  expect(lines.filter((line) => line.includes("1.32.1"))).toEqual([
+    expect.stringMatching(
+      /^note: kube-proxy, CoreDNS and flannel keep their release .* upgrade-k8s --to 1\.32\.1`$/,
+    ),
+  ]);
+  const unsupported = around({ apiServers: ["v1.29.0"] });
+  expect(await ask(unsupported, outcome)).toMatchObject({ outcome: { release: "a" } });
+  const another = { ...unsupported, release: { ...release, wanted: "b" } };
+  expect((await ask(another, outcome)).outcome).toEqual([
+    expect.stringMatching(/^kubernetesVersion: v1\.32\.1 is 3 minor releases newer than the 1\.29/),
+  ]);
+});
+
+test("a stack without owned machines asks nothing of the kind", async () => {
+  const { release: _, ...without } = around({ apiServers: ["v1.29.0"] });
+  expect((await ask(without)).outcome).not.toHaveProperty("release");
+});
+
+test("a kubelet of the cluster that would be too old is refused", async () => {
+  const { outcome } = await ask(around({ nodes: [node({ kubelet: "v1.28.2" })] }));
+  expect(outcome).toEqual([expect.stringContaining("the kubelet of gpu-1 (v1.28.2)")]);
+});
+
+test("objects of a resource that the release removes are refused, and requests for its API are named", async () => {
+  const objects = { [contexts]: ["shop/a", "shop/b"] };
+  const { outcome, lines } = await ask(around({ objects, requested: [{ ...flow, removed: 32 }] }));
+  expect(outcome).toEqual([
+    expect.stringMatching(
+      /^kubernetesVersion: v1\.32\.1 has no podschedulingcontexts of resource\.k8s\.io\/v1alpha3, and the cluster has shop\/a, shop\/b; .*; delete them first \(`kubectl delete podschedulingcontexts\.v1alpha3\.resource\.k8s\.io --all --all-namespaces`\)$/,
+    ),
+  ]);
+  expect(lines).toContainEqual(
+    expect.stringMatching(
+      /^warning: Kubernetes v1\.32\.1 does not serve flowschemas of flowcontrol/,
+    ),
+  );
+});
+
+test("a new patch release removes nothing, so nothing is asked about removals", async () => {
+  const asked: string[] = [];
+  const { outcome } = await ask(
+    around({
+      apiServers: ["v1.32.0"],
+      through: (client, kind) => {
+        if (kind !== "cluster") return client;
+        const refuse = () => Promise.resolve(void asked.push("asked"));
+        return { ...client, requestedApis: refuse, objectsAt: refuse };
+      },
+    }),
+  );
+  expect(outcome).toMatchObject({ release: "a" });
+  expect(asked).toEqual([]);
+});
+
+describe("the preflight reports what the credentials or the cluster do not show, and goes on:", () => {
+  test.each<[string, Partial<Stand>, RegExp]>([
+    ["no pod of an API server", { apiServers: [] }, /kube-system shows no pod of kube-apiserver/],
+    ["metrics that may not be read", { requested: undefined }, /may not read the metrics/],
+    [
+      "a resource that may not be listed",
+      { objects: { [contexts]: undefined } },
+      /^not known whether the cluster has objects of \/apis\/resource/,
+    ],
+  ])("%s", async (_, changes, line) => {
+    const { outcome, lines } = await ask(around(changes));
+    expect(outcome).toMatchObject({ release: "a" });
+    expect(lines).toContainEqual(expect.stringMatching(line));
+  });
+
+  test.each<[keyof AskedCluster, string]>([
+    ["apiServers", "what Kubernetes v1.32.1 changes in the cluster"],
+    ["requestedApis", "whether something uses an API that Kubernetes v1.32.1 does not serve"],
+    ["objectsAt", "what Kubernetes v1.32.1 changes in the cluster"],
+  ])("no answer to %s", async (call, unknown) => {
+    const silent = () => Promise.reject(new CallError("unreachable", "no answer"));
+    const { outcome, lines } = await ask(
+      around({
+        through: (client, kind) => (kind === "cluster" ? { ...client, [call]: silent } : client),
+      }),
+    );
+    expect(outcome).toMatchObject({ release: "a" });
+    expect(lines).toContainEqual(`not known ${unknown} (no answer)`);
+  });
+});

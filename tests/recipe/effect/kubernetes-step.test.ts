@@ -1,0 +1,103 @@
+import {
+  isToLaterMinor,
+  type KubernetesStep,
+  removedBy,
+  requestedLine,
+  stepFindings,
+} from "../../../components/recipe/effect/kubernetes-step";
+
+const step = (differs: Partial<KubernetesStep>): KubernetesStep => ({
+  wanted: "v1.35.0",
+  ofControlPlanes: true,
+  apiServers: ["v1.34.1"],
+  kubelets: [],
+  ...differs,
+});
+
+describe("a step of Kubernetes is supported", () => {
+  test.each<[string, Partial<KubernetesStep>]>([
+    ["to the next minor", {}],
+    ["to another patch, also an older one", { wanted: "v1.34.0" }],
+    ["to the release that runs", { apiServers: ["v1.35.0"] }],
+    [
+      "where an earlier run ended between two control planes",
+      { apiServers: ["v1.34.1", "v1.35.0"] },
+    ],
+    ["with kubelets three minors older", { kubelets: [{ node: "a", release: "v1.32.9" }] }],
+    ["with a node that does not give its release", { kubelets: [{ node: "a", release: "" }] }],
+    ["where no API server is known", { wanted: "v1.39.0", apiServers: [] }],
+    ["of kubelets alone, to the API servers' minor", { ofControlPlanes: false, wanted: "v1.34.9" }],
+    ["of kubelets alone, three minors behind", { ofControlPlanes: false, wanted: "v1.31.0" }],
+  ])("%s", (_, differs) => expect(stepFindings(step(differs))).toEqual([]));
+});
+
+describe("a step of Kubernetes is refused", () => {
+  test.each<[string, Partial<KubernetesStep>, string, string]>([
+    [
+      "over more than one minor",
+      { wanted: "v1.36.0" },
+      "v1.36.0 is 2 minor releases newer than the 1.34 that kube-apiserver runs",
+      "write a release of 1.35 first",
+    ],
+    [
+      "over more than one minor from the oldest API server",
+      { wanted: "v1.36.0", apiServers: ["v1.35.0", "v1.34.1"] },
+      "v1.36.0 is 2 minor releases newer than the 1.34 that kube-apiserver runs",
+      "write a release of 1.35 first",
+    ],
+    [
+      "back to an earlier minor",
+      { wanted: "v1.33.9" },
+      "v1.33.9 is older than the 1.34 that kube-apiserver runs",
+      "write the release of 1.34 that runs, or a newer one",
+    ],
+    [
+      "with a kubelet that would be too old, of whatever machine",
+      {
+        kubelets: [
+          { node: "a", release: "v1.31.4" },
+          { node: "b", release: "v1.32.0" },
+        ],
+      },
+      "v1.35.0 is more than 3 minor releases newer than the kubelet of a (v1.31.4)",
+      "upgrade these kubelets to 1.32 or newer first, or remove the nodes",
+    ],
+    [
+      "of kubelets that would be newer than an API server",
+      { ofControlPlanes: false, apiServers: ["v1.35.0", "v1.34.1"] },
+      "gives the stack's kubelets v1.35.0, and kube-apiserver runs 1.34",
+      "upgrade the control planes first, or write a release of 1.34",
+    ],
+    [
+      "of kubelets that would be too old",
+      { ofControlPlanes: false, wanted: "v1.30.1" },
+      "gives the stack's kubelets v1.30.1, and kube-apiserver runs 1.34",
+      "write a release from 1.31 to 1.34",
+    ],
+  ])("%s", (_, differs, problem, remedy) =>
+    expect(stepFindings(step(differs))).toEqual([expect.objectContaining({ problem, remedy })]),
+  );
+});
+
+describe("removals", () => {
+  test("are those of every minor that the step newly runs", () => {
+    const to132 = step({ wanted: "v1.32.1", apiServers: ["v1.31.0"] });
+    expect(removedBy(to132)).toEqual(["/apis/resource.k8s.io/v1alpha3/podschedulingcontexts"]);
+    expect(removedBy({ ...to132, apiServers: ["v1.32.0"] })).toEqual([]);
+    expect(removedBy({ ...to132, ofControlPlanes: false })).toEqual([]);
+    expect(isToLaterMinor({ ...to132, apiServers: ["v1.32.0"] })).toBe(false);
+  });
+
+  test("of requested APIs are named if the new release does not serve them, each once", () => {
+    const api = (removed: number, resource = "flowschemas") => ({
+      resource,
+      groupVersion: "flowcontrol.apiserver.k8s.io/v1beta3",
+      removed,
+    });
+    const to132 = step({ wanted: "v1.32.1", apiServers: ["v1.31.0"] });
+    expect(requestedLine([api(31), api(33)], to132)).toBeUndefined();
+    expect(requestedLine([api(32), api(32), api(32, "a")], to132)).toMatch(
+      /^warning: Kubernetes v1\.32\.1 does not serve a of flowcontrol\S+v1beta3, flowschemas of flowcontrol\S+v1beta3, and something/,
+    );
+  });
+});
