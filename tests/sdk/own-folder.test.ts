@@ -94,7 +94,7 @@ test("three commands in an empty folder: the tarball installed, a talconfig impo
   expect(imported).toMatchObject({
     status: 0,
     said: expect.stringMatching(
-      /Wrote Pulumi\.mine\.yaml\. Next, see what it would do: npx talos-gpu plan --stack mine$/m,
+      /Wrote Pulumi\.mine\.yaml\. Next, see its effect: npx talos-gpu plan --stack mine$/m,
     ) as unknown,
   });
   const planned = await run(folder, "npx talos-gpu plan --stack mine");

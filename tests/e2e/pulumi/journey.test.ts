@@ -69,7 +69,7 @@ test("the commands of docs/use.md lead from a running cluster to a stack that is
   expect(plannedAgain!.stdout).toContain("Against `origin/main`");
   expect(plannedAgain!.stdout).toContain("**Reboots: velaryon.**");
   const [, changes] = /### What changes in the stack\n\n([\s\S]*?)\n\n/.exec(plannedAgain!.stdout)!;
-  expect(changes).toBe('- `machines.velaryon.extensions` comes: `["siderolabs/iscsi-tools"]`');
+  expect(changes).toBe('- `machines.velaryon.extensions` is new: `["siderolabs/iscsi-tools"]`');
   expect(machines["velaryon"]).toMatchObject({
     reboots: 2,
     allocatable: { "nvidia.com/gpu": "1" },
