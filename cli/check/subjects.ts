@@ -58,7 +58,7 @@ export function subjectsOf(
         ofTalconfig({ file: file.name, line: 1, text: file.text }, { ...said, roots }, reportFile),
       );
     } catch (error) {
-      reportFile(file.name, `is not looked at: ${(error as Error).message}`);
+      reportFile(file.name, `is not checked: ${(error as Error).message}`);
     }
   }
   // A patch that a talconfig names is already checked with that talconfig, for its cluster's release.

@@ -21,8 +21,8 @@ describe("options, from one table", () => {
     [["a", "--brsh", "x"], /Unknown option '--brsh'.*see `npx talos-gpu paint --help`/s],
     [["a", "--brush"], /argument missing/],
     [["a", "--onto", ""], /--onto: is empty/],
-    [[], /one FILE is needed, 0 are there/],
-    [["a", "b"], /one FILE is needed, 2 are there/],
+    [[], /needs one FILE, but 0 are given/],
+    [["a", "b"], /needs one FILE, but 2 are given/],
   ])("%j is refused", (argv, expected) => {
     expect(() => parseOptions("paint", paint, argv, {})).toThrow(expected);
   });

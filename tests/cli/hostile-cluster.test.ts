@@ -96,6 +96,6 @@ test("what a cluster says acts on nothing where discover writes a stack", async 
 test("what a cluster says acts on nothing where a bug report is written", async () => {
   const out = path.join(stand.folder, "report");
   const { stdout, stderr } = await asked("bug-report", "--out", out);
-  expect(stdout).toContain("is written");
+  expect(stdout).toContain("wrote ");
   expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
 });

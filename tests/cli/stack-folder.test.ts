@@ -73,7 +73,7 @@ test("a stack without a file is reported with the places, the existing stacks, a
   fs.mkdirSync(path.join(home, "none/clusters"));
   fs.writeFileSync(path.join(home, "none/clusters/Pulumi.prod.yaml"), "config: {}\n");
   expect(() => stackFileOf("dev")).toThrow(
-    /^--stack: there is no stack dev \(looked for \.\.\/\.\.\/clusters\/Pulumi\.dev\.yaml, .*\), so nothing is known of it; take prod, or .* npx talos-gpu discover --stack dev$/,
+    /^--stack: there is no stack dev \(searched: \.\.\/\.\.\/clusters\/Pulumi\.dev\.yaml, .*\); name prod, or .* npx talos-gpu discover --stack dev$/,
   );
 });
 

@@ -57,7 +57,7 @@ test("the stack that Pulumi has selected gets its file, and what Pulumi keeps in
 
 test("a file that has more than is read is not overwritten", async () => {
   fs.writeFileSync("Pulumi.dev.yaml", `# ${"x".repeat(1024 * 1024)}\n`);
-  await expect(run(["--out", "Pulumi.dev.yaml"])).rejects.toThrow("is there already");
+  await expect(run(["--out", "Pulumi.dev.yaml"])).rejects.toThrow("already exists");
 });
 
 test.each([
@@ -78,7 +78,7 @@ test.each([
 ])("a stack file with %s is overwritten by --force alone", async (_, text) => {
   fs.writeFileSync("Pulumi.dev.yaml", text);
   await expect(run(["--stack", "dev"])).rejects.toThrow(
-    /Pulumi\.dev\.yaml is there already; nothing was overwritten/,
+    /Pulumi\.dev\.yaml already exists and was not overwritten/,
   );
   expect(fs.readFileSync("Pulumi.dev.yaml", "utf8")).toBe(text);
   const { result } = await run([], selected); // which was not named for this

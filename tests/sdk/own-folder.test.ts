@@ -189,7 +189,7 @@ describe("the template", () => {
     });
     expect([status, said]).toEqual([
       2,
-      expect.stringContaining("missing: is no machine of the stack; take one of gpu-1"),
+      expect.stringContaining("missing: is no machine of the stack; name one of gpu-1"),
     ]);
   });
 

@@ -290,10 +290,8 @@ test("a talconfig whose nodes have more than 5,000 patches together is refused b
   );
   const file = written("aliases/talconfig.yaml", `${patches}nodes:\n${nodes}`);
   const { remark } = await runVerb("check", check, [file]);
-  expect(remark).toContain("have 5100 patches together");
-  await expect(runVerb("import", importFiles, [file])).rejects.toThrow(
-    "have 5100 patches together",
-  );
+  expect(remark).toContain("have 5100 patches in all");
+  await expect(runVerb("import", importFiles, [file])).rejects.toThrow("have 5100 patches in all");
 });
 
 test("a talconfig whose nodes have patches of more than 5,000,000 characters together is refused by it", async () => {
@@ -301,7 +299,7 @@ test("a talconfig whose nodes have patches of more than 5,000,000 characters tog
   const nodes = many(11, (index) => `  - {hostname: n${index}, ipAddress: 10.0.0.${index}}\n`);
   const file = written("long/talconfig.yaml", `patches:\n${patches}nodes:\n${nodes}`);
   await expect(runVerb("import", importFiles, [file])).rejects.toThrow(
-    /nodes: have patches of 55\d+ characters together/,
+    /nodes: have patches with 55\d+ characters in all/,
   );
 });
 

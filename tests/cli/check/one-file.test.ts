@@ -415,7 +415,7 @@ describe("finds", () => {
         metadata: { name: nvidia }
         handler: nvidia
       `,
-      findings: [{ line: 3, check: "runtime-class", problem: /none of NVIDIA's/ }],
+      findings: [{ line: 3, check: "runtime-class", problem: /no handler of NVIDIA's/ }],
     }));
 });
 

@@ -78,7 +78,7 @@ describe("what gives out the cards", () => {
     });
     expect(remarks).toContainEqual(
       expect.stringMatching(
-        /^external: apps\/gpu\/helmrelease\.yaml:3 is not YAML: .*a second time; repair the file/,
+        /^external: apps\/gpu\/helmrelease\.yaml:3 is not YAML: .*may install a second one; repair the file/,
       ),
     );
     expect(status).toBe(1);

@@ -43,7 +43,7 @@ test.each<[string, string]>([
 });
 
 test.each<[string, RegExp]>([
-  ["{{ .Node.Data.vlan }}", /^\.Node\.Data\.vlan is not there$/],
+  ["{{ .Node.Data.vlan }}", /^\.Node\.Data\.vlan is missing$/],
   ['{{ env "HOME" }}', /^the variable HOME of the environment is unknown$/],
   ["{{ genCA . }}", /^the function genCA is unknown$/],
   ["{{ if . }}", /^an `end` is missing$/],

@@ -84,7 +84,7 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
     expect(config["talos-gpu:machines"].gpu).not.toHaveProperty("containerd");
     const [left] = remarks.filter((one) => one.startsWith("machines.gpu.containerd"));
     expect(left).toMatch(
-      new RegExp(`is left out, as \\S*gpu\\.yaml:${line} makes nvidia the default runtime`),
+      new RegExp(`is left out, because \\S*gpu\\.yaml:${line} makes nvidia the default runtime`),
     );
     expect(left).toMatch(/change the other tool's file: this stack does not configure containerd$/);
   });

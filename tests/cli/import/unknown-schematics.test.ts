@@ -77,7 +77,7 @@ test("the driver of a schematic that stays unknown is not that of another machin
   ]);
   expect(remarks).toContainEqual(
     expect.stringMatching(
-      /^machines\.gpu-1\.extensions: .*driver \(branch and flavour\).*kernel arguments.*driver\.branch/,
+      /^machines\.gpu-1\.extensions: .*lacks the image's driver.*kernel arguments.*driver\.branch/,
     ),
   );
 });
@@ -87,7 +87,9 @@ test("a Factory that gives no answer is reported", async () => {
   const { remarks } = await imported(["2".repeat(64)], {}, "--factory");
   asked.mockRestore();
   expect(remarks).toContainEqual(
-    expect.stringMatching(/^--factory: https:\/\/factory\.talos\.dev did not tell .*222…/),
+    expect.stringMatching(
+      /^--factory: https:\/\/factory\.talos\.dev did not return schematic 222.*…/,
+    ),
   );
 });
 
