@@ -46,18 +46,21 @@ const inFiles: [ofStack: RegExp, ofFile: string][] = [
     "",
   ],
   [/: NVIDIA's extensions follow from the card and driver\.branch/, ""],
-  [/leave driver\.flavour out, or take (\w+)/, "take the $1 modules"],
+  [/leave driver\.flavour out, or set it to (\w+)/, "take the $1 modules"],
   [
-    /leave driver\.flavour out \(.*\), or take driver\.branch (\w+)/,
+    /leave driver\.flavour out \(.*\), or set driver\.branch to (\w+)/,
     "take the proprietary modules, or those of branch $1",
   ],
-  [/take driver\.branch (\w+)/, "take the extensions of branch $1"],
+  [/set driver\.branch to (\w+)/, "take the extensions of branch $1"],
   [/, and name it under drop\.\w+ if the machine (?:runs|has) it/, ""],
-  [/leave it out of gpus, or/, "take the ID out, or"],
+  [/remove the card from gpus, or/, "take the ID out, or"],
   [/, or name the machine's cards under gpus/, ""],
   [/ \((?:factoryUrl|installerImage)\)/g, ""],
-  [/machines\.<name>\.labels/, "machine.nodeLabels"],
-  [/the package sets this key and overrides your value; /, ""],
+  [
+    /machines\.<name>\.labels(?:, which the stack sets through the Kubernetes API)?/,
+    "machine.nodeLabels",
+  ],
+  [/, so the package overrides it/, ""],
 ];
 
 /**

@@ -37,12 +37,10 @@ test("a Talos release that the tables do not have comes up by the Factory's word
     talosVersion: newer13,
     driverVersion: of13!.production,
   });
-  expect(asked.lines.join("\n")).toContain(
-    `the Image Factory says that it brings drivers ${of13!.lts}`,
-  );
+  expect(asked.lines.join("\n")).toContain(`the Image Factory reports the drivers ${of13!.lts}`);
   expect(silent.report.machines["gpu-1"]).toMatchObject({
     talosVersion: newer14,
     driverVersion: of14!.production,
   });
-  expect(silent.lines.join("\n")).toContain("because the Image Factory says nothing");
+  expect(silent.lines.join("\n")).toContain("because the Image Factory did not answer");
 });

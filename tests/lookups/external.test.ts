@@ -97,9 +97,9 @@ describe("files", () => {
       read: { kind: "gpuOperator", by: "Flux", version: "v25.10.1", namespace: "gpu" },
     });
     expect(told({ external })).toEqual([
-      "external.values.driver.enabled: is not false, and the chart's own value is true (../flux/release.yaml:6)",
-      "external.values.toolkit.enabled: is not false, and the chart's own value is true",
-      "external.values.cdi.enabled: is not false on Talos ≤ 1.12, and the chart's own value is true",
+      "external.values.driver.enabled: is not false, and the chart's default is true (../flux/release.yaml:6)",
+      "external.values.toolkit.enabled: is not false, and the chart's default is true",
+      "external.values.cdi.enabled: is not false on Talos ≤ 1.12, and the chart's default is true",
     ]);
     expect(
       told(read(["../flux/release.yaml"], { values: { driver: { enabled: false } } })),
@@ -110,7 +110,7 @@ describe("files", () => {
     [["../flux/gone.yaml"], /external\.files: \.\.\/flux\/gone\.yaml cannot be read \(ENOENT\)/],
     [
       ["../flux/other.yaml"],
-      /external\.files: nothing in \.\.\/flux\/other\.yaml is read here as the release/,
+      /external\.files: the package finds no release of one of NVIDIA's charts in \.\.\/flux\/other\.yaml/,
     ],
   ])("that say nothing refuse the stack: %s", (names, said) => {
     expect(told(read(names)).join("\n")).toMatch(said);

@@ -144,8 +144,8 @@ describe("in a stack", () => {
   test("a note names each server that everyone can use, with what ends that", () => {
     const vllm = { model, namespace: "ai" };
     expect(notes({ ollama: { active: false }, vllm, litellm: {} })).toEqual([
-      "workloads.litellm: every pod of the cluster can use its models; it asks for no key; give it a key (masterKeySecret), or name the namespaces that may under workloads.litellm.allowFrom",
-      "workloads.vllm: every pod of the cluster can use it; it asks for no key; give it a key (apiKeySecret), and name the namespaces that may under workloads.vllm.allowFrom",
+      "workloads.litellm: every pod of the cluster can use its models; clients need no key; give it a key (masterKeySecret), or list the namespaces that may use the server under workloads.litellm.allowFrom",
+      "workloads.vllm: every pod of the cluster can use it; clients need no key; give it a key (apiKeySecret), and list the namespaces that may use the server under workloads.vllm.allowFrom",
     ]);
     expect(notes({ named: { small: { comfyui: {} } } })).toEqual([
       expect.stringMatching(

@@ -10,7 +10,7 @@ import { defined } from "../mapping";
 import { gpuRequests } from "../stack/workloads";
 import { type CheckedMachine, type Checks, type Found, ofMachines } from "./check";
 
-/** Cards, as far as the tables or this package's own trials leave something open. */
+/** Checks for unknown facts about cards: the tables lack them, or this package has not tried the card. */
 export const cardRisks = {
   "card-described": {
     severity: "note",
@@ -24,7 +24,7 @@ export const cardRisks = {
             field,
             problem: `"${card.model}" is in no table of cards`,
             why: `the package trusts the stack's description (${card.architecture}), and checks neither MIG nor power limits of the card`,
-            remedy: "compare what the stack says of it with `nvidia-smi -q`",
+            remedy: "compare the stack's description with `nvidia-smi -q`",
           },
       ),
     ),
@@ -39,7 +39,7 @@ export const cardRisks = {
         cards.length > 1 && {
           field: ".gpus",
           problem: `a pod that requests a GPU of ${name} gets any of its cards (${cardNames(cards).join(", ")})`,
-          why: "Kubernetes does not tell the cards of a node apart",
+          why: "Kubernetes does not distinguish the cards of a node",
           remedy: "nothing needs to be done, unless a pod needs a certain card: then use dra",
         },
     ),
@@ -48,13 +48,13 @@ export const cardRisks = {
     severity: "warning",
     rule: "A card is either for pods or bound to vfio-pci for virtual machines",
     source:
-      "linux v6.18, drivers/vfio/pci/vfio_pci.c: vfio-pci takes every card of the IDs that it is given, and others only by their address",
+      "linux v6.18, drivers/vfio/pci/vfio_pci.c: vfio-pci binds every card that has a listed ID; it binds a single card only by its address",
     ofFiles: true,
     find: ofMachines(passedOn),
   },
   "card-memory": {
     severity: "warning",
-    rule: "A card that exists with several sizes of memory meets a claim with each of them",
+    rule: "If a card exists with several sizes of memory, each size meets the claims",
     source: "NVIDIA's data sheets; dra-driver-nvidia-gpu, capacity of a device",
     ofFiles: false,
     find: ({ spec, machines }) =>
@@ -71,9 +71,9 @@ export const cardRisks = {
               bounds.least < wantedMiB &&
               wantedMiB <= bounds.greatest && {
                 field: `${ofCard}.memory`,
-                problem: `the ${card!.model} exists with ${sizesInWords(card!.memoriesMiB ?? [])}, and the ${memory} of ${field}.claim.memory do not fit each of them`,
-                why: "on a card with less memory no such pod starts",
-                remedy: "say which one it is (nvidia-smi shows it)",
+                problem: `the ${card!.model} exists with ${sizesInWords(card!.memoriesMiB ?? [])}, and not every size meets ${field}.claim.memory (${memory})`,
+                why: "a pod with this claim does not start on a card with less memory",
+                remedy: "set this field to the card's memory (nvidia-smi shows it)",
               }
             );
           }),
@@ -91,21 +91,21 @@ export const cardRisks = {
     severity: "warning",
     rule: "The kernel modules were tried on a GB10",
     source:
-      "components/recipe/facts/data/cards.json: siderolabs/docs, and what others report of driver 580.173.02",
+      "components/recipe/facts/data/cards.json: siderolabs/docs, and users' reports about driver 580.173.02",
     ofFiles: false,
     find: ofMachines(
       ({ cards, flavour, field }) =>
         cards.some(({ family }) => family === "spark") && {
           field: ".gpus",
-          problem: `the ${flavour} modules were not tried by us on a GB10`,
-          why: "Talos' documentation names the proprietary modules, and elsewhere those of driver 580.173.02 ended with Xid 169",
+          problem: `we have not tried the ${flavour} modules on a GB10`,
+          why: "Talos' documentation names the proprietary modules, but users report Xid 169 with those of driver 580.173.02",
           remedy: `if the card does not come up (talosctl dmesg), set ${field}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}`,
         },
     ),
   },
 } satisfies Checks;
 
-/** Names of cards; where two have the same one, with their memory. */
+/** Names of cards, each with its memory if another card has the same name. */
 function cardNames(cards: readonly Card[]): string[] {
   const isShared = ({ model }: Card): boolean =>
     cards.filter((card) => card.model === model).length > 1;
@@ -132,16 +132,16 @@ function passedOn({
     return (
       id !== undefined && {
         field,
-        problem: `virtual machines get every ${card!.model} of ${name}, by the ID ${id} that vfio-pci is given`,
+        problem: `vfio-pci binds every ${card!.model} of ${name} for virtual machines, because its list has the ID ${id}`,
         why: "NVIDIA's driver never sees the card, and pods that request it stay Pending",
         remedy:
-          "leave it out of gpus, or bind one of two alike by its address (PCIDriverRebindConfig)",
+          "remove the card from gpus, or bind only one of several equal cards, by its address (PCIDriverRebindConfig)",
       }
     );
   });
 }
 
-/** Power limits that no table can check: only the machine shows the card's own range. */
+/** Findings about power limits outside of what the tables know. Only the machine shows the card's own range. */
 function power({
   spec: { powerLimit: watts },
   cards,
@@ -157,8 +157,8 @@ function power({
     return (
       !(refused || known || card.family === "spark") && {
         field: ".powerLimit",
-        problem: `it is unknown whether the ${card.model} takes ${watts} W`,
-        why: "if it does not, nvidia-smi refuses the limit, and the card runs with its own",
+        problem: `it is unknown whether the ${card.model} accepts ${watts} W`,
+        why: "if it does not, nvidia-smi refuses the limit, and the card keeps its default limit",
         remedy: "look at the card's range (`nvidia-smi -q -d POWER`)",
       }
     );

@@ -16,7 +16,7 @@ import type { FindingText, FieldFinding } from "../rules";
 import { closestOnes } from "../rules/suggest";
 import { type Checks, type Found, ofGpuMachines, ofMachines } from "./check";
 
-/** Cards of machines, and their power. */
+/** Checks of the machines' cards and of their power limits. */
 export const cardChecks = {
   "gpu-machine": {
     rule: "At least one machine of a stack has a GPU",
@@ -29,7 +29,7 @@ export const cardChecks = {
         : {
             field: "machines",
             problem: "no machine has a GPU",
-            why: "everything would be installed, nothing would ever offer a GPU, and no gate could be passed",
+            why: "the update would install everything, but no node would offer a GPU and no smoke test could pass",
             remedy: "name the cards of at least one machine, e.g. `gpus: [{ model: RTX 4090 }]`",
           },
   },
@@ -48,8 +48,8 @@ export const cardChecks = {
         return {
           field: `${use.field}.architecture`,
           problem: `is ${said}, but the ${use.card.model} is of ${use.card.architecture}`,
-          why: "the stack chooses kernel modules and driver by the architecture, and those for another one do not find the card",
-          remedy: "leave architecture out: it describes cards that are in no table",
+          why: "the stack chooses kernel modules and driver by the architecture, and those for another architecture do not find the card",
+          remedy: "leave architecture out: it is only for cards that no table lists",
         };
       }),
     ),
@@ -71,8 +71,8 @@ export const cardChecks = {
         return {
           field: `${field}.memory`,
           problem: `is ${gpu.memory}, but the ${card.model} exists with ${sizesInWords(sizes)}`,
-          why: "claims by memory are checked against it, and a claim that only another size meets stays Pending forever",
-          remedy: "write a size that it exists with, or leave memory out",
+          why: "the claims by memory are checked against this size, and a claim that the real card does not meet stays Pending forever",
+          remedy: "write one of these sizes, or leave memory out",
         };
       }),
     ),
@@ -94,7 +94,7 @@ export const cardChecks = {
         pair && {
           field: ".gpus",
           problem: `no driver runs ${pair.card.model} and ${pair.other.model} together`,
-          why: "one needs the proprietary kernel modules and the other the open ones, and a machine loads one of them",
+          why: "one card needs the proprietary kernel modules and the other needs the open ones, and a machine loads only one flavour",
           remedy: "put the cards into different machines",
         }
       );
@@ -111,8 +111,8 @@ export const cardChecks = {
       if (machine.gpuCount === 0)
         return {
           field,
-          problem: "on a machine without a GPU",
-          why: "there is nothing to limit",
+          problem: "is set on a machine without a GPU",
+          why: "the machine has no card to limit",
           remedy: "leave it out, or name the machine's cards under gpus",
         };
       return machine.cards.flatMap((card) => complaintOf(watts, card, field)).slice(0, 1);
@@ -120,7 +120,7 @@ export const cardChecks = {
   },
 } satisfies Checks;
 
-/** Finding for a card that this package does not support, by its name, whatever else a stack sets. */
+/** Finding for a card that this package does not support. It depends only on the card's name. */
 function unlike(model: string): FindingText | undefined {
   const name = model.replace(/^NVIDIA /i, "").trim();
   if (isTooOld(model))
@@ -133,20 +133,22 @@ function unlike(model: string): FindingText | undefined {
   if (/-\d+[QABC](?:ME|NG)?$/i.test(name) || /^GRID /i.test(name))
     return {
       problem: `"${model}" is a virtual GPU, not a card`,
-      why: "its guest needs NVIDIA's licensed vGPU driver, which is in no extension of Talos: the modules that there are find no card",
+      why: "it needs NVIDIA's licensed vGPU driver, which no extension of Talos contains, and other drivers find no card",
       remedy:
         "pass the whole card through to the machine as a PCI device, and write the card's model here",
     };
   if (/\b(jetson|tegra|xavier|orin|thor)\b/i.test(name))
     return {
       problem: `"${model}" is a GPU inside a system on a chip`,
-      why: "Talos' NVIDIA extensions hold the driver of PCI cards, which does not know the GPU of a Jetson",
+      why: "Talos' NVIDIA extensions contain the driver for PCI cards, which does not know this GPU",
       remedy: "leave this machine's gpus out: this package does not provision it",
     };
   return undefined;
 }
 
-/** Cards that a model's name may mean. The machines of a fleet have the same few cards. */
+/**
+ * Cards that a model's name may mean. The result is remembered, since the machines of a fleet have the same few cards.
+ */
 const modelsNear = remembering(
   (name: string) => closestOnes(name, knownModels()),
   (name) => name,
@@ -177,10 +179,11 @@ function unknown(field: string, model: string): FieldFinding {
 }
 
 /**
- * Where a bound is no known fact. GeForce boards have theirs from their makers: reports name 150 W as the minimum of
- * one RTX 5060 Ti, and NVIDIA publishes no list. So 50 W on an RTX 5070 Ti is accepted, and the power limit pod
- * reports nvidia-smi's refusal.
- * No board takes more than this many times its reference design's power, nor less than this part of it. */
+ * Bounds of a power limit if the card's range is unknown. Each maker sets the range of its GeForce boards, and NVIDIA
+ * publishes no list; reports name 150 W as the minimum of one RTX 5060 Ti. So 50 W on an RTX 5070 Ti is accepted, and
+ * the power limit pod reports nvidia-smi's refusal. No board accepts more than `most` times the power of its reference
+ * design, or less than the part `least` of it.
+ */
 const most = 3;
 
 const least = 1 / 100;
@@ -188,11 +191,11 @@ const least = 1 / 100;
 function complaintOf(watts: number, card: Card, field: string): Found {
   const range = powerRangeOf(card);
   if (!range) {
-    // Of a card that only the list of PCI IDs knows, the power is not known; those of the Spark have no limit.
+    // The power of a card is unknown if only the list of PCI IDs has the card. The cards of the Spark have no limit.
     if (card.family !== "spark") return [];
     return {
       field,
-      problem: `the ${card.model} has no power limit of its own`,
+      problem: `is set, but the ${card.model} has no power limit`,
       why: "nvidia-smi refuses it",
       remedy: "leave it out",
     };
@@ -203,9 +206,9 @@ function complaintOf(watts: number, card: Card, field: string): Found {
   if (!tooLow && !tooHigh) return [];
   return {
     field,
-    problem: `${watts} W is outside of what the ${card.model} takes (${takes(range)})`,
-    why: "nvidia-smi refuses it, and the card runs with its own limit",
-    remedy: `write a value of that range (${own} W is its own)`,
+    problem: `${watts} W is outside the range of the ${card.model} (${takes(range)})`,
+    why: "nvidia-smi refuses it, and the card keeps its default limit",
+    remedy: `write a value of that range (${own} W is the card's default)`,
   };
 }
 

@@ -4,17 +4,17 @@ import { isMapping } from "../mapping";
 import type { Checks } from "./check";
 import { type Flaw, objectFlaws } from "./object-shapes";
 
-/** Types of values that a chart hands on to Kubernetes as they are, by their last key. */
+/** Types of the values that a chart passes to Kubernetes unchanged, by the last key of their path. */
 const types: Record<string, TypeText> = objects.ofKeys;
 
-/** Whose content is text of another program, or objects of the user's own. */
+/** Keys whose content is a configuration text of a program, or objects of the user's own. */
 const notOurs = new Set(["config", "data", "map", "extraObjects"]);
 
-/** An empty list, text or mapping takes the chart's own value away and brings none. */
+/** Whether a value is an empty list, text or mapping: it removes the chart's own value and sets none. */
 const isEmpty = (value: unknown): boolean =>
   value === "" || (Array.isArray(value) && value.length === 0);
 
-/** Whether values of the charts stand below a key, or one that is handed on. */
+/** Whether a key has chart values below it, or is a value that the chart passes to Kubernetes. */
 const isSection = (key: string, value: unknown): boolean =>
   (key === "image" && isMapping(value)) ||
   (["resources", "updateStrategy"].includes(key) && !isMapping(value));
@@ -24,7 +24,7 @@ export const chartObjectChecks = {
   "chart-objects": {
     rule: "Kubernetes accepts the images, tolerations, resources and labels that a chart passes on unchanged",
     source:
-      "kubernetes v1.36.3, pkg/apis/core/validation/validation.go: what the charts' templates hand on by toYaml is judged by the API server",
+      "kubernetes v1.36.3, pkg/apis/core/validation/validation.go: the API server checks the values that the charts' templates pass on by toYaml",
     ofFiles: true,
     find: ({ spec }) =>
       (["gpuOperator", "devicePlugin"] as const).flatMap((field) =>
@@ -34,7 +34,7 @@ export const chartObjectChecks = {
         ].map(([path, problem, remedy]) => ({
           field: path,
           problem,
-          why: "Kubernetes refuses the object that the chart makes of it, after the machines were upgraded",
+          why: "Kubernetes refuses the chart's object with this value, after the machines were upgraded",
           remedy,
         })),
       ),
@@ -50,7 +50,7 @@ const flawsIn = (values: unknown, path: string): Flaw[] =>
     return objectFlaws(value, type).map(([below, ...rest]): Flaw => [`${at}${below}`, ...rest]);
   });
 
-/** The plugin's chart wants them as Kubernetes has them, the operator's as names alone (their values.yaml). */
+/** The plugin's chart expects mappings as Kubernetes does, the operator's chart expects names (their values.yaml). */
 function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Flaw[] {
   const holders: [string, unknown][] =
     field === "devicePlugin" ? [["", values]] : entriesOf(values);
@@ -71,7 +71,7 @@ function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Fl
     return [
       field === "devicePlugin"
         ? [path, "is not a mapping with a name", "write `{ name: <Secret> }`"]
-        : [path, "is not a name", "write the Secret's name alone"],
+        : [path, "is not a name", "write only the Secret's name"],
     ];
   });
 }

@@ -11,7 +11,7 @@ import type { Era } from "../types";
 import type { Checks } from "./check";
 import * as semver from "semver";
 
-/** Which chart offers the GPUs, and its release. */
+/** Checks of the chart that offers the GPUs, and of its release. */
 export const chartChecks = {
   "kubernetes-mode": {
     rule: "Exactly one of gpuOperator, devicePlugin, dra and external is set",
@@ -32,13 +32,13 @@ export const chartChecks = {
           field: another,
           problem: `is set together with ${one}`,
           why: `${one === "gpuOperator" ? "the GPU Operator installs its own device plugin, and " : ""}${twice}`,
-          remedy: "leave one of the two out",
+          remedy: "remove one of the two",
         };
       if (one !== undefined || spec.external) return [];
       return {
         field: "gpuOperator",
         problem: `is missing, and none of ${gpuProviderFields.slice(1).join(", ")} and external is set`,
-        why: "nothing would offer GPUs to Kubernetes",
+        why: "no pod could request a GPU",
         remedy:
           "add one of them, e.g. `gpuOperator: { version: v26.3.3 }`, or `external` if Flux, Argo CD or another tool installs it",
       };
@@ -47,7 +47,7 @@ export const chartChecks = {
   "chart-version": {
     rule: "The stack pins each chart to one exact release that runs on Talos",
     source:
-      "Helm: without an exact version the newest chart of the day is taken; tags of the charts' repositories",
+      "Helm: without an exact version it installs the newest chart; tags of the charts' repositories",
     ofFiles: true,
     find: ({ spec, plan }) =>
       releaseFields.flatMap((field) => {
@@ -61,14 +61,14 @@ export const chartChecks = {
         if (version)
           return {
             field: `${field}.version`,
-            problem: `"${text}" is not a release of the chart ${chartOfField(field)} that runs here`,
+            problem: `"${text}" is not a release of the chart ${chartOfField(field)} that this package supports`,
             why,
             remedy,
           };
         return {
           field: `${field}.version`,
           problem: `"${text}" is not a release of the chart`,
-          why: "the same stack would install something else tomorrow, and its values cannot be checked",
+          why: "Helm would choose the newest release at each update, so the chart's values cannot be checked",
           remedy,
         };
       }),
@@ -85,16 +85,16 @@ export const chartChecks = {
         return {
           field,
           problem: "v26.3.0 does not run on Talos",
-          why: "it reads the release of the operating system as a number, and Talos' begins with a v: the operator crashes",
-          remedy: "take v26.3.1 or newer, e.g. v26.3.3",
+          why: "the operator reads the operating system's release as a number, and crashes at the v of Talos' release",
+          remedy: "use v26.3.1 or newer, e.g. v26.3.3",
         };
       const { oldest, why } = operators[plan.era];
       if (semver.gte(version, oldest)) return [];
       return {
         field,
-        problem: `v${version.version} is older than v${oldest}, and Talos ${spec.talosVersion} needs that`,
+        problem: `v${version.version} is older than v${oldest}, which Talos ${spec.talosVersion} needs`,
         why,
-        remedy: `take v${oldest} or newer`,
+        remedy: `use v${oldest} or newer`,
       };
     },
   },
@@ -104,14 +104,14 @@ export const chartChecks = {
       "k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml (allowDefaultNamespace); talos, Pod Security",
     ofFiles: true,
     find: ({ spec, plan }) =>
-      (ownValuesOf(plan.spec) ? [] : gpuProviderFields) // the owner of the release opened its namespace
+      (ownValuesOf(plan.spec) ? [] : gpuProviderFields) // The release's owner has already labelled this namespace for privileged pods.
         .map((field) => [field, spec[field]?.namespace ?? ""] as const)
         .filter(([, namespace]) => givenToAll.includes(namespace))
         .map(([field, namespace]) => ({
           field: `${field}.namespace`,
           problem: `is ${namespace}`,
-          why: "Talos enforces the baseline profile there, which refuses NVIDIA's pods, and this package does not open a namespace that everybody uses",
-          remedy: "leave it out, or take a namespace of its own",
+          why: "Talos enforces the baseline profile in this namespace, which refuses NVIDIA's pods, and this package does not allow privileged pods in a shared namespace",
+          remedy: "leave it out, or name a namespace that only the GPU provider uses",
         })),
   },
   "all-cards": {
@@ -136,15 +136,15 @@ export const chartChecks = {
             ? {
                 field,
                 problem: `is set together with ${gpuProviderOf(mode).field} on Talos ${plan.spec.talosVersion}`,
-                why: "its pods look at all cards of a machine without a claim, and only the operator's toolkit gives them there",
-                remedy: "take gpuOperator, or leave it out",
+                why: "the pods for this field need all cards of a machine without a claim, and on this Talos version only the operator's toolkit gives them",
+                remedy: "use gpuOperator, or leave this field out",
               }
             : {
                 field,
                 problem:
                   "is set together with external.kind dra, without external.runtimeClassName",
-                why: "its pods look at all cards of a machine without a claim, and only the nvidia runtime gives them",
-                remedy: "name a RuntimeClass whose handler is nvidia, or leave it out",
+                why: "the pods for this field need all cards of a machine without a claim, and only the nvidia runtime gives them",
+                remedy: "name a RuntimeClass whose handler is nvidia, or leave this field out",
               },
         );
       const told =
@@ -155,7 +155,7 @@ export const chartChecks = {
         !told.split(",").includes(namespace) && {
           field: "external.values.toolkit.env",
           problem: `does not list ${namespace} in ${namespacesOfAllCards}`,
-          why: "its pods look at all cards of a machine without a claim, and the operator's toolkit silently ignores other namespaces: they would say NVML: ERROR_LIBRARY_NOT_FOUND",
+          why: "the operator's toolkit gives all cards only to pods in the listed namespaces, so these pods would fail with NVML: ERROR_LIBRARY_NOT_FOUND",
           remedy: `add \`{ name: ${namespacesOfAllCards}, value: ${namespace} }\``,
         }
       );
@@ -171,26 +171,26 @@ export const chartChecks = {
       return {
         field: "monitoring",
         problem: "but gpuOperator.values.dcgmExporter.enabled is false",
-        why: "nothing would export the metrics that the ServiceMonitor and the dashboard are for",
-        remedy: "leave that value out, or monitoring",
+        why: "the ServiceMonitor and the dashboard would get no metrics",
+        remedy: "remove that value, or remove monitoring",
       };
     },
   },
 } satisfies Checks;
 
-/** Why two providers of GPUs in one cluster are one too many. */
+/** Reason why a cluster can have only one GPU provider. */
 const twice = "both would hand out the same GPUs";
 
 /**
  * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin takes the driver below
  * /run/nvidia/driver by default; v24.6.0 dropped the file of that default
- * (assets/state-device-plugin/0400_configmap.yaml). It hands out devices below that folder, which Talos lacks; the
- * plugin's first one with a value for the RuntimeClass, which Talos needs, is 0.11.0. Releases after these and before
- * the tables' oldest are taken, with a note. The operators v24.6.0 to v24.9.2 start the plugin as v25.3.4 does (the
- * same entry point and mounts); the plugins 0.12 to 0.14 have every value that a stack sets (values.yaml); NVIDIA's
- * matrix of support ends before today's Kubernetes, but no fault of that is known. If a stack uses a feature that
- * such a plugin lacks, the checks refuse it (device-list-strategy). Source: tags and values.yaml of
- * NVIDIA/gpu-operator and NVIDIA/k8s-device-plugin.
+ * (assets/state-device-plugin/0400_configmap.yaml). It hands out devices below that folder, which Talos lacks; 0.11.0
+ * is the plugin's first release with a value for the RuntimeClass, which Talos needs. The checks accept releases
+ * between these and the tables' oldest, with a note. The operators v24.6.0 to v24.9.2 start the plugin as v25.3.4 does
+ * (the same entry point and mounts); the plugins 0.12 to 0.14 have every value that a stack sets (values.yaml);
+ * NVIDIA's support matrix for them ends before today's Kubernetes, but no failure is known. The checks refuse a feature
+ * that such a plugin lacks (device-list-strategy). Source: tags and values.yaml of NVIDIA/gpu-operator and
+ * NVIDIA/k8s-device-plugin.
  */
 const lines = {
   gpuOperator: {
@@ -203,8 +203,8 @@ const lines = {
     why: "versions that begin with a year are the operator's, and the chart before 0.11.0 has no value for the RuntimeClass that Talos needs",
     example: "0.19.3",
   },
-  // The former chart has the same program, driver root and class of devices (NVIDIA/k8s-dra-driver-gpu,
-  // deployments/helm): from outside it is right.
+  // An external release may be of the former chart: it has the same program, driver root and device class
+  // (NVIDIA/k8s-dra-driver-gpu, deployments/helm).
   dra: {
     takes: (version: semver.SemVer) => version.major < 20,
     why: "versions that begin with a year are those of NVIDIA's former chart, nvidia-dra-driver-gpu, in another repository",
@@ -212,32 +212,32 @@ const lines = {
   },
   leaderWorkerSet: {
     takes: (version: semver.SemVer) => semver.gte(version, "0.8.0"),
-    why: "an upgrade from a release before 0.8.0 deletes the definition of LeaderWorkerSets, and each of them with it (lws#880); those releases also give a pod no volume of its own",
+    why: "an upgrade from a release before 0.8.0 deletes the CRD and all LeaderWorkerSets (lws#880), and those releases give a pod no volume of its own",
     example: "0.9.0",
   },
 } as const;
 
 /**
- * Oldest operator of an era, and what is wrong with older ones. Talos ≥ 1.13 documents and tests 26.3.1; NRI on a
- * host that is read-only came with 26.7.0 (gpu-operator#2382, PR#2514).
+ * Oldest operator of an era, and the reason against older ones. Talos ≥ 1.13 documents and tests 26.3.1. Operators from
+ * 26.7.0 on support NRI on a read-only host (gpu-operator#2382, PR#2514).
  */
 const operators: Record<Era, { oldest: string; why: string }> = {
   legacy: { oldest: "0.0.0", why: "" },
   cdi: {
     oldest: "26.3.1",
-    why: "older operators look for driver and libraries where Talos ≥ 1.13 does not have them, and their pods wait forever",
+    why: "older operators look for driver and libraries in folders that Talos ≥ 1.13 does not use, and their pods wait forever",
   },
   nri: {
     oldest: "26.7.0",
-    why: "the operator has to bring the toolkit there, and older ones want to write /etc/containerd, which is read-only: its pod does not start",
+    why: "Talos ≥ 1.15 has no container toolkit, and the toolkit pod of an older operator does not start, because it writes to /etc/containerd, which is read-only",
   },
 };
 
 /**
- * It names further namespaces to the operator's toolkit (nvidia-container-toolkit v1.20.1,
+ * Variable that names further namespaces to the operator's toolkit (nvidia-container-toolkit v1.20.1,
  * cmd/nvidia-ctk-installer/main.go).
  */
 const namespacesOfAllCards = "NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES";
 
-/** Namespaces that every cluster has, and Talos does not exempt from Pod Security. */
+/** Namespaces that every cluster has and that Talos does not exempt from Pod Security. */
 const givenToAll = ["default", "kube-public", "kube-node-lease"];

@@ -7,8 +7,8 @@ import type { Finding } from "../types";
 import { checkCluster } from "./check-cluster";
 
 /**
- * Everything that is wrong with the arguments of a workload that is used alone: the checks of a stack, as far as they
- * are about it alone.
+ * All findings about the arguments of a workload component that is used without a `GpuCluster`. They come from those
+ * checks of a stack that need no other part of the stack.
  */
 export function workloadArgumentFindings(
   kind: WorkloadKind,
@@ -51,14 +51,14 @@ function tolerationFindings(tolerations: unknown): Finding[] {
   );
 }
 
-/** Whether a value is yet to come: an Output of Pulumi's, or a Promise. */
+/** Whether a value is not known yet: an Output of Pulumi's, or a Promise. */
 export function isToCome(value: unknown): boolean {
   if (typeof value !== "object" && typeof value !== "function") return false;
   const { then, __pulumiOutput } = (value ?? {}) as Record<string, unknown>;
   return __pulumiOutput === true || typeof then === "function";
 }
 
-/** Findings about a text that may not be known yet. A text that comes later gets none. */
+/** Findings about a text. A text that is not known yet gets none. */
 export function inputFindings(
   field: string,
   value: unknown,
@@ -75,18 +75,18 @@ function inputFault(value: unknown, rule: Rule, required: boolean): FindingText 
     return required
       ? {
           problem: "is missing",
-          why: "nothing can be made without it",
-          remedy: "pass it, usually an output of the resource that it comes from",
+          why: "no object can be made without it",
+          remedy: "pass it, usually as an output of the resource that makes it",
         }
       : undefined;
   if (typeof value !== "string")
     return {
       problem: `is ${Array.isArray(value) ? "a list" : typeof value} but must be text`,
-      why: "it is handed on as text",
-      remedy: "pass text, or an Output of it",
+      why: "the component passes it on as text",
+      remedy: "pass a text, or an Output of a text",
     };
   if (value.trim() !== "") return rule(value);
   return required
-    ? { problem: "is empty", why: "nothing can be made without it", remedy: "pass a value" }
+    ? { problem: "is empty", why: "no object can be made without it", remedy: "pass a value" }
     : undefined;
 }

@@ -10,22 +10,21 @@ import type { ClusterSpec } from "../spec/index";
 import type { Finding } from "../types";
 
 /**
- * Everything that refuses a stack whose shape is right. Pure; contacts nothing.
- *
- * @param basis of its plan. Default: it is planned here.
+ * All findings that refuse a stack whose shape is right. Pure; contacts nothing. * @param basis of the stack's plan.
+ * Default: this function plans the stack.
  */
 export const checkCluster = (spec: ClusterSpec, basis: PlanBasis = planBasis(spec)): Finding[] =>
   foundIn(spec, basis, false).filter(isRefusal);
 
-/** Whether the stack must not be applied with it. */
+/** Whether a finding refuses the stack. */
 export const isRefusal = ({ severity = "refused" }: Pick<Finding, "severity">): boolean =>
   severity === "refused";
 
 /**
  * All findings about a stack: mistakes, warnings and notes.
  *
- * @param looksAhead whether a note says what to change before Talos of the next era, for which everything is checked
- * once more.
+ * @param looksAhead whether to check the stack also for Talos of the next era; a note then lists the changes that it
+ * needs.
  */
 export function foundIn(spec: ClusterSpec, basis: PlanBasis, looksAhead: boolean): Finding[] {
   const groups = groupsApart(spec);
@@ -47,8 +46,8 @@ const ofAll = new Set<string>([
 ] satisfies CheckId[]);
 
 /**
- * Values of an external release that only Talos of the next era would refuse; undefined without such a release, or
- * such an era.
+ * Findings about values of an external release that only Talos of the next era would refuse. Undefined without an
+ * external release or a next era.
  */
 function aheadOf(spec: ClusterSpec, basis: PlanBasis): Ahead | undefined {
   const minor = nextEraAfter(spec.talosVersion);
@@ -79,15 +78,15 @@ function findingsAsOne(basis: PlanBasis, ahead: CheckContext["ahead"]): Finding[
         outside === undefined ||
         !isToBeFilled(field, outside.release.values),
     );
-  // If both ask about a value, the check of the user's values knows that the chart's default applies where one is
-  // left out.
+  // If both checks have a finding about a value, that of the user's values stays: it knows that the chart's default
+  // applies to a missing value.
   const told = new Set(
     renamed.flatMap(({ check, field }) => (check === "external" ? [field] : [])),
   );
   return renamed.filter(({ check, field }) => check === "external" || !told.has(field));
 }
 
-/** A finding about a release of the stack's as one about what is outside, with the line of the value. */
+/** A finding about a stack's own release, rewritten for an external release, with the file and line of the value. */
 function asExternal(finding: Finding, { kind, places }: External): Finding {
   const renamed = (text: string): string =>
     text.replaceAll(new RegExp(`\\b${kind}(?=\\.)`, "g"), "external");
@@ -105,7 +104,7 @@ function asExternal(finding: Finding, { kind, places }: External): Finding {
   };
 }
 
-/** Whether what a finding is about is only known once a tool has filled it in. */
+/** Whether the value of a finding is unknown until another tool has filled in its template. */
 function isToBeFilled(field: string, values: Record<string, unknown>): boolean {
   const [, path] = /^external\.values\.(.*)$/.exec(field) ?? [];
   return (
@@ -117,7 +116,7 @@ function isToBeFilled(field: string, values: Record<string, unknown>): boolean {
   );
 }
 
-/** Findings about machines with their own release or driver. The cluster's checks report the rest. */
+/** Findings about machines with their own Talos release or driver. The cluster's checks report all other findings. */
 function findingsOfGroup(group: ClusterSpec): Finding[] {
   const names = Object.keys(group.machines);
   return findingsAsOne(planBasis(group), () => undefined)

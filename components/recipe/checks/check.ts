@@ -8,22 +8,22 @@ import type { Finding, MachineRecipe } from "../types";
 import type { UserPatch } from "../machine/user-patches";
 import { gpuRequests } from "../stack/workloads";
 
-/** Inputs of a check: the stack, and the plan as far as it could be made. */
+/** Inputs of a check: the stack and its plan. */
 export interface CheckContext extends PlanBasis {
   /**
-   * With `external` it is as if the stack installed that itself (`gpuOperator` or `devicePlugin`); the plan has it as
-   * it was given.
+   * The stack. An external release appears as if the stack itself installed it (`gpuOperator` or `devicePlugin`); only
+   * the plan has `external` as it was written.
    */
   spec: ClusterSpec;
-  /** Machines with what was found out about them, in upgrade order. */
+  /** Machines with the facts that are known about them, in upgrade order. */
   machines: CheckedMachine[];
-  /** Those with a GPU. */
+  /** The machines with a GPU, in upgrade order. */
   gpuMachines: CheckedMachine[];
-  /** Undefined if there is nothing to look ahead to. */
+  /** Outlook to Talos of the next era; undefined if there is none. */
   ahead: () => Ahead | undefined;
 }
 
-/** A machine as the checks see it. */
+/** A machine with its facts, for the checks. */
 export interface CheckedMachine extends MachineFacts {
   /** Path of the machine in the stack, e.g. `machines.gpu-1`. */
   field: string;
@@ -41,21 +41,21 @@ export interface Ahead {
 /** Findings of a check; `checkCluster` adds the check's name. */
 export type Found = Nested<FieldFinding>;
 
-/** Finds what breaks a rule, and says it next to the condition: what is wrong, why it matters, how to fix it. */
+/** Finds violations of a rule. Each finding says what is wrong, why it matters, and how to fix it. */
 export type Find = (context: CheckContext) => Found;
 
-/** One rule of the domain, and the messages to a stack that breaks it: a finding. */
+/** One rule of the domain, with the findings for a stack that breaks it. */
 export interface Check {
-  /** Default: it refuses the stack. */
+  /** Severity of its findings. Default: they refuse the stack. */
   severity?: Severity;
   /** The rule: a sentence that is true of a stack without findings. SARIF shows it. */
   rule: string;
-  /** Where the rule stands: repository and file, documentation or issue. */
+  /** Source of the rule: repository and file, documentation or issue. */
   source: string;
   /**
-   * Whether the check applies to a file that belongs to no stack (`talos-gpu check`). The stack's part of such a file
-   * is another tool's (who writes containerd's part, labels, modules and image), or made up by `check`. A rule about
-   * stacks alone would refuse what is right there.
+   * Whether the check applies to a file that belongs to no stack (`talos-gpu check`). Another tool then sets the
+   * machine's containerd part, labels, modules and image, and `check` invents the other fields of a stack. A rule that
+   * is only about stacks would refuse correct files.
    */
   ofFiles: boolean;
   find: Find;
@@ -82,8 +82,8 @@ export function checkContext(basis: PlanBasis, ahead: CheckContext["ahead"]): Ch
 }
 
 /**
- * A rule about each of several things. A field that begins with a dot is one of the thing; an empty one is the thing
- * itself.
+ * Finds violations in each of several things. In a finding, a field that begins with a dot is a field of the thing; an
+ * empty field is the thing itself.
  */
 const ofEach =
   <Thing extends { field: string }>(things: (context: CheckContext) => Thing[]) =>
@@ -96,16 +96,16 @@ const ofEach =
       })),
     );
 
-/** A rule about each machine. */
+/** Finds violations in each machine. */
 export const ofMachines = ofEach(({ machines }) => machines);
 
-/** A rule about each machine with a GPU. */
+/** Finds violations in each machine with a GPU. */
 export const ofGpuMachines = ofEach(({ gpuMachines }) => gpuMachines);
 
-/** A rule about each workload that requests GPUs. */
+/** Finds violations in each workload that requests GPUs. */
 export const ofGpuRequests = ofEach(({ spec }) => gpuRequests(spec));
 
-/** Rules that are one. */
+/** Joins several rules into one. */
 export const together =
   (...rules: Find[]): Find =>
   (context) =>
@@ -125,7 +125,7 @@ export const allPatches = (context: CheckContext): ReachingPatch[] => [
   ),
 ];
 
-/** A rule about each patch of a user; a finding names the patch's own field. */
+/** Finds violations in each patch of a user. Each finding names the field of the patch. */
 export const ofPatches =
   (find: (one: ReachingPatch, context: CheckContext) => Nested<FindingText>): Find =>
   (context) =>

@@ -4,7 +4,7 @@ import { type Checks, ofGpuRequests } from "./check";
 import { machinesFor, mayClaim, mayMatch } from "./placement";
 import { oldestForClaims } from "./release-risks";
 
-/** Cards that are had by claims. */
+/** Checks of stacks whose pods get their cards by claims. */
 export const claimChecks = {
   dra: {
     rule: "Talos, Kubernetes and the sharing of cards fit NVIDIA's driver for dynamic resource allocation",
@@ -19,45 +19,45 @@ export const claimChecks = {
         plan.era === "legacy" &&
           plan.spec.external === undefined && {
             field: "dra",
-            problem: `does not work on Talos ≤ 1.12, and the stack says ${spec.talosVersion}`,
-            why: "its init container looks for the driver's library in the usual folders, and waits forever: the libraries are under /usr/local/glibc/usr/lib there",
-            remedy: "take Talos 1.13 or newer, or devicePlugin",
+            problem: `does not work on Talos ≤ 1.12, and the stack sets ${spec.talosVersion}`,
+            why: "its init container waits forever: it looks for the driver's library in the usual folders, but Talos ≤ 1.12 has it under /usr/local/glibc/usr/lib",
+            remedy: "use Talos 1.13 or newer, or replace dra by devicePlugin",
           },
         spec.kubernetesVersion !== undefined &&
           version !== null &&
           semver.lt(version, `${oldestForClaims}.0`) && {
             field: "kubernetesVersion",
             problem: `is ${spec.kubernetesVersion}, and claims need ${oldestForClaims} or newer`,
-            why: "older releases do not serve resource.k8s.io/v1, in which the stack makes its claims",
-            remedy: "update Kubernetes first, or take devicePlugin",
+            why: "older releases do not serve the API resource.k8s.io/v1 of the stack's claims",
+            remedy: "update Kubernetes first, or replace dra by devicePlugin",
           },
         sharing?.mig !== undefined && {
           field: "sharing.mig",
           problem: "is set together with dra",
-          why: "the driver offers only existing MIG devices (it creates them only as an alpha feature: DynamicMIG), and on Talos only the GPU Operator's MIG manager creates them, again after each boot",
-          remedy: "take gpuOperator, or leave mig out",
+          why: "the DRA driver offers only existing MIG devices, and on Talos only the GPU Operator's MIG manager creates them after each boot",
+          remedy: "use gpuOperator, or leave mig out",
         },
         (["timeSlicing", "mps"] as const).map(
           (way) =>
             sharing?.[way] !== undefined && {
               field: `sharing.${way}`,
               problem: "is set together with dra",
-              why: "sharing a card by claims is an alpha feature of the driver, which is off by itself",
+              why: "the DRA driver shares cards only as an alpha feature, which is off by default",
               remedy:
-                "leave it out, and let pods share a card by one ResourceClaim of your own (claim.resourceClaimName), or take devicePlugin",
+                "leave this field out, and let pods share a card by a ResourceClaim of your own (claim.resourceClaimName), or use devicePlugin",
             },
         ),
       ];
     },
   },
   claims: {
-    rule: "Some card of the stack can meet each claim; an existing claim excludes the other fields, and its pods run on one machine",
+    rule: "The stack has a card for each claim, a named claim excludes the other fields of `claim`, and its pods run on one machine",
     source:
       "dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go (attributes), partitions.go (capacity); kubernetes v1.36.3, pkg/apis/core (PodResourceClaim), pkg/scheduler/framework/plugins/dynamicresources",
     ofFiles: true,
     find: ofGpuRequests((request, context) => {
       const { claim, gpus, machines, nodeSelector = {} } = request;
-      const isAlone = context.gpuMachines.length === 0; // a component that is used alone has no machines
+      const isAlone = context.gpuMachines.length === 0; // A workload component without a GpuCluster knows no machines.
       if (claim === undefined) return [];
       if (context.spec.dra === undefined && !isAlone)
         return {
@@ -65,7 +65,7 @@ export const claimChecks = {
           problem: "is set without dra",
           why: "without dra a pod requests a number of cards and cannot choose among them",
           remedy:
-            "leave it out, and choose machines by nodeSelector, or give the cards out by `dra`",
+            "leave it out and choose machines by nodeSelector, or use `dra` to give cards to pods",
         };
       const own = ownClaim(claim);
       if (own !== undefined)
@@ -80,9 +80,9 @@ export const claimChecks = {
           own.resourceClaimName !== undefined &&
             machines > 1 && {
               field: ".claim",
-              problem: `is one ResourceClaim for pods on ${machines} machines`,
-              why: "its cards are on one machine, and the pods elsewhere stay Pending forever",
-              remedy: "take resourceClaimTemplateName, which gives each pod a claim",
+              problem: `names one ResourceClaim for pods on ${machines} machines`,
+              why: "the claim's cards are on one machine, and the pods for other machines stay Pending forever",
+              remedy: "use resourceClaimTemplateName, which gives each pod a claim",
             },
         ];
       const there = context.gpuMachines.filter((machine) => mayMatch(machine, nodeSelector));
@@ -98,11 +98,11 @@ export const claimChecks = {
         field: ".claim",
         problem:
           gpus === 1
-            ? `no card of ${names} meets it (${cards})`
-            : `no ${gpus} cards of one machine of ${names} meet it (${cards})`,
+            ? `no card of ${names} meets this claim (${cards})`
+            : `none of ${names} has ${gpus} cards that meet this claim (${cards})`,
         why: "no device fits the claim, and the pod stays Pending forever",
         remedy:
-          "ask for less memory (a card has a little less than its name says), or for another architecture",
+          "request less memory (a card has a little less than its name says), or another architecture",
       };
     }),
   },

@@ -12,12 +12,12 @@ import { valueOfDocument } from "../rules/yaml";
 import type { Plan } from "../types";
 import { type Checks, ofMachines, ofPatches, together } from "./check";
 
-/** The containerd of machines. */
+/** Checks of the machines' containerd configuration. */
 export const containerdChecks = {
   "containerd-part": {
     rule: "No patch writes the file with containerd's configuration, which this package writes",
     source:
-      'talos, injectCRIConfigPatch: a second item of the path fails with "resource EtcFileSpecs.files.talos.dev already exists"; from Talos 1.14 on the first item counts (talos v1.14.1, types/v1alpha1/v1alpha1_cri_bridge.go)',
+      'talos, injectCRIConfigPatch: a second item with the same path fails with "resource EtcFileSpecs.files.talos.dev already exists"; from Talos 1.14 on the first item takes effect (talos v1.14.1, types/v1alpha1/v1alpha1_cri_bridge.go)',
     ofFiles: false,
     find: ofPatches(({ patch, machines }, { spec: { talosVersion } }) => {
       if (!patch.files.some(({ path }) => path === customizationPath)) return [];
@@ -27,15 +27,16 @@ export const containerdChecks = {
       return {
         problem: `writes ${customizationPath} ${how}`,
         why: mergesInMemory(talosVersion)
-          ? "the fields of containerd make a second such item; Talos ≥ 1.14 takes the first and silently ignores the other"
-          : "the fields of containerd make a second such item; then CRI and kubelet do not start, and the machine reboots every 35 minutes",
-        remedy: `set it under ${field}.containerd (extra takes any TOML)`,
+          ? "this package writes the same file, and Talos ≥ 1.14 uses only the first of two items and silently ignores the second"
+          : "this package writes the same file; with two items CRI and kubelet do not start, and the machine reboots every 35 minutes",
+        remedy: `set it under ${field}.containerd (its field extra accepts any TOML)`,
       };
     }),
   },
   "containerd-version": {
     rule: "No addition to containerd's configuration sets its version, which Talos sets",
-    source: "talos, internal/pkg/toml/merge.go: a scalar of a later part overwrites",
+    source:
+      "talos, internal/pkg/toml/merge.go: a scalar of a later part overwrites that of an earlier one",
     ofFiles: true,
     find: together(
       ofMachines(
@@ -69,7 +70,7 @@ export const containerdChecks = {
       const field = ".containerd.extra";
       const table = parseToml(spec.extra ?? "").table ?? {};
       const grpc = valueAt(table, "plugins", "io.containerd.grpc.v1.cri");
-      // The name stayed for the streaming server alone.
+      // In containerd 2 only the streaming server still has this name.
       const server = containerdKeys("cri.ServerConfig", containerd.minor);
       const oldPlugin =
         grpc !== undefined &&
@@ -78,14 +79,14 @@ export const containerdChecks = {
         error !== undefined && {
           field,
           problem: `is not TOML: ${error}`,
-          why: "Talos cannot merge it: CRI does not start and the machine does not finish its boot",
-          remedy: "correct it",
+          why: "Talos cannot merge it: CRI does not start, and the machine does not finish its boot",
+          remedy: "correct the TOML",
         },
         ...clashes.map((key) => ({
           field,
-          problem: `sets ${key} to something else than the other options`,
-          why: "one of the two would be lost silently",
-          remedy: "set it once, by the option or in extra",
+          problem: `sets ${key} to another value than the other options`,
+          why: "only one of the two values would take effect",
+          remedy: "set the key once, by the option or in extra",
         })),
         oldPlugin && {
           field,
@@ -119,14 +120,14 @@ export const containerdChecks = {
         return {
           field,
           problem: "makes nvidia the default runtime of a machine without a GPU",
-          why: "the handler comes with NVIDIA's toolkit: without it no pod of the machine starts",
+          why: "only NVIDIA's toolkit brings this runtime, which the machine lacks, so no pod of the machine starts",
           remedy: "leave it out, or name the machine's cards under gpus",
         };
       if (plan.era !== "cdi" || needsRuntime(plan)) return [];
       return {
         field,
         problem: "makes nvidia the default runtime on Talos ≥ 1.13",
-        why: "devices come by CDI annotations there, and that runtime also gives cards to pods that request none",
+        why: "pods get their cards by CDI on this release, and NVIDIA's runtime also gives cards to pods that request none",
         remedy: withoutDefaultRuntime(plan),
       };
     }),
@@ -159,7 +160,7 @@ const isCustomization = (value: unknown): value is Record<string, unknown> =>
 
 const setsVersion: FindingText = {
   problem: "sets `version` in a containerd part",
-  why: "it overwrites the version of Talos' own configuration, and containerd then reads every key by other rules",
+  why: "it overwrites the version of Talos' own configuration, so containerd misreads every key",
   remedy:
     "leave the line out: Talos ≥ 1.8 writes version 3, with keys under io.containerd.cri.v1.runtime",
 };
@@ -167,8 +168,8 @@ const setsVersion: FindingText = {
 const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"] !== undefined;
 
 /**
- * Whether a standalone plugin is too old to hand cards out by CDI as this package has seen it: it names them in a
- * variable, which NVIDIA's runtime reads on Talos 1.13 as before (k8s-device-plugin v0.17.0, api/config/v1/consts.go:
+ * Whether a standalone plugin is older than those that this package has seen with CDI. It then names the cards in a
+ * variable, which NVIDIA's runtime also reads on Talos 1.13 (k8s-device-plugin v0.17.0, api/config/v1/consts.go:
  * `envvar` is the default).
  */
 function needsRuntime({ kubernetes: { mode, release } }: Plan): boolean {
@@ -176,17 +177,17 @@ function needsRuntime({ kubernetes: { mode, release } }: Plan): boolean {
   return mode === "devicePlugin" && version !== null && semver.lt(version, firstByCdi);
 }
 
-/** How pods get their cards when nvidia is not the default runtime. */
+/** Remedy for the default runtime nvidia: how pods get their cards without it. */
 function withoutDefaultRuntime(plan: Plan): string {
   const { mode } = plan.kubernetes;
   if (mode === "dra" || byCdi(plan))
-    return "leave it out: pods that ask for a GPU get it by CDI, without runtimeClassName";
+    return "leave it out: pods that request a GPU get it by CDI, without runtimeClassName";
   if (mode === "devicePlugin")
-    return "leave it out, and give each GPU pod `runtimeClassName: nvidia`, or hand cards out by CDI: plugin ≥ 0.17.4 with the values deviceListStrategy: cdi-cri and nvidiaDriverRoot: /";
-  return "leave it out, and give each GPU pod `runtimeClassName: nvidia`, or hand cards out by CDI: leave cdi.enabled and DEVICE_LIST_STRATEGY out of the operator's values";
+    return "leave it out, and set `runtimeClassName: nvidia` in each GPU pod, or enable CDI: plugin ≥ 0.17.4 with the values deviceListStrategy: cdi-cri and nvidiaDriverRoot: /";
+  return "leave it out, and set `runtimeClassName: nvidia` in each GPU pod, or enable CDI: remove cdi.enabled and DEVICE_LIST_STRATEGY from the operator's values";
 }
 
-/** Whether a pod gets its card without NVIDIA's runtime: on Talos ≥ 1.13 the operator hands out by CDI by default. */
+/** Whether pods get their cards without NVIDIA's runtime. On Talos ≥ 1.13 the operator uses CDI by default. */
 function byCdi({ kubernetes: { mode, release } }: Plan): boolean {
   const { values } = release;
   const said =

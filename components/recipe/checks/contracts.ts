@@ -1,7 +1,7 @@
 import { contractMinor, contractOf } from "../facts/contract";
 import type { Checks } from "./check";
 
-/** Version contracts: for which Talos a machine's configuration is generated. */
+/** Checks of version contracts: the Talos release for which a machine's configuration is generated. */
 export const contractChecks = {
   "contract-pinned": {
     severity: "warning",
@@ -27,7 +27,7 @@ export const contractChecks = {
   "contract-owner": {
     severity: "warning",
     rule: "Only an owned machine has a versionContract",
-    source: "components/machine/configuration.ts: who owns a configuration generates it",
+    source: "components/machine/configuration.ts: the owner of a configuration generates it",
     ofFiles: false,
     find: ({ spec }) =>
       Object.entries(spec.machines).map(
@@ -36,7 +36,7 @@ export const contractChecks = {
           versionContract !== undefined && {
             field: `machines.${name}.versionContract`,
             problem: `has no effect on a machine whose configuration is ${configuration}`,
-            why: "its owner generates the configuration",
+            why: "another tool generates this machine's configuration",
             remedy: "leave it out",
           },
       ),

@@ -20,7 +20,7 @@ import {
   ofGpuMachines,
 } from "./check";
 
-/** Drivers for the cards: kernel modules, their branch and their flavour. */
+/** Checks of the cards' drivers: kernel modules, their branch and their flavour. */
 export const driverChecks = {
   "module-flavour": {
     rule: "The flavour of the kernel modules supports the machine's cards",
@@ -30,7 +30,7 @@ export const driverChecks = {
     find: ofGpuMachines((machine, { spec }) => {
       const fits = (flavour: ModuleFlavour): boolean =>
         machine.cards.every((card) => flavoursOf(card).includes(flavour));
-      // Cards that no flavour has in common are the business of mixed-cards.
+      // The check mixed-cards reports cards that have no flavour in common.
       if (!fits("open") && !fits("proprietary")) return [];
       const card = machine.cards.find(
         (candidate) => !flavoursOf(candidate).includes(machine.flavour),
@@ -38,9 +38,9 @@ export const driverChecks = {
       if (!card) return [];
       return {
         field: spec.driver?.flavour === machine.flavour ? "driver.flavour" : ".extensions",
-        problem: `${machine.flavour} kernel modules for the ${card.model} (${card.architecture}) of ${machine.name}`,
+        problem: `${machine.flavour} kernel modules do not support the ${card.model} (${card.architecture}) of ${machine.name}`,
         why: whyNot(machine.flavour, card),
-        remedy: `leave driver.flavour out, or take ${flavoursOf(card).join(" or ")}`,
+        remedy: `leave driver.flavour out, or set it to ${flavoursOf(card).join(" or ")}`,
       };
     }),
   },
@@ -61,10 +61,10 @@ export const driverChecks = {
       return (
         card && {
           field,
-          problem: `open kernel modules of driver ${driver} for the ${card.model} of ${machine.name}`,
-          why: "before driver 545 they find GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1",
+          problem: `the open kernel modules of driver ${driver} do not support the ${card.model} of ${machine.name}`,
+          why: "before driver 545 the open modules find GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1",
           remedy:
-            "leave driver.flavour out (proprietary follows), or take driver.branch production",
+            "leave driver.flavour out (its default is proprietary here), or set driver.branch to production",
         }
       );
     }),
@@ -81,7 +81,7 @@ export const driverChecks = {
         fault: ({ driver, card, of, bound, instead }) => ({
           problem: `${driver}, but the ${card.model} of ${of} needs ${bound}`,
           why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
-          remedy: instead ?? "take a newer Talos version",
+          remedy: instead ?? "use a newer Talos version",
         }),
       }),
   },
@@ -94,7 +94,7 @@ export const driverChecks = {
         boundOf: lastBranchOf,
         fits: (driver, last) => majorOf(driver) <= last,
         fault: ({ driver, card, of, bound, instead }) => ({
-          problem: `${driver}, but the ${card.model} of ${of} (${card.architecture}) runs up to ${bound}`,
+          problem: `${driver}, but the ${card.model} of ${of} (${card.architecture}) is supported only up to ${bound}`,
           why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
           remedy: instead ?? "stay on an older Talos version",
         }),
@@ -103,7 +103,7 @@ export const driverChecks = {
   "driver-branch": {
     rule: "The Talos version has the driver's branch and flavour",
     source:
-      "siderolabs/extensions discussion 1344 (`new-feature`: from Talos 1.15 on, open modules alone). Extensions that the stack names are judged as all others (checks/images.ts)",
+      "siderolabs/extensions discussion 1344 (`new-feature`: from Talos 1.15 on, only open modules). checks/images.ts checks the extensions that the stack names",
     ofFiles: true,
     find: ofGpuMachines((machine, { release }) => {
       const lacks = machine.extensions.find(
@@ -119,9 +119,11 @@ export const driverChecks = {
         lacks !== undefined &&
         release !== undefined && {
           field: "driver.branch",
-          problem: `${machine.branch} brings ${machine.name} ${lacks}, which Talos ${release.version.text} does not have`,
+          problem: `branch ${machine.branch} needs ${lacks} on ${machine.name}, and Talos ${release.version.text} does not have it`,
           why: "the machine could not pull its image",
-          remedy: isFlavour ? "take another branch, or driver.flavour open" : "take another branch",
+          remedy: isFlavour
+            ? "set another branch, or set driver.flavour to open"
+            : "set another branch",
         }
       );
     }),
@@ -130,7 +132,7 @@ export const driverChecks = {
     severity: "warning",
     rule: "A driver field that an import left empty names branch and flavour",
     source:
-      "cli/import: an installer names its schematic by a hash, which tells nothing of the driver in it",
+      "cli/import: an installer's name has only the hash of its schematic, which does not show the driver",
     ofFiles: false,
     find: ofGpuMachines(
       ({ spec: { address, configuration }, branch, flavour }, { spec }) =>
@@ -140,7 +142,7 @@ export const driverChecks = {
           field: ".driver",
           problem: `names neither branch nor flavour, so the plan takes the default of the card, ${branch} with ${flavour} modules`,
           why: "the machine may run another driver today, and the update then stops before it reboots the machine",
-          remedy: `write what it runs as branch and flavour: \`talosctl -n ${address} get extensions\` shows it`,
+          remedy: `write the branch and the flavour that \`talosctl -n ${address} get extensions\` shows`,
         },
     ),
   },
@@ -164,9 +166,9 @@ export const driverChecks = {
         return against(machine, spec);
       return {
         field: ".extensions",
-        problem: `kernel modules are of branch ${modules.join(" and ")}, the container toolkit of ${toolkit.join(" and ")}`,
+        problem: `the kernel modules are of branch ${modules.join(" and ")}, and the container toolkit is of branch ${toolkit.join(" and ")}`,
         why: "the libraries would not match the loaded driver: nvidia-smi fails with a version mismatch",
-        remedy: "take both from one branch, or leave NVIDIA's extensions out and set driver.branch",
+        remedy: "name both of one branch, or leave NVIDIA's extensions out and set driver.branch",
       };
     }),
   },
@@ -185,16 +187,16 @@ export const driverChecks = {
       if (hasNoSwitch(machine.uses))
         return {
           field: ".extensions",
-          problem: `brings the fabric manager, and there is no NVSwitch with the ${cards.join(", ")}`,
-          why: "without one it ends at once with NV_WARN_NOTHING_TO_DO, Talos starts it again and again, and the update would wait for it",
+          problem: `brings the fabric manager, but a machine with the ${cards.join(", ")} has no NVSwitch`,
+          why: "without an NVSwitch the fabric manager exits with NV_WARN_NOTHING_TO_DO after each start, and the update would wait for it",
           remedy: `leave siderolabs/nvidia-fabricmanager-${branch} out`,
         };
       return (
         branch !== machine.branch && {
           field: ".extensions",
-          problem: `the fabric manager is of branch ${branch}, the kernel modules of ${machine.branch}`,
-          why: "it refuses to run with a driver of another version, and without it no CUDA context can be made on an NVSwitch system",
-          remedy: `take siderolabs/nvidia-fabricmanager-${machine.branch}`,
+          problem: `the fabric manager is of branch ${branch}, but the kernel modules are of branch ${machine.branch}`,
+          why: "the fabric manager does not run with a driver of another version, and without it no CUDA program works on a machine with NVSwitches",
+          remedy: `write siderolabs/nvidia-fabricmanager-${machine.branch}`,
         }
       );
     }),
@@ -209,7 +211,7 @@ export const driverChecks = {
         (name) => nvidiaExtension(name)?.kind === "modules",
       );
       const branches = new Set(modules.map((name) => nvidiaExtension(name)?.branch));
-      // Two branches are the business of driver-branches.
+      // The check driver-branches reports two branches.
       if (modules.length < 2 || branches.size > 1) return [];
       return {
         field: ".extensions",
@@ -223,16 +225,16 @@ export const driverChecks = {
 
 const lastBranchOf = (card: Card): number => architectureOf(card).lastDriverBranch ?? Infinity;
 
-/** Why a card's modules of a flavour find no device. */
+/** Reason why the kernel modules of a flavour do not find a card. */
 function whyNot(flavour: ModuleFlavour, card: Card): string {
   if (flavour === "open")
-    return "the open modules need a processor on the card that came with Turing: they load, and find no devices";
+    return "the open modules load but find no devices: they need a processor that cards have only from Turing on";
   if (card.flavours === undefined)
     return "the proprietary modules load but find no devices: NVIDIA drives this architecture with the open ones only";
   return "NVIDIA supports this card with the open modules only";
 }
 
-/** A driver that a card does not fit. */
+/** A driver that does not support a card. */
 interface Unfit<Bound> {
   /** The driver as a message names it: branch, version and Talos version. */
   driver: string;
@@ -240,11 +242,11 @@ interface Unfit<Bound> {
   /** Name of the card's machine. */
   of: string;
   bound: Bound;
-  /** Fields that select a fitting driver; undefined if no branch of the release has one. */
+  /** Fields that select a driver with support for the card; undefined if no branch of the release has one. */
   instead: string | undefined;
 }
 
-/** Drivers that a card of their machine does not fit, by the bound that the card sets. */
+/** Drivers that do not support a card of their machine, each with the limit that the card sets. */
 const ofDrivers = <Bound>(
   { spec, release, gpuMachines }: CheckContext,
   rule: {
@@ -268,12 +270,12 @@ const ofDrivers = <Bound>(
         card,
         of: machine.name,
         bound: rule.boundOf(card),
-        instead: otherFits ? `take driver.branch ${other} (${version})` : undefined,
+        instead: otherFits ? `set driver.branch to ${other} (${version})` : undefined,
       }),
     };
   });
 
-/** The message about a driver whose list says something else. */
+/** Finding about extensions in a list whose branch or flavour differs from `driver`. */
 function against(machine: CheckedMachine, spec: ClusterSpec): Found {
   const { branch, flavour } = seenBy(spec, machine.spec).driver ?? {};
   const modules = machine.extensions
@@ -290,9 +292,9 @@ function against(machine: CheckedMachine, spec: ClusterSpec): Found {
     wanted !== undefined &&
     listed !== undefined && {
       field: `${machine.field}.extensions`,
-      problem: `names ${listed} kernel modules, and driver says ${wanted}`,
-      why: "one of the two would be ignored silently",
-      remedy: "leave NVIDIA's extensions out: they follow from the card and from driver",
+      problem: `names ${listed} kernel modules, but driver sets ${wanted}`,
+      why: "only one of the two would take effect",
+      remedy: "leave NVIDIA's extensions out: the package adds them by the card and by driver",
     }
   );
 }

@@ -7,20 +7,19 @@ import { filledPaths } from "../external/filled-in";
 import type { ClusterSpec, ExternalSpec } from "../spec/index";
 import type { Checks, Find, Found } from "./check";
 
-/** Checks of an external release: unknown facts, and tasks for its owner. */
+/** Checks of an external release: facts that are unknown, and tasks for its owner. */
 export const externalRisks = {
   "external-release": {
     severity: "note",
     rule: "The stack itself installs the GPU provider",
-    source:
-      "components/recipe/external/external.ts: what a stack says of a release that others own",
+    source: "components/recipe/external/external.ts: fields of a stack about an external release",
     ofFiles: false,
     find: ofExternal(({ outside: { assumesNamespace, release } }) => {
       const where = assumesNamespace ? "" : ` in namespace ${release.namespace}`;
       return {
         field: "external",
         problem: `${release.chart}${where} is not this stack's`,
-        why: "this stack makes, changes and removes nothing of it",
+        why: "this stack creates, changes and removes no object of this release",
         remedy: "nothing needs to be done",
       };
     }),
@@ -28,14 +27,15 @@ export const externalRisks = {
   "external-missing": {
     severity: "warning",
     rule: "external.files lists all files of the external release",
-    source: "components/recipe/external/read.ts: what these files name, and what is not among them",
+    source:
+      "components/recipe/external/read.ts: the objects that these files name, and those that are missing",
     ofFiles: false,
     find: ofExternal(({ external }) =>
       external.read?.missing?.map(({ kind, name }) => ({
         field: "external.files",
         problem: `${kind} ${name} is not among the files`,
         why: "its content is unknown and not checked",
-        remedy: "name it here",
+        remedy: "add the file that contains it",
       })),
     ),
   },
@@ -48,10 +48,10 @@ export const externalRisks = {
       ({ outside: { assumesNamespace, release } }) =>
         assumesNamespace && {
           field: "external.namespace",
-          problem: `no file names it, so ${release.namespace} is assumed`,
+          problem: `no file names the namespace, so the plan assumes ${release.namespace}`,
           why: "the doctor has to look for the release in the whole cluster",
           remedy:
-            "write the namespace, or list under external.files the file that names it (targetNamespace of a Flux Kustomization, namespace of a kustomization)",
+            "write the namespace, or add the file that names it to external.files (targetNamespace of a Flux Kustomization, namespace of a kustomization)",
         },
     ),
   },
@@ -64,24 +64,23 @@ export const externalRisks = {
     find: ofExternal(({ outside: { release } }) =>
       filledPaths(release.values).map((path) => ({
         field: `external.values.${path}`,
-        problem: "another tool fills it in",
+        problem: "has a placeholder that another tool fills in",
         why: "its final value is unknown and not checked",
-        remedy: "check what the tool writes there",
+        remedy: "check the value that this tool writes",
       })),
     ),
   },
   "external-values": {
     severity: "warning",
     rule: "The values of the external release are known",
-    source:
-      "components/recipe/external/external.ts: what a stack says of a release that others own",
+    source: "components/recipe/external/external.ts: fields of a stack about an external release",
     ofFiles: false,
     find: ofExternal(
       ({ own }) =>
         own?.values === undefined && {
           field: "external.values",
           problem: "the values of the release are not known",
-          why: "no check can say whether they fit Talos",
+          why: "no check can verify that these values fit Talos",
           remedy: "name its files under external.files",
         },
     ),
@@ -97,8 +96,8 @@ export const externalRisks = {
         release.version === "" && {
           field: "external.version",
           problem: "the release's chart version is unknown",
-          why: "no check can say whether the chart has these values",
-          remedy: "write it here",
+          why: "no check can verify that the chart has these values",
+          remedy: "write the chart's version here",
         },
     ),
   },
@@ -119,7 +118,7 @@ export const externalRisks = {
         ) !== "true" && {
           field: "external.values.validator.driver.env",
           problem: "does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true",
-          why: "where the validator cannot make links in /dev/char, every pod of the operator waits for it",
+          why: "if the operator's validator cannot create links in /dev/char, it never gets ready and all pods of the operator wait for it",
           remedy: "set it, as Talos' documentation does",
         },
     ),
@@ -128,7 +127,7 @@ export const externalRisks = {
     severity: "warning",
     rule: "A device plugin with values of another owner names a RuntimeClass",
     source:
-      "siderolabs/docs, NVIDIA GPU: the plugin looks for the cards in a container of its own, so that needs NVIDIA's runtime",
+      "siderolabs/docs, NVIDIA GPU: the plugin's own container must see the cards, so it needs NVIDIA's runtime",
     ofFiles: false,
     find: ({ plan: { spec } }) => {
       const own = ownValuesOf(spec);
@@ -140,9 +139,9 @@ export const externalRisks = {
         (valueAt(own.values, "runtimeClassName") ?? "") === "" && {
           field: `${own.field}.values.runtimeClassName`,
           problem: "is not set",
-          why: "the plugin then finds the cards only where nvidia is the machine's default runtime",
+          why: "without a RuntimeClass the plugin finds the cards only if nvidia is the machine's default runtime",
           remedy:
-            "write `runtimeClassName: nvidia`, and have a RuntimeClass of that name with the handler nvidia",
+            "write `runtimeClassName: nvidia`, and create a RuntimeClass of that name with the handler nvidia",
         }
       );
     },
@@ -161,14 +160,14 @@ export const externalRisks = {
           : spec.devicePlugin
             ? "devicePlugin.values.config"
             : "gpuOperator.values.devicePlugin.config",
-        problem: "it is unknown how many units the nodes offer",
-        why: "the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit",
-        remedy: "look at what the nodes offer (`kubectl describe node`)",
+        problem: "it is unknown how many GPUs the nodes offer",
+        why: "the plan assumes at least one nvidia.com/gpu per card, so no check can verify that all requests fit",
+        remedy: "look at the nodes' allocatable resources (`kubectl describe node`)",
       },
   },
 } satisfies Checks;
 
-/** Inputs of a rule about an external release. */
+/** Inputs of a check of an external release. */
 interface ExternalCase {
   spec: ClusterSpec;
   external: ExternalSpec;
@@ -176,7 +175,7 @@ interface ExternalCase {
   own: OwnValues | undefined;
 }
 
-/** A rule about an external release. */
+/** Finds violations in an external release. */
 function ofExternal(find: (one: ExternalCase) => Found): Find {
   return ({ plan: { spec } }) => {
     const outside = externalOf(spec);

@@ -11,7 +11,7 @@ import { valueAt } from "../mapping";
 import type { FindingText } from "../rules";
 
 /**
- * Tolerations that each chart has by default for its pods on the machines (values.yaml, daemonsets.tolerations and
+ * Tolerations that each chart gives by default to its pods on the machines (values.yaml, daemonsets.tolerations and
  * tolerations).
  */
 const tolerated: Partial<PodToleration>[] = [
@@ -21,7 +21,7 @@ const tolerated: Partial<PodToleration>[] = [
 /** Checks of external GPU providers. */
 export const externalChecks = {
   external: {
-    rule: "external names the installed release, whose values fit Talos without additions of the stack",
+    rule: "external names the installed release, and its values fit Talos although the stack adds none",
     source:
       "values.yaml of gpu-operator v24.6.0 to v26.7.0 and of k8s-device-plugin 0.11.0 to 0.20.0; docs.nvidia.com, GPU Operator, CDI (on by default from v25.10.0)",
     ofFiles: true,
@@ -53,13 +53,13 @@ const unread = ({ plan }: CheckContext): Found =>
   (plan.spec.external?.read?.unread ?? []).map((what) => ({
     field: "external.files",
     problem: what,
-    why: "the GPU provider would be unknown, and its values unchecked",
+    why: "the checks would not know the GPU provider or its values",
     remedy: "name the files that install it, or write kind, version, namespace and values here",
   }));
 
 /**
- * A RuntimeClass where no machine has NVIDIA's handler; the operator deletes its own with NRI (gpu-operator v26.7.0,
- * state_manager.go).
+ * Finding for a RuntimeClass if no machine has NVIDIA's handler. With NRI, the operator deletes its own RuntimeClass
+ * (gpu-operator v26.7.0, state_manager.go).
  */
 const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
   kubernetes.runtimeClass.handler === "" &&
@@ -72,7 +72,7 @@ const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
 export const noHandler = (talosVersion: string): FindingText => ({
   problem: `names a RuntimeClass on Talos ${talosVersion}, whose containerd has no handler of NVIDIA's`,
   why: "pods of that class would not start",
-  remedy: "leave it out: pods get their cards without one there",
+  remedy: "leave it out: on this release pods get their cards without a RuntimeClass",
 });
 
 function unsaid({ plan }: CheckContext): Found {
@@ -82,14 +82,14 @@ function unsaid({ plan }: CheckContext): Found {
   return {
     field: "external.kind",
     problem: isUnread ? "is not set, and the files were not read" : "is missing",
-    why: "operator and plugin need different node labels, and different values",
+    why: "the operator and the plugin need different node labels and different values",
     remedy: isUnread
       ? "write gpuOperator, devicePlugin or dra, or let a TypeScript program read files by `await GpuCluster.withFacts(args)`"
       : "write gpuOperator, devicePlugin or dra, or name the files that install it",
   };
 }
 
-/** Fields for a release of the stack's own, which an external release does not read. */
+/** Findings for fields that only work if the stack installs the release itself. */
 function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
   const { sharing, monitoring } = plan.spec;
   const operator = kind === "gpuOperator";
@@ -112,7 +112,7 @@ function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
       monitoring?.serviceMonitor && {
         field: "monitoring.serviceMonitor",
         problem: `is set together with ${words}`,
-        why: "the operator's exporter makes the ServiceMonitor by the values of its release, which the stack does not change",
+        why: "only the values of the operator's release can create this ServiceMonitor, and the stack does not change them",
         remedy:
           "remove this field, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` in those values",
       },
@@ -125,7 +125,10 @@ const tolerationsAt: Record<ExternalKind, string[]> = {
   dra: ["kubeletPlugin", "tolerations"],
 };
 
-/** Without a list of its own, a chart tolerates only NVIDIA's taint. An existing list is checked like ours. */
+/**
+ * Finding for a taint that the chart's default tolerations do not cover: they are only for NVIDIA's taint. Another
+ * check covers an existing list.
+ */
 function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValues): Found {
   const path = tolerationsAt[kind];
   if (valueAt(spec[kind]?.values, ...path) !== undefined) return [];
@@ -141,9 +144,9 @@ function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValu
     missing && {
       field: `${field}.values.${path.join(".")}`,
       problem: `is not set, and the chart does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
-      why: "NVIDIA's pods would not be placed there, and the node would offer no GPU",
+      why: "Kubernetes would place no pod of NVIDIA's on this node, so the node would offer no GPU",
       remedy:
-        "list the taint there, and those that the chart tolerates by itself (`helm show values`)",
+        "write a list with this taint and with the chart's default tolerations (`helm show values`)",
     }
   );
 }

@@ -34,13 +34,14 @@ export const imageChecks = {
         if (minorsWith(name).length > 0 || release?.extensions?.includes(name)) return [];
         const known = release ? [...extensionsOf(release.minor.minor)].map(withoutPrefix) : [];
         const meant = closest(withoutPrefix(name), known);
-        // A Factory of one's own may list others. Its installer is asked for before any machine reboots.
+        // A user's own Factory may have further extensions. The update asks for its installer image before any machine
+        // reboots.
         if (spec.factoryUrl !== undefined && meant === undefined && !soundsLikeNvidia(name))
           return [];
         return {
           field,
           problem: `there is no official extension ${shown(name)} in any Talos version`,
-          why: "the Image Factory takes any name, and fails when the machine pulls the image",
+          why: "the Image Factory accepts any name, but fails when the machine pulls the image",
           remedy: `${anotherName(name, meant)} the Factory lists all under /version/<release>/extensions/official`,
         };
       }),
@@ -63,7 +64,7 @@ export const imageChecks = {
           field: `.extensions[${index}]`,
           problem: `${name} is not part of Talos ${spec.talosVersion}`,
           why: "the machine could not pull its image, in the middle of the upgrade",
-          remedy: `leave it out, and name it under drop.extensions if the machine runs it, or take another release: it is there ${range}`,
+          remedy: `leave it out, and name it under drop.extensions if the machine runs it, or use a release that has it (${range})`,
         };
       }),
     ),
@@ -79,7 +80,7 @@ export const imageChecks = {
           gpuCount === 0 &&
           soundsLikeNvidia(name) && {
             field: `.extensions[${index}]`,
-            problem: `${name} on a machine without a GPU`,
+            problem: `${name} is for a machine with a GPU, and this machine has none`,
             why: "its services wait for a card forever: the machine reboots every 70 minutes and rolls back",
             remedy:
               "leave it out, and name it under drop.extensions if the machine runs it, or name the machine's cards under gpus",
@@ -90,7 +91,7 @@ export const imageChecks = {
   "image-lists": {
     rule: "No extension is listed twice, and no extension or kernel argument is both added and dropped",
     source:
-      "what the stack says of one image; an argument of the kernel may stand twice, as `console` does",
+      "fields of a stack about an image; a kernel argument may occur twice, as `console` does",
     ofFiles: true,
     find: ofMachines(({ field, spec }) =>
       lists.flatMap((list): Found => {
@@ -105,14 +106,14 @@ export const imageChecks = {
             again !== undefined && {
               field: `.${list}[${twice}]`,
               problem: `${shown(again)} is listed twice`,
-              why: "an image has each extension once, so one of the two entries is a mistake, or should name another extension",
-              remedy: "take one of the two out",
+              why: "an image has each extension once, so one of the two entries is a mistake",
+              remedy: "remove one of the two, or correct its name",
             },
           lost !== undefined && {
             field: `.drop.${list}[${dropped}]`,
-            problem: `${shown(lost)} stands under ${field}.${list} too`,
-            why: "the image cannot bring it and lose it",
-            remedy: "take it out of one of the two lists",
+            problem: `${shown(lost)} is also listed under ${field}.${list}`,
+            why: "the next image cannot both have it and lack it",
+            remedy: "remove it from one of the two lists",
           },
         ];
       }),
@@ -138,15 +139,15 @@ export const imageChecks = {
           return {
             field,
             problem: `${module} is loaded only on machines with a card, and this one has none`,
-            why: "the parameters would be of no module",
-            remedy: "take them out, or name the machine's cards under gpus",
+            why: "the parameters would have no effect",
+            remedy: "remove them, or name the machine's cards under gpus",
           };
         const known = ours.length === 0 ? "this machine has no GPU" : `it loads ${ours.join(", ")}`;
         if (!ours.includes(module))
           return {
             field,
             problem: `${module} is not a module that this package loads (${known})`,
-            why: "the parameters would be of no module",
+            why: "the parameters would have no effect",
             remedy: `${didYouMean(module, ours)}write another module with its parameters under machine.kernel.modules in a patch`,
           };
         const rival = [...clusterPatches, ...machine.patches].find(({ modules }) =>
@@ -155,9 +156,9 @@ export const imageChecks = {
         if (rival !== undefined)
           return {
             field,
-            problem: `${rival.field} declares ${module}, too`,
-            why: "a module is declared once, with one list of parameters, and the patch's would stay",
-            remedy: "write the parameters in the patch, or take the module out of it",
+            problem: `${rival.field} also declares ${module}`,
+            why: "Talos uses one list of parameters per module, so those of the patch would win",
+            remedy: "write the parameters in the patch, or remove the module from the patch",
           };
         const odd = parameters.find((text) => !/^[\w-]+(?:=(?:"[^"]*"|[^\s"])*)?$/.test(text));
         return odd === undefined
@@ -165,8 +166,9 @@ export const imageChecks = {
           : {
               field,
               problem: `"${odd}" is not one parameter`,
-              why: "the kernel takes parameters apart at blanks, and refuses the module for one that it does not know",
-              remedy: "write one per entry, as `name=value`, a value with blanks in double quotes",
+              why: "the kernel splits parameters at blanks, and does not load a module with an unknown parameter",
+              remedy:
+                "write one parameter per entry, as `name=value`, and put a value with blanks in double quotes",
             };
       }),
     ),
@@ -174,12 +176,12 @@ export const imageChecks = {
   "installer-image": {
     rule: "A user's installer image excludes the other image fields, and has the machine's Talos version",
     source:
-      "talos, pkg/imager (what an installer holds is put in when it is made); distribution/reference (forms of an image's name)",
+      "talos, pkg/imager (the contents of an installer are fixed when it is built); distribution/reference (forms of an image's name)",
     ofFiles: true,
     find: ofMachines(ofOwnImage),
   },
   multipath: {
-    rule: "No ExtensionServiceConfig configures multipathd on a Talos version that waits forever with it",
+    rule: "No ExtensionServiceConfig configures multipathd on a Talos version whose multipathd then waits forever",
     source:
       "siderolabs/docs v1.15, upgrading-talos; siderolabs/talos v1.14.1, CHANGELOG.md, EtcFileConfig",
     ofFiles: true,
@@ -194,9 +196,9 @@ export const imageChecks = {
         configures &&
         machine !== undefined && {
           problem: `has an ExtensionServiceConfig for ${multipath.service}, and ${machine.name} gets Talos ${machine.recipe.talosVersion} with the extension multipath-tools`,
-          why: `from Talos 1.${multipath.since} on the service waits forever with it, and Talos reboots a machine whose services do not come up`,
+          why: `from Talos 1.${multipath.since} on this document makes the service wait forever, and Talos reboots a machine whose services do not start`,
           remedy:
-            "leave that document out, and write the file by an EtcFileConfig with the name multipath.conf (Talos ≥ 1.14)",
+            "remove that document, and write the file by an EtcFileConfig with the name multipath.conf (Talos ≥ 1.14)",
         }
       );
     }),
@@ -204,24 +206,24 @@ export const imageChecks = {
 } satisfies Checks;
 
 /**
- * Finding for an extension name of NVIDIA's without a branch: it is an alias of one branch, which the user may not
- * mean.
+ * Finding for an extension name of NVIDIA's without a branch: it is an alias of one branch, and the user may want
+ * another one.
  */
 function withoutBranch(field: string, name: string, suffixed: string[]): FieldFinding {
-  const problem = `${shown(name)} does not say which branch`;
-  // image-factory, internal/profile/profile.go, ExtensionNameAlias; omni, extensions.go: both names stand for one
-  // that was renamed since.
+  const problem = `${shown(name)} does not name a branch`;
+  // image-factory, internal/profile/profile.go, ExtensionNameAlias; omni, extensions.go: both names are aliases of an
+  // extension that was renamed since.
   if (/fabric-?manager$/.test(name))
     return {
       field,
       problem,
-      why: "the Image Factory takes it for nvidia-fabric-manager-lts, which no Talos version has, and fails when the machine pulls the image",
+      why: "the Image Factory reads it as nvidia-fabric-manager-lts, which no Talos version has, and fails when the machine pulls the image",
       remedy: `write ${suffixed.join(" or ")}, or leave it out: the fabric manager of a board of eight modules follows from the card`,
     };
   return {
     field,
     problem,
-    why: "the Image Factory takes it for the lts branch, which may not fit the rest of the driver",
+    why: "the Image Factory reads it as the lts branch, which may not fit the other extensions of the driver",
     remedy: `write ${suffixed.join(" or ")}, or leave it out: NVIDIA's extensions follow from the card and driver.branch`,
   };
 }
@@ -231,12 +233,12 @@ function anotherName(name: string, meant: string | undefined): string {
   if (soundsLikeNvidia(name))
     return "leave it out: NVIDIA's extensions follow from the card and driver.branch, and";
   if (meant !== undefined) return `did you mean "siderolabs/${meant}"?`;
-  return "one of your own needs an Image Factory of your own that lists it (factoryUrl), or an installer image that has it (installerImage), and";
+  return "an extension of your own needs your own Image Factory (factoryUrl) or your own installer image (installerImage), and";
 }
 
 const minorOf = (talosVersion: string): number => parseTalosVersion(talosVersion)?.minor ?? 0;
 
-/** Fields of what only the Image Factory would put into an image, or into its name. */
+/** Fields that have an effect only if the Image Factory makes the image. */
 const ofFactory = [
   "extensions",
   "kernelArgs",
@@ -246,13 +248,13 @@ const ofFactory = [
   "secureBoot",
 ] as const;
 
-/** A reference with its registry, and a tag, a digest or both. */
+/** Form of an image reference with a registry, and with a tag, a digest or both. */
 const reference =
   /^[^/\s]+(?:\/[^/:@\s]+)+(?=[:@])(?::(?<tag>\w[\w.-]*))?(?:@sha256:[0-9a-f]{64})?$/;
 
 function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
   const image = spec.installerImage;
-  if (image === undefined || spec.configuration === "omni") return undefined; // omni-machine tells
+  if (image === undefined || spec.configuration === "omni") return undefined; // the check omni-machine reports it
   const { tag = "" } = reference.exec(image)?.groups ?? {};
   const [, release] = /^v?(\d+\.\d+\.\d+)/.exec(tag) ?? [];
   const hasEnded =
@@ -262,9 +264,9 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
     hasEnded && {
       field: ".installerImage",
       problem: `is ${installer.repository}, which has no image after Talos 1.${installer.lastMinor}`,
-      why: `the machine is to run ${talosVersion} and could not pull it`,
+      why: `the machine should run ${talosVersion}, and cannot pull an installer for it`,
       remedy:
-        "leave installerImage out: the Image Factory makes the installer with what the stack names, or name an installer of your own",
+        "leave installerImage out to get the Image Factory's installer with the stack's extensions, or name an installer of your own",
     },
     !reference.test(image) && {
       field: ".installerImage",
@@ -275,9 +277,10 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
     release !== undefined &&
       `v${release}` !== talosVersion.replace(/[-+].*$/, "") && {
         field: ".installerImage",
-        problem: `is of v${release} by its tag, and the machine is to run Talos ${talosVersion}`,
-        why: "the update would wait for a release that the image does not bring",
-        remedy: "name the image of that release, or the release of that image",
+        problem: `has the tag of v${release}, but the machine should run Talos ${talosVersion}`,
+        why: "the update would wait for a release that this image does not install",
+        remedy:
+          "name an image of the stack's release, or set the stack's release to that of the image",
       },
     ofFactory
       .filter((name) =>
@@ -286,13 +289,13 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
       .map((name) => ({
         field: `.${name}`,
         problem: "is set together with installerImage",
-        why: "only the Image Factory would put it into the image, and this image is made already",
-        remedy: "leave it out, and put it into the image when it is made",
+        why: "only the Image Factory uses this field, and the installer image already exists",
+        remedy: "leave it out, and set it where you build the installer image",
       })),
     spec.drop !== undefined && {
       field: ".drop",
       problem: "is set together with installerImage",
-      why: "the package cannot see what such an image contains, so it compares nothing with it, and drop has no effect",
+      why: "the package cannot see the contents of such an image, so it compares nothing with them, and drop has no effect",
       remedy: "leave it out",
     },
   ];
@@ -303,15 +306,15 @@ const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 /** Fields of a machine's image that are lists of names: parts to add, and parts to drop. */
 const lists = ["extensions", "kernelArgs"] as const;
 
-/** Finding about an argument that is meant for one of NVIDIA's modules, or blocks one that the machine loads. */
+/** Finding about a kernel argument that is a parameter of one of NVIDIA's modules, or that blocks one of them. */
 function ofModule(arg: string, where: string, machine?: CheckedMachine): FindingText | undefined {
   const barred = /^module_blacklist=(.*)$/.exec(arg)?.[1]?.split(",") ?? [];
   const lost = machine?.recipe.kernelModules.find(({ name }) => barred.includes(name));
   if (lost)
     return {
-      problem: `keeps the kernel from loading ${lost.name}`,
-      why: "the kernel refuses the module that this package has Talos load, and no card is found",
-      remedy: "take it out of the list, and name it under drop.kernelArgs if the machine has it",
+      problem: `blocks the kernel module ${lost.name}`,
+      why: "the driver needs this module, so the machine would find no card",
+      remedy: "remove it from the list, and name it under drop.kernelArgs if the machine has it",
     };
   const found = moduleParameterIn(arg);
   const key = arg.replaceAll('"', "").split("=")[0]!;
@@ -321,7 +324,7 @@ function ofModule(arg: string, where: string, machine?: CheckedMachine): Finding
     why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
     remedy: `write it to ${where}.moduleParameters: \`${found.module}: ['${found.parameter}']\``,
   };
-  // A blank splits it into several arguments, and the kernel may read one of them.
+  // A blank splits the text into several arguments, and the kernel may read one of them.
   return /\s/.test(arg) ? without : { ...without, severity: "warning" };
 }
 
@@ -331,20 +334,20 @@ function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Ne
   return listOf(said).map((arg) => ofModule(asText(arg), where, machine));
 }
 
-/** Finding about an argument of an image, on every release. */
+/** Finding about a kernel argument of an image, the same on every Talos release. */
 function argFault(arg: string, machine: CheckedMachine): FindingText | undefined {
   const withoutEffect = ofModule(arg, machine.field, machine);
   if (withoutEffect) return withoutEffect;
   if (/\s|^['"#&*!|>%@`=]|: |:$/.test(arg))
     return {
       problem: `"${arg}" is not one argument`,
-      why: "this package takes a command line apart at spaces, quoted or not, and the image may start with another argument",
+      why: "this package splits a command line at spaces, even in quotes, so the machine may boot with other arguments",
       remedy: "write one argument per entry, without quotes and spaces",
     };
   return arg.startsWith("talos.platform=")
     ? {
         problem: "names the platform",
-        why: "the Image Factory itself adds this argument to the image, and of two the machine uses only one",
+        why: "the Image Factory itself adds this argument, and the machine uses only one of the two",
         remedy: "write it to the machine's platform",
       }
     : undefined;
@@ -364,9 +367,9 @@ function machineArgs(machine: CheckedMachine, { spec, release }: CheckContext): 
     ...faults,
     {
       field: ".kernelArgs",
-      problem: `is set, on Talos ${spec.talosVersion} without Secure Boot`,
+      problem: `is set on Talos ${spec.talosVersion} without Secure Boot`,
       why: "an image's kernel arguments take effect only if the machine boots a UKI (Talos ≥ 1.10, or Secure Boot)",
-      remedy: "take Talos ≥ 1.10, or set machine.install.extraKernelArgs in a patch",
+      remedy: "use Talos ≥ 1.10, or set machine.install.extraKernelArgs in a patch",
     },
   ];
 }

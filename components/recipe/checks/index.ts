@@ -28,8 +28,8 @@ import { vllmChecks } from "./vllm";
 import { workloadChecks } from "./workloads";
 
 /**
- * Every check, in the order of the findings: first those that refuse a stack (machines and images, configuration,
- * Kubernetes, workloads), then those that warn or note.
+ * All checks, in the order of their findings: first those that refuse a stack (machines and images, configuration,
+ * Kubernetes, workloads), then those with warnings and notes.
  */
 const table = {
   ...releaseChecks,
@@ -64,5 +64,5 @@ const table = {
 /** Name of a check, e.g. `driver-branches`. */
 export type CheckId = keyof typeof table;
 
-/** The table of all checks, typed for a lookup by any text: the result may be undefined. */
+/** All checks by name, for a lookup by any text. The result may be undefined. */
 export const checks: Checks = table;

@@ -12,7 +12,7 @@ import { valueOfDocument } from "../rules/yaml";
 import { type Checks, ofGpuMachines } from "./check";
 
 /**
- * Checks of risks that a machine's image, kernel or configuration has for its cards, as far as they are known without
+ * Checks of known risks for a machine's cards: in its image, its kernel and its configuration. They need no access to
  * the machine.
  */
 export const machineRisks = {
@@ -42,8 +42,8 @@ export const machineRisks = {
               valueAt(value, "workloadIsolation") === true,
           ) && {
           field: "",
-          problem: `workload isolation (${isolation.document}) was not tried with a card`,
-          why: "containerd, the kubelet and all pods then have process and mount namespaces of their own; without a card, Talos 1.14.1 had the CDI specification, the devices and the folder of nvidia-persistenced in there",
+          problem: `we have not tried workload isolation (${isolation.document}) with a card`,
+          why: "containerd, the kubelet and all pods then have their own process and mount namespaces; a test on Talos 1.14.1 without a card saw NVIDIA's files and devices in them",
           remedy: "try one machine first (upgrade.first)",
         },
     ),
@@ -54,7 +54,7 @@ export const machineRisks = {
     source: "talos#13019 (a GB10)",
     ofFiles: true,
     find: ofGpuMachines(
-      // An overlay is one of a single-board computer, so it shows the processor.
+      // Only single-board computers have an overlay, and its name shows the processor.
       ({ cards, spec: { overlay, kernelArgs = [] } }, { spec: { talosVersion } }) =>
         cards.length > 0 &&
         overlay !== undefined &&
@@ -62,9 +62,9 @@ export const machineRisks = {
         !kernelArgs.includes("arm64.nobti") &&
         (parseTalosVersion(talosVersion)?.minor ?? 0) >= firstWithBranchTargets && {
           field: ".kernelArgs",
-          problem: `the kernel of Talos ≥ 1.${firstWithBranchTargets} has branch target identification on arm64, with which NVIDIA's modules crash on a GB10`,
-          why: "it is unknown whether they crash with a card in a slot",
-          remedy: "if the kernel log shows an Oops of nvidia, write arm64.nobti here",
+          problem: `from Talos 1.${firstWithBranchTargets} on the arm64 kernel uses branch target identification, which makes NVIDIA's modules crash on a GB10`,
+          why: "it is unknown whether the modules also crash on other arm64 machines",
+          remedy: "if the kernel log shows an Oops of nvidia, add arm64.nobti here",
         },
     ),
   },
@@ -81,9 +81,9 @@ export const machineRisks = {
         !hasNoSwitch(uses) && {
           field: ".extensions",
           problem: "it is unknown whether the machine has an NVSwitch",
-          why: "without one the fabric manager ends at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it",
+          why: "without an NVSwitch the fabric manager exits at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it",
           remedy:
-            "leave the fabric manager out, unless the machine has one (boards of four modules have none)",
+            "leave the fabric manager out, unless the machine has an NVSwitch (boards of four modules have none)",
         },
     ),
   },
@@ -101,12 +101,12 @@ export const machineRisks = {
         return {
           field: `${field}.installerImage`,
           problem:
-            "the contents of the image are unknown, and so is what the machine would lose with it",
-          why: "its owner made it, and nothing lists its contents",
+            "the contents of the image are unknown, so the update cannot warn of extensions that the machine would lose",
+          why: "the image is your own, and no list of its contents exists",
           remedy:
             gpuCount > 0
               ? `make sure that the image has ${needed}`
-              : "make sure that the image has what the machine needs",
+              : "make sure that the image has everything that the machine needs",
         };
       }),
   },
@@ -120,8 +120,8 @@ export const machineRisks = {
         gpuProviderOf(plan.kubernetes.mode).findsNodes &&
         labels?.[gpuPresent] !== undefined && {
           field: `.labels.${gpuPresent}`,
-          problem: "is left to the operator",
-          why: "it sets the label once Node Feature Discovery has found the card",
+          problem: "has no effect: only the operator sets this label",
+          why: "the operator sets the label once Node Feature Discovery has found the card",
           remedy: "leave it out",
         },
     ),
@@ -140,7 +140,7 @@ export function escapeFinding(
   if (toolkit === undefined || escapes.length === 0) return undefined;
   return {
     problem: `the container toolkit ${toolkit} of Talos ${talosVersion} has published container escapes (${escapes.join(", ")})`,
-    why: "an image that means harm takes over the machine",
-    remedy: `take Talos ${firstTalosWithout(toolkit)} or newer, which brings a repaired one`,
+    why: "a malicious container image can take over the machine",
+    remedy: `use Talos ${firstTalosWithout(toolkit)} or newer, which has a toolkit without them`,
   };
 }

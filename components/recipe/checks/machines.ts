@@ -40,7 +40,7 @@ export const machineChecks = {
         .map(([field, example]) => ({
           field,
           problem: `is missing, and the stack owns ${owned.join(", ")}`,
-          why: "the whole configuration of an owned machine is made here, and it names this",
+          why: "this stack generates the whole configuration of an owned machine, which needs this field",
           remedy: `add it, e.g. \`${example}\`, or make the machine \`configuration: adopted\``,
         }));
     },
@@ -61,7 +61,7 @@ export const machineChecks = {
             .map((field) => ({
               field: `.${field}`,
               problem: `is set, but ${machine.name} is Omni's`,
-              why: "Omni makes the image from what the machine was booted with and from its own KernelArgs, so this would be lost",
+              why: "Omni makes the image from the machine's boot medium and from its own KernelArgs resources, so this field would have no effect",
               remedy:
                 field === "kernelArgs"
                   ? "leave it out, and give Omni a KernelArgs resource with the machine's ID"
@@ -82,9 +82,9 @@ export const machineChecks = {
           configuration !== "owned" && {
             field: ".configuration",
             problem: `is ${configuration}, in a stack that bootstraps its cluster`,
-            why: "a machine in maintenance mode has no configuration that could be added to, and needs a whole one",
+            why: "a machine in maintenance mode has no configuration yet, so this stack must generate all of it",
             remedy:
-              "make it `configuration: owned`, or leave bootstrap out when the machine runs already",
+              "write `configuration: owned`, or leave bootstrap out if the machine already runs",
           },
       ),
       ({ spec, machines }) =>
@@ -94,7 +94,7 @@ export const machineChecks = {
           problem: "there is no control plane to bootstrap the cluster on",
           why: "etcd and the Kubernetes API run on control planes",
           remedy:
-            "give a machine `role: controlplane`, or leave bootstrap out if the cluster exists already",
+            "give a machine `role: controlplane`, or leave bootstrap out if the cluster already exists",
         },
     ),
   },
@@ -121,9 +121,9 @@ export const machineChecks = {
       const short = name.split(".")[0]!;
       return {
         field,
-        problem: `${shown(name)} has a domain, and Talos calls the node ${short}`,
-        why: "Talos leaves a host's domain out of the node's name, so the update would wait for a node that never comes",
-        remedy: `call the machine ${short}, or add a patch with \`machine: {kubelet: {registerWithFQDN: true}}\``,
+        problem: `${shown(name)} has a domain, but Talos names the node ${short}`,
+        why: "Talos leaves the host's domain out of the node's name, so the update would wait forever for the node",
+        remedy: `name the machine ${short}, or add a patch with \`machine: {kubelet: {registerWithFQDN: true}}\``,
       };
     }),
   },
@@ -143,8 +143,8 @@ export const machineChecks = {
         return (
           other !== undefined && {
             field: `${field}.address`,
-            problem: `${address} is the address of ${other} too`,
-            why: "both would configure, upgrade and reboot one machine, at the same time",
+            problem: `${address} is also the address of ${other}`,
+            why: "the update would configure, upgrade and reboot one machine twice at the same time",
             remedy: "give each machine its own address",
           }
         );
@@ -177,7 +177,7 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  */
 const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
 
-/** Fields that Omni decides: in a stack they have no effect. */
+/** Fields of a machine that only Omni sets. In a stack they have no effect. */
 const decidedByOmni = [
   "platform",
   "secureBoot",
@@ -195,21 +195,21 @@ const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string | undef
     clusterName === undefined && {
       field: "clusterName",
       problem: `is missing, but ${name} is Omni's`,
-      why: "a patch belongs to a cluster in Omni, and is labelled with its name",
+      why: "in Omni each patch has a label with the name of its cluster",
       remedy: "add it, e.g. `frank`, as `omnictl get clusters` names it",
     },
     clusterName !== undefined &&
       !clusterForm.test(clusterName) && {
         field: "clusterName",
         problem: `${shown(clusterName)} cannot be a cluster of Omni's`,
-        why: "Omni takes only letters, digits, dashes and underscores, so there is no cluster that the patches could belong to",
+        why: "Omni accepts only letters, digits, dashes and underscores in a cluster's name, so no cluster has this name",
         remedy: "write it as `omnictl get clusters` names it, e.g. `frank`",
       },
     (parseTalosVersion(talosVersion)?.minor ?? 12) < 12 && {
       field: "talosVersion",
       problem: `is older than v1.12, and ${name} is Omni's`,
       why: "Omni does not allow reading files of a machine with an older release, so the update could verify neither driver nor configuration",
-      remedy: "take v1.12.0 or newer",
+      remedy: "use v1.12.0 or newer",
     },
   ];
 
@@ -223,8 +223,8 @@ function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckConte
       uuid !== undefined && {
         field: ".uuid",
         problem: `is set, but ${name} is ${configuration}`,
-        why: "only Omni knows machines by it, so it would be ignored",
-        remedy: "leave it out, or make the machine `configuration: omni`",
+        why: "only Omni uses this ID, so it would have no effect",
+        remedy: "leave it out, or write `configuration: omni`",
       }
     );
   if (uuid === undefined)
@@ -238,7 +238,7 @@ function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckConte
     return {
       field: ".uuid",
       problem: `"${uuid}" is not a UUID in lower case`,
-      why: "Omni would find no machine by this label",
+      why: "Omni writes UUIDs in lower case, so it would find no machine with this one",
       remedy: takeItsId,
     };
   const other = machines.find((machine) => machine.name !== name && machine.spec.uuid === uuid);
@@ -246,8 +246,8 @@ function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckConte
     other !== undefined &&
     other.name <= name && {
       field: ".uuid",
-      problem: `is also that of ${other.name}`,
-      why: "the patches of two machines would go to one, and its containerd part would be written twice",
+      problem: `is also the UUID of ${other.name}`,
+      why: "Omni would apply the patches of both machines to one machine, and write its containerd part twice",
       remedy: takeItsId,
     }
   );
@@ -256,7 +256,7 @@ function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckConte
 /** Longest value of the label `kubernetes.io/hostname`, which the kubelet sets to the node's name. */
 const longest = 63;
 
-/** Whether patches make Talos register the node with its domain; the last one that says it counts. */
+/** Whether patches make Talos register the node with its domain. The last patch that sets it wins. */
 function registersWithDomain(
   { patches }: CheckedMachine,
   { clusterPatches }: CheckContext,

@@ -3,7 +3,7 @@ import { canSplit } from "../facts/sharing";
 import { migManagerRelease } from "../cluster/mig-manager";
 import type { CheckedMachine, Checks } from "./check";
 
-/** Checks of MIG, which was tried only in the lab's emulation, and on no machine. */
+/** Checks of MIG. The package has tried MIG only in the lab's emulation, and not on hardware. */
 export const migChecks = {
   "mig-untried": {
     severity: "warning",
@@ -13,9 +13,9 @@ export const migChecks = {
     find: ({ spec }) =>
       spec.sharing?.mig !== undefined && {
         field: "sharing.mig",
-        problem: "MIG was not tried on hardware by us",
-        why: "slices end with every boot, and a workload that takes a card before it is split again makes the MIG manager fail",
-        remedy: `try one machine first (upgrade.first); with ${migManagerRelease} other users have split cards on Talos, where the MIG mode was already on`,
+        problem: "we have not tried MIG on hardware",
+        why: "each reboot removes the slices, and the MIG manager fails if a workload gets the card before it is split again",
+        remedy: `try one machine first (upgrade.first); other users have split cards on Talos with ${migManagerRelease}, after the MIG mode was on`,
       },
   },
   "mig-whole": {
@@ -52,9 +52,9 @@ export const migChecks = {
             card.mayHaveMig && {
               field,
               problem: `the tables lack the MIG profiles of the ${model}`,
-              why: "the plan counts on one instance of the profile or more, so no check says whether all requests fit",
+              why: "the plan assumes at least one instance of the profile per card, so no check can verify that all requests fit",
               remedy:
-                "look at the node's label nvidia.com/mig.config.state, and count its instances",
+                "check that the node's label nvidia.com/mig.config.state is success, and count the node's instances",
             },
         ),
       ),
@@ -72,9 +72,10 @@ export const migChecks = {
         spec.sharing?.mig !== undefined &&
         withReset.length > 0 && {
           field: "sharing.mig",
-          problem: `an Ampere card of ${namesOf(withReset)} changes its MIG mode by a reset`,
-          why: "nvidia-persistenced keeps the card from being reset",
-          remedy: "where nvidia.com/mig.config.state becomes failed, reboot the machine once",
+          problem: `the Ampere cards of ${namesOf(withReset)} need a reset to change their MIG mode`,
+          why: "nvidia-persistenced uses the cards, so the MIG manager cannot reset them",
+          remedy:
+            "if the node's label nvidia.com/mig.config.state becomes failed, reboot the machine once",
         }
       );
     },

@@ -23,7 +23,7 @@ import {
 } from "./check";
 import { ofKubelet } from "./placement";
 
-/** Labels and taints of nodes, and what tolerates them. */
+/** Checks of the nodes' labels and taints, and of the tolerations in the charts' values. */
 export const nodeChecks = {
   "node-labels": {
     rule: "Each label is valid in Kubernetes, and none conflicts with a label that the stack needs",
@@ -73,7 +73,7 @@ export const nodeChecks = {
           return {
             field,
             problem: `${key} is Kubernetes' own`,
-            why: "Kubernetes' controllers add and remove it by what they see of the node, so it would not stay",
+            why: "Kubernetes' controllers add and remove this taint by the node's state, so it would not stay",
             remedy: "write another taint, e.g. `nvidia.com/gpu`",
           };
         const fault = qualifiedName(key) ?? labelValue(taint.value ?? "");
@@ -84,7 +84,7 @@ export const nodeChecks = {
   tolerations: {
     rule: "Tolerations in the charts' values cover the taints of every machine",
     source:
-      "gpu-operator and k8s-device-plugin charts: a list in values takes the place of the chart's; k8s-device-plugin#1934",
+      "gpu-operator and k8s-device-plugin charts: a list in values replaces the chart's list; k8s-device-plugin#1934",
     ofFiles: true,
     find: (context) => [
       ...ofEachMachine.flatMap((path) => outOfSome(context, path)),
@@ -94,9 +94,9 @@ export const nodeChecks = {
 } satisfies Checks;
 
 /**
- * Whether a label turns off a needed part of the operator, which fills in an empty label itself. Parts that nothing
- * waits for, like dcgm-exporter, may be off (gpu-operator, controllers/state_manager.go; assets/state-*, nodeSelector
- * of each DaemonSet).
+ * Whether a label turns off a needed part of the operator. The operator fills in an empty label itself. Parts that no
+ * other part waits for, like dcgm-exporter, may be off (gpu-operator, controllers/state_manager.go; assets/state-*,
+ * nodeSelector of each DaemonSet).
  */
 function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boolean {
   if (key === "nvidia.com/gpu.present") return text !== "true";
@@ -135,25 +135,26 @@ function labelFault(
     key === "nvidia.com/device-plugin.config" ? pluginConfigurations(context) : [];
   if (configurations.length > 0 && !configurations.includes(text))
     return {
-      problem: `${key}: "${text}" names no configuration of the device plugin (there are: ${configurations.join(", ")})`,
-      why: "the plugin waits for one of that name, and the node offers no GPU",
-      remedy: "name one of them, or leave it out: the default one follows",
+      problem: `${key}: "${text}" names no configuration of the device plugin (known: ${configurations.join(", ")})`,
+      why: "the plugin waits for a configuration of that name, and the node offers no GPU",
+      remedy: "name one of them, or leave the label out for the default configuration",
     };
   const off = machine.gpuCount > 0 && turnedOff(context, key, text);
   const ours = Object.hasOwn(machine.recipe.nodeLabels, key)
     ? machine.recipe.nodeLabels[key]
     : undefined;
-  const why = "NVIDIA's pods are placed by this label, so the node would offer no GPU";
+  const why =
+    "this label decides whether NVIDIA's pods run on the node, so the node would offer no GPU";
   if (off) return { problem: `${key}: "${text}" turns the GPU off`, why, remedy: "leave it out" };
   if (ours === undefined || ours === text) return undefined;
   return {
-    problem: `${key}: "${text}" conflicts with the value that the stack sets, "${ours}"`,
+    problem: `${key}: "${text}" conflicts with "${ours}", the value that the stack sets`,
     why,
     remedy: "leave it out",
   };
 }
 
-/** Names of the device plugin's configurations; none if they are in an external ConfigMap. */
+/** Names of the device plugin's configurations; empty if an external ConfigMap has them. */
 function pluginConfigurations({ plan, spec }: CheckContext): string[] {
   const values = plan.kubernetes.release.values;
   const [section, texts] = spec.gpuOperator
@@ -170,14 +171,14 @@ function pluginConfigurations({ plan, spec }: CheckContext): string[] {
 const ofKubernetes =
   /^(node\.kubernetes\.io\/(not-ready|unreachable|unschedulable|memory-pressure|disk-pressure|network-unavailable|pid-pressure)|node\.cloudprovider\.kubernetes\.io\/(uninitialized|shutdown))$/;
 
-/** Lists of what runs on every GPU machine, by their path in the stack. */
+/** Paths in the stack of the toleration lists for pods that run on every GPU machine. */
 const ofEachMachine = [
   ["gpuOperator", "values", "daemonsets", "tolerations"],
   ["gpuOperator", "values", "node-feature-discovery", "worker", "tolerations"],
   ["devicePlugin", "values", "tolerations"],
 ];
 
-/** Lists of what runs once, on any machine; Helm waits until it runs. */
+/** Paths in the stack of the toleration lists for pods that run once, on any machine. Helm waits for these pods. */
 const ofOneMachine = ({ gpuOperator, devicePlugin }: CheckContext["spec"]): string[][] => [
   ["gpuOperator", "values", "operator", "tolerations"],
   ...["master", "gc"].flatMap((part) => [
@@ -190,10 +191,10 @@ const ofOneMachine = ({ gpuOperator, devicePlugin }: CheckContext["spec"]): stri
   ]),
 ];
 
-/** A list that keeps a pod off a GPU machine. */
+/** Finding for a list of tolerations that keeps a pod off a GPU machine. */
 function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): Found {
   const entries = listAt(spec, path);
-  // Of control planes only what the stack says: whether Talos taints them is for their owner's configuration.
+  // The taint that Talos gives control planes does not count: it depends on their owner's configuration.
   const missing = gpuMachines
     .flatMap((machine) =>
       taintsWithPatches(spec, machine.spec).map((taint) => ({ machine: machine.name, taint })),
@@ -203,21 +204,21 @@ function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): F
     missing && {
       field: path.join("."),
       problem: `does not tolerate ${describeTaint(missing.taint)} of ${missing.machine}`,
-      why: "the list takes the place of ours, so no pod of NVIDIA's would run there, and the node would offer no GPU",
+      why: "this list replaces the stack's own, so no pod of NVIDIA's would run on the node, and it would offer no GPU",
       remedy: leaveOut(plan),
     }
   );
 }
 
 /**
- * A list that keeps a pod off every machine of a cluster that the stack makes. Of another cluster there may be nodes
- * that the stack does not name.
+ * Finding for a list of tolerations that keeps a pod off all machines of a cluster that the stack creates. Another
+ * cluster may have nodes that the stack does not name.
  */
 function outOfAll(context: CheckContext, path: string[]): Found {
   const { spec, machines, plan } = context;
   const entries = listAt(spec, path);
   if (entries === undefined || spec.bootstrap !== true) return [];
-  // Talos taints control planes, unless a patch has a say in it (talos v1.13, machinery/config/types/v1alpha1,
+  // Talos taints control planes, unless a patch sets the opposite (talos v1.13, machinery/config/types/v1alpha1,
   // AllowSchedulingOnControlPlanes).
   const said = allPatches(context).some(
     ({ patch }) =>
@@ -233,7 +234,7 @@ function outOfAll(context: CheckContext, path: string[]): Found {
   return {
     field: path.join("."),
     problem: `tolerates none of the machines' taints: ${have.join(", ")}`,
-    why: "this list replaces the stack's own: the pod would stay Pending, and Helm would wait for it until the update fails",
+    why: "this list replaces the stack's own: the pod would stay Pending, and the update would fail once Helm stops waiting",
     remedy: `${leaveOut(plan)}`,
   };
 }
@@ -254,4 +255,4 @@ const leaveOut = ({
 }: CheckContext["plan"]): string =>
   ownValuesOf(spec)
     ? "add the taint"
-    : `leave it out (the taints of the stack are tolerated without it: ${tolerated.map(({ key }) => key).join(", ")}), or add the taint`;
+    : `leave it out (the stack's default list tolerates ${tolerated.map(({ key }) => key).join(", ")}), or add the taint`;

@@ -13,15 +13,15 @@ import {
 import { quantityValue } from "../rules/quantity";
 import { asJson, describe, remedyFor, shapeFindings, type Dialect } from "../shape";
 
-/** Mistake of a value, and its place in the value. */
+/** Mistake in a value: its path below the value, the problem and the remedy. */
 export type Flaw = [path: string, problem: string, remedy: string];
 
-/** Parts of objects that charts hand on as they are, and the device plugin's own configuration. */
+/** Structures of the parts of objects that charts pass on unchanged, and of the device plugin's own configuration. */
 const structures: Record<string, Record<string, TypeText>> = objects.structures;
 
 type Judge = (value: unknown) => Flaw[];
 
-/** A text by a rule; an empty one reads as not set, unless there must be one. */
+/** Check of a text by a rule. An empty text counts as not set, unless the text is required. */
 const byRule =
   (rule: Rule, mustBe = false): Judge =>
   (value) => {
@@ -30,7 +30,7 @@ const byRule =
     return fault === undefined ? [] : [["", fault.problem, fault.remedy]];
   };
 
-/** A text that a test takes; an empty one reads as not set. */
+/** Check of a text by a test. An empty text counts as not set. */
 const textThat =
   (takes: (text: string) => boolean, problem: string, remedy: string): Judge =>
   (value) => {
@@ -39,38 +39,38 @@ const textThat =
     return [["", notText(value).problem, notText(value).remedy]];
   };
 
-/** Tag of an image, where it stands apart from its name. */
+/** Check of an image's tag in a field of its own. */
 const imageTag = textThat(
   (text) => imageReference(/^sha\d+:/.test(text) ? `a@${text}` : `a:${text}`) === undefined,
   "is not an image tag",
   "write letters, digits, `_`, `.` and `-`, e.g. `v0.19.3`",
 );
 
-/** Name of an image without its registry, which has its own field; some have their tag, too. */
+/** Check of an image's name without its registry, which has its own field. Some names include the tag. */
 const imageName = textThat(
   (text) => imageReference(`a.io/${text}`) === undefined || imageReference(text) === undefined,
-  "is no name of an image",
+  "is not an image name",
   "write e.g. `k8s-device-plugin`",
 );
 
-/** How often Prometheus asks. Source: prometheus-operator, pkg/apis/monitoring/v1, Duration. */
+/** Check of the interval at which Prometheus asks. Source: prometheus-operator, pkg/apis/monitoring/v1, Duration. */
 const interval = textThat(
   (text) => /^(?:0|(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?)$/.test(text),
-  "is no duration of Prometheus'",
+  "is not a duration that Prometheus accepts",
   "write e.g. `30s`",
 );
 
 const notText = (value: unknown) => ({
-  problem: `${said(value)} is no text`,
+  problem: `${said(value)} is not a text`,
   remedy: "write it in quotes",
 });
 
-/** Texts by names of Kubernetes. */
+/** Check of a mapping of texts whose keys are Kubernetes names. */
 const named =
   (rule: Rule): Judge =>
   (value) => {
     if (Array.isArray(value))
-      return [["", "is a list, and must be a mapping", "write each as `key: value`"]];
+      return [["", "is a list but must be a mapping", "write each entry as `key: value`"]];
     return Object.entries(isMapping(value) ? value : {}).flatMap(([key, text]): Flaw[] => {
       const fault =
         qualifiedName(key) ??
@@ -84,7 +84,7 @@ const judged =
   (value) =>
     takes(value) ? [] : [["", `${said(value)} ${problem}`, remedy]];
 
-/** Rules that types cannot express. */
+/** Checks of values that types cannot express. */
 const judges: Record<TypeText, Judge> = {
   "#labels": named(labelValue),
   "#annotations": named(() => undefined),
@@ -102,13 +102,13 @@ const judges: Record<TypeText, Judge> = {
   ),
   "#amount": judged(
     (value) => (quantityValue(anyText(value)) ?? -1) >= 0,
-    "is no amount",
+    "is not a quantity",
     "write e.g. `500m` or `128Mi`",
   ),
   "#replicas": judged(
     (value) => Number(value) >= 2,
-    "is not 2 or more",
-    "write how many share a card",
+    "is less than 2",
+    "write how many pods share a card, 2 or more",
   ),
   "@Replicas": (value) =>
     JSON.stringify(valueAt(value, "resources")) === "[]"
@@ -130,7 +130,7 @@ const judges: Record<TypeText, Judge> = {
   },
 };
 
-/** Where a value is not of a type, e.g. `@Affinity`. */
+/** Mistakes of a value against a type, e.g. `@Affinity`. */
 export function objectFlaws(value: unknown, type: TypeText): Flaw[] {
   const dialect: Dialect<Flaw[]> = {
     structureOf: (name) => {
@@ -149,7 +149,7 @@ export function objectFlaws(value: unknown, type: TypeText): Flaw[] {
     if (Array.isArray(flaw)) return flaw.map(([below, ...rest]) => [`${at}${below}`, ...rest]);
     if ("unknown" in flaw) {
       const meant = flaw.near === undefined ? "" : `did you mean "${flaw.near}"? `;
-      return [[at, "is not a field of it", `${meant}leave it out`]];
+      return [[at, "is not a field of this object", `${meant}leave it out`]];
     }
     return [
       [at, `${said(flaw.value)} is not ${describe(flaw.type)}`, remedyFor(flaw.value, flaw.type)],
@@ -160,5 +160,5 @@ export function objectFlaws(value: unknown, type: TypeText): Flaw[] {
 /** A value as a message shows it. */
 function said(value: unknown): string {
   if (typeof value === "string") return shown(value);
-  return typeof value === "object" ? "what is there" : JSON.stringify(value);
+  return typeof value === "object" ? "the value" : JSON.stringify(value);
 }

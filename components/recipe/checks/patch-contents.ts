@@ -12,7 +12,7 @@ export const patchContentChecks = {
   "patch-secret": {
     rule: "No patch holds a secret",
     source:
-      "talos, RedactSecrets and Redact of the documents; patches stand in plain text in the stack file, in Pulumi's state and in command lines of `talosctl`",
+      "talos, RedactSecrets and Redact of the documents; patches are in plain text in the stack file, in Pulumi's state and in command lines of `talosctl`",
     ofFiles: false,
     find: together(
       ofPatches(({ patch }) =>
@@ -33,8 +33,8 @@ export const patchContentChecks = {
           .map(({ path }) => ({
             field: ".containerd.extra",
             problem: `holds a secret (${path})`,
-            why: "the stack file and Pulumi's state keep it in plain text, and the machine's configuration shows it to everybody who reads it",
-            remedy: "let the pods that need the registry name an image pull secret",
+            why: "the stack file, Pulumi's state and the machine's configuration contain it in plain text",
+            remedy: "set an image pull secret in the pods that need the registry",
           })),
       ),
     ),
@@ -42,7 +42,7 @@ export const patchContentChecks = {
   "patch-sysctl": {
     rule: "No patch sets a sysctl to another value than the package needs",
     source:
-      "siderolabs/extensions#101; talos, pkg/machinery/config/merge: a later value of a key stands",
+      "siderolabs/extensions#101; talos, pkg/machinery/config/merge: of several values of a key the last wins",
     ofFiles: true,
     find: ofPatches(({ patch, machines }) =>
       Object.entries(patch.sysctls).flatMap(([key, value]) => {
@@ -54,7 +54,7 @@ export const patchContentChecks = {
         return machine && needed !== undefined
           ? {
               problem: `sets ${key} to ${value}, but ${machine.name} needs ${needed}`,
-              why: "the package sets this key and overrides your value, with which no GPU container would start",
+              why: "no GPU container starts with your value, so the package overrides it",
               remedy: "leave it out",
             }
           : [];
@@ -62,7 +62,7 @@ export const patchContentChecks = {
     ),
   },
   "patch-node-labels": {
-    rule: "No patch sets node labels that Kubernetes does not let a kubelet set",
+    rule: "No patch sets a node label that Kubernetes forbids a kubelet to set",
     source:
       "Kubernetes NodeRestriction; talos#8193; kubernetes v1.34.0, cmd/kubelet/app/options/options.go (ValidateKubeletFlags)",
     ofFiles: false,
@@ -73,17 +73,19 @@ export const patchContentChecks = {
       );
       if (refused !== undefined)
         return {
-          problem: `node-labels has ${shown(refused.join("="))}, which the kubelet does not take`,
-          why: "the kubelet stops as it starts, and the machine does not become a node",
-          remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
+          problem: `node-labels has ${shown(refused.join("="))}, which the kubelet refuses`,
+          why: "the kubelet exits at its start, and the machine does not become a node",
+          remedy:
+            "write it under machines.<name>.labels, which the stack sets through the Kubernetes API",
         };
       if (!machines.some((machine) => machine.spec.role === "worker")) return [];
       return patch.nodeLabels
         .filter(([key]) => isForbidden(key))
         .map(([key]) => ({
           problem: `sets ${key} on a worker`,
-          why: "a worker may not set it on itself: Kubernetes refuses the request, so Talos sets none of its labels",
-          remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
+          why: "Kubernetes forbids a worker to set this label on itself, and then refuses all labels of the same request",
+          remedy:
+            "write it under machines.<name>.labels, which the stack sets through the Kubernetes API",
         }));
     }),
   },
@@ -99,8 +101,9 @@ export const patchContentChecks = {
         workers.length > 0 &&
         patch.nodeTaints.length > 0 && {
           problem: `sets taints on workers (${workers.join(", ")})`,
-          why: "a worker may not change its own taints: Kubernetes refuses the request, so Talos also sets none of its labels",
-          remedy: "write them under machines.<name>.taints, which go through the Kubernetes API",
+          why: "Kubernetes forbids a worker to change its own taints, and then also refuses the labels of the same request",
+          remedy:
+            "write them under machines.<name>.taints, which the stack sets through the Kubernetes API",
         }
       );
     }),
@@ -123,14 +126,14 @@ export const patchContentChecks = {
         return {
           field: fields.at(-1) ?? "patches",
           problem: `${path} is written ${fields.length} times (by ${by})`,
-          why: "patches append to machine.files: either item may win, and for some paths a second item keeps the machine from booting",
+          why: "patches append items to machine.files: for some paths a second item keeps the machine from booting, and for others either item may win",
           remedy: "write each file in one patch only",
         };
       });
     },
   },
   "machine-file-create": {
-    rule: "Patches create files only below /var, by an operation that Talos knows",
+    rule: "Patches create files only below /var, and use only operations that Talos knows",
     source:
       "talos v1.13.9, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles",
     ofFiles: true,
@@ -146,8 +149,8 @@ export const patchContentChecks = {
             problem: `op: create of ${file.path}, which is outside /var`,
             why: 'Talos fails each boot with "create operation not allowed outside of /var"',
             remedy: isToolkits
-              ? "leave it out: the toolkit's extension brings its own configuration, and no-cgroups is not needed"
-              : "write it under /var, or overwrite a file that is there already (op: overwrite)",
+              ? "leave it out: the toolkit's extension has its own configuration, and Talos does not need no-cgroups"
+              : "write it under /var, or overwrite a file that exists (op: overwrite)",
           };
         if (["create", "overwrite", "append"].includes(file.op)) return [];
         return {
@@ -159,16 +162,16 @@ export const patchContentChecks = {
     ),
   },
   "install-extensions": {
-    rule: "No patch names extensions where Talos ≥ 1.10 ignores them",
+    rule: "No patch names extensions for Talos ≥ 1.10, which ignores them",
     source: "talos v1.10.0, hack/release.toml: machine.install.extensions no longer has an effect",
     ofFiles: true,
     find: ofPatches(
       ({ patch }, context) =>
         (context.release?.version.minor ?? 0) >= 10 &&
         valueAt(patch.config, "machine", "install", "extensions") !== undefined && {
-          problem: `machine.install.extensions on Talos ${context.spec.talosVersion}`,
+          problem: `machine.install.extensions has no effect on Talos ${context.spec.talosVersion}`,
           why: "Talos ≥ 1.10 silently ignores it: the machine would run without these extensions",
-          remedy: "name them under machines.<name>.extensions (NVIDIA's follow from the cards)",
+          remedy: "name them under machines.<name>.extensions (the package adds NVIDIA's)",
         },
     ),
   },
@@ -181,9 +184,9 @@ export const patchContentChecks = {
       ({ patch }) =>
         valueAt(patch.config, "machine", "install", "image") !== undefined && {
           problem: "sets machine.install.image",
-          why: "this package sets this field, so yours would be lost",
+          why: "this package sets the same field and overrides your value",
           remedy:
-            "leave it out: the image follows from talosVersion, platform and extensions, and one of your own goes under machines.<name>.installerImage",
+            "leave it out: the package chooses the image by talosVersion, platform and extensions; write an image of your own under machines.<name>.installerImage",
         },
     ),
   },
@@ -199,7 +202,7 @@ export const patchContentChecks = {
         .flatMap((document) => keptByOmni(valueOfDocument(document)))
         .map((does) => ({
           problem: `${does}, and ${machine.name} is Omni's`,
-          why: "Omni sets it itself, and refuses a patch that does",
+          why: "Omni refuses a patch that sets it",
           remedy: "leave it out",
         }));
     }),
@@ -207,8 +210,7 @@ export const patchContentChecks = {
 } satisfies Checks;
 
 /**
- * Deletions in a document of a patch, which Omni refuses in each patch: of fields, of list items, or of the document
- * itself.
+ * Deletions in a document of a patch: of fields, of list items, or of the document itself. Omni refuses each of them.
  */
 function keptByOmni(value: unknown): string[] {
   const said = valueAt(value, "kind");
@@ -247,7 +249,7 @@ function isForbidden(key: string): boolean {
 }
 
 /**
- * Paths that patches write more than once, with the last patch that does. The containerd part has checks of its own.
+ * Paths of files that patches write more than once, each with its last patch. Other checks cover the containerd part.
  */
 function repeated(patches: UserPatch[]): { path: string; fields: string[] }[] {
   const fieldsByPath = new Map<string, string[]>();

@@ -11,7 +11,7 @@ import { valueOfDocument } from "../rules/yaml";
 import { allPatches, type CheckedMachine, type Checks, type Found, ofPatches } from "./check";
 import { type Document, isMap, visit } from "yaml";
 
-/** Patches as Talos takes them. */
+/** Checks of patches: whether Talos accepts them. */
 export const patchChecks = {
   "patch-format": {
     rule: "A patch is a strategic-merge patch in YAML",
@@ -24,7 +24,7 @@ export const patchChecks = {
       if (flaw.kind === "json6902")
         return {
           problem: "is a JSON patch (RFC 6902)",
-          why: "Talos takes none for a configuration of several documents",
+          why: "Talos accepts no JSON patch for a configuration of several documents",
           remedy:
             "write a strategic-merge patch: the part of the configuration itself, e.g. `machine: { sysctls: { … } }`",
         };
@@ -39,7 +39,7 @@ export const patchChecks = {
   "patch-identity": {
     rule: "No patch gives a machine another role or another name",
     source:
-      "talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go (the node is called by its host); machine.type of the configuration",
+      "talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go (the node has the name of its host); machine.type of the configuration",
     ofFiles: false,
     find: ofPatches(({ patch, machines }) => {
       const said = valueAt(patch.config, "machine", "type");
@@ -55,14 +55,14 @@ export const patchChecks = {
         type !== undefined &&
           other !== undefined && {
             problem: `sets machine.type to ${type}, and ${other.name} is a ${other.spec.role}`,
-            why: "a machine that changes its role joins the cluster as something else, or not at all",
-            remedy: "leave it out, and write the machine's role",
+            why: "the machine would join the cluster in the wrong role, or not at all",
+            remedy: "leave it out, and set the machine's field role",
           },
         named !== undefined &&
           misnamed !== undefined && {
-            problem: `names the host ${named}, and the stack calls the machine ${misnamed.name}`,
-            why: "the node is called by its host, so the update would wait for a node that never comes",
-            remedy: "call the machine by its host name, or leave it out",
+            problem: `sets the host name ${named}, but the stack names the machine ${misnamed.name}`,
+            why: "Talos names the node by its host name, so the update would wait forever for the node",
+            remedy: "name the machine by its host name, or leave the host name out",
           },
       ];
     }),
@@ -76,7 +76,7 @@ export const patchChecks = {
       allPatches(context)
         .filter(({ patch }) => patch.flaw === undefined)
         .flatMap(({ patch, machines }) => {
-          // A patch of the cluster also reaches machines with their own release: each is checked by its own.
+          // A patch of the cluster also reaches machines with their own release, so each machine's release is checked.
           const releases = new Map<string, string | undefined>([
             [context.spec.talosVersion, undefined],
           ]);
@@ -112,7 +112,7 @@ export const patchChecks = {
         .filter(([, isThere]) => documents.some(isThere))
         .map(([path]) => ({
           problem: `sets ${path}, and ${worker.name} is a worker`,
-          why: "only control planes may have it: Talos refuses the worker's whole configuration",
+          why: "Talos allows it only on control planes, and refuses the worker's whole configuration",
           remedy: "write it in a patch of the control planes (machines.<name>.patches)",
         }));
     }),
@@ -126,7 +126,7 @@ export const patchChecks = {
       const owned = machines
         .filter((machine) => machine.spec.configuration === "owned")
         .map((machine) => machine.name);
-      // On an older Talos the check of the schema says it.
+      // On an older Talos the check of the schema reports it.
       if (
         owned.length === 0 ||
         (context.release?.version.minor ?? provider.minor + 1) <= provider.minor
@@ -135,10 +135,10 @@ export const patchChecks = {
       return patch.kinds
         .filter((kind) => (minorsOfKind(kind)?.[0] ?? 0) > provider.minor)
         .map((kind) => ({
-          problem: `is a ${kind}, and the stack owns ${owned.join(", ")}`,
-          why: "the Talos provider merges patches with the machinery of 1.13 and refuses it: not registered",
+          problem: `has a ${kind}, and the stack owns ${owned.join(", ")}`,
+          why: "the Talos provider merges patches with the machinery of Talos 1.13, which refuses this document: not registered",
           remedy:
-            "write it under machine, e.g. machine.kernel.modules or machine.sysctls, which 1.14 still takes",
+            "write it under machine, e.g. machine.kernel.modules or machine.sysctls, which Talos 1.14 still accepts",
         }));
     }),
   },
@@ -180,17 +180,17 @@ export const patchChecks = {
           return {
             field,
             problem: `${override.wins} and ${override.loses} of ${machine.name} both set ${override.key}`,
-            why: `Talos lets ${override.wins} win silently, so the other has no effect`,
-            remedy: "set it in one of the two",
+            why: `Talos silently uses ${override.wins}, so the other has no effect`,
+            remedy: "set it in only one of the two",
           };
         });
       });
     },
   },
   "patch-delete": {
-    rule: "No patch deletes from a configuration that another tool owns",
+    rule: "No patch deletes a part of a configuration that another tool owns",
     source:
-      "siderolabs/docs, patching (`$patch: delete`); merging into an adopted configuration only adds, so that it can be taken back",
+      "siderolabs/docs, patching (`$patch: delete`); a merge into an adopted configuration only adds, so that the package can undo it",
     ofFiles: false,
     find: ofPatches(({ patch, machines }) => {
       const adopted = machines.find((machine) => machine.spec.configuration === "adopted");
@@ -198,15 +198,15 @@ export const patchChecks = {
         adopted !== undefined &&
         patch.documents.some(deletes) && {
           problem: `has \`$patch: delete\`, but ${adopted.name} is adopted`,
-          why: "this package only merges into a configuration that another tool owns: it could not bring back what a patch deleted",
-          remedy: "delete it where the configuration is made",
+          why: "another tool owns the configuration, and this package could not restore a deleted part",
+          remedy: "delete the part in the tool that owns the configuration",
         }
       );
     }),
   },
 } satisfies Checks;
 
-/** A host name without its domain, which is no part of the node's name (talos, controllers/k8s/nodename.go). */
+/** A host name without its domain, which Talos leaves out of the node's name (talos, controllers/k8s/nodename.go). */
 const shortName = (name: string): string => name.split(".")[0]!.toLowerCase();
 
 /** Settings that only a control plane may have, each with a test whether a document has it. */
@@ -230,7 +230,7 @@ const devicesOf = (document: unknown): Record<string, unknown>[] =>
     ...listAt(one, "vlans"),
   ]);
 
-/** Name that Talos 1.14 gives the older form of containerd's part among its documents. */
+/** Name under which Talos 1.14 keeps the containerd part of `machine.files` among its documents. */
 const reserved = "customization";
 
 const reservedNames = ({ field, documents }: UserPatch): Found =>
@@ -241,14 +241,15 @@ const reservedNames = ({ field, documents }: UserPatch): Found =>
     )
     .map(() => ({
       field,
-      problem: `has a CRICustomizationConfig of the name ${reserved}`,
-      why: "Talos keeps the name for the part that machine.files has, and refuses the configuration",
-      remedy: "give it another name, or say it under machines.<name>.containerd",
+      problem: `has a CRICustomizationConfig with the name ${reserved}`,
+      why: "Talos reserves this name for the containerd part of machine.files, and refuses the configuration",
+      remedy:
+        "give the document another name, or write its settings under machines.<name>.containerd",
     }));
 
 /**
- * A field of a patch together with a document of a patch. Of an adopted machine's, `adopt` moves those that have a
- * place there.
+ * Findings for a field and a document in patches that set the same thing. On an adopted machine `adopt` moves the
+ * fields that fit into a document.
  */
 function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
   const wanted = wantedOf(patches.filter(({ flaw }) => flaw === undefined).map(({ text }) => text));
@@ -261,14 +262,14 @@ function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
       .filter((patch) => patch.kinds.includes(kind!))
       .map((patch) => ({
         field: patch.field,
-        problem: `has a ${document}, and ${fields.join(", ")} is set by a patch of ${machine.name} as well`,
-        why: "Talos takes one of the two, and refuses a configuration with both",
-        remedy: `say it only in documents (${forms}), or leave the ${document} out`,
+        problem: `has a ${document}, and a patch of ${machine.name} also sets ${fields.join(", ")}`,
+        why: "both set the same thing, so Talos refuses the configuration",
+        remedy: `write it only in documents (${forms}), or leave the ${document} out`,
       }));
   });
 }
 
-/** Whether something in a document is deleted, in whatever style it is written. */
+/** Whether a document has a `$patch: delete`, in any style of YAML. */
 function deletes(document: Document): boolean {
   let found = false;
   visit(document, {

@@ -7,7 +7,7 @@ import { quantityValue } from "../rules/quantity";
 import { gpuPresent } from "../machine/machine-recipe";
 import { controlPlaneRole } from "../machine/taints";
 
-/** Labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA set themselves. */
+/** Form of the labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA set themselves. */
 const setByOthers =
   /^((.*\.)?kubernetes\.io|(.*\.)?k8s\.io|(.*\.)?nvidia\.com|extensions\.talos\.dev|feature\.node\.kubernetes\.io)\//;
 
@@ -19,7 +19,7 @@ export const ofKubelet: Readonly<Record<string, readonly string[]>> = {
   "beta.kubernetes.io/arch": ["amd64", "arm64"],
 };
 
-/** Whether a machine's node may have all labels of a selector. Of labels that others set, who knows. */
+/** Whether a machine's node may have all labels of a selector. Labels that others set count as possible. */
 export const mayMatch = (
   { name, recipe, spec, cards }: CheckedMachine,
   selector: Record<string, string>,
@@ -32,23 +32,23 @@ export const mayMatch = (
     if (key === gpuPresent) return value === "true";
     if (Object.hasOwn(recipe.nodeLabels, key)) return recipe.nodeLabels[key] === value;
     if (key === controlPlaneRole) return spec.role === "controlplane" && value === "";
-    // The role labels are set by hand: an old, forgotten one is the classic.
+    // The user sets the role labels by hand, so the stack must list them: a forgotten old label is a common mistake.
     return setByOthers.test(key) && !key.startsWith("node-role.kubernetes.io/");
   });
 
-/** Resource that a request is for. */
+/** Resource that a workload requests. */
 export const resourceOf = (request: GpuRequest, { spec, plan }: CheckContext): string =>
   workloadResource(spec.sharing, request.migProfile, plan.kubernetes.resourceName);
 
-/** Most units of a resource that a machine may offer; without a limit where only the least is known. */
+/** Greatest number of units of a resource that a machine may offer; infinite if only the least number is known. */
 export const offers = (
   { recipe: { allocatable, atLeast = [] } }: CheckedMachine,
   resource: string,
 ): number => (atLeast.includes(resource) ? Infinity : (allocatable[resource] ?? 0));
 
 /**
- * Cards of a machine that may be what a request claims: by what the tables know of them. A card that exists with
- * several sizes of memory may have the greatest; a note asks which it is. Of a product's name and of CEL, who knows.
+ * Cards of a machine that may meet a claim, by the facts in the tables. A card that exists with several sizes of memory
+ * counts with the greatest; a warning asks for the size. A product's name and CEL expressions count as met.
  */
 export function claimable(
   { uses }: CheckedMachine,
@@ -62,13 +62,13 @@ export function claimable(
   );
 }
 
-/** How many of its cards a request may claim. */
+/** Number of a machine's cards that a request may claim. */
 export const mayClaim = (machine: CheckedMachine, request: GpuRequest): number =>
   claimable(machine, request).reduce((sum, { count }) => sum + count, 0);
 
 /**
- * GPU machines that a request may be placed on: those that its selector fits and that offer its resource, of cards
- * that it claims.
+ * GPU machines whose nodes may get a request's pod: their labels match its selector, and they offer its resource or the
+ * cards that it claims.
  */
 export function machinesFor(request: GpuRequest, context: CheckContext): CheckedMachine[] {
   const resource = resourceOf(request, context);

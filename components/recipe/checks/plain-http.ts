@@ -3,11 +3,11 @@ import type { Checks } from "./check";
 
 const charts = ["gpuOperator", "devicePlugin", "dra", "leaderWorkerSet"] as const;
 
-/** Addresses that are asked by plain HTTP: what comes from there runs as administrator of the machines. */
+/** Checks for URLs with plain HTTP: the machines and the cluster run their content with all rights. */
 export const plainHttpChecks = {
   "plain-http": {
     severity: "warning",
-    rule: "The Image Factory and the chart repositories are asked by HTTPS",
+    rule: "The URLs of the Image Factory and of the chart repositories use HTTPS",
     source:
       "talos, pkg/machinery/config: machine.registries (a mirror's own certificate); helm.sh/docs, repositories",
     ofFiles: false,
@@ -16,14 +16,14 @@ export const plainHttpChecks = {
         field: "factoryUrl",
         problem: "is plain HTTP",
         why: "an attacker on the network path can have the machines boot another image",
-        remedy: "use https, which the machines' registry configuration must trust",
+        remedy: "use https; the machines' registry configuration must trust its certificate",
       },
       charts.map(
         (chart) =>
           isPlainHttp(spec[chart]?.repository ?? "") && {
             field: `${chart}.repository`,
             problem: "is plain HTTP",
-            why: "an attacker on the network path can change what is installed as administrator of the cluster",
+            why: "an attacker on the network path can change the charts, which the update installs as administrator of the cluster",
             remedy: "use https or oci",
           },
       ),

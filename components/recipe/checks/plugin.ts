@@ -11,7 +11,7 @@ import { objectFlaws } from "./object-shapes";
 import * as semver from "semver";
 import { isScalar } from "yaml";
 
-/** The device plugin's own configuration, its paths and its strategy. */
+/** Checks of the device plugin: its own configuration, its paths and its strategy. */
 export const pluginChecks = {
   "plugin-config": {
     rule: "The device plugin can read its configuration",
@@ -29,20 +29,20 @@ export const pluginChecks = {
         const names = [...Object.keys(all), ...(sharing === undefined ? [] : ["default"])];
         return [
           Object.entries(all)
-            .filter(([, text]) => text !== null) // to Helm, null takes one away
+            .filter(([, text]) => text !== null) // Helm removes a configuration that is null.
             .map(([name, text]) => {
               const at = `${path}.${texts}.${name}`;
               if (typeof text !== "string")
                 return {
                   field: at,
-                  problem: "is no text",
-                  why: "the chart makes a ConfigMap of it, so its template fails, or Kubernetes refuses the object",
+                  problem: "is not a text",
+                  why: "the chart writes it into a ConfigMap, which accepts only texts",
                   remedy: "write it as a block (`|-`)",
                 };
               return flawsOf(text).map(([problem, remedy]) => ({
                 field: at,
                 problem,
-                why: "the device plugin ends with it, or silently drops it",
+                why: "the device plugin exits at its start, or silently ignores this value",
                 remedy,
               }));
             }),
@@ -50,8 +50,8 @@ export const pluginChecks = {
           chosen !== "" &&
             !names.includes(chosen) && {
               field: `${path}.default`,
-              problem: `names "${chosen}", which is not a configuration (there are: ${names.join(", ")})`,
-              why: "the plugin waits for it, and the node offers no GPU",
+              problem: `names "${chosen}", which is not a configuration (known: ${names.join(", ")})`,
+              why: "the plugin waits for this configuration, and the node offers no GPU",
               remedy: `name one of ${path}.${texts}`,
             },
           texts === "map" &&
@@ -60,7 +60,7 @@ export const pluginChecks = {
               field: `${path}.name`,
               problem: "is set together with map",
               why: "the chart accepts `name` or `map`, and fails if both are set",
-              remedy: "leave one out",
+              remedy: "leave one of the two out",
             },
         ];
       }),
@@ -83,14 +83,14 @@ export const pluginChecks = {
         .map((name) => ({
           field: "gpuOperator.values.devicePlugin.env",
           problem: `${name} names a glibc prefix`,
-          why: "Talos ≥ 1.13 has the libraries under /usr/local/lib: NVML fails to load and the node offers no GPU",
+          why: "Talos ≥ 1.13 has the libraries under /usr/local/lib, so NVML fails to load and the node offers no GPU",
           remedy: "leave it out",
         }));
       return [glibc, driverRoot(context)];
     },
   },
   "plugin-toolkit": {
-    rule: "Without the operator, nvidia-cdi-hook, which the CDI specification runs, is on the machine",
+    rule: "Without the operator, each machine has the program nvidia-cdi-hook, which the CDI specification runs",
     source:
       "siderolabs/extensions#1222 (Talos 1.15 has no nvidia-cdi-hook); k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/main.go (nvidia-cdi-hook-path)",
     ofFiles: true,
@@ -99,10 +99,10 @@ export const pluginChecks = {
       spec.devicePlugin !== undefined &&
       asText(valueAt(spec.devicePlugin.values, "cdi", "nvidiaHookPath")) === "" && {
         field: "devicePlugin",
-        problem: `is the only one of NVIDIA's on Talos ${spec.talosVersion}, which has no container toolkit`,
-        why: "its CDI specification calls nvidia-cdi-hook on the machine, which nothing installs there: every pod that gets a card fails",
+        problem: `runs without the operator on Talos ${spec.talosVersion}, which has no container toolkit`,
+        why: "its CDI specification runs nvidia-cdi-hook on the machine, but Talos does not have this program, so every pod with a card fails",
         remedy:
-          "take gpuOperator v26.7.0 or newer, which brings nvidia-cdi-hook, or dra, which has its own, or put one there, and name it in devicePlugin.values.cdi.nvidiaHookPath",
+          "use gpuOperator v26.7.0 or newer, or dra, which bring the program, or install it yourself and name its path in devicePlugin.values.cdi.nvidiaHookPath",
       },
   },
   "device-list-strategy": {
@@ -118,14 +118,14 @@ export const pluginChecks = {
       const value = valueAt(spec.devicePlugin?.values, "deviceListStrategy");
       const field = "devicePlugin.values.deviceListStrategy";
       return [
-        // The chart puts it into a variable: a list fails in its template (k8s-device-plugin, templates/_helpers.tpl,
-        // `contains`).
+        // The chart writes the value into a variable: a list fails in its template (k8s-device-plugin,
+        // templates/_helpers.tpl, `contains`).
         value !== undefined &&
           value !== null &&
           typeof value !== "string" && {
             field,
             problem: "must be text",
-            why: "the chart's template fails on anything else, and nothing is installed",
+            why: "the chart's template fails on any other type, and Helm installs nothing",
             remedy: `write one of ${strategies.join(", ")}, or several with commas between them`,
           },
         strategyFault("gpuOperator.values.devicePlugin.env", env, plan),
@@ -136,8 +136,8 @@ export const pluginChecks = {
 } satisfies Checks;
 
 /**
- * Names that the templates print without quotes (`value: {{ .Values.config.default }}`), so that YAML reads something
- * else than a text.
+ * Findings for names that YAML does not read as texts: the templates print them without quotes (`value: {{
+ * .Values.config.default }}`).
  */
 const misread = (path: string, config: unknown): Found =>
   ["default", "name"].flatMap((key) => {
@@ -151,7 +151,7 @@ const misread = (path: string, config: unknown): Found =>
     };
   });
 
-/** Whether these characters are a text: Helm's YAML is 1.1, with the numbers of 1.2. */
+/** Whether YAML reads these characters as a text. Helm's YAML is 1.1, with the numbers of 1.2. */
 function isText(characters: string): boolean {
   return ["1.1", "1.2"].every((version) => {
     const [document, ...others] = boundedDocuments(characters, { version }, ofFiles).documents;
@@ -177,7 +177,10 @@ function flawsOf(text: string): [problem: string, remedy: string][] {
   }
 }
 
-/** With a CDI strategy the standalone plugin writes paths of devices below the driver root into its specification. */
+/**
+ * Finding for a driver root that does not work with a CDI strategy: the standalone plugin writes the devices' paths
+ * below this root into its specification.
+ */
 function driverRoot({ spec }: CheckContext): Found {
   const values = spec.devicePlugin?.values;
   const root = valueAt(values, "nvidiaDriverRoot");
@@ -191,19 +194,22 @@ function driverRoot({ spec }: CheckContext): Found {
     return {
       field,
       problem: `is ${JSON.stringify(root)} with ${cdi.join(", ")}`,
-      why: "the plugin ends with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
-      remedy: 'write "/", or write deviceListStrategy: envvar, which needs no driver root',
+      why: "the plugin exits with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
+      remedy: 'write "/", or set deviceListStrategy to envvar, which needs no driver root',
     };
-  if (!/^\/usr\/local(\/|$)/.test(root)) return []; // The effect of another root was never seen.
+  if (!/^\/usr\/local(\/|$)/.test(root)) return []; // We have not seen the effect of any other root.
   return {
     field,
     problem: `is ${root} with ${cdi.join(", ")}`,
     why: `the specification would name ${root.replace(/\/$/, "")}/dev/nvidia-uvm, which Talos lacks: the node offers GPUs, and every pod that gets one fails`,
-    remedy: 'write "/", or write deviceListStrategy: envvar, which needs no driver root',
+    remedy: 'write "/", or set deviceListStrategy to envvar, which needs no driver root',
   };
 }
 
-/** First plugin with a strategy, and with several at once; the operator's releases that run here bring newer ones. */
+/**
+ * First release of the plugin with each strategy, and with several at once. The supported operator releases bring newer
+ * plugins.
+ */
 const firstWith: Record<string, string> = {
   "cdi-annotations": "0.14.0",
   "cdi-cri": "0.15.0",
@@ -238,7 +244,7 @@ function strategyFault(
   if (wrong.length > 0)
     return {
       field,
-      problem: `"${wrong.join(", ")}" is no strategy`,
+      problem: `"${wrong.join(", ")}" is not a strategy`,
       why: 'the device plugin stops with "invalid --device-list-strategy option", and the node offers no GPU',
       remedy: `${meant}one of ${strategies.join(", ")}`,
     };
@@ -247,24 +253,24 @@ function strategyFault(
     return {
       field,
       problem: `the device plugin ${pluginVersion} does not know ${early.what}`,
-      why: "it ends at each start, and the node offers no GPU",
-      remedy: `take the plugin ${early.first} or newer, or leave it out`,
+      why: "the plugin exits at each start, and the node offers no GPU",
+      remedy: `use the plugin ${early.first} or newer, or leave this value out`,
     };
   const cdi = words.filter((word) => word.startsWith("cdi-"));
   if (era === "nri" && cdi.length === 0)
     return {
       field,
-      problem: `${value} on Talos ≥ 1.15`,
-      why: "only NVIDIA's runtime reads what it leaves in a container, and there is none: pods that get a card do not see it",
-      remedy: "leave it out: CDI follows",
+      problem: `${value} does not work on Talos ≥ 1.15`,
+      why: "only NVIDIA's runtime reads the variables and mounts of this strategy, and Talos ≥ 1.15 does not have it: pods do not see their cards",
+      remedy: "leave it out: the default is CDI",
     };
   return (
     cdi.length > 0 &&
     era === "legacy" && {
       field,
-      problem: `${cdi.join(", ")} on Talos ≤ 1.12`,
+      problem: `${cdi.join(", ")} does not work on Talos ≤ 1.12`,
       why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc: containers get the card without its libraries",
-      remedy: "leave it out (envvar follows), or take Talos ≥ 1.13",
+      remedy: "leave it out (the default is envvar), or use Talos ≥ 1.13",
     }
   );
 }

@@ -13,9 +13,7 @@ import { anyText, valueAt } from "../mapping";
 import type { ClusterSpec } from "../spec/index";
 import type { Checks, Find, Found } from "./check";
 
-/**
- * Releases of the charts and their values, as far as they go beyond the tables or leave work to the cluster's owner.
- */
+/** Checks of the charts' releases and values: facts that the tables lack, and tasks for the cluster's owner. */
 export const releaseRisks = {
   "chart-release": {
     severity: "note",
@@ -29,7 +27,7 @@ export const releaseRisks = {
         !judges.includes(version.replace(/^v/, "")) && {
           field: `${field}.version`,
           problem: `${chart} ${version} is not in the tables`,
-          why: `its values are checked by the tables of ${judges.join(" and ")}`,
+          why: `the package checks its values by the tables of ${judges.join(" and ")}`,
           remedy: "compare the values with `helm show values`",
         }
       );
@@ -37,14 +35,14 @@ export const releaseRisks = {
   },
   "chart-value": {
     severity: "note",
-    rule: "For each value the tables say whether the chart's release has it",
+    rule: "The tables know for each value whether the chart's release has it",
     source: "components/recipe/facts/data/charts: values.yaml and templates of each release",
     ofFiles: false,
     find: ofReleases(({ field, chart, version, values }) =>
       judgeValues(chart, version, values).open.map((path) => ({
         field: `${field}.values.${path}`,
         problem: `it is unknown whether ${chart} ${version} has this value`,
-        why: "Helm ignores a value that a chart does not have",
+        why: "Helm silently ignores a value that the chart does not have",
         remedy: "look for it in `helm show values`",
       })),
     ),
@@ -59,9 +57,9 @@ export const releaseRisks = {
         chart === "gpu-operator" &&
         semver.lt(semver.coerce(version) ?? "99.0.0", "26.3.0") && {
           field: `${field}.version`,
-          problem: `${version} is a release of the operator that NVIDIA no longer supports`,
+          problem: `NVIDIA no longer supports the operator's release ${version}`,
           why: "NVIDIA supports 26.7; 26.3 is deprecated (platform support, 2026-11)",
-          remedy: "plan its upgrade",
+          remedy: "plan an upgrade of the operator",
         },
     ),
   },
@@ -79,9 +77,9 @@ export const releaseRisks = {
       return (
         semver.satisfies(version, `>=${first} <${repaired}`) && {
           field: `${field}.version`,
-          problem: `${chart} ${version} gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices, too`,
+          problem: `${chart} ${version} also gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices`,
           why: "other device plugins may hand out these devices",
-          remedy: "take the plugin 0.19.3, which the operator v26.3.3 brings, or newer",
+          remedy: "use the plugin 0.19.3 or newer, which the operator v26.3.3 brings",
         }
       );
     }),
@@ -95,8 +93,8 @@ export const releaseRisks = {
     find: ({ plan }) =>
       usesStorage(plan.spec) && {
         field: "gpuOperator.values.gds.enabled",
-        problem: `GPUDirect Storage was not tried on Talos by us; the module ${storageModule} is loaded on each machine with a card`,
-        why: "NVIDIA supports it only with the open kernel modules, and cuFile goes through the processor's memory where the file system does not take part",
+        problem: `we have not tried GPUDirect Storage on Talos (the stack loads the module ${storageModule} on each machine with a card)`,
+        why: "NVIDIA supports it only with the open kernel modules, and on a file system without support cuFile copies through the processor's memory",
         remedy: "try one machine first (upgrade.first)",
       },
   },
@@ -109,18 +107,17 @@ export const releaseRisks = {
       anyText(valueAt(spec.gpuOperator?.values, "nfd", "enabled")) === "false" &&
       !labelledByHand(Object.values(spec.machines)) && {
         field: "gpuOperator.values.nfd.enabled",
-        problem:
-          "is false, so the cluster's own Node Feature Discovery must run on every GPU machine",
-        why: "the operator places no operand on a node without its label",
+        problem: "is false, so another Node Feature Discovery must run on every GPU machine",
+        why: "the operator runs no pod on a node without a label of Node Feature Discovery",
         remedy:
-          "have it set feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present there",
+          "make sure that it sets the label feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present",
       },
   },
   "driver-folder": {
     severity: "warning",
     rule: "No value names a driver folder for the operator's validator, which does not run on Talos 1.12 and older",
     source:
-      "cozystack, packages/system/gpu-operator/examples; here the validator does not run, and the plugin finds the driver by driver-ready (cluster/markers.ts)",
+      "cozystack, packages/system/gpu-operator/examples; in this package the validator does not run, and the plugin finds the driver by driver-ready (cluster/markers.ts)",
     ofFiles: false,
     find: ({ spec }) => {
       const folder = valueAt(spec.gpuOperator?.values, "hostPaths", "driverInstallDir");
@@ -130,8 +127,8 @@ export const releaseRisks = {
         folder.startsWith("/var/") && {
           field: "gpuOperator.values.hostPaths.driverInstallDir",
           problem: `is ${folder}, and no program looks for the driver there`,
-          why: "on Talos 1.12 and older the operator's validator does not run; a DaemonSet of this stack writes its marker files, by which pods find the driver",
-          remedy: "remove this value, and the DaemonSet that fills the folder",
+          why: "on Talos 1.12 and older the operator's validator does not run; a DaemonSet of this stack writes its marker files, which tell the pods where the driver is",
+          remedy: "remove this value, and remove the DaemonSet that fills the folder",
         }
       );
     },
@@ -143,13 +140,12 @@ export const releaseRisks = {
       "gpu-operator v26.3.3, assets/state-device-plugin/0500_daemonset.yaml: without CDI the plugin names the cards in a variable, which only NVIDIA's runtime reads",
     ofFiles: false,
     find: ({ spec }) =>
-      eraOf(spec.talosVersion) === "cdi" && // before it is always so, and after it refused
+      eraOf(spec.talosVersion) === "cdi" && // On older releases CDI is always off; on newer ones another check refuses this value.
       valueAt(spec.gpuOperator?.values, "cdi", "enabled") === false && {
         field: "gpuOperator.values.cdi.enabled",
         problem: "is false",
         why: "a pod gets its GPU only from NVIDIA's runtime",
-        remedy:
-          "write `runtimeClassName: nvidia` in pods of your own (those of this stack have it)",
+        remedy: "write `runtimeClassName: nvidia` in your own pods (the stack's pods have it)",
       },
   },
   "strategy-without-cdi": {
@@ -163,7 +159,7 @@ export const releaseRisks = {
         valueAt(gpuOperator?.values, "cdi", "enabled") !== false &&
         !(envOf(env, "DEVICE_LIST_STRATEGY") ?? "cdi-").includes("cdi-") && {
           field: "gpuOperator.values.devicePlugin.env",
-          problem: "sets DEVICE_LIST_STRATEGY without CDI, and CDI is on",
+          problem: "sets DEVICE_LIST_STRATEGY to a strategy without CDI, but CDI is on",
           why: "the next release of the GPU Operator refuses this",
           remedy: "to keep CDI off, write `cdi: { enabled: false }` instead",
         }
@@ -172,21 +168,21 @@ export const releaseRisks = {
   },
   "claims-release": {
     severity: "note",
-    rule: "With dra, the stack names a Kubernetes release, so that support for claims is known",
+    rule: "With dra, the stack sets kubernetesVersion, so that support for claims is known",
     source: "KEP-4381: resource.k8s.io/v1 is on by default from Kubernetes 1.34",
     ofFiles: false,
     find: ({ spec }) =>
       spec.dra !== undefined &&
       spec.kubernetesVersion === undefined && {
         field: "kubernetesVersion",
-        problem: "is missing, so the cluster's release is unknown",
+        problem: "is not set, so the cluster's Kubernetes release is unknown",
         why: `claims need Kubernetes ${oldestForClaims} or newer`,
-        remedy: "write it, or look at `kubectl version`",
+        remedy: "set it, or check the release with `kubectl version`",
       },
   },
 } satisfies Checks;
 
-/** First Kubernetes that has resource.k8s.io/v1, and serves it by itself (KEP-4381). */
+/** First Kubernetes that serves resource.k8s.io/v1 by default (KEP-4381). */
 export const oldestForClaims = "1.34";
 
 /** A release of a GPU chart that a stack names. */
@@ -197,7 +193,7 @@ interface NamedRelease {
   values: Record<string, unknown>;
 }
 
-/** A rule about each of them. */
+/** Finds violations in each release of a GPU chart. */
 function ofReleases(find: (release: NamedRelease) => Found): Find {
   const releasesOf = (spec: ClusterSpec): NamedRelease[] =>
     gpuProviderFields.flatMap((field) => {

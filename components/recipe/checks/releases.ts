@@ -7,7 +7,7 @@ import { didYouMean, shown } from "../rules";
 import { type Checks, type Found, ofMachines, together } from "./check";
 import * as semver from "semver";
 
-/** Releases of Talos and Kubernetes, and the steps between them. */
+/** Checks of the Talos and Kubernetes releases, and of the steps between them. */
 export const releaseChecks = {
   "talos-version": {
     rule: "The drivers of the Talos version are known",
@@ -22,36 +22,37 @@ export const releaseChecks = {
         return {
           field,
           problem: `"${spec.talosVersion}" is not a Talos version`,
-          why: "drivers, extensions and images follow from it",
-          remedy: "write one like `v1.12.6`",
+          why: "the package chooses drivers, extensions and images by this version",
+          remedy: "write a version such as `v1.12.6`",
         };
       if (factsOf(spec, spec.talosVersion)?.missing)
         return {
           field,
           problem: `the Image Factory has no release ${spec.talosVersion}`,
-          why: "it makes the machines' image, so no machine could pull it",
-          remedy: "take a release that it lists at /versions",
+          why: "the Image Factory makes the machines' installer image, so no machine could pull one",
+          remedy: "use a release that the Factory lists at /versions",
         };
       if (!release)
         return {
           field,
-          problem: `Talos 1.${version.minor} is not in the tables (they have ${minors[0]!} to ${minors.at(-1)!})`,
-          why: "the package would have to guess its drivers, and how pods get GPUs there",
+          problem: `Talos 1.${version.minor} is not in the tables (known: ${minors[0]!} to ${minors.at(-1)!})`,
+          why: "the package does not know the drivers of this release, or how pods get GPUs on it",
           remedy:
-            "take a release of a known minor, or add the minor to the tables (recipe/facts/data/talos-releases.json)",
+            "use a release of a known minor, or add the minor to the tables (recipe/facts/data/talos-releases.json)",
         };
       if (version.prerelease && !ofTalos.test(version.text) && spec.factoryUrl === undefined)
         return {
           field,
           problem: `"${spec.talosVersion}" is not a release name`,
-          why: "Talos' own are called alpha, beta and rc with a number, and the public Image Factory has no others",
-          remedy: "write a release, or name the Image Factory that has this build (factoryUrl)",
+          why: "the public Image Factory has only Talos' own prereleases: alpha, beta and rc with a number",
+          remedy:
+            "write a Talos release, or name the Image Factory that has this build (factoryUrl)",
         };
       if (version.text === spec.talosVersion) return [];
       return {
         field,
         problem: `"${spec.talosVersion}" lacks the leading v`,
-        why: "installer images and machines name releases with a leading v, so the wanted and the running release would never compare as equal",
+        why: "machines report their release with a leading v, so the running release would never equal the wanted one",
         remedy: `write ${version.text}`,
       };
     },
@@ -59,7 +60,7 @@ export const releaseChecks = {
   "machine-release": {
     rule: "All machines offer GPUs in the same way: all before Talos 1.13, all on 1.13 and 1.14, or all from 1.15 on",
     source:
-      "siderolabs/docs, NVIDIA GPU at Talos 1.12, 1.13 and 1.15: where the driver's libraries are, and who brings toolkit and RuntimeClass, changes there",
+      "siderolabs/docs, NVIDIA GPU at Talos 1.12, 1.13 and 1.15: these releases change the folder of the driver's libraries, and the owner of toolkit and RuntimeClass",
     ofFiles: true,
     find: ofMachines((machine, { spec, plan }) => {
       const own = machine.spec.talosVersion;
@@ -69,9 +70,9 @@ export const releaseChecks = {
       const first = `1.${Math.max(firstMinorOf(eraOf(own)), firstMinorOf(plan.era))}`;
       return {
         field: ".talosVersion",
-        problem: `is ${own} in a cluster of ${spec.talosVersion}`,
-        why: `from ${first} on pods get GPUs in another way, and the cluster has one operator or plugin for all machines`,
-        remedy: `take a release on the same side of ${first}, or upgrade all machines together (docs/operations.md#upgrades)`,
+        problem: `is ${own}, but the stack's Talos version is ${spec.talosVersion}`,
+        why: `from ${first} on pods get GPUs in another way, and the cluster's one GPU provider cannot serve both ways`,
+        remedy: `use a release on the same side of ${first}, or upgrade all machines together (docs/operations.md#upgrades)`,
       };
     }),
   },
@@ -91,8 +92,8 @@ export const releaseChecks = {
         return {
           field,
           problem: `"${spec.kubernetesVersion}" is not a version`,
-          why: "the machine configuration names its images",
-          remedy: "write one like `v1.35.0`",
+          why: "the machine configuration names the images of this release",
+          remedy: "write a version such as `v1.35.0`",
         };
       const range = release?.minor.kubernetes;
       if (
@@ -102,15 +103,15 @@ export const releaseChecks = {
         return [];
       return {
         field,
-        problem: `Kubernetes ${version.major}.${version.minor} does not run on Talos 1.${release.minor.minor} (it takes 1.${range.from} to 1.${range.to})`,
-        why: "Talos refuses the configuration, or the kubelet it starts is untested there",
-        remedy: `take a release from 1.${range.from} to 1.${range.to}`,
+        problem: `Kubernetes ${version.major}.${version.minor} does not run on Talos 1.${release.minor.minor} (which supports 1.${range.from} to 1.${range.to})`,
+        why: "Talos refuses the configuration, or starts a kubelet that was not tested with it",
+        remedy: `use a release from 1.${range.from} to 1.${range.to}`,
       };
     },
   },
   "upgrade-step": {
-    rule: "An upgrade never goes back, and over several minor releases only where it can go by each",
-    source: "siderolabs/docs, upgrading-talos: by the last patch release of each minor between",
+    rule: "An upgrade never goes to an older release, and skips no minor release on its way",
+    source: "siderolabs/docs, upgrading-talos: over the last patch release of each minor between",
     ofFiles: false,
     find: ofMachines((machine, { spec }) => {
       const target = parseTalosVersion(spec.talosVersion);
@@ -122,18 +123,18 @@ export const releaseChecks = {
         return {
           field,
           problem: `"${text}" is not a Talos version`,
-          why: "the step to the wanted release is unknown",
+          why: "the checks need the running release to check the upgrade",
           remedy: "write what `talosctl version` prints, or leave it out",
         };
       if (running.text !== text)
         return {
           field,
           problem: `"${text}" lacks the leading v`,
-          why: "machines report their release with the v, so a preview would announce an upgrade to the release that already runs",
+          why: "machines report their release with a leading v, so a preview would show an upgrade to the release that already runs",
           remedy: `write ${running.text}`,
         };
       const byOmni = machine.spec.configuration === "omni";
-      // Patch releases of a cluster of Omni's are Omni's to change, in either direction; our program does not do it.
+      // Only Omni changes the patch release of its clusters, to newer or older ones. Our program does not.
       if (byOmni && running.minor === target.minor) return [];
       const { extensions, ownImage } = machine.recipe;
       const kubernetes =
@@ -154,9 +155,9 @@ export const releaseChecks = {
         if (contract === undefined)
           return {
             field: ".versionContract",
-            problem: `${shown(said)} is no Talos version`,
-            why: "the contract is the release whose defaults the generated configuration has",
-            remedy: "write its minor, e.g. `v1.12`",
+            problem: `${shown(said)} is not a Talos version`,
+            why: "a contract is the Talos release whose defaults the generated configuration has",
+            remedy: "write the minor of a release, e.g. `v1.12`",
           };
         const [wanted, generated] = [parseTalosVersion(talosVersion), parseTalosVersion(contract)];
         const isNewer =
@@ -164,9 +165,9 @@ export const releaseChecks = {
         return (
           isNewer && {
             field: ".versionContract",
-            problem: `${said} is newer than Talos ${talosVersion}, which the machine is to run`,
-            why: "it would refuse documents that it does not know",
-            remedy: "write the release that created the cluster, at most that of talosVersion",
+            problem: `${said} is newer than Talos ${talosVersion}, the machine's release`,
+            why: "this release would refuse a configuration with documents that it does not know",
+            remedy: "write the release that created the cluster, or talosVersion if that is older",
           }
         );
       },
@@ -175,7 +176,7 @@ export const releaseChecks = {
   "upgrade-first": {
     rule: "upgrade.first names only workers with a GPU, each once",
     source:
-      "components/recipe/machine/order.ts: control planes come first in any case, and a smoke test runs on a GPU",
+      "components/recipe/machine/order.ts: control planes always come first, and a smoke test needs a GPU",
     ofFiles: true,
     find: ({ spec, machines }) => {
       const first = spec.upgrade?.first ?? [];
@@ -198,22 +199,22 @@ export const releaseChecks = {
           return {
             field,
             problem: `${shown(name)} is a control plane`,
-            why: "control planes go one at a time before all workers, whatever is named here",
+            why: "the update always upgrades the control planes before all workers",
             remedy: "name a worker with a GPU, or leave upgrade.first out",
           };
         if (machine.gpuCount === 0)
           return {
             field,
             problem: `${shown(name)} has no GPU`,
-            why: "the other workers wait for its smoke test, which runs on a GPU",
+            why: "the other workers would wait for its smoke test, which needs a GPU",
             remedy: "name a worker with a GPU",
           };
         return (
           first.indexOf(name) < index && {
             field,
             problem: `${shown(name)} is named twice`,
-            why: "a machine is upgraded once",
-            remedy: "leave one of the two out",
+            why: "the update upgrades a machine only once",
+            remedy: "remove one of the two",
           }
         );
       });
@@ -222,7 +223,7 @@ export const releaseChecks = {
   "may-be-away": {
     rule: "Only a worker has mayBeAway, and only such a machine is named in away",
     source:
-      "components/program/upgrade/control-planes.ts: every member of etcd has to be healthy before a control plane is upgraded",
+      "components/program/upgrade/control-planes.ts: the update upgrades a control plane only if all members of etcd are healthy",
     ofFiles: true,
     find: together(
       ofMachines(
@@ -231,7 +232,7 @@ export const releaseChecks = {
           role === "controlplane" && {
             field: ".mayBeAway",
             problem: "is true of a control plane",
-            why: "while it is away, etcd has one member less, and the update upgrades no other control plane",
+            why: "while it is away, etcd lacks a member, and the update upgrades no other control plane",
             remedy: "leave it out, or make the machine a worker",
           },
       ),
@@ -244,8 +245,8 @@ export const releaseChecks = {
             !able.includes(name) && {
               field: `away[${index}]`,
               problem: `${shown(name)} is not a machine that may be away`,
-              why: "an update skips the machines of this list, so a missing machine would go unnoticed",
-              remedy: `${didYouMean(name, able)}set machines.<name>.mayBeAway: true, or take it out`,
+              why: "an update skips the machines of this list, so it would not notice that this machine is missing",
+              remedy: `${didYouMean(name, able)}set machines.<name>.mayBeAway: true, or remove the machine from this list`,
             },
         );
       },

@@ -11,7 +11,7 @@ import {
 } from "../stack/workloads";
 import type { Checks, Found } from "./check";
 
-/** Checks of workloads and metrics: access by other pods, fit with the driver, later updates. */
+/** Checks of workloads and metrics: access by other pods, support by the driver, effect of later updates. */
 export const serverChecks = {
   "open-server": {
     severity: "warning",
@@ -25,7 +25,7 @@ export const serverChecks = {
     severity: "warning",
     rule: "No volume is in a namespace that another workload creates and deletes",
     source:
-      "components/workloads: who makes a namespace deletes it, and Kubernetes all that is in it",
+      "components/workloads: the workload that creates a namespace also deletes it, with all objects in it",
     ofFiles: false,
     find: ({ spec }) => {
       const makers = new Map(
@@ -37,8 +37,8 @@ export const serverChecks = {
           maker !== undefined &&
           maker !== field && {
             field,
-            problem: `its volume is in namespace ${namespace}, which ${maker} makes`,
-            why: `an update that takes ${maker} out deletes the namespace and this volume with it`,
+            problem: `its volume is in namespace ${namespace}, which ${maker} creates`,
+            why: `if ${maker} leaves the stack, the update deletes the namespace with this volume`,
             remedy: `give ${field} a namespace of its own`,
           }
         );
@@ -47,7 +47,7 @@ export const serverChecks = {
   },
   "cuda-compat": {
     severity: "warning",
-    rule: "The driver supports the CUDA of each image without the image's package cuda-compat",
+    rule: "The driver supports the CUDA release of each image without the package cuda-compat",
     source:
       "docs.nvidia.com/deploy/cuda-compatibility, forward compatibility (data-center cards only)",
     ofFiles: false,
@@ -67,7 +67,7 @@ export const serverChecks = {
           newer && {
             field,
             problem: `its CUDA ${newer.cuda} is newer than the driver of ${drivers.join(", ")}`,
-            why: "data-center cards run it where the image has NVIDIA's package cuda-compat, and without it CUDA fails to initialize",
+            why: "CUDA then works only on data-center cards, and only if the image has NVIDIA's package cuda-compat",
             remedy: "make sure that the image has cuda-compat, as NVIDIA's own images do",
           }
         );
@@ -78,61 +78,58 @@ export const serverChecks = {
     severity: "warning",
     rule: "The exporter has the metrics that the dashboard shows",
     source:
-      "dcgm-exporter 4.9.0, release notes (other names and units; its source was not to be had)",
+      "dcgm-exporter 4.9.0, release notes (other names and units; its source was not available)",
     ofFiles: false,
     find: ({ spec, plan: { kubernetes } }) =>
       spec.monitoring !== undefined &&
       spec.monitoring.dashboard !== false &&
       semver.gte(exporterRelease(kubernetes), "4.9.0") && {
         field: "monitoring",
-        problem: `the DCGM exporter ${exporterRelease(kubernetes)} has other names and units of its metrics than the dashboard asks for`,
-        why: "they changed with 4.9.0, so panels of the dashboard stay empty",
-        remedy: "take a 4.8 release, or `dashboard: false`",
+        problem: `the metrics of the DCGM exporter ${exporterRelease(kubernetes)} have other names and units than the dashboard shows`,
+        why: "the exporter changed them in 4.9.0, so some panels of the dashboard stay empty",
+        remedy: "use a 4.8 release, or write `dashboard: false`",
       },
   },
   "claim-metrics": {
     severity: "note",
-    rule: "The metrics of a card name the pod that uses it",
-    source: "kubelet, pod resources API: it tells the exporter of resources of the node",
+    rule: "The metrics of a card name the pod that uses the card",
+    source: "kubelet, pod resources API: it reports only resources of the node to the exporter",
     ofFiles: false,
     find: ({ spec }) =>
       spec.dra !== undefined &&
       spec.monitoring !== undefined && {
         field: "monitoring",
-        problem: "metrics of a card name no pod that has it by a claim",
-        why: "the kubelet tells the exporter only of resources of the node",
+        problem: "the metrics of a card do not name the pod that claims the card",
+        why: "the kubelet does not report claims to the exporter",
         remedy: "nothing needs to be done",
       },
   },
 } satisfies Checks;
 
-/**
- * Effect of a server without a key and without a NetworkPolicy, which every pod of the cluster can use, and the
- * remedy.
- */
+/** Actions that every pod of the cluster can do on a server without a key and a NetworkPolicy, and the remedy. */
 const open: { [W in WorkloadKind]: { can: string; remedy: string } | undefined } = {
   // ollama/ollama, docs/faq.mdx: it has no authentication of its own; docs/api.md: /api/pull, /api/delete.
   ollama: {
     can: "use it, pull models and delete them",
-    remedy: "name the namespaces that may under",
+    remedy: "list the namespaces that may use the server under",
   },
   // comfyanonymous/ComfyUI, server.py: POST /prompt runs a workflow, for every sender.
   comfyui: {
     can: "run workflows on it, and see its outputs",
-    remedy: "name the namespaces that may under",
+    remedy: "list the namespaces that may use the server under",
   },
   vllm: {
     can: "use it",
-    remedy: "give it a key (apiKeySecret), and name the namespaces that may under",
+    remedy: "give it a key (apiKeySecret), and list the namespaces that may use the server under",
   },
   litellm: {
     can: "use its models",
-    remedy: "give it a key (masterKeySecret), or name the namespaces that may under",
+    remedy: "give it a key (masterKeySecret), or list the namespaces that may use the server under",
   },
   pods: undefined,
 };
 
-/** Each server of a stack that runs, and that every pod of the cluster can use. */
+/** Findings for the running servers of a stack that every pod of the cluster can use. */
 const openServers = (spec: Pick<ClusterSpec, "workloads">): Found =>
   workloadsOf(spec).map(({ kind, field, said }) => {
     const server = open[kind];
@@ -144,13 +141,13 @@ const openServers = (spec: Pick<ClusterSpec, "workloads">): Found =>
       isOpen && {
         field,
         problem: `every pod of the cluster can ${server.can}`,
-        why: "it asks for no key",
+        why: "clients need no key",
         remedy: `${server.remedy} ${field}.allowFrom`,
       }
     );
   });
 
-/** Fields of servers about their clients. */
+/** Fields of servers that limit their clients. */
 interface Said {
   active?: boolean;
   allowFrom?: string[];

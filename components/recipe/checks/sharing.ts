@@ -17,7 +17,7 @@ import {
 } from "./check";
 import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
 
-/** How cards are shared, and whether all requests fit. */
+/** Checks of the sharing of cards, and of the number of requested GPUs. */
 export const sharingChecks = {
   sharing: {
     rule: "Time slicing has at least two replicas, and no card is shared by MPS, which does not work on Talos",
@@ -26,7 +26,7 @@ export const sharingChecks = {
     ofFiles: true,
     find: ({ spec, gpuMachines }) => {
       const { timeSlicing, mps } = spec.sharing ?? {};
-      // Another image may have the fix.
+      // A device plugin of another image may contain the fix.
       const own = pluginConfigPlaces.filter(
         ({ field, image }) =>
           spec[field] !== undefined && valueAt(spec[field]?.values, ...image) === undefined,
@@ -73,14 +73,14 @@ export const sharingChecks = {
         return rivals.filter(said).map(([key]) => ({
           field: `${field}.values.${[...section, key].join(".")}`,
           problem: "names a configuration of the device plugin, and sharing is set",
-          why: "the plugin uses one per node: the chart refuses two, or yours replaces the one that `sharing` makes",
-          remedy: "leave it out, or leave sharing out and set all of it in your configuration",
+          why: "the plugin uses one configuration per node, so the chart fails, or yours replaces that of `sharing`",
+          remedy: "leave this value out, or remove sharing and set it in your configuration",
         }));
       });
     },
   },
   mig: {
-    rule: "The card has the MIG profile, its driver supports MIG, and the operator's MIG manager splits it",
+    rule: "The card has the MIG profile, its driver supports MIG, and the GPU Operator splits the card",
     source: "NVIDIA MIG user guide, supported profiles; NVIDIA/mig-parted, config-default.yaml",
     ofFiles: true,
     find: ({ spec, gpuMachines }) => {
@@ -95,18 +95,18 @@ export const sharingChecks = {
         spec.devicePlugin &&
           !spec.gpuOperator && {
             field: "sharing.mig",
-            problem: "with the standalone plugin",
-            why: "nothing would partition the cards: the MIG manager belongs to the GPU Operator, and Talos has no shell in which you could do it by hand",
-            remedy: "take gpuOperator, or leave mig out",
+            problem: "is set together with devicePlugin",
+            why: "only the GPU Operator has a MIG manager that splits the cards, and Talos has no shell to split them by hand",
+            remedy: "use gpuOperator, or leave mig out",
           },
         profile === "balanced" &&
           wanted.strategy === "single" && {
             field: "sharing.mig.strategy",
-            problem: "single with all-balanced",
-            why: "all-balanced makes MIG devices of several sizes, and the strategy single offers them only if all have the same size",
-            remedy: "write mixed, or one profile for all",
+            problem: "is single, but the profile is all-balanced",
+            why: "all-balanced makes MIG devices of several sizes, and the strategy single offers only devices of one size",
+            remedy: "write mixed, or set one profile for all devices",
           },
-        // Machines whose cards are all without MIG keep them whole, as long as there is one to split.
+        // A machine without MIG cards keeps its cards whole, if another machine has a card to split.
         (withMig.length > 0 ? withMig : gpuMachines).map((machine) =>
           machine.uses.map((use) => migOfCard(machine, use, spec, wanted.profile)),
         ),
@@ -129,8 +129,8 @@ export const sharingChecks = {
       if (migProfile !== undefined && spec.sharing?.mig?.strategy !== "mixed")
         return {
           field: ".migProfile",
-          problem: `${migProfile}, but the cards are not partitioned with the strategy mixed`,
-          why: `only the strategy mixed gives MIG devices resource names of their own: the pod would request ${resource} instead`,
+          problem: `is ${migProfile}, but sharing.mig.strategy is not mixed`,
+          why: `only the strategy mixed gives each MIG profile its own resource, so the pod would request ${resource} instead`,
           remedy: "leave it out, or set sharing.mig.strategy to mixed",
         };
       if (migProfile !== undefined && !offered.includes(resource)) {
@@ -138,15 +138,15 @@ export const sharingChecks = {
         const meant = didYouMean(migProfile, profiles);
         return {
           field: ".migProfile",
-          problem: `no machine has MIG devices ${migProfile}`,
+          problem: `no machine has MIG devices with the profile ${migProfile}`,
           why: "the pod would stay Pending forever",
-          remedy: `${meant}one of ${profiles.join(", ")}, or another sharing.mig.profile`,
+          remedy: `${meant}one of ${profiles.join(", ")}, or change sharing.mig.profile`,
         };
       }
       const fitting = gpuMachines.filter((machine) =>
         mayMatch(machine, request.nodeSelector ?? {}),
       );
-      if (fitting.length === 0) return []; // pod-node-selector tells
+      if (fitting.length === 0) return []; // The check pod-node-selector reports it.
       const most = fitting.reduce(
         (largest, machine) => Math.max(largest, offers(machine, resource)),
         0,
@@ -155,14 +155,14 @@ export const sharingChecks = {
       const where =
         fitting.length === gpuMachines.length
           ? "no machine has"
-          : `${fitting.map(({ name }) => name).join(", ")}, where nodeSelector sends it, has no`;
+          : `${fitting.map(({ name }) => name).join(", ")}, which nodeSelector selects, has no`;
       return {
         field: ".gpus",
         problem: `${gpus} of ${resource}, but ${where} more than ${most}`,
-        why: "a pod gets its GPUs from one machine, so this one stays Pending forever",
+        why: "a pod gets all its GPUs from one machine, so this pod stays Pending forever",
         remedy:
           most === 0
-            ? "send it to another machine, or request another resource"
+            ? "select another machine, or request another resource"
             : `request at most ${most}`,
       };
     }),
@@ -175,7 +175,7 @@ export const sharingChecks = {
     find: (context) => {
       if (context.gpuMachines.length === 0) return [];
       const active = gpuRequests(context.spec)
-        .filter(({ active, claim }) => active && ownClaim(claim) === undefined) // pods may share a claim of their owner's
+        .filter(({ active, claim }) => active && ownClaim(claim) === undefined) // Pods that name the same ResourceClaim share its cards.
         .flatMap((request) => Array.from({ length: request.machines }, () => request));
       const resources = new Set(active.map((request) => resourceOf(request, context)));
       return [...resources].map((resource) => {
@@ -194,7 +194,7 @@ export const sharingChecks = {
         sharingOf(spec)?.refusesSeveral === true && {
           field: ".gpus",
           problem: `${gpus} slices of shared cards`,
-          why: "two slices have no larger part of a card than one: the kubelet refuses the pod with UnexpectedAdmissionError",
+          why: "two slices give no more of a card than one, so the kubelet refuses the pod with UnexpectedAdmissionError",
           remedy: spec.sharing?.timeSlicing
             ? "request 1, or set sharing.timeSlicing.failRequestsGreaterThanOne: false"
             : "request 1, or leave failRequestsGreaterThanOne out of your configuration",
@@ -204,13 +204,12 @@ export const sharingChecks = {
 } satisfies Checks;
 
 const byMps: FindingText = {
-  problem:
-    "shares by MPS, which does not work on Talos with any release of the device plugin that we know",
-  why: "the plugin starts nvidia-cuda-mps-control without PATH: it does not find its server in /usr/local/bin, and every program ends with CUDA error 805",
-  remedy: "share by timeSlicing (docs/upstream/mps-server-path.md)",
+  problem: "sets MPS, which does not work on Talos with any known release of the device plugin",
+  why: "the plugin starts nvidia-cuda-mps-control without PATH, so MPS does not find its server in /usr/local/bin, and every program exits with CUDA error 805",
+  remedy: "use timeSlicing (docs/upstream/mps-server-path.md)",
 };
 
-/** Why a card cannot be split as the stack wants it. */
+/** Finding for a card that cannot be split as the stack wants. */
 function migOfCard(
   machine: CheckedMachine,
   { card, field }: CardUse,
@@ -226,11 +225,11 @@ function migOfCard(
       !card.mayHaveMig && {
         field: "sharing.mig",
         problem: `the ${card.model} of ${machine.name} has no MIG`,
-        why: "the MIG manager would fail on it, and take its GPUs out of service while it tries",
+        why: "the MIG manager would fail on this machine, and its GPUs are out of service while the manager tries",
         remedy: `leave mig out, or ${field} out of the stack`,
       }
     );
-  // A configuration of the user's own names what it names.
+  // The user's own configuration of the MIG manager may name any profile.
   const isOwn = Boolean(valueAt(spec.gpuOperator?.values, "migManager", "config", "name"));
   const unlisted: readonly string[] = isOwn ? [] : (geometry.unlisted ?? []);
   const profiles = Object.keys(geometry.profiles);
@@ -238,14 +237,14 @@ function migOfCard(
     return {
       field: "sharing.mig.profile",
       problem: `all-${profile} does nothing on the ${card.model} of ${machine.name}`,
-      why: "the MIG manager's configuration names other cards: it reports success and splits none of these",
+      why: "the MIG manager's configuration has this profile only for other cards, so it reports success and splits no card",
       remedy: `write one of ${profiles.filter((name) => !unlisted.includes(name)).join(", ")}`,
     };
   if (Object.keys(instancesOf(geometry, wanted)).length === 0)
     return {
       field: "sharing.mig.profile",
       problem: `the ${card.model} of ${machine.name} has no profile ${profile}`,
-      why: "the MIG manager would set nvidia.com/mig.config.state=failed, and the node would offer whole cards or none",
+      why: "the MIG manager would set nvidia.com/mig.config.state=failed, and the node would offer whole cards or no cards",
       remedy: `${didYouMean(profile, profiles)}one of ${[...profiles, ...(geometry.balanced ? ["all-balanced"] : [])].join(", ")}`,
     };
   return (
@@ -254,7 +253,7 @@ function migOfCard(
       field: "sharing.mig",
       problem: `MIG on the ${card.model} needs driver ${geometry.minDriver}, but ${machine.name} runs ${machine.driverVersion}`,
       why: "the driver cannot partition the card",
-      remedy: "take another driver.branch or a newer Talos version",
+      remedy: "use another driver.branch or a newer Talos version",
     }
   );
 }
@@ -272,7 +271,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
   );
   const wanted = requests.reduce((sum, request) => sum + request.gpus, 0);
   if (wanted > everywhere)
-    return [tooMany(resource, requests, wanted, `the machines have ${everywhere}`)];
+    return [tooMany(resource, requests, wanted, `the machines have only ${everywhere}`)];
   const groups = new Map(
     placed.map(({ machines }) => [machines.map(({ name }) => name).join(" "), machines]),
   );
@@ -287,11 +286,11 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
           resource,
           pinned,
           sum,
-          `${names.replaceAll(" ", ", ")}, the only place where they fit, has ${has}`,
+          `they fit only on ${names.replaceAll(" ", ", ")}, with ${has} in total`,
         ),
       ];
   }
-  // A pod gets its GPUs from one node: what is left there may be too little for another.
+  // A pod gets its GPUs from one node, so the rest of a node may be too small for another pod.
   for (const least of new Set(requests.map((request) => request.gpus))) {
     const large = requests.filter((request) => request.gpus >= least);
     const places = context.gpuMachines.reduce(
@@ -305,7 +304,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
           resource,
           large,
           total,
-          `the machines have room for ${places} with ${least} or more each`,
+          `the machines have room for only ${places} of them with ${least} or more each`,
         ),
       ];
   }
@@ -328,7 +327,7 @@ function tooMany(
   return {
     field: "workloads",
     problem: `${listed} request ${total} of ${resource} at the same time, and ${but}`,
-    why: "a pod stays Pending forever, and which one can change with every reboot",
-    remedy: "set `active: false` where they take turns, or share the cards (sharing.timeSlicing)",
+    why: "at least one pod stays Pending, and each reboot may change which one",
+    remedy: "set `active: false` for some of them, or share the cards (sharing.timeSlicing)",
   };
 }

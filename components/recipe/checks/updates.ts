@@ -4,8 +4,8 @@ import { externalOf } from "../external/external";
 import type { CheckContext, Checks, Found } from "./check";
 
 /**
- * Checks of an update's conditions: releases that are known only in part, machines that are away, and the step from
- * one era to the next.
+ * Checks of an update's conditions: releases with unknown drivers, machines that are away, and the step from one era to
+ * the next.
  */
 export const updateChecks = {
   "release-drivers": {
@@ -20,22 +20,22 @@ export const updateChecks = {
       const { inferred, answered, silent, like } = beyondTables;
       const { lts, production, toolkit } = drivers;
       const problem = inferred
-        ? `${version!.text} is in the tables by inference`
+        ? `the tables only infer the drivers of ${version!.text}`
         : `${version!.text} is newer than the tables`;
       if (answered)
         return {
           field: "talosVersion",
           problem,
-          why: `the Image Factory says that it brings drivers ${lts} (lts) and ${production} (production)${toolkit === undefined ? "" : `, toolkit ${toolkit}`}`,
+          why: `the Image Factory reports the drivers ${lts} (lts) and ${production} (production)${toolkit === undefined ? "" : `, toolkit ${toolkit}`}`,
           remedy: "nothing needs to be done",
         };
       const why =
-        silent === undefined ? "" : `, because the Image Factory says nothing (${silent})`;
+        silent === undefined ? "" : `, because the Image Factory did not answer (${silent})`;
       return {
         field: "talosVersion",
         problem,
-        why: `drivers ${inferred ? "" : `of ${like} `}are assumed (${lts}, ${production})${why}, so only the branch of a machine's driver is verified`,
-        remedy: "take a release of the tables to have the driver itself verified",
+        why: `the package assumes the drivers ${inferred ? "" : `of ${like} `}(${lts}, ${production})${why}; the update verifies only the branch of a machine's driver`,
+        remedy: "use a release of the tables if the update should verify the driver's version",
       };
     },
   },
@@ -51,14 +51,14 @@ export const updateChecks = {
       const names = Object.keys(spec.machines).filter((name) =>
         isOlder(spec.machines[name]!.talosVersion ?? spec.talosVersion),
       );
-      // Which medium the machines wait in is not in the stack; mostly it is of the release that they install.
+      // The stack does not name the boot medium. Most users boot a medium of the release that they install.
       return (
         spec.bootstrap === true &&
         names.length > 0 && {
           field: "bootstrap",
-          problem: `${names.join(", ")} will run Talos older than 1.${firstInstalling}, and may wait in a boot medium of that release`,
-          why: `from a boot medium older than Talos 1.${firstInstalling} the Talos provider cannot install, and tries until its time is over`,
-          remedy: `start them from a boot medium of Talos 1.${firstInstalling} or newer, whatever release the stack installs`,
+          problem: `${names.join(", ")} will run Talos older than 1.${firstInstalling}, and may have booted from a medium of that release`,
+          why: `the Talos provider cannot install from a boot medium older than Talos 1.${firstInstalling}, and tries until its timeout`,
+          remedy: `boot these machines from a medium of Talos 1.${firstInstalling} or newer, even if the stack installs an older release`,
         }
       );
     },
@@ -66,14 +66,14 @@ export const updateChecks = {
   "machine-away": {
     severity: "warning",
     rule: "No machine is away during an update",
-    source: "components/lookups/machines-away.ts: an update leaves such a machine alone",
+    source: "components/lookups/machines-away.ts: an update does not change such a machine",
     ofFiles: false,
     find: ({ spec: { away = [] } }) =>
       away.length > 0 && {
         field: "machines",
-        problem: `${away.join(", ")}: away`,
-        why: "this update leaves a machine that is away as the last one left it",
-        remedy: "bring the stack up again once it is back",
+        problem: `this update skips the machines that are away: ${away.join(", ")}`,
+        why: "the update cannot reach them, so they keep their previous state",
+        remedy: "run `pulumi up` again once they are back",
       },
   },
   "era-crossing": {
@@ -95,36 +95,36 @@ export const updateChecks = {
       if (outside !== undefined)
         return {
           ...found,
-          why: "between the change of the values and its upgrade, a machine gives no GPU to new pods",
-          remedy: `let ${outside.by ?? "its installer"} apply the values for the newer Talos right before this update; external is checked by them`,
+          why: "between the change of the values and the machine's upgrade, a machine gives no GPU to new pods",
+          remedy: `apply the values for the newer Talos by ${outside.by ?? "the release's own tool"} right before this update, and write them in external: the checks compare them with the newer Talos`,
         };
       return {
         ...found,
         why: spec.upgrade?.first?.length
-          ? "no new pod gets a GPU on a machine until it is upgraded, and until the machines of upgrade.first are upgraded"
-          : "no new pod gets a GPU until the last machine is upgraded",
+          ? "a machine gives no GPU to new pods until the update has upgraded this machine and the machines of upgrade.first"
+          : "no new pod gets a GPU until the update has upgraded the last machine",
         remedy:
-          'first remove what the stack did not make: a release of the device plugin, or a RuntimeClass "nvidia" (docs/operations.md#upgrades)',
+          'first remove a device plugin and a RuntimeClass "nvidia" that the stack did not create (docs/operations.md#upgrades)',
       };
     },
   },
   "next-era": {
     severity: "note",
-    rule: "The values of the external release also fit the Talos version where pods next get GPUs in another way",
-    source: "every check of an external release, asked for the first Talos of that era",
+    rule: "The values of the external release also fit the next Talos version that changes how pods get GPUs",
+    source: "every check of an external release, run for the first Talos of that era",
     ofFiles: false,
     find: nextEra,
   },
 } satisfies Checks;
 
 /**
- * First minor release of a boot medium that the Talos provider installs from: it asks by a dry run whether the
- * configuration reboots the machine. Before, the answer leaves the mode out, which reads as a reboot; the provider
- * then stages, which that mode refuses.
+ * First minor release of a boot medium that the Talos provider can install from. The provider asks by a dry run whether
+ * the configuration reboots the machine. The answer of older media lacks the mode, which the provider reads as a
+ * reboot; it then stages the configuration, which maintenance mode refuses.
  */
 const firstInstalling = 13;
 
-/** Changes that an external release needs before Talos of the next era. */
+/** Finding with the changes that an external release needs before Talos of the next era. */
 function nextEra({ ahead }: CheckContext): Found {
   const { minor, findings } = ahead() ?? { findings: [] };
   const changes = findings.map(({ field, remedy }) => `${field}: ${remedy}`);
@@ -133,7 +133,7 @@ function nextEra({ ahead }: CheckContext): Found {
     changes.length > 0 && {
       field: "external",
       problem: `does not fit Talos 1.${minor} yet`,
-      why: "a stack with that release would be refused",
+      why: `the checks would refuse a stack with Talos 1.${minor}`,
       remedy: `right before an upgrade to Talos 1.${minor}: ${changes.join("; ")}`,
     }
   );

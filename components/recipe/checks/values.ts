@@ -10,17 +10,17 @@ import type { CheckContext, Checks, Found } from "./check";
 import { unlikeTalos, withoutGpus, wrongWords } from "./wrong-value-rows";
 import { wrongNames, wrongValues } from "./wrong-values";
 
-/** Values of the charts: their names and types, and those that NVIDIA's programs or Talos do not take. */
+/** Checks of the charts' values: their names and types, and values that NVIDIA's programs or Talos refuse. */
 export const valueChecks = {
   "chart-values": {
     rule: "The chart's templates read each value, and accept its type",
     source:
-      "values.yaml and templates of the chart at its release; Helm ignores what no template reads",
+      "values.yaml and templates of the chart at its release; Helm ignores a value that no template reads",
     ofFiles: true,
     find: (context) => [
       releaseFields.map((field) => misnamed(context, field)),
       wrongValues(context, wrongWords),
-      // Namespace and RuntimeClass of an external release are not the stack's.
+      // The stack does not set the namespace and the RuntimeClass of an external release.
       ownValuesOf(context.plan.spec) === undefined && wrongNames(context),
     ],
   },
@@ -45,9 +45,9 @@ export const valueChecks = {
             text !== undefined &&
             !takes.includes(text) && {
               field: `gpuOperator.values.${operand}.env`,
-              problem: `${name} is ${shown(text)}, and must be one of ${takes.join(", ")}`,
-              why: "the program ends with it at each start, and the node offers no GPU, or has no labels of its cards",
-              remedy: "write that, or leave the variable out",
+              problem: `${name} is ${shown(text)} but must be one of ${takes.join(", ")}`,
+              why: "the program exits at each start, so the node offers no GPU, or lacks the labels of its cards",
+              remedy: "write one of these values, or leave the variable out",
             }
           );
         }),
@@ -81,19 +81,19 @@ function misnamed({ spec, plan }: CheckContext, field: ReleaseField): Found {
       return {
         field: at,
         problem: `must be ${describe(kind === "array" ? "[any" : kind)}`,
-        why: "the template reads it differently, or fails",
-        remedy: "write it in the shape that `helm show values` has",
+        why: "the chart's template misreads the value, or fails",
+        remedy: "write it in the form that `helm show values` shows",
       };
     const meant = meantBy(judge, path);
     const question = meant === undefined ? "" : `did you mean "${meant}"? `;
     const remedy = hintOf(path) ?? `${question}see \`helm show values\`, or leave it out`;
     return {
       field: at,
-      problem: `the chart ${name} ${version} has no such value`,
+      problem: `the chart ${name} ${version} does not have this value`,
       why: "Helm ignores it without an error, so it has no effect",
       remedy,
-      // A value of the stack's own is a mistake: who wrote it expects an effect. An external release runs with it as
-      // it is today.
+      // In the stack's own release such a value is a mistake, because its author expects an effect. An external release
+      // already runs with the value.
       ...(externalOf(plan.spec)?.kind === field ? { severity: "warning" as const } : {}),
     };
   });

@@ -9,7 +9,7 @@ import { valueOfFlag, vllmSplit, withDashes } from "../facts/vllm";
 /** Oldest compute capability of vLLM's images. */
 const oldest = "7.0";
 
-/** Servers of vLLM. */
+/** Checks of the vLLM servers. */
 export const vllmChecks = {
   vllm: {
     rule: "vLLM's arguments fit its GPUs, its cards and its workload",
@@ -25,7 +25,7 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
   const { spec } = context;
   const { args = [], gpus = 1, machines = 1, huggingFaceToken, apiKeySecret, namespace } = said;
   const proxy = spec.workloads?.litellm;
-  // The pod may land on any machine that offers enough, for certain: for one whose units are unknown, so is the result.
+  // The pod may run on any machine that is known to offer enough GPUs. A machine with an unknown number does not count.
   const request = gpuRequests(spec).find((one) => one.field === field)!;
   const old = machinesFor(request, context)
     .filter(({ recipe }) => (recipe.allocatable[resourceOf(request, context)] ?? 0) >= gpus)
@@ -39,45 +39,47 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
     gpus * machines > 1 &&
       spec.sharing?.mig !== undefined && {
         field: `${field}.${gpus > 1 ? "gpus" : "machines"}`,
-        problem: `${gpus * machines} MIG devices for one model`,
-        why: "a process sees one MIG device, and there is no peer-to-peer between them: tensor parallelism cannot start",
-        remedy: "request 1, of a profile that is large enough, or leave sharing.mig out",
+        problem: `splits one model over ${gpus * machines} MIG devices`,
+        why: "tensor parallelism cannot start: a process sees only one MIG device, and MIG devices have no peer-to-peer connection",
+        remedy: "request 1 device of a profile that is large enough, or leave sharing.mig out",
       },
     huggingFaceToken !== undefined &&
       namespace === undefined && {
         field: `${field}.huggingFaceToken`,
-        problem: "the workload makes its namespace itself",
-        why: `the Secret ${huggingFaceToken.name} cannot be there before its namespace, so the pod would wait for it (CreateContainerConfigError)`,
-        remedy: `make a namespace with the Secret and name it in ${field}.namespace`,
+        problem: "is set, but the stack creates the namespace of this workload",
+        why: `the Secret ${huggingFaceToken.name} cannot exist before its namespace, so the pod would wait for the Secret (CreateContainerConfigError)`,
+        remedy: `create a namespace with the Secret, and name the namespace in ${field}.namespace`,
       },
     apiKeySecret !== undefined && [
       namespace === undefined && {
         field: `${field}.apiKeySecret`,
-        problem: "the workload makes its namespace itself",
-        why: `the Secret ${apiKeySecret.name} cannot be there before its namespace, so the pod would wait for it (CreateContainerConfigError)`,
-        remedy: `make a namespace with the Secret and name it in ${field}.namespace`,
+        problem: "is set, but the stack creates the namespace of this workload",
+        why: `the Secret ${apiKeySecret.name} cannot exist before its namespace, so the pod would wait for the Secret (CreateContainerConfigError)`,
+        remedy: `create a namespace with the Secret, and name the namespace in ${field}.namespace`,
       },
-      // Only with a master key of its own does its namespace exist before it, so that the Secret can.
+      // The namespace of LiteLLM exists before LiteLLM only with `masterKeySecret`. Only then can it already contain
+      // the other Secret.
       said.active !== false &&
         proxy !== undefined &&
         proxy.active !== false &&
         proxy.masterKeySecret === undefined && {
           field: "workloads.litellm.masterKeySecret",
-          problem: `is missing, and ${field} asks for a key (apiKeySecret)`,
-          why: `LiteLLM would hand its models to everyone without one, and the Secret ${apiKeySecret.name} cannot be in LiteLLM's namespace before the update makes it`,
-          remedy: "make that namespace with both Secrets, and name LiteLLM's own key here",
+          problem: `is not set, but ${field} needs a key (apiKeySecret)`,
+          why: `LiteLLM would serve that model without a key, and its namespace cannot contain the Secret ${apiKeySecret.name} before the update creates the namespace`,
+          remedy:
+            "create LiteLLM's namespace with both Secrets, and name the Secret of LiteLLM's own key here",
         },
     ],
     old !== undefined && {
       field,
       problem: `the ${old.card.model} of ${old.machine.name} has compute capability ${old.card.computeCapability}`,
-      why: `vLLM's images hold code from ${oldest} on: no kernel image is available for execution on the device`,
-      remedy: `keep it off that machine by ${field}.nodeSelector, or take ollama for this card`,
+      why: `vLLM's images contain code only for ${oldest} and newer, so vLLM fails: no kernel image is available for execution on the device`,
+      remedy: `select other machines by ${field}.nodeSelector, or use ollama on this card`,
     },
   ];
 }
 
-/** GPUs that the arguments ask for must be those that the pods get. */
+/** Finding if the arguments split the model over another number of GPUs than the pods request. */
 function parallelism(field: string, said: Said): Found {
   const { gpus = 1, machines = 1 } = said;
   const { uses } = vllmSplit(said);
@@ -89,11 +91,11 @@ function parallelism(field: string, said: Said): Found {
         machines > 1
           ? `splits the model over ${uses} GPUs, but the pods request ${asked}`
           : `splits the model over ${uses} GPUs, but the pod requests ${asked}`,
-      why: "vLLM does not start with too few GPUs, and leaves some idle with too many",
+      why: "with too few GPUs vLLM does not start, and with too many it leaves some idle",
       remedy:
         machines > 1
-          ? "leave the size out, as gpus sets it, or make gpus times machines the product of the sizes"
-          : "leave the size out, as gpus sets it, or make gpus the product of the sizes",
+          ? "leave the sizes out, because gpus sets them, or let gpus times machines equal the product of the sizes"
+          : "leave the sizes out, because gpus sets them, or let gpus equal the product of the sizes",
     }
   );
 }
@@ -104,9 +106,9 @@ type Said = Workload<"vllm">["said"];
 const firstOverMachines = "0.11.1";
 
 /**
- * A model over several machines fits them, and they are alike. Source: docs.vllm.ai, parallelism and scaling (tensor
- * parallelism within a machine, pipeline parallelism across); vllm, config/parallel.py (backends with --nnodes),
- * v1/core/kv_cache_utils.py (the least memory of all workers counts).
+ * Findings for a model that does not fit the machines over which it is split, or whose machines differ. Source:
+ * docs.vllm.ai, parallelism and scaling (tensor parallelism within a machine, pipeline parallelism across); vllm,
+ * config/parallel.py (backends with --nnodes), v1/core/kv_cache_utils.py (the least memory of all workers counts).
  */
 function overMachines(
   field: string,
@@ -115,7 +117,7 @@ function overMachines(
   context: CheckContext,
 ): Found {
   const { gpus = 1, machines = 1, args = [] } = said;
-  // A component that is used alone has no machines to choose its image by.
+  // A workload component without a GpuCluster knows no machines, so it cannot choose the image by them.
   const image =
     said.image ??
     (context.gpuMachines.length > 0 ? vllmImage(context.plan.kubernetes.cudaVersion) : "");
@@ -132,38 +134,39 @@ function overMachines(
   return [
     tensor > gpus && {
       field: `${field}.args`,
-      problem: `splits each layer over ${tensor} GPUs, and a machine gives the model ${gpus}`,
-      why: "every layer would wait for the network between machines, twice for each token",
+      problem: `splits each layer over ${tensor} GPUs, but a machine gives the model only ${gpus}`,
+      why: "for each token every layer would wait twice for the network between the machines",
       remedy: `leave --tensor-parallel-size out, or write ${gpus} or less`,
     },
     context.gpuMachines.length > 0 &&
       fitting.length < machines && {
         field: `${field}.machines`,
-        problem: `is ${machines}, and ${fitting.length} of the stack's machines have the cards that one pod wants, ${gpus} each (${names})`,
-        why: "each pod of the model needs a machine of its own, and the others wait for the one that stays Pending",
+        problem: `is ${machines}, but only ${fitting.length} of the stack's machines have the ${gpus} cards that each pod needs (${names})`,
+        why: "each pod of the model needs its own machine, and all pods wait for the one that stays Pending",
         remedy: "write fewer machines or gpus, or add a machine",
       },
     fitting.length >= machines &&
       cards.length > 1 &&
       (product ?? cel ?? ownClaim(request.claim)) === undefined && {
         field: `${field}.machines`,
-        problem: `its pods may land on unlike cards: ${cards.join(", ")}`,
-        why: "each step waits for the slowest card, and vLLM uses no more memory of any than the smallest has",
+        problem: `its pods may run on different cards: ${cards.join(", ")}`,
+        why: "each step waits for the slowest card, and vLLM uses only as much memory of each card as the smallest has",
         remedy: context.spec.dra
-          ? `choose machines that are alike by ${field}.nodeSelector, or cards by claim.product`
-          : `choose machines that are alike by ${field}.nodeSelector`,
+          ? `select machines with equal cards by ${field}.nodeSelector, or select the card by claim.product`
+          : `select machines with equal cards by ${field}.nodeSelector`,
       },
     release !== undefined &&
       compareDotted(release, firstOverMachines) < 0 && {
         field: `${field}.${said.image === undefined ? "machines" : "image"}`,
         problem: `vLLM ${release} does not run over several machines without Ray`,
-        why: "it does not know --nnodes, and ends at its start",
-        remedy: "set image to vllm/vllm-openai:v0.12.0 or newer, with a CUDA that the driver runs",
+        why: "this release exits at its start, because it does not know --nnodes",
+        remedy:
+          "set image to vllm/vllm-openai:v0.12.0 or newer, built with a CUDA that the driver supports",
       },
     valueOfFlag(args, "--distributed-executor-backend") === "ray" && {
       field: `${field}.args`,
-      problem: "asks for Ray",
-      why: "vLLM refuses it with --nnodes, and its newer images do not have it",
+      problem: "selects Ray",
+      why: "vLLM refuses Ray together with --nnodes, and its newer images do not contain Ray",
       remedy: "leave --distributed-executor-backend out",
     },
   ];
@@ -176,17 +179,17 @@ function memoryUse(field: string, args: string[]): Found {
     said !== undefined &&
     !(Number(said) > 0 && Number(said) <= 1) && {
       field: `${field}.args`,
-      problem: `asks for ${said} of the card's memory`,
-      why: "vLLM takes a share above 0 and at most 1, and stops with any other",
+      problem: `sets ${said} as the share of the card's memory`,
+      why: "vLLM accepts a share above 0 and at most 1, and exits with any other value",
       remedy: "write e.g. --gpu-memory-utilization=0.9, or leave it out",
     }
   );
 }
 
-/** Flags by which the pods of a group find each other. */
+/** Flags that tell the pods of a group how to find each other. */
 const byGroup = ["--nnodes", "--node-rank", "--master-addr", "--master-port", "--headless"];
 
-/** Arguments that the workload sets itself, and secrets. */
+/** Findings for arguments that the workload sets itself, and for secrets in arguments. */
 const ours = (field: string, args: string[]): Found =>
   args.flatMap((arg): Found => {
     const flag = withDashes(arg).split("=")[0] ?? "";
@@ -194,29 +197,29 @@ const ours = (field: string, args: string[]): Found =>
       return {
         field: `${field}.args`,
         problem: `sets ${flag}`,
-        why: "the workload sets it itself for each of its pods",
+        why: "the workload itself sets this argument for each of its pods",
         remedy: `write ${field}.machines instead`,
       };
     if (flag === "--model")
       return {
         field: `${field}.args`,
         problem: "sets --model",
-        why: "the workload sets it itself: its Service and its probes go by it",
+        why: "the workload itself sets this argument, and its Service and its probes depend on it",
         remedy: `write the model to ${field}.model`,
       };
     if (["--port", "--host"].includes(flag))
       return {
         field: `${field}.args`,
         problem: `sets ${flag}`,
-        why: "the workload sets it itself: its Service and its probes go by it",
+        why: "the workload itself sets this argument, and its Service and its probes depend on it",
         remedy: "leave it out",
       };
     if (flag === "--api-key" || flag === "--hf-token" || /\bhf_[A-Za-z0-9]{20}/.test(arg))
       return {
         field: `${field}.args`,
         problem: "holds a secret",
-        why: "arguments are kept in plain text, in the stack file, in Pulumi's state and in the pod",
-        remedy: `take it out: a token for models comes from a Kubernetes Secret (${field}.huggingFaceToken), and so does the key of clients (${field}.apiKeySecret)`,
+        why: "the stack file, Pulumi's state and the pod contain arguments in plain text",
+        remedy: `remove it, and name a Kubernetes Secret: ${field}.huggingFaceToken for the token of the models, ${field}.apiKeySecret for the key of the clients`,
       };
     return [];
   });

@@ -10,7 +10,7 @@ import { defaultImages } from "../stack/workloads/default-images";
 import { type CheckedMachine, type Checks, type Found, ofGpuRequests } from "./check";
 import { machinesFor, mayMatch } from "./placement";
 
-/** Workloads: their images, their places and their namespaces. */
+/** Checks of workloads: their images, the machines that they fit on, and their namespaces. */
 export const workloadChecks = {
   "cuda-image": {
     rule: "Driver and card support the CUDA of each image",
@@ -39,7 +39,7 @@ export const workloadChecks = {
         const cuda = cudaOfImage(image);
         const floor = cuda && cudaFloor(cuda);
         if (!cuda || !floor) return [];
-        // Of data-center cards the check cuda-compat tells.
+        // The check cuda-compat reports data-center cards.
         const old = gpuMachines.find(
           (machine) => newerCuda(image, machine) && !isForwardCompatible(machine),
         );
@@ -49,8 +49,8 @@ export const workloadChecks = {
             problem: `its CUDA ${cuda} needs driver ${floor}, but ${old.name} runs ${old.driverVersion}`,
             why: "CUDA fails to initialize: the driver is insufficient for the runtime",
             remedy: spec.driver?.branch
-              ? `take an image of CUDA ${majorOf(cuda) - 1}, or another driver.branch or a newer Talos version`
-              : `take an image of CUDA ${majorOf(cuda) - 1}, or a newer Talos version`,
+              ? `use an image of CUDA ${majorOf(cuda) - 1}, another driver.branch or a newer Talos version`
+              : `use an image of CUDA ${majorOf(cuda) - 1}, or a newer Talos version`,
           };
         const dropped = gpuMachines
           .flatMap((machine) =>
@@ -60,16 +60,16 @@ export const workloadChecks = {
         return (
           dropped && {
             field,
-            problem: `its CUDA ${cuda} no longer knows the ${dropped.card.model} (${dropped.card.architecture}) of ${dropped.machine.name}`,
-            why: "the image holds no code for the card: no kernel image is available for execution on the device",
-            remedy: `take an image of CUDA ${dropped.last} or older`,
+            problem: `its CUDA ${cuda} no longer supports the ${dropped.card.model} (${dropped.card.architecture}) of ${dropped.machine.name}`,
+            why: "the image contains no code for the card, so programs fail: no kernel image is available for execution on the device",
+            remedy: `use an image of CUDA ${dropped.last} or older`,
           }
         );
       });
     },
   },
   "image-architecture": {
-    rule: "Each image is built for the processors of its machines, unless the tables lack it",
+    rule: "Each image that the tables list is built for the processors of its machines",
     source: "facts/data/images.json",
     ofFiles: true,
     find: ofGpuRequests((request, context) => {
@@ -84,9 +84,9 @@ export const workloadChecks = {
         machines.every(({ cards }) => cards.some(isOfArm64)) && {
           field: ".image",
           problem: `${image} is built only for amd64, and ${machines.map(({ name }) => name).join(", ")} has an arm64 processor`,
-          why: "the image is not pulled, or its program does not start: exec format error",
+          why: "the machine cannot pull the image, or its program does not start: exec format error",
           remedy:
-            "name one that is built for arm64, or lead the workload to another machine by nodeSelector",
+            "name an image that is built for arm64, or select another machine by nodeSelector",
         }
       );
     }),
@@ -94,7 +94,7 @@ export const workloadChecks = {
   "cuda-architecture": {
     rule: "The CUDA of each image is new enough for the cards",
     source:
-      "CUDA 12.8 release notes (first for Blackwell); PyTorch wheels hold no PTX for architectures to come",
+      "CUDA 12.8 release notes (first for Blackwell); PyTorch wheels contain no PTX for future architectures",
     ofFiles: true,
     find: ofGpuRequests((request, context) => {
       const cuda =
@@ -106,9 +106,9 @@ export const workloadChecks = {
       return (
         young && {
           field: ".image",
-          problem: `its CUDA ${cuda} does not know the ${young.card.model} (${young.card.architecture}) of ${young.machine.name} yet`,
-          why: "the image holds no code for the card: no kernel image is available for execution on the device",
-          remedy: `take an image of CUDA ${architectureOf(young.card).firstCuda} or newer`,
+          problem: `its CUDA ${cuda} does not yet support the ${young.card.model} (${young.card.architecture}) of ${young.machine.name}`,
+          why: "the image contains no code for the card, so programs fail: no kernel image is available for execution on the device",
+          remedy: `use an image of CUDA ${architectureOf(young.card).firstCuda} or newer`,
         }
       );
     }),
@@ -123,9 +123,9 @@ export const workloadChecks = {
         .filter(([, pod]) => pod.env?.["NVIDIA_VISIBLE_DEVICES"] !== undefined)
         .map(([name]) => ({
           field: `workloads.pods.${name}.env.NVIDIA_VISIBLE_DEVICES`,
-          problem: "is set on a pod that requests the resource",
-          why: "it overrides the card that the device plugin handed out: the container sees others, too",
-          remedy: "leave it out: the number that the pod requests says how many it gets",
+          problem: "is set on a pod that requests GPUs",
+          why: "it overrides the device plugin's choice of card, so the container also sees cards of other pods",
+          remedy: "leave it out, and set the number of GPUs in the pod's request",
         })),
   },
   litellm: {
@@ -140,16 +140,16 @@ export const workloadChecks = {
       if (server === undefined)
         return {
           field: "workloads.litellm",
-          problem: "is there, but neither ollama nor vllm runs",
-          why: "it would have no model to route to",
-          remedy: "add workloads.ollama or workloads.vllm, or make litellm `active: false`",
+          problem: "is set, but neither ollama nor vllm runs",
+          why: "LiteLLM would have no model to route to",
+          remedy: "add workloads.ollama or workloads.vllm, or write `active: false` for litellm",
         };
       const isEmpty = [server, ...others].every(({ models }) => models.length === 0);
       return (
         isEmpty && {
           field: "workloads.litellm",
-          problem: "is there, but ollama has no models",
-          why: "it would have no model to route to",
+          problem: "is set, but ollama has no models",
+          why: "LiteLLM would have no model to route to",
           remedy: `name them under ${server.field}.models`,
         }
       );
@@ -165,9 +165,9 @@ export const workloadChecks = {
         wrong && {
           field: `.nodeSelector.${wrong[0]}`,
           problem: `no GPU machine of the stack has ${wrong.join("=")}`,
-          why: "the pod fits no node and stays Pending forever",
+          why: "no node matches the selector, so the pod stays Pending forever",
           remedy:
-            "leave it out (GPU pods are placed by nvidia.com/gpu.present), or label a machine under machines.<name>.labels",
+            "leave it out (GPU pods already select nvidia.com/gpu.present), or label a machine under machines.<name>.labels",
         }
       );
     }),
@@ -190,32 +190,32 @@ export const workloadChecks = {
         [
           own,
           external
-            ? "is made for the stack's own pods as well"
-            : `is made by the ${chart}'s release as well`,
+            ? "is also created for the stack's own pods"
+            : `is also created by the release of the ${chart}`,
         ],
         ...(external || namespaceLabels === undefined
           ? [
               [
                 release.namespace,
-                "is there already, since another tool's release that offers the GPUs is in it",
+                "already exists, because the external GPU provider is in it",
               ] as const,
             ]
           : []),
         ...(leaderWorkerSet
-          ? [[leaderWorkerSet.namespace, "is made for LeaderWorkerSet as well"] as const]
+          ? [[leaderWorkerSet.namespace, "is also created for LeaderWorkerSet"] as const]
           : []),
-        ...given.map((name) => [name, "is there in every cluster"] as const),
+        ...given.map((name) => [name, "exists in every cluster"] as const),
       ]);
       return namespacesMade(spec).flatMap(({ workload, namespace }) => {
         const field = `${workload.field}${workload.kind === "pods" ? "" : ".namespace"}`;
         const words = taken.get(namespace);
-        if (words === undefined) taken.set(namespace, `is made by ${workload.field} as well`);
+        if (words === undefined) taken.set(namespace, `is also created by ${workload.field}`);
         return (
           words !== undefined && {
             field,
             problem: `${namespace} ${words}`,
             why: "the workload creates and deletes its namespace itself, so the update would fail with AlreadyExists",
-            remedy: "take a namespace of its own, or leave it out",
+            remedy: "name a namespace that only this workload uses, or leave it out",
           }
         );
       });
@@ -224,19 +224,19 @@ export const workloadChecks = {
   "plain-secret": {
     rule: "No field of a stack holds a secret in plain text",
     source:
-      "a stack file is committed, and what it says is in Pulumi's state and in the objects that are made of it",
+      "a stack file is committed, and Pulumi's state and the stack's objects contain its values",
     ofFiles: true,
     find: ({ spec }) => [...texts(spec, [])].map(([path, text]) => secretAt(path, text)),
   },
 } satisfies Checks;
 
-/** Images that carry a framework built for fixed architectures, with no code that a newer driver could translate. */
+/**
+ * Form of the images with a framework that is built for fixed architectures. They contain no code that a driver could
+ * compile for newer ones.
+ */
 export const frameworks = /torch|comfy|vllm|tensorrt/i;
 
-/**
- * The first label of a selector that no GPU machine has together with those before it; undefined when one may have
- * them all.
- */
+/** The first label of a selector that rules out the last GPU machine. Undefined if a machine may have all labels. */
 function unmet(
   selector: Record<string, string>,
   gpuMachines: CheckedMachine[],
@@ -251,10 +251,10 @@ function unmet(
 /** Namespaces that every cluster has. Source: kubernetes v1.36.3, pkg/controlplane/controller/systemnamespaces. */
 const given = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/** Texts that mean no value, or that name a file with the value. */
+/** Form of texts that mean no value, or that name a file with the value. */
 const noValue = /^(?:|none|empty|dummy|unused|changeme|true|false|\/.*|\$\(.*\))$/i;
 
-/** Fields that have a check of their own, with a better remedy. */
+/** Fields that another check covers, with a better remedy. */
 const toldElsewhere = /^(?:patches|machines\.[^[]*\.patches|workloads\.vllm\.args)\b/;
 
 function secretAt(path: PropertyKey[], text: string): Found {
@@ -266,14 +266,14 @@ function secretAt(path: PropertyKey[], text: string): Found {
     !toldElsewhere.test(field) && {
       field,
       problem: `holds ${kind}`,
-      why: "it would stand in plain text in the stack file, in Pulumi's state and in the cluster",
+      why: "the stack file, Pulumi's state and the cluster would contain it in plain text",
       remedy:
-        "take a new one, and keep it in a Kubernetes Secret (of vLLM by huggingFaceToken, else by a pod of your own program)",
+        "create a new secret, and keep it in a Kubernetes Secret (for vLLM name it in huggingFaceToken)",
     }
   );
 }
 
-/** Every text of a value with its path. */
+/** Every text in a value, with its path. */
 function* texts(value: unknown, path: PropertyKey[]): Generator<[PropertyKey[], string]> {
   if (typeof value === "string") yield [path, value];
   else if (Array.isArray(value))

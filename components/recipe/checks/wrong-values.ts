@@ -8,9 +8,9 @@ import { anyText, isMapping, valueAt } from "../mapping";
 import { absolutePath } from "../rules";
 import type { CheckContext, Found } from "./check";
 
-/** A value of a chart that causes a failure, with its message. Where `when` does not hold, it is right. */
+/** A chart value that causes a failure, with its message. If the condition `when` is false, the value is right. */
 export type WrongValue = {
-  /** Where it stands in the stack. */
+  /** Path of the value in the stack. */
   at: string;
   when?: keyof typeof conditions;
   why: string;
@@ -18,14 +18,14 @@ export type WrongValue = {
   | {
       /** The only values that are right. */
       takes: keyof typeof kinds | readonly unknown[];
-      /** Default: to write one of them, or to leave it out. */
+      /** Default: to write one of these values, or to leave the value out. */
       remedy?: string;
     }
   | {
-      /** The value that is wrong: a kind of values, or this one alone. */
+      /** The wrong value: a kind of values, or one value. */
       is: keyof typeof kinds | boolean;
       problem: string | ((value: string) => string);
-      /** Default: to leave it out. */
+      /** Default: to leave the value out. */
       remedy?: string;
     }
 );
@@ -33,7 +33,7 @@ export type WrongValue = {
 /**
  * Findings about chart values of a stack that would cause a failure.
  *
- * @param asked which values are asked for. Default: all of the rows.
+ * @param asked whether to check the value at a path. Default: all rows.
  */
 export const wrongValues = (
   context: CheckContext,
@@ -69,17 +69,13 @@ export const wrongValues = (
   });
 
 /**
- * Folders that Talos ≥ 1.13 has or where one can be made. Which of them it is makes no difference: the validator
- * finds the link /usr/bin/nvidia-smi first, and then takes the driver of the host, whatever the folder (gpu-operator
- * v26.3.3, cmd/nvidia-validator/main.go, runValidation; siderolabs/extensions v1.13.0, nvidia-pkgs;
- * gpu-operator#2501).
+ * Folders that Talos ≥ 1.13 has, or in which a pod can create one. All of them work: the validator finds the link
+ * /usr/bin/nvidia-smi first, and then takes the driver of the host, whatever the folder (gpu-operator v26.3.3,
+ * cmd/nvidia-validator/main.go, runValidation; siderolabs/extensions v1.13.0, nvidia-pkgs; gpu-operator#2501).
  */
 const foldersOfTalos = /^\/(usr\/local|var|run)(\/|$)/;
 
-/**
- * Folders of Talos that a pod may fill with programs that are started there: /run, which can be written, is mounted
- * noexec.
- */
+/** Folders of Talos in which a pod can write programs that then run. /run is writable, but mounted noexec. */
 const writableFolders = /^\/(var|opt)(\/|$)/;
 
 /** Kinds of values, by their names in the rows. */
@@ -98,7 +94,7 @@ const kinds = {
   "a folder that Talos lacks": (value) => typeof value === "string" && !foldersOfTalos.test(value),
 } satisfies Record<string, (value: unknown) => boolean>;
 
-/** Where a row counts. */
+/** Conditions of the rows. */
 const conditions = {
   "Talos ≤ 1.12": ({ plan }) => plan.era === "legacy",
   "Talos ≥ 1.13": ({ plan }) => plan.era !== "legacy",
@@ -121,7 +117,7 @@ const conditions = {
     !labelledByHand(Object.values(spec.machines)),
 } satisfies Record<string, (context: CheckContext) => boolean>;
 
-/** Values that name what the stack makes. */
+/** Findings for values that name objects of the stack. */
 export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => {
   const { runtimeClassName: runtime, namespaceOverride: namespace } = (spec.devicePlugin?.values ??
     {}) as Record<string, unknown>;
@@ -133,7 +129,7 @@ export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => 
       Boolean(runtime) && {
         field: "devicePlugin.values.runtimeClassName",
         problem: `names a RuntimeClass on Talos ${spec.talosVersion}`,
-        why: "its containerd has no handler of NVIDIA's, so the plugin's pods would not start",
+        why: "containerd has no handler of NVIDIA's on this release, so the plugin's pods would not start",
         remedy: "leave it out",
       },
     plan.era !== "nri" &&
@@ -142,14 +138,14 @@ export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => 
       !((runtime ?? "") === "" && byDefault) && {
         field: "devicePlugin.values.runtimeClassName",
         problem: "must be nvidia",
-        why: "with another runtime the plugin has no driver libraries and finds no card (not needed on machines with nvidiaDefaultRuntime)",
+        why: "with another runtime the plugin has no driver libraries and finds no card (unless all machines set nvidiaDefaultRuntime)",
         remedy: "write that, or leave it out",
       },
     Boolean(namespace) &&
       namespace !== plan.kubernetes.release.namespace && {
         field: "devicePlugin.values.namespaceOverride",
         problem: `must be ${plan.kubernetes.release.namespace}`,
-        why: "the namespace of the release is the one that lets NVIDIA's pods in (Pod Security)",
+        why: "Pod Security allows NVIDIA's pods only in the namespace of the release",
         remedy: "write that, or leave it out",
       },
   ];

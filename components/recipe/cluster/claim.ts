@@ -2,18 +2,19 @@ import { defined } from "../mapping";
 import type { ClaimSpec } from "../spec/index";
 
 /**
- * The driver's name, which is the domain of its attributes (dra-driver-nvidia-gpu v0.5.0,
+ * Name of the DRA driver, which is also the domain of its attributes (dra-driver-nvidia-gpu v0.5.0,
  * cmd/gpu-kubelet-plugin/main.go, DriverName).
  */
 const domain = "'gpu.nvidia.com'";
 
 /**
- * Words of go-nvlib that are not those of the tables (v0.10.0, pkg/nvlib/device/device.go, GetArchitectureAsString).
+ * Names of architectures in go-nvlib that differ from those in the tables (v0.10.0, pkg/nvlib/device/device.go,
+ * GetArchitectureAsString).
  */
 const architectures: Record<string, string> = { Ada: "Ada Lovelace" };
 
 /**
- * The claim of the user's own that a workload names, or its template, as a pod's spec has it. Its conditions are
+ * The user's own claim or claim template that a workload names, in the form of a pod's spec. Its conditions are
  * unknown.
  */
 export const ownClaim = ({ resourceClaimName, resourceClaimTemplateName }: ClaimSpec = {}):
@@ -23,9 +24,8 @@ export const ownClaim = ({ resourceClaimName, resourceClaimTemplateName }: Claim
     : defined({ resourceClaimName, resourceClaimTemplateName });
 
 /**
- * Conditions of a claim for each card, in CEL. The driver publishes the attributes that are named here for every
- * whole card (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go, Attributes; partitions.go,
- * fullGpuCapacity).
+ * Conditions of a claim on each card, in CEL. The driver publishes these attributes for every whole card
+ * (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go, Attributes; partitions.go, fullGpuCapacity).
  */
 export function selectorsOf({ memory, architecture, product, cel = [] }: ClaimSpec): string[] {
   const is = (attribute: string, text: string): string =>

@@ -23,7 +23,7 @@ import type {
 } from "../types";
 import { type Ground, mergeValues, repositoryOf } from "./values";
 
-/** Namespaces that Kubernetes makes itself. Talos exempts `kube-system` from Pod Security. */
+/** Namespaces that Kubernetes creates itself. Talos exempts `kube-system` from Pod Security. */
 const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
 
 /** The namespace of the stack's own pods if the GPU provider is external. */
@@ -39,7 +39,7 @@ const privileged: Record<string, string> = {
   "pod-security.kubernetes.io/warn": "privileged",
 };
 
-/** All that follows for Kubernetes. */
+/** Plans the Kubernetes part of a stack. */
 export function kubernetesRecipe(
   spec: ClusterSpec,
   machines: MachineFacts[],
@@ -58,7 +58,8 @@ export function kubernetesRecipe(
   const namespace = outside ? ownNamespace : release.namespace;
   const cudaVersion = clusterCuda(gpuMachines);
   const others = outside !== undefined || spec.devicePlugin?.makeRuntimeClass === false;
-  // Devices come to a claim's pod by CDI, with all that they need: of ours only what looks at all cards names a class.
+  // A pod with a claim gets its devices by CDI, with all libraries. Only the package's pods that need all cards name a
+  // RuntimeClass.
   const looksAtAll =
     spec.monitoring !== undefined || gpuMachines.some(({ spec: { powerLimit } }) => powerLimit);
   const hasHandler = capabilitiesOf(spec.talosVersion).toolkit === "extension";
@@ -107,7 +108,10 @@ function splitOf({ strategy, profile }: MigSpec): NonNullable<KubernetesRecipe["
   };
 }
 
-/** The release of LeaderWorkerSet. Its controller may have no other place than machines with GPUs. */
+/**
+ * The release of LeaderWorkerSet. Its controller tolerates the GPU machines' taints, because the cluster may have no
+ * other machines.
+ */
 function leaderWorkerSetRelease(
   said: LeaderWorkerSetSpec,
   tolerations: PodToleration[],
@@ -133,7 +137,7 @@ function tolerationsOf(spec: ClusterSpec, machines: MachineFacts[]): PodTolerati
   ]);
 }
 
-/** A check refuses a stack that names neither; its plan takes an operator without a version. */
+/** A check refuses a stack without a GPU provider; its plan has an operator without a version. */
 function releaseOf(mode: GpuProviderName, ground: Ground): ReleaseRecipe {
   const { dra, devicePlugin, gpuOperator = { version: "v0.0.0" } } = ground.spec;
   if (mode === "dra" && dra) return draRelease(dra, ground);

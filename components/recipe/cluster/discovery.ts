@@ -5,10 +5,10 @@ import type { ChartInput } from "./values";
 import { anyText, valueAt } from "../mapping";
 
 /**
- * Node Feature Discovery on machines with taints. Its worker runs on each of them. Its master writes the labels, and takes them off when
- * the release goes. Master and collector run anywhere; their charts tolerate a control plane's taint at most
- * (node-feature-discovery v0.15 to v0.19, deployment/helm, values.yaml): where each node has a taint they would stay pending, and
- * Helm would wait for the hook that takes the labels off.
+ * Chart values that let Node Feature Discovery run on machines with taints. Its worker runs on each machine. Its master
+ * writes the labels, and removes them with the release. Master and collector run on any machine; their charts tolerate
+ * at most a control plane's taint (node-feature-discovery v0.15 to v0.19, deployment/helm, values.yaml): if every node
+ * has a taint, they would stay pending, and Helm would wait for the hook that removes the labels.
  */
 export function discoveryTolerations(machines: PodToleration[]): ChartInput {
   const tolerations = withControlPlane(machines);
@@ -19,14 +19,17 @@ export function discoveryTolerations(machines: PodToleration[]): ChartInput {
 export const pluginDiscovers = ({ values }: DevicePluginSpec): boolean =>
   ["nfd", "gfd"].some((part) => anyText(valueAt(values, part, "enabled")) === "true");
 
-/** Whether the operator's chart brings it: unless a value turns it off (its Chart.yaml, `condition`). */
+/**
+ * Whether the operator's chart brings Node Feature Discovery: yes, unless a value disables it (its Chart.yaml,
+ * `condition`).
+ */
 export const operatorDiscovers = ({ values }: GpuOperatorSpec): boolean =>
   anyText(valueAt(values, "nfd", "enabled")) !== "false";
 
 /** The label by which the operator finds a GPU node (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
 const featureLabel = /^feature\.node\.kubernetes\.io\/pci-(10de|0302_10de|0300_10de)\.present$/;
 
-/** Whether every machine with a card says that label itself. */
+/** Whether the stack sets that label on every machine with a card. */
 export const labelledByHand = (machines: Pick<MachineSpec, "labels" | "gpus">[]): boolean =>
   machines
     .filter(({ gpus = [] }) => gpus.length > 0)

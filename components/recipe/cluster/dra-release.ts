@@ -3,10 +3,10 @@ import type { ReleaseRecipe } from "../types";
 import { type Ground, releaseOfGpuProvider } from "./values";
 
 /**
- * Where the driver looks for libnvidia-ml.so.1 and nvidia-smi on Talos ≥ 1.13: its init container follows links to
- * the library, but wants a program that is no link. Talos has one only in /usr/local/bin (dra-driver-nvidia-gpu
- * v0.5.0, hack/kubelet-plugin-prestart.sh; siderolabs/docs v1.13, dynamic-resource-allocation;
- * dra-driver-nvidia-gpu#605). Device nodes it takes from /dev, because there is none below this root
+ * Folder in which the DRA driver looks for libnvidia-ml.so.1 and nvidia-smi on Talos ≥ 1.13. Its init container follows
+ * links to the library, but not to the program. Talos has a program that is not a link only in /usr/local/bin
+ * (dra-driver-nvidia-gpu v0.5.0, hack/kubelet-plugin-prestart.sh; siderolabs/docs v1.13, dynamic-resource-allocation;
+ * dra-driver-nvidia-gpu#605). It uses the device nodes in /dev, because none exist below this root
  * (cmd/gpu-kubelet-plugin/root.go, getDevRoot).
  */
 export const draDriverRoot = "/usr/local";
@@ -15,10 +15,10 @@ export const draDriverRoot = "/usr/local";
 export function draRelease(dra: DraSpec, { tolerations, nodeSelector }: Ground): ReleaseRecipe {
   return releaseOfGpuProvider("dra", dra, {
     nvidiaDriverRoot: draDriverRoot,
-    // By this the chart wants to hear that no device plugin offers the same cards (templates/validation.yaml).
+    // This value confirms to the chart that no device plugin offers the same cards (templates/validation.yaml).
     gpuResourcesEnabledOverride: true,
-    // Memory that machines of a rack share by NVLink: another driver of the same chart, with a controller, which no
-    // claim of a card needs.
+    // This value is for memory that the machines of a rack share by NVLink. That is another driver of the same chart,
+    // with a controller, and no claim of a card needs it.
     resources: { computeDomains: { enabled: false } },
     kubeletPlugin: { nodeSelector, tolerations },
   });

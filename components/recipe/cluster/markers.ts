@@ -17,15 +17,15 @@ const driverReady = [
 ].join("\n");
 
 /**
- * Whether marker files must stand in for the operator's validator: on Talos ≤ 1.12 it looks forever for the driver in
- * the wrong place (gpu-operator#1687).
+ * Whether the stack's marker files replace the operator's validator: on Talos ≤ 1.12 the validator forever looks for
+ * the driver in the wrong folder (gpu-operator#1687).
  */
 export const needsMarkers = (era: Era, mode: GpuProviderName): boolean =>
   era === "legacy" && mode === "operator";
 
 /** The marker files under `/run/nvidia/validations`. */
 export function markersOf(spec: ClusterSpec): Marker[] {
-  // Read only where an operator-owned driver DaemonSet exists, which is so when a user enables it
+  // The operator reads this only if it runs a driver DaemonSet, which only a user can enable
   // (isDriverManagedByOperator).
   const operatorDriver = valueAt(spec.gpuOperator?.values, "driver", "enabled") === true;
   return [

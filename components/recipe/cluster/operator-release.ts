@@ -7,7 +7,10 @@ import { exporterCounters } from "./exporter";
 import { discoveryTolerations } from "./discovery";
 import { type ChartInput, type Ground, mergeValues, releaseOfGpuProvider } from "./values";
 
-/** The GPU Operator's release. Talos brings the driver, and up to 1.14 the toolkit, so the operator must not. */
+/**
+ * The GPU Operator's release. Talos has its own driver, and up to 1.14 its own toolkit, so the operator must not
+ * install them.
+ */
 export function operatorRelease(operator: GpuOperatorSpec, ground: Ground): ReleaseRecipe {
   const migManager = migManagerValues(operator, ground.spec.sharing);
   const ours = mergeValues({ ...commonValues(ground), migManager }, valuesOf[ground.era]);
@@ -21,12 +24,11 @@ function commonValues({ spec, tolerations, config }: Ground): ChartInput {
     // A list in the values replaces the chart's, so each list repeats the chart's own entries.
     daemonsets: { tolerations },
     "node-feature-discovery": discoveryTolerations(tolerations),
-    // It belongs to no machine, and there may be none that is free.
+    // The operator's own pod belongs to no machine, and every machine may have a taint.
     operator: { tolerations: withControlPlane(tolerations) },
     // Charts before 26.7 render an empty list as null, which the ClusterPolicy's schema refuses.
     validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
-    // Always set, because the default differs by release: without the Prometheus Operator's definition it cannot be
-    // made.
+    // Always set, because the default differs by release: the ServiceMonitor needs the CRD of the Prometheus Operator.
     dcgmExporter: {
       serviceMonitor: {
         enabled: spec.monitoring?.serviceMonitor ?? false,
@@ -51,8 +53,8 @@ function commonValues({ spec, tolerations, config }: Ground): ChartInput {
 }
 
 /**
- * Talos ≤ 1.12: the libraries are under a glibc prefix where neither CDI nor the validator looks; the toolkit's
- * runtime knows them.
+ * Values for Talos ≤ 1.12. The libraries are under a glibc prefix, which only the toolkit's runtime knows, and neither
+ * CDI nor the validator.
  */
 const legacyValues: ChartInput = {
   cdi: { enabled: false },
@@ -60,14 +62,14 @@ const legacyValues: ChartInput = {
 };
 
 /**
- * Where the operator puts its toolkit on Talos ≥ 1.15: a folder that can be written, and whose programs can be
- * started, as Talos calls the hooks of CDI there (gpu-operator v26.7.0, values.yaml: /usr/local/nvidia, which is
- * read-only; /run is mounted noexec).
+ * Folder into which the operator installs its toolkit on Talos ≥ 1.15. It must be writable and allow programs, because
+ * Talos runs the CDI hooks in it (gpu-operator v26.7.0, values.yaml: /usr/local/nvidia, which is read-only; /run is
+ * mounted noexec).
  */
 export const toolkitFolder = "/var/lib/nvidia";
 
 /**
- * Talos ≥ 1.13. Sources: siderolabs/docs, nvidia-gpu; talos,
+ * Values for Talos ≥ 1.13. Sources: siderolabs/docs, nvidia-gpu; talos,
  * internal/integration/api/testdata/nvidia-gpu-operator.yaml; cozystack#2323 (/dev/char).
  */
 const cdiValues: ChartInput = {
@@ -79,8 +81,8 @@ const cdiValues: ChartInput = {
 const valuesOf: Record<Era, ChartInput> = {
   legacy: legacyValues,
   cdi: cdiValues,
-  // Sources: siderolabs/extensions#1222; gpu-operator v26.7.0, controllers/state_manager.go (NRI asks for toolkit and
-  // CDI), object_controls.go (with NRI it leaves containerd's configuration alone).
+  // Sources: siderolabs/extensions#1222; gpu-operator v26.7.0, controllers/state_manager.go (NRI needs the toolkit and
+  // CDI), object_controls.go (with NRI the toolkit does not change containerd's configuration).
   nri: {
     ...cdiValues,
     cdi: { enabled: true, nriPluginEnabled: true },

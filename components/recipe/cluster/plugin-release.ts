@@ -8,7 +8,7 @@ import { isMapping, valueAt } from "../mapping";
 /** Device list strategies of the plugin (k8s-device-plugin, api/config/v1/consts.go). */
 export const strategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
 
-/** Device list strategies in a value of the chart, which takes them as one text; a list is understood too. */
+/** Device list strategies in a chart value. The chart expects one text; this function also reads a list. */
 export function strategiesIn(value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value];
   return list
@@ -27,16 +27,16 @@ export function pluginRelease(plugin: DevicePluginSpec, ground: Ground): Release
     ...(pluginDiscovers(plugin) ? { nfd: discoveryTolerations(tolerations) } : {}),
     ...devices(plugin, era),
     ...(config === undefined ? {} : { config: { map: { default: config }, default: "default" } }),
-    // Said always: unset, and with a ConfigMap, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, which the toolkit
-    // refuses to a container without SYS_ADMIN (k8s-device-plugin v0.17.4, _helpers.tpl,
-    // allPossibleMigStrategiesAreNone; gpu-operator#322). A configuration of the user's that says it is not talked
-    // over: the chart's value would win.
+    // Always set: without it, and with a ConfigMap, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, which the toolkit
+    // refuses for a container without SYS_ADMIN (k8s-device-plugin v0.17.4, _helpers.tpl,
+    // allPossibleMigStrategiesAreNone; gpu-operator#322). A user's configuration with a strategy keeps it: the chart's
+    // value would override it.
     ...(saysMigStrategy(plugin) ? {} : { migStrategy: spec.sharing?.mig?.strategy ?? "none" }),
   };
   return releaseOfGpuProvider("devicePlugin", plugin, ours);
 }
 
-/** Whether one of the user's own configurations of the plugin says the strategy. */
+/** Whether one of the user's own configurations of the plugin sets the MIG strategy. */
 function saysMigStrategy(plugin: DevicePluginSpec): boolean {
   const map = valueAt(plugin.values, "config", "map");
   return (
@@ -45,20 +45,23 @@ function saysMigStrategy(plugin: DevicePluginSpec): boolean {
   );
 }
 
-/** First plugin of our tables; by such ones `cdi-cri` is the default. The strategy itself came with 0.15.0. */
+/**
+ * First plugin in the package's tables. From it on `cdi-cri` is the package's default; the strategy itself exists since
+ * 0.15.0.
+ */
 export const firstByCdi = "0.17.4";
 
 /**
- * How the plugin hands out devices. By default CDI from Talos 1.13 on, which gives a card to a pod of any runtime: an
- * external chart then needs no runtimeClassName (k8s-device-plugin v0.19.3, internal/plugin/server.go;
- * lab/docs/hardware.md). On Talos ≤ 1.12 no CDI specification could name the libraries, and the toolkit's runtime
- * reads the variable.
+ * Values for the way in which the plugin gives devices to pods. The default from Talos 1.13 on is CDI, which works with
+ * any runtime, so the pods of another chart need no runtimeClassName (k8s-device-plugin v0.19.3,
+ * internal/plugin/server.go; lab/docs/hardware.md). On Talos ≤ 1.12 a CDI specification cannot name the libraries, but
+ * the toolkit's runtime reads the variable.
  *
- * Without a driver root mounted, a CDI strategy ends at /driver-root (cmd/nvidia-device-plugin/plugin-manager.go).
- * Talos ≥ 1.13 has the driver's libraries and programs where the host's root leads to them, and its device nodes
- * there alone. Who names another root keeps the strategy that reads none. Without a runtime of NVIDIA's, from Talos
- * 1.15 on, the plugin itself finds NVML only below the driver root, in folders such as lib64
- * (cmd/nvidia-device-plugin/root.go). NVML finds the cards' devices only in a pod with all of the host's
+ * If no driver root is mounted, the plugin with a CDI strategy exits because /driver-root is missing
+ * (cmd/nvidia-device-plugin/plugin-manager.go). On Talos ≥ 1.13 the driver's libraries, programs and device nodes are
+ * all below the host's root. A user who names another root keeps the strategy that reads no root. From Talos 1.15 on,
+ * without NVIDIA's runtime, the plugin itself finds NVML only below the driver root, in folders such as lib64
+ * (cmd/nvidia-device-plugin/root.go). NVML finds the cards' devices only in a pod with all devices of the host
  * (lab/node/gpu/cases/nri.ts: else "Driver Not Loaded").
  */
 function devices({ version, values }: DevicePluginSpec, era: Era): ChartInput {

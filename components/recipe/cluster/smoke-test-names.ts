@@ -6,14 +6,14 @@ import { shortHash } from "../short-hash";
  */
 const longest = 47;
 
-/** Names that can be distinguished begin so. A Job's has no `.`, so that it can be a label of its pods. */
+/** Beginning of the name of a machine's smoke test. A Job's name has no `.`, so that it can be a label of its pods. */
 const worded = (machine: string): string =>
   `gpu-smoke-test-${machine.replaceAll(".", "-")}`.slice(0, longest);
 
 /**
- * Beginning of the name of each machine's smoke test, at most 47 characters long; no two machines have the same.
- * Machines whose names differ only behind the cut, or in `.` and `-`, get a hash of their name. The others get none:
- * under another name every test of a stack would run again.
+ * Beginnings of the names of all smoke tests, each at most 47 characters long and different for each machine. Machines
+ * whose names differ only behind the cut, or in `.` and `-`, get a hash of their name. Other names stay without a hash,
+ * because a changed name would run the test again.
  *
  * @param machines Names of the stack's GPU machines.
  * @returns Beginnings by machine.
@@ -32,5 +32,5 @@ export function smokeTestNames(machines: string[]): Map<string, string> {
   );
 }
 
-/** Name of the container of a test that asks for no card, and tells what it sees. */
+/** Name of the test's container that requests no card and reports the cards that it sees. */
 export const onlookerName = "onlooker";

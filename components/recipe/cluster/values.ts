@@ -7,8 +7,8 @@ import type { Era, PodToleration, ReleaseRecipe } from "../types";
 export type ChartInput = Record<string, unknown>;
 
 /**
- * Merges a user's values over ours: mappings by key, `env` lists by name (a user who adds a variable keeps ours), all
- * else as Helm does: the user's takes the place of ours.
+ * Merges a user's values over the package's: mappings by key, `env` lists by name (so a user's variable keeps the
+ * others), and all other values like Helm: the user's value replaces the package's.
  */
 export const mergeValues = (ours: ChartInput, theirs: ChartInput = {}): ChartInput =>
   mergeAsHelm(ours, theirs, (key, old, value) => (key === "env" ? mergeByName(old, value) : value));
@@ -19,7 +19,7 @@ function mergeByName(ours: unknown[], theirs: unknown[]): unknown[] {
   return [...ours.filter((item) => !taken.has(nameOf(item))), ...theirs];
 }
 
-/** A variable of an `env` list as text; undefined when the list has none of that name. */
+/** A variable of an `env` list as text; undefined if the list lacks it. */
 export function envOf(list: unknown, name: string): string | undefined {
   const item: unknown = Array.isArray(list)
     ? list.find((entry) => isMapping(entry) && entry["name"] === name)
@@ -31,8 +31,8 @@ export function envOf(list: unknown, name: string): string | undefined {
 }
 
 /**
- * Inputs of the GPU providers' releases. `config`, the plugin's configuration that shares cards, is undefined if the
- * stack shares none.
+ * Inputs of the GPU providers' releases. `config` is the plugin's configuration for sharing; undefined if the stack
+ * shares no cards.
  */
 export interface Ground {
   spec: ClusterSpec;
@@ -42,7 +42,10 @@ export interface Ground {
   config: string | undefined;
 }
 
-/** The release of the GPU provider: our values under the user's, unless the release was external before. */
+/**
+ * The release of the GPU provider: the package's values with the user's merged over them. A release that was taken over
+ * has only the user's.
+ */
 export function releaseOfGpuProvider(
   mode: GpuProviderName,
   said: GpuOperatorSpec,
@@ -61,7 +64,10 @@ export function releaseOfGpuProvider(
   };
 }
 
-/** A chart's repository as a stack names it. A reference of the chart itself is common for OCI: its folder is meant. */
+/**
+ * A chart's repository from a stack's field. For OCI users often write the reference of the chart itself; then this is
+ * its folder.
+ */
 export function repositoryOf(said: string | undefined, chart: string): string | undefined {
   const folder = said?.replace(/(?<!\/)\/+$/, "");
   return folder?.startsWith("oci://") && folder.endsWith(`/${chart}`)

@@ -1,27 +1,27 @@
 import { isDeepStrictEqual } from "node:util";
 import type { MachineState } from "./state";
 
-/** One field that is not as before. */
+/** A field whose value has changed. */
 export interface Change {
   text: string;
   field?: string;
-  /** Part of the configuration that is new, or there no longer. */
+  /** Part of the configuration that was added or removed. */
   comesOrGoes?: string;
 }
 
-/** Changes of what the machine is known by. */
+/** Changes of the fields that identify the machine. */
 export const identityChanges = (before: MachineState, after: MachineState): Change[] =>
   (["configuration", "address"] as const)
     .filter((field) => before[field] !== after[field])
     .map((field) => ({ text: `${field}: ${before[field]} → ${after[field]}` }));
 
-/** Fields of a machine's state, by what a change of them does to it. */
+/** Fields of a machine's state, grouped by the effect of a change on the machine. */
 export type Group = "rebootsIfChanged" | "mayRebootIfChanged" | "changesWithoutReboot";
 
-/** Fields that hold something by name, and what a change calls it. */
+/** Fields that are mappings by name, each with the word for an entry in a change's text. */
 const lists = { parts: "", labels: "label ", taints: "taint " } as const;
 
-/** One thing that a state says: a field, or something by name in one of the lists. */
+/** One entry of a state: a field, or a named entry of one of the lists. */
 interface Said {
   group: Group;
   list?: keyof typeof lists;
@@ -46,7 +46,10 @@ function saidIn(state: MachineState): Map<string, Said> {
   return new Map(all.map((one) => [`${one.list ?? ""} ${one.name}`, one]));
 }
 
-/** Changes of a group. A value that moved between groups, e.g. with a first card, counts in its new group. */
+/**
+ * Changes within a group. A value that moved to another group, e.g. with a machine's first card, counts in its new
+ * group.
+ */
 export function changesOf(before: MachineState, after: MachineState, group: Group): Change[] {
   const [was, is] = [saidIn(before), saidIn(after)];
   const rank = ({ list }: Said): number => Object.keys(lists).indexOf(list ?? "");
@@ -90,12 +93,14 @@ const generated = [
   "machine.kubelet.disableManifestsDirectory",
 ];
 
-/** Whether only we set a part of the configuration, so that it comes and goes with our patches. */
+/**
+ * Whether only this package sets a part of the configuration, so that the part appears and disappears with its patches.
+ */
 export const isOurs = (part: string, { configuration }: MachineState): boolean =>
   configuration === "owned" &&
   !generated.some((other) => part === other || part.startsWith(`${other}.`));
 
-/** How a value changed; of a list, what came and what went. */
+/** A change of a value in words. For a list: the items that were added or removed. */
 function difference(was: unknown, is: unknown): string {
   if (!Array.isArray(was ?? []) || !Array.isArray(is ?? [])) return `${said(was)} → ${said(is)}`;
   const [before, after] = [(was ?? []) as string[], (is ?? []) as string[]];
@@ -113,7 +118,7 @@ function without(items: readonly string[], others: readonly string[]): string[] 
   return items.filter((item) => !there.has(item));
 }
 
-/** A value in short: a hash by its first characters. */
+/** A value in short form: of a hash only the first characters. */
 export function said(value: unknown): string {
   if (value === undefined) return "(none)";
   const text = typeof value === "string" ? value : JSON.stringify(value);

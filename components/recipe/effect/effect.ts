@@ -10,31 +10,29 @@ import { renderFinding } from "../stack/findings";
 import type { Plan } from "../types";
 import { isOfModule, waitsForBoot } from "./update-effect";
 
-/** Whether something comes: for certain, not at all, or on a condition. */
+/** Whether a machine reboots: certainly, not at all, or on a condition. */
 export type Word = "yes" | "no" | "only if";
 
 /** Effect of an update on a machine. */
 export interface MachineEffect {
   reboots: Word;
-  /** Why it does or does not; with `only if`, the condition. */
+  /** Reason for the reboot or against it; with `only if`, the condition. */
   because: string;
-  /** Its changes, e.g. `talosVersion: v1.12.6 → v1.12.7`; empty if the previous state is unknown. */
+  /** Changes of the machine, e.g. `talosVersion: v1.12.6 → v1.12.7`; empty if the previous state is unknown. */
   changes: string[];
   /**
-   * Whether it is drained, should it reboot: `for at most 5m`, `no`, `by Omni`, `by Talos itself`. Absent where it
-   * does not reboot.
+   * How a machine that reboots is drained: `for at most 5m`, `no`, `by Omni`, `by Talos itself`. Absent if it does not
+   * reboot.
    */
   drained?: string;
-  /** How long no pod can run there, should it reboot, e.g. `45m`. Absent where it does not reboot. */
+  /** Longest time without pods on a machine that reboots, e.g. `45m`. Absent if it does not reboot. */
   awayForAtMost?: string;
 }
 
 /**
- * Effect of an update on a machine, if the machine is as the previous update has left it. The upgrade program decides
- * when it sees the machine, by the same rule (`updateEffectOf`).
- *
- * @param before undefined when nothing is known of it: the stack has not had the machine until now.
- * @param after undefined when the stack gives the machine up.
+ * Effect of an update on a machine, if the machine is still in the state that the previous update left. The upgrade
+ * program decides by the same rule (`updateEffectOf`) when it reads the machine. * @param before previous state;
+ * undefined if the machine is new in the stack. @param after wanted state; undefined if the machine leaves the stack.
  */
 export function effectOf(
   before: MachineState | undefined,
@@ -51,8 +49,8 @@ export const machineStates = (plan: Plan): Record<string, MachineState> =>
   Object.fromEntries(plannedMachines(plan).map((machine) => [machine.name, machineState(machine)]));
 
 /**
- * Effects of an update from one plan to a second one on every machine of either, by node name, in the order of the
- * update.
+ * Effects of an update from one plan to a second plan, for every machine in one of them: by node name, in the order of
+ * the update.
  *
  * @param before undefined if the previous state is unknown.
  */
@@ -65,8 +63,8 @@ export function effectsOf(before: Plan | undefined, after: Plan): Record<string,
 }
 
 /**
- * Effect of an update on a machine that is unchanged in the stack and inspected all the same: the previous update
- * failed, or the credentials or the program have changed.
+ * Effect of an update that only inspects a machine: the stack does not change it, but the previous update failed, or
+ * the credentials or the program have changed.
  */
 export function effectOfLook(state: MachineState): MachineEffect {
   const because =
@@ -75,13 +73,11 @@ export function effectOfLook(state: MachineState): MachineEffect {
 }
 
 /**
- * Why the machine cannot be brought to the state; undefined where nothing is known against it. The upgrade program
- * refuses the same step between releases when it sees the machine, by the same rule.
- *
- * @param machine its node name.
- * @param runs Talos release that the last update that ended well has seen on it, if there was one.
- * @param before as that update left it; undefined where that is not known.
- * @param isContractSaid whether the stack has `versionContract` for the machine.
+ * Reason why an update refuses to bring a machine to a state; undefined if none is known. The upgrade program refuses
+ * the same step between releases by the same rule when it reads the machine. * @param machine node name. @param runs
+ * Talos release that the last successful update saw on the machine, if there was one. @param after wanted state. @param
+ * before state that this update left; undefined if it is unknown. @param isContractSaid whether the stack sets
+ * `versionContract` for the machine.
  */
 export function refusalOf(
   machine: string,
@@ -115,17 +111,14 @@ export function refusalOf(
   );
 }
 
-/** Facts in a state about a machine that goes over several minors. */
+/** Facts in a machine's state that decide whether it can go over several minors. */
 const hopBasisOf = (state: MachineState) => ({
   extensions: state.rebootsIfChanged.extensions,
   ownImage: state.rebootsIfChanged.installerImage !== undefined,
   kubernetes: generatedOf(state).kubernetesVersion,
 });
 
-/**
- * The way of a machine to the wanted release; undefined where it needs no release between, or where that is not
- * known.
- */
+/** The way of a machine to the wanted release; undefined if it needs no release between, or if this is unknown. */
 function wayTo(
   after: MachineState,
   before: MachineState | undefined,
@@ -138,7 +131,7 @@ function wayTo(
   return hops.length > 0 ? { hops, text: wayText(has.text, hops, wanted.text) } : undefined;
 }
 
-/** How the machine gets there where it goes over several minors, as a reason's end. */
+/** Last part of a reason: the releases on the way of a machine that goes over several minors. */
 function byHops(after: MachineState, before?: MachineState): string {
   const way = wayTo(after, before);
   if (way === undefined) return "";
@@ -158,12 +151,12 @@ function away(effect: MachineEffect, after: MachineState, before?: MachineState)
   };
 }
 
-/** Changes that make a reboot an upgrade. */
+/** Fields whose change makes a reboot an upgrade. */
 const ofImage = ["talosVersion", "schematicId", "installerImage"] as const;
 
 /**
- * Who drains it. Talos up to 1.12 cordons and evicts by itself in an upgrade, whatever its request says
- * (lab/docs/conformance.md).
+ * Who drains the machine. In an upgrade Talos 1.12 and older itself cordons the node and evicts its pods, whatever the
+ * request says (lab/docs/conformance.md).
  */
 function drainOf(after: MachineState, before: MachineState | undefined): string {
   const { drainedBeforeReboot: said, rebootsIfChanged: wanted, runningVersion, installs } = after;
@@ -171,7 +164,7 @@ function drainOf(after: MachineState, before: MachineState | undefined): string 
   if (said !== "no" || installs || (was && ofImage.every((field) => was[field] === wanted[field])))
     return said;
   const runs = was?.talosVersion ?? runningVersion;
-  // Nothing is downgraded: with an older release wanted, it runs one that is as old.
+  // The update never downgrades a machine, so a machine whose wanted release is old also runs an old release.
   const minors = [runs, wanted.talosVersion].flatMap(
     (release = "") => parseTalosVersion(release)?.minor ?? [],
   );
@@ -201,7 +194,7 @@ const quiet = (because: string, changes: string[]): MachineEffect => ({
   changes,
 });
 
-/** The stack gives it up. */
+/** Effect on a machine that leaves the stack. */
 function givenUp({ configuration, driver }: MachineState): MachineEffect {
   if (configuration === "omni")
     return {
@@ -220,7 +213,7 @@ function givenUp({ configuration, driver }: MachineState): MachineEffect {
   );
 }
 
-/** The stack has not had it until now. */
+/** Effect on a machine that is new in the stack. */
 function taken(state: MachineState): MachineEffect {
   const { configuration, runningVersion, installs, rebootsIfChanged } = state;
   const { talosVersion = "", schematicId, installerImage } = rebootsIfChanged;
@@ -234,7 +227,7 @@ function taken(state: MachineState): MachineEffect {
     schematicId === undefined
       ? `Talos ${talosVersion} with ${installerImage ?? "its extensions"}`
       : `Talos ${talosVersion} with schematic ${schematicId.slice(0, 12)}`;
-  // In maintenance mode it may have booted from a medium or from a disk that has an image (seen:
+  // A machine in maintenance mode may have booted from a medium, or from a disk that already has an image (seen:
   // lab/docs/conformance.md).
   if (installs)
     return { reboots: "only if", because: `its disk does not have ${image} already`, changes: [] };
@@ -303,7 +296,7 @@ function conditionOf(
   return undefined;
 }
 
-/** Changes as a reason: what follows from another of them is left out. */
+/** Changes as a reason, without those that follow from another change. */
 function reasons(changes: Change[]): string {
   const has = (field: string): boolean => changes.some(({ field: other }) => other === field);
   const image = ["talosVersion", "schematicId", "installerImage"].some(has);
@@ -316,7 +309,10 @@ function reasons(changes: Change[]): string {
     .join(", ");
 }
 
-/** Live changes that have no effect yet: Talos does not load a module again (talos, kernel_module_spec.go). */
+/**
+ * Note about live changes that take effect only at the next boot: Talos does not load a module again (talos,
+ * kernel_module_spec.go).
+ */
 function untilBoot(
   live: Change[],
   { rebootsIfChanged: { talosVersion = "" } }: MachineState,
@@ -333,7 +329,7 @@ function untilBoot(
     .join("");
 }
 
-/** Differences of an upgrade by Omni: its own order, and the owner of the release. */
+/** Notes about an upgrade by Omni: its own order of steps, and its own decision about the release. */
 function byOmni(before: MachineState, after: MachineState, boot: Change[]): string {
   if (after.configuration !== "omni") return "";
   const isImage = ({ field }: Change): boolean =>
@@ -342,8 +338,10 @@ function byOmni(before: MachineState, after: MachineState, boot: Change[]): stri
   const release = before.rebootsIfChanged.talosVersion !== after.rebootsIfChanged.talosVersion;
   return (
     (twice
-      ? "; twice, since Omni upgrades the image first and applies the configuration then"
+      ? "; twice, because Omni first upgrades the image and then applies the configuration"
       : "") +
-    (release ? "; a cluster's release is Omni's to upgrade, and the update waits for it" : "")
+    (release
+      ? "; only Omni upgrades the Talos version of its cluster, and the update waits for it"
+      : "")
   );
 }

@@ -6,26 +6,25 @@ import { minorsBetween } from "./hops";
 import type { Changeable, MachineState } from "./state";
 
 /**
- * Why an update does not hand a machine's configuration over to another owner; undefined where it does. Additions
- * that the stack merged into an adopted configuration, or gave to Omni, must be removed before the configuration gets
- * a new owner.
+ * Finding for a change of the owner of a machine's configuration; undefined if an update can make it. The update must
+ * remove the stack's additions to an adopted configuration, or to Omni, before the configuration gets a new owner.
  *
- * @param was `owned`, `adopted` or `omni` as the last update planned it, also one that failed.
+ * @param was `owned`, `adopted` or `omni` as planned by the last update, even if that update failed.
  */
 export function handOverFinding(was: string, is: string): FindingText | undefined {
   if (was === is || was === "owned") return undefined;
   return {
     problem: `changes from ${was} to ${is}`,
     why: "Pulumi removes the old configuration's part at the end of the update, when the machine already has the new one",
-    remedy: `write ${was}, or remove the machine in one update and add it in the next; if the update that changed it to ${was} failed, finish that one with ${was} first; the stack's only machine takes \`pulumi destroy\`, which also deletes the workloads' volumes, and then \`pulumi up\``,
+    remedy: `write ${was}, or remove the machine in one update and add it in the next; if an update to ${was} failed, first finish it with ${was}; if this is the stack's only machine, run \`pulumi destroy\` (which also deletes the workloads' volumes) and then \`pulumi up\``,
   };
 }
 
 /**
- * Why a machine refuses the configuration that is generated for it; undefined where it takes it. The machine gets it
- * before its upgrade, so its running release decodes it. Only the contract of 1.12 brings what the release before
- * does not know: the document HostnameConfig, and `machine.install.grubUseUKICmdline` (`talosctl gen config` v1.13.0,
- * contracts v1.8 to v1.14 compared).
+ * Finding for a generated configuration that the machine would refuse; undefined if it accepts it. The machine gets the
+ * configuration before its upgrade, so its running release decodes it. Only the contract of 1.12 adds parts that the
+ * release before does not know: the document HostnameConfig, and `machine.install.grubUseUKICmdline` (`talosctl gen
+ * config` v1.13.0, contracts v1.8 to v1.14 compared).
  *
  * @param running release that the machine runs, with the v.
  * @param contract release whose features the configuration uses, e.g. `v1.12` or `v1.12.6`.
@@ -36,17 +35,17 @@ export function contractFinding(running: string, contract: string): FindingText 
   if (semver.lt(generated, contracts.documentsFrom) || semver.gte(running, contracts.documentsFrom))
     return undefined;
   return {
-    problem: `the machine runs ${running}, and its configuration is generated for ${contract}`,
-    why: `the machine gets it before its upgrade, and Talos before ${contracts.documentsFrom} refuses it: it does not know the document HostnameConfig`,
-    remedy: `write \`versionContract: ${contractMinor(running)}\`, the release that runs, and leave it there`,
+    problem: `the machine runs ${running}, but its configuration is generated for ${contract}`,
+    why: `the machine gets the configuration before its upgrade, and Talos before ${contracts.documentsFrom} refuses the document HostnameConfig`,
+    remedy: `write \`versionContract: ${contractMinor(running)}\`, the running release, and keep it`,
   };
 }
 
 /**
- * Finding about a step of an owned control plane from one Kubernetes release to a second one; undefined if Kubernetes
- * supports it. The control planes follow one another, so both releases serve at once
- * (kubernetes.io/releases/version-skew-policy, kube-apiserver: within one minor version). Talos' own upgrade refuses
- * the same steps (siderolabs/go-kubernetes, kubernetes/upgrade/path.go, IsSupported).
+ * Finding for an unsupported step of an owned control plane from one Kubernetes release to another. The update changes
+ * one control plane after another, so both releases serve at the same time (kubernetes.io/releases/version-skew-policy,
+ * kube-apiserver: within one minor version). Talos' own upgrade refuses the same steps (siderolabs/go-kubernetes,
+ * kubernetes/upgrade/path.go, IsSupported).
  *
  * @param before as the last update left it.
  */
@@ -58,12 +57,12 @@ export function kubernetesPathFinding(
   const [from, to] = [semver.parse(was.kubernetesVersion), semver.parse(is.kubernetesVersion)];
   if (from === null || to === null || was.role !== "controlplane" || is.role !== "controlplane")
     return undefined;
-  // Kubernetes was upgraded without the stack, which catches up: what the last update left is no longer there.
+  // The user says that Kubernetes was upgraded without the stack, so the state of the last update no longer applies.
   if (before.mayRebootIfChanged?.reconcileToken !== after.mayRebootIfChanged?.reconcileToken)
     return undefined;
   const minors = minorsBetween(from.version, to.version);
   if (minors === 0 || minors === 1) return undefined;
-  const unless = `if the cluster runs v${to.version} already, change reconcileToken in the same update`;
+  const unless = `if the cluster already runs v${to.version}, change reconcileToken in the same update`;
   return minors < 0
     ? {
         problem: `v${from.version} → v${to.version} goes back to an earlier minor release of Kubernetes`,
@@ -71,13 +70,13 @@ export function kubernetesPathFinding(
         remedy: `set it to v${from.version} or newer; ${unless}`,
       }
     : {
-        problem: `v${from.version} → v${to.version} is ${minors} minor releases of Kubernetes in one update`,
-        why: "control planes take it one after another, and Kubernetes supports API servers at most one minor apart",
+        problem: `v${from.version} → v${to.version} crosses ${minors} minor releases of Kubernetes in one update`,
+        why: "the update changes one control plane after another, and Kubernetes supports API servers at most one minor apart",
         remedy: `go to v${from.major}.${from.minor + 1} first; after each step, \`talosctl upgrade-k8s\` updates kube-proxy, CoreDNS and flannel, which a new configuration leaves as they are; ${unless}`,
       };
 }
 
-/** Inputs from which an owned configuration is generated. The reasons for a reboot list them elsewhere. */
+/** Inputs of a machine's generated configuration. */
 export const generatedOf = ({
   rebootsIfChanged,
   changesWithoutReboot,

@@ -11,19 +11,19 @@ import {
 import { majorOf, parseTalosVersion } from "../facts/version";
 import type { FindingText } from "../rules";
 
-/** Facts that decide whether a machine can go over several minors. Absent facts are not checked. */
+/** Facts that decide whether a machine can go over several minors. An absent fact is not checked. */
 export interface HopBasis {
   /** Official extensions of the wanted image. */
   extensions?: readonly string[] | undefined;
-  /** Omni upgrades it. */
+  /** Whether Omni upgrades the machine. */
   byOmni?: boolean | undefined;
-  /** The image is the user's own, of one release alone. */
+  /** Whether the image is the user's own, which exists only for one release. */
   ownImage?: boolean | undefined;
-  /** Kubernetes release that its configuration has. */
+  /** Kubernetes release in the machine's configuration. */
   kubernetes?: string | undefined;
-  /** NVIDIA's driver that is loaded; null: none is. */
+  /** Version of the loaded NVIDIA driver; null if none is loaded. */
   loadedDriver?: string | null | undefined;
-  /** It is a member of etcd, next to others. */
+  /** Whether the machine is one of several members of etcd. */
   hasPeers?: boolean | undefined;
   /** Releases that the Image Factory lists. */
   listed?: readonly string[] | undefined;
@@ -31,13 +31,16 @@ export interface HopBasis {
 
 /** How a machine gets from one release to another. */
 export interface Way {
-  /** Releases that it runs on the way, oldest first: the last patch release of each minor between. */
+  /** Releases between, oldest first: the last patch release of each minor that the machine goes over. */
   hops: string[];
-  /** Why it cannot go that way in one update; undefined where nothing is known against it. */
+  /** Reason why the machine cannot go this way in one update; undefined if none is known. */
   fault?: FindingText;
 }
 
-/** Minor releases from one to another; negative when it is older. Another major counts as a thousand. */
+/**
+ * Number of minor releases from one release to another; negative if the second is older. A change of the major counts
+ * as a thousand.
+ */
 export function minorsBetween(from: string, to: string): number {
   const [a, b] = [semver.parse(from)!, semver.parse(to)!];
   return a.major === b.major ? b.minor - a.minor : (b.major - a.major) * 1000;
@@ -47,9 +50,7 @@ export function minorsBetween(from: string, to: string): number {
 export const wayText = (running: string, hops: readonly string[], wanted: string): string =>
   [running, ...hops, wanted].join(" → ");
 
-/**
- * Most hops of any machine that goes to a release: one for each older minor that the tables know, but for the first.
- */
+/** Greatest number of hops on the way to a release: one for each older minor in the tables, without the first. */
 export const mostHops = (wanted: string): number =>
   Math.max(
     0,
@@ -57,9 +58,10 @@ export const mostHops = (wanted: string): number =>
   );
 
 /**
- * The way of a machine between two releases. Talos tests upgrades between adjacent minors alone, and asks for the
- * last patch release of each (siderolabs/docs, upgrading-talos, "Supported upgrade paths"). It asks nothing of the
- * other machines (talos, cmd/installer/pkg/install/preflight.go); etcd does, of control planes.
+ * The way of a machine between two releases. Talos tests only upgrades between adjacent minors, and recommends the last
+ * patch release of each (siderolabs/docs, upgrading-talos, "Supported upgrade paths"). An upgrade does not depend on
+ * the other machines (talos, cmd/installer/pkg/install/preflight.go), but etcd limits the distance between control
+ * planes.
  */
 export function wayBetween(running: string, wanted: string, basis: HopBasis = {}): Way {
   if (semver.lt(wanted, running))
@@ -67,7 +69,7 @@ export function wayBetween(running: string, wanted: string, basis: HopBasis = {}
       hops: [],
       fault: {
         problem: `the machine runs ${running}, newer than the wanted ${wanted}`,
-        why: "Talos does not support downgrades: its state may be of a newer format",
+        why: "Talos does not support downgrades: the machine's state may have a newer format",
         remedy: `set talosVersion to ${running} or newer`,
       },
     };
@@ -77,18 +79,18 @@ export function wayBetween(running: string, wanted: string, basis: HopBasis = {}
   const unknown = (problem: string): Way => ({
     hops: [],
     fault: {
-      problem: `${running} to ${wanted} is ${problem}`,
-      why: "Talos supports one minor at a time: a skipped one leaves its migrations out",
+      problem: `the upgrade from ${running} to ${wanted} ${problem}`,
+      why: "Talos supports upgrades by one minor at a time, because each minor migrates the machine's state",
       remedy: `upgrade to the last v${major}.${first + 1} release first`,
     },
   });
-  if (count >= 1000) return unknown("another major release");
+  if (count >= 1000) return unknown("changes the major release");
   const known: string[] = [];
   for (const minor of range(first + 1, first + count)) {
     const hop = lastOf(minor, basis.listed);
     if (hop === undefined)
       return unknown(
-        `${count} minor releases, and no release of ${major}.${minor} is known to go by`,
+        `crosses ${count} minor releases, but no release of ${major}.${minor} is known`,
       );
     known.push(hop);
   }
@@ -98,7 +100,7 @@ export function wayBetween(running: string, wanted: string, basis: HopBasis = {}
   return {
     hops: known,
     fault: {
-      problem: `${running} to ${wanted} goes by ${known.join(" and ")}, and ${obstacle.problem}`,
+      problem: `the upgrade from ${running} to ${wanted} goes over ${known.join(" and ")}, but ${obstacle.problem}`,
       why: obstacle.why,
       remedy:
         obstacle.remedy ??
@@ -110,10 +112,7 @@ export function wayBetween(running: string, wanted: string, basis: HopBasis = {}
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, index) => from + index);
 
-/**
- * The last patch release of a minor: of those that the Factory lists, else of those that the tables know without
- * inference.
- */
+/** The last patch release of a minor in the Factory's list. Without this list: in the tables, without inferred rows. */
 function lastOf(minor: number, listed: readonly string[] | undefined): string | undefined {
   if (!minorRows.some((row) => row.minor === minor)) return undefined;
   if (listed === undefined) {
@@ -127,7 +126,7 @@ function lastOf(minor: number, listed: readonly string[] | undefined): string | 
     .at(-1)?.text;
 }
 
-/** Obstacle on the way; `remedy` is set if it is not an update for each step. */
+/** Obstacle on the way. `remedy` is absent if the remedy is one update for each step. */
 interface Obstacle {
   problem: string;
   why: string;
@@ -140,17 +139,17 @@ function obstacleOn(
   wanted: string,
   basis: HopBasis,
 ): Obstacle | undefined {
-  // siderolabs/omni, controllers/omni/internal/talos/versions.go: it takes every release that Talos' installer takes
-  // from the running one.
+  // siderolabs/omni, controllers/omni/internal/talos/versions.go: Omni accepts every release that Talos' installer
+  // accepts from the running one.
   if (basis.byOmni)
     return {
-      problem: "Omni goes there in one step, without what is between",
-      why: "Talos tests upgrades between adjacent minor releases alone",
+      problem: "Omni upgrades in one step, without the releases between",
+      why: "Talos tests only upgrades between adjacent minor releases",
     };
   if (basis.ownImage)
     return {
-      problem: "the image is the stack's own (installerImage), which there is for one release",
-      why: "the package makes no image of another release in its place",
+      problem: "the stack names its own installer image (installerImage), which is for one release",
+      why: "the package cannot make this image for the releases between",
     };
   return (
     etcdObstacle(running, wanted, basis) ??
@@ -166,8 +165,8 @@ const etcdMinor = (talosVersion: string): number =>
   etcd.rows[0]!.minor;
 
 /**
- * Control planes go one after another, each to the end: meanwhile etcd has members of the first release and of the
- * last.
+ * Obstacle for control planes: the update brings one after another to the last release, so etcd meanwhile has members
+ * of the first and of the last release.
  */
 function etcdObstacle(
   running: string,
@@ -178,7 +177,7 @@ function etcdObstacle(
   if (!hasPeers || to - from <= 1) return undefined;
   return {
     problem: `etcd would go from 3.${from} to 3.${to} on one control plane while the others run 3.${from}`,
-    why: "etcd supports members one minor apart, so all control planes have to reach each of its minors first",
+    why: "etcd supports members at most one minor apart, so all control planes must run each minor of etcd before the next",
   };
 }
 
@@ -199,17 +198,20 @@ function kubernetesObstacle(
     Math.min(...ranges.map((one) => one.to)),
   ];
   const problem = `Kubernetes ${version.major}.${version.minor} does not run on ${unfit}`;
-  const why = "Talos refuses the configuration, or the kubelet it starts is untested there";
+  const why = "Talos refuses the configuration, or starts a kubelet that was not tested with it";
   if (from > to) return { problem, why };
-  const fitting = from === to ? `1.${from}` : `1.${from} to 1.${to}`;
+  const fitting = from === to ? `of 1.${from}` : `from 1.${from} to 1.${to}`;
   return {
     problem,
     why,
-    remedy: `have Kubernetes ${fitting} in this update, which runs on each of them`,
+    remedy: `set kubernetesVersion to a release ${fitting} in this update, which all these Talos releases support`,
   };
 }
 
-/** Names that the tables know at all: of others the Factory tells. */
+/**
+ * Obstacle: an extension that a release on the way lacks. The tables decide only about names that they list; the
+ * Factory decides about others.
+ */
 function extensionObstacle(hop: string, { extensions = [] }: HopBasis): Obstacle | undefined {
   const { minor } = parseTalosVersion(hop)!;
   const missing = extensions.filter(
@@ -217,14 +219,14 @@ function extensionObstacle(hop: string, { extensions = [] }: HopBasis): Obstacle
   );
   if (missing.length === 0) return undefined;
   return {
-    problem: `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} not there for ${hop}`,
-    why: "the Image Factory makes no image of that release with it",
+    problem: `${hop} does not have ${missing.join(", ")}`,
+    why: "the Image Factory cannot make an image of that release with all extensions",
   };
 }
 
 /**
- * A driver between two that know the cards knows them, too: NVIDIA adds cards with one branch and drops them with a
- * later one. So the branch of a hop has to be between the loaded one and the wanted one.
+ * Obstacle: a driver on the way that may not support the cards. NVIDIA adds cards with one branch and drops them with a
+ * later one, so a branch between the loaded and the wanted branch supports them.
  */
 function driverObstacle(
   hop: string,
@@ -235,18 +237,18 @@ function driverObstacle(
   if (last === undefined || there === undefined || loadedDriver === undefined) return undefined;
   if (loadedDriver === null)
     return {
-      problem: `no driver of NVIDIA's is loaded that ${there} of ${hop} could be compared with`,
-      why: "a driver that does not know the cards would keep that boot from ending",
+      problem: `the machine has no NVIDIA driver loaded, so driver ${there} of ${hop} cannot be compared with it`,
+      why: "a driver without support for the cards would keep the machine from finishing that boot",
     };
   const [now, its, then] = [majorOf(loadedDriver), majorOf(there), majorOf(last)];
   if (Math.min(now, then) <= its && its <= Math.max(now, then)) return undefined;
   return {
-    problem: `its driver ${there} there is not between the loaded ${loadedDriver} and the wanted ${last}`,
-    why: "whether it knows the cards is not certain, and one that does not keeps that boot from ending",
+    problem: `the driver ${there} of ${hop} is not between the loaded ${loadedDriver} and the wanted ${last}`,
+    why: "this driver may not support the cards, and would then keep the machine from finishing that boot",
   };
 }
 
-/** NVIDIA's driver of an image, by the extension with its modules; undefined where it has none. */
+/** Version of NVIDIA's driver in an image, by the extension with the modules; undefined if the image has none. */
 export function driverOf(talosVersion: string, extensions: readonly string[]): string | undefined {
   const branch = extensions
     .map(nvidiaExtension)

@@ -7,7 +7,7 @@ import { remembering } from "../memory";
 import { shortHash } from "../short-hash";
 import { containerdFile } from "./update-effect";
 
-/** Keys of the main document that identify a part of a configuration: `machine.kernel.modules`. */
+/** Greatest number of keys in the name of a part of the main document, e.g. 3 in `machine.kernel.modules`. */
 const depth = 3;
 
 /**
@@ -17,7 +17,7 @@ const depth = 3;
 export const partsOf = (patches: string[]): Map<string, unknown> =>
   new Map([...wantedOf(patches)].flatMap(([name, value]) => partsOfDocument(name, value)));
 
-/** The main document's parts are its keys; any other document is a part as a whole. */
+/** The parts of a document: the keys of the main document, and any other document as a whole. */
 const partsOfDocument = (name: string, value: unknown): [part: string, value: unknown][] =>
   name === mainDocument ? below(value, []) : [[name, value]];
 
@@ -28,7 +28,7 @@ function below(value: unknown, path: string[]): [part: string, value: unknown][]
   return path.length > 0 ? [[path.join("."), value]] : [];
 }
 
-/** containerd's part is separate from the other files: Talos takes it in another way. */
+/** containerd's part is separate from the other files, because Talos applies it in another way. */
 function partsOfFiles(items: unknown[]): [part: string, value: unknown][] {
   const isContainerds = (item: unknown): boolean => valueAt(item, "path") === customizationPath;
   const groups: [string, unknown[]][] = [
@@ -38,7 +38,7 @@ function partsOfFiles(items: unknown[]): [part: string, value: unknown][] {
   return groups.filter(([, group]) => group.length > 0);
 }
 
-/** The parts in which two configurations differ, each of one or more documents. */
+/** Names of the parts in which two configurations differ. A configuration is one or more documents. */
 export function changedParts(before: string, after: string): string[] {
   const [was, is] = [partsOf([before]), partsOf([after])];
   return [...new Set([...was.keys(), ...is.keys()])].filter(
@@ -47,8 +47,8 @@ export function changedParts(before: string, after: string): string[] {
 }
 
 /**
- * Hash of each part of a configuration, by the part's name. It shows that a part changes without repeating its
- * content. Comments and the order of keys do not affect a hash, since Talos ignores them.
+ * Hash of each part of a configuration, by the part's name. A hash shows a change without the part's content. Comments
+ * and the order of keys do not affect it, since Talos ignores them.
  */
 export const partHashes = remembering((patches: string[]): Record<string, string> =>
   Object.fromEntries(

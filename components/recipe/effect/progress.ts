@@ -1,30 +1,30 @@
 /**
- * How far an update is with a machine. `skipped`: nothing of it had to change. `under way`: something of it began,
- * and ends by itself even where another machine has failed. `configured`: it has its new configuration, which its
- * upgrade would have brought into effect; the failure of another machine came between.
+ * Progress of an update on a machine. `skipped`: nothing had to change. `under way`: a change began, and continues to
+ * its end even if another machine fails. `configured`: the machine has its new configuration, but another machine
+ * failed before the upgrade that would apply it.
  */
 export type Progress = "done" | "skipped" | "under way" | "configured" | "failed" | "not started";
 
-/** Where a machine stands. */
+/** Progress of a machine, and whether it is cordoned. */
 export interface Standing {
   progress: Progress;
-  /** Its node takes no pods, since the update cordoned it and did not come to its end. */
+  /** Whether the update has cordoned the node and ended without uncordoning it. */
   cordoned?: boolean;
 }
 
 /** Pulumi's reports about a machine's resources in this update. */
 class Told {
-  /** Names of its resources that are being created or updated. */
+  /** Names of the machine's resources that Pulumi is creating or updating. */
   readonly running = new Set<string>();
   begun = false;
   upgraded = false;
-  /** Everything of it is through, or nothing had to be. */
+  /** Whether all resources of the machine are done, or none had to change. */
   settled = false;
   failed = false;
   cordoned = false;
 }
 
-/** Keeps how far an update is with each machine, from what begins and ends. */
+/** Tracks the progress of an update on each machine by the start and the end of its resources. */
 export class UpdateProgress {
   private readonly machines: Map<string, Told>;
   private failed = false;
@@ -34,34 +34,34 @@ export class UpdateProgress {
     this.machines = new Map(machines.map((machine) => [machine, new Told()]));
   }
 
-  /** A resource of a machine is about to be created or updated. */
+  /** Records that Pulumi starts to create or update a resource of a machine. */
   begins(machine: string, resource: string): void {
     const told = this.machines.get(machine);
     told?.running.add(resource);
     if (told) told.begun = true;
   }
 
-  /** It was; `upgrade` tells whether it is the one that reboots the machine. */
+  /** Records that Pulumi has created or updated a resource. `upgrade`: whether this resource reboots the machine. */
   ends(machine: string, resource: string, upgrade: boolean): void {
     const told = this.machines.get(machine);
     told?.running.delete(resource);
     if (told && upgrade) told.upgraded = true;
   }
 
-  /** Something failed: of this machine, or of none of them. */
+  /** Records a failure: of a machine, or of no machine in particular. */
   fails(machine?: string, cordoned = false): void {
     this.failed = true;
     const told = this.machines.get(machine ?? "");
     if (told) Object.assign(told, { failed: true, cordoned });
   }
 
-  /** Everything of a machine is through, or nothing had to be. */
+  /** Records that all resources of a machine are done, or that none had to change. */
   settles(machine: string): void {
     const told = this.machines.get(machine);
     if (told) told.settled = true;
   }
 
-  /** Whether something failed, and what was under way then is through: nothing changes any more. */
+  /** Whether the update failed and no machine is under way any longer, so that nothing changes any more. */
   over(): boolean {
     return (
       this.failed &&
@@ -69,7 +69,7 @@ export class UpdateProgress {
     );
   }
 
-  /** Where each machine stands, in the order of the update. */
+  /** Progress of each machine, in the order of the update. */
   standings(): Map<string, Standing> {
     const standingOf = (told: Told): Standing => ({
       progress: this.progressOf(told),
@@ -83,16 +83,16 @@ export class UpdateProgress {
     if (told.running.size > 0) return "under way";
     if (told.settled) return told.begun ? "done" : "skipped";
     if (!told.begun) return "not started";
-    // After a failure nothing new begins: of a machine that was under way its upgrade is what was left.
+    // After a failure Pulumi starts no further resource, so a machine that was under way still needs its upgrade.
     if (!this.failed) return "under way";
     return told.upgraded ? "done" : "configured";
   }
 }
 
-/** In the order of the report. */
+/** Kinds of progress, in the order of the report. */
 const words: Progress[] = ["failed", "under way", "configured", "not started", "done", "skipped"];
 
-/** Names that a line has at most: a fleet's would fill the screen. */
+/** Greatest number of names in a line: those of a fleet would fill the screen. */
 const most = 20;
 
 /**
@@ -109,7 +109,7 @@ export function describeProgress(machines: Map<string, Standing>): string {
       : [`  ${word} (${names.length}): ${names.slice(0, most).join(", ")}${more}`];
   };
   const cordoned =
-    "cordoned (until the machine's upgrade succeeds; the failure above names the command to give up)";
+    "cordoned (until the machine's upgrade succeeds; the failure above names the command to uncordon it)";
   return [
     "State of the machines",
     ...words.flatMap((word) =>

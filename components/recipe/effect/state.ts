@@ -8,32 +8,32 @@ import { longestAway } from "./upgrade-phases";
 import { needsBoot, waitsForBoot, updateEffectOf } from "./update-effect";
 
 /**
- * The wanted state of a machine, sorted by what a change of it does to the machine. These are the inputs of the
- * component `GpuMachine`, so a preview shows a change under the words that say what comes of it. All of it follows
- * from the stack: an update that changes nothing shows nothing.
+ * The wanted state of a machine, grouped by the effect of a change on the machine. The component `GpuMachine` has these
+ * groups as inputs, so a preview shows a change under the name of its effect. All values follow from the stack, so an
+ * update without changes shows no difference.
  */
 export interface MachineState {
   address: string;
   /** `owned`, `adopted` or `omni`. */
   configuration: string;
-  /** Release that the stack says it runs today. */
+  /** Talos release that the machine runs today, as the stack sets it. */
   runningVersion?: string;
-  /** NVIDIA driver of its image; only its branch where the very version is assumed. */
+  /** NVIDIA driver of the image; only the branch if the package assumes the version. */
   driver?: string;
-  /** A change of any of these reboots the machine. */
+  /** Fields whose change reboots the machine. */
   rebootsIfChanged: Changeable;
-  /** A change of these reboots it where it turns out that the machine's configuration changes by it. */
+  /** Fields whose change reboots the machine only if it changes the machine's configuration. */
   mayRebootIfChanged?: Changeable;
-  /** A change of these does not reboot it. */
+  /** Fields whose change does not reboot the machine. */
   changesWithoutReboot: Changeable;
-  /** `for at most 5m`; `no` where the stack says so; `by Omni` on its machines. */
+  /** How the machine is drained: `for at most 5m`, `no` if the stack sets it, or `by Omni`. */
   drainedBeforeReboot: string;
   /**
-   * From the drain to the node that takes pods again, e.g. `40m`: what the update's waits allow, for a machine that
-   * is up when it begins.
+   * Longest time from the drain until the node accepts pods again, e.g. `40m`: the sum of the update's waits for a
+   * machine that is up.
    */
   awayForAtMost: string;
-  /** The machine is installed from maintenance mode. */
+  /** Whether the update installs the machine from maintenance mode. */
   installs?: true;
 }
 
@@ -41,31 +41,31 @@ export interface MachineState {
 export interface Changeable {
   talosVersion?: string;
   schematicId?: string;
-  /** Where it is the user's own. */
+  /** Installer image of the user's own, if the stack names one. */
   installerImage?: string;
   extensions?: string[];
   kernelArgs?: string[];
   /** Minor release whose features a generated configuration uses. */
   contract?: string;
-  /** The stack's word by which the machine is looked at again. */
+  /** Text whose change makes an update inspect the machine again. */
   reconcileToken?: string;
   clusterName?: string;
   clusterEndpoint?: string;
   kubernetesVersion?: string;
   role?: string;
-  /** Hashes of what the patches say, by part, e.g. `machine.files`. */
+  /** Hashes of the patches' parts, by the part's name, e.g. `machine.files`. */
   parts?: Record<string, string>;
   labels?: Record<string, string>;
   taints?: Record<string, string>;
 }
 
-/** The state of a machine. Pure, and told alike by a preview, by a plan on paper and by the lab. */
+/** The wanted state of a machine. Pure, so a preview, the command `plan` and the lab get the same state. */
 export function machineState(machine: PlannedMachine): MachineState {
   const omni = machine.configuration === "omni";
   const gpu = machine.kernelModules.length > 0;
   const driver = machine.driverBranch ?? machine.driverVersion;
-  // Omni applies a configuration as Talos takes it before the upgrade program looks (siderolabs/omni,
-  // machineconfig/status.go: mode auto). It applies that of a machine from maintenance mode in the same way
+  // Before the upgrade program reads the machine, Omni applies a configuration in the mode that Talos chooses
+  // (siderolabs/omni, machineconfig/status.go: mode auto). Omni also does so for a machine in maintenance mode
   // (`staged_if_needing_reboot`).
   const appliesLive = omni || machine.installs;
   const waits = (part: string): boolean =>
@@ -116,7 +116,7 @@ export function machineState(machine: PlannedMachine): MachineState {
   };
 }
 
-/** Inputs of the generated part of an owned configuration, grouped by whether a change of them waits for a boot. */
+/** Inputs of the generated part of an owned configuration, grouped by whether their change waits for a boot. */
 function generatedOf(
   { clusterName, clusterEndpoint, kubernetesVersion, role }: PlannedMachine,
   waits: (part: string) => boolean,
@@ -134,9 +134,9 @@ function drainOf({ configuration, drain, timeouts }: PlannedMachine): string {
   return drain ? `for at most ${timeouts.drain}` : "no";
 }
 
-/** The waits of the program while pods cannot run there (`upgrade`; with Omni's `waitForOmni`). */
+/** Sum of the program's waits during which no pod can run on the machine (`upgrade`; with Omni `waitForOmni`). */
 function awayOf({ configuration, drain, timeouts }: PlannedMachine): string {
-  const ms = (text: string): number => durationValue(text) ?? 0; // a check names what is no duration
+  const ms = (text: string): number => durationValue(text) ?? 0; // A check reports an invalid duration.
   const { pull, drain: leave, reboot, verify } = timeouts;
   const limits = { pull: ms(pull), drain: ms(leave), reboot: ms(reboot), verify: ms(verify) };
   if (configuration === "omni") return formatDuration(2 * limits.reboot + limits.verify);

@@ -2,24 +2,24 @@ import { live } from "../facts/data/since.json";
 import { parseTalosVersion } from "../facts/version";
 
 /**
- * Effect of an update on a running machine: `none` (the machine is as wanted), `live` (Talos takes the configuration
- * as it runs, and the machine reboots only if Talos refuses) or `reboot`.
+ * Effect of an update on a running machine. `none`: the machine already is as wanted. `live`: Talos applies the
+ * configuration without a reboot, unless it refuses to. `reboot`: the machine reboots.
  */
 export type UpdateEffect = "none" | "live" | "reboot";
 
-/** How a machine differs from what it should be. */
+/** Differences between a machine and its wanted state. */
 export interface Differences {
-  /** It runs another Talos release, or the image of another schematic. */
+  /** Whether the machine runs another Talos release, or the image of another schematic, than wanted. */
   image: boolean;
-  /** Its next boot would use a changed configuration. */
+  /** Whether the machine's configuration changes. */
   configuration: boolean;
-  /** Of that configuration something has no effect before a boot (`waitsForBoot`). */
+  /** Whether a part of the change has no effect before a boot (`waitsForBoot`). */
   boot: boolean;
 }
 
 /**
- * The one rule of who reboots. The upgrade program acts by it on what it sees of a machine; a preview says by it what
- * the program will do.
+ * Decides whether a machine reboots. The upgrade program uses this rule when it reads a machine, and a preview uses it
+ * to predict the program.
  */
 export function updateEffectOf({ image, configuration, boot }: Differences): UpdateEffect {
   if (image || (configuration && boot)) return "reboot";
@@ -27,21 +27,21 @@ export function updateEffectOf({ image, configuration, boot }: Differences): Upd
 }
 
 /**
- * Whether a part of the configuration is read when Talos is installed or upgraded alone, so that no boot brings
- * anything of it.
+ * Whether Talos reads a part of the configuration only during an installation or an upgrade, so that a boot does not
+ * apply it.
  */
 export const isOfInstallation = (part: string): boolean =>
   isWithin(part, "machine.install") || part === "UnattendedInstallConfig";
 
-/** Whether a part is of a kernel module. */
+/** Whether a part configures a kernel module. */
 export const isOfModule = (part: string): boolean =>
   isWithin(part, "machine.kernel.modules") || part.startsWith("KernelModuleConfig/");
 
-/** The part that is containerd's configuration, among those of `machine.files`. */
+/** Name of containerd's part of the configuration, which `machine.files` contains. */
 export const containerdFile = "machine.files.containerd";
 
 /**
- * Whether a running Talos refuses a change of a part of its configuration, such as `machine.files`, and wants a boot
+ * Whether a running Talos refuses a change of a part of its configuration, such as `machine.files`, and needs a boot
  * for it.
  */
 export function needsBoot(part: string, talosVersion: string): boolean {
@@ -53,14 +53,10 @@ export function needsBoot(part: string, talosVersion: string): boolean {
 }
 
 /**
- * Whether Talos takes a change of a part as it runs, and yet not all of it has an effect before the next boot. So the
- * upgrade program reboots for it.
- *
- * A changed parameter of a loaded module is taken on without an effect (talos, kernel_module_spec.go), whence a
- * machine with NVIDIA's modules boots for its modules. With a release that may refuse the rest, it boots for any
- * change.
- *
- * @param gpu whether it is a machine with NVIDIA's modules.
+ * Whether a changed part needs a boot to take full effect although Talos accepts the change while it runs. The upgrade
+ * program then reboots the machine. * Talos accepts a changed parameter of a loaded module without an effect (talos,
+ * kernel_module_spec.go), so a machine with NVIDIA's modules reboots for its modules. With a release that may refuse
+ * other changes, it reboots for any change. * @param gpu whether the machine has NVIDIA's modules.
  */
 export function waitsForBoot(part: string, talosVersion: string, gpu: boolean): boolean {
   if (isOfInstallation(part)) return false;
@@ -74,7 +70,7 @@ const minorOf = (talosVersion: string): number =>
 
 const takesEverything = (minor: number): boolean => minor >= live.everythingFrom;
 
-/** A document of its own begins with its kind. */
+/** The name of a separate document's part begins with its kind, in upper case. */
 const isDocument = (part: string): boolean => /^[A-Z]/.test(part);
 
 const isWithin = (part: string, whole: string): boolean =>

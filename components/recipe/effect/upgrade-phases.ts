@@ -1,21 +1,24 @@
 /** Limits of an upgrade that a stack may set, in milliseconds. */
 export type UpgradeLimits = Record<"pull" | "drain" | "reboot" | "verify", number>;
 
-/** A phase of an upgrade, by what it does to the machine. */
+/** Properties of a phase of an upgrade. */
 interface PhaseOfUpgrade {
-  /** Milliseconds that it takes at most. */
+  /** Longest duration in milliseconds. */
   most: (limits: UpgradeLimits) => number;
-  /** It changes something. From then on a run continues to its end, even if nothing waits for it. */
+  /**
+   * Whether the phase changes the machine. From then on a run continues to its end, even if Pulumi no longer waits for
+   * it.
+   */
   changes?: true;
-  /** No pod can run on the machine meanwhile. */
+  /** Whether no pod can run on the machine during the phase. */
   away?: true;
-  /** A machine that goes over several minors goes through it once for each. */
+  /** Whether a machine that goes over several minors repeats the phase for each. */
   eachHop?: true;
-  /** A machine whose boot is paused goes through it once more, before all else. */
+  /** Whether a machine whose boot is paused goes through the phase once more, before all other phases. */
   leavesPause?: true;
 }
 
-/** Milliseconds for questions that a machine answers at once, and is asked again where it does not (`patiently`). */
+/** Milliseconds for requests that a machine usually answers at once, with repetitions (`patiently`). */
 const QUESTIONS = 300_000;
 
 const phases = {
@@ -47,38 +50,35 @@ const phases = {
   uncordon: { most: ({ verify }) => verify, changes: true, away: true },
 } as const satisfies Record<string, PhaseOfUpgrade>;
 
-/** A phase of an upgrade. */
+/** Name of a phase of an upgrade. */
 export type UpgradePhase = keyof typeof phases;
 
-/**
- * Phases of an upgrade, in order, by the word that begins their line of progress. Each is one at which it may be
- * killed.
- */
+/** Phases of an upgrade, in order, by the first word of their progress line. A run may be killed in each of them. */
 export const upgradePhases = Object.keys(phases) as UpgradePhase[];
 
 const phase = (name: UpgradePhase): PhaseOfUpgrade => phases[name];
 
-/** Phases by which a paused boot is ended. */
+/** Phases that end a paused boot. */
 export const pausePhases = upgradePhases.filter((name) => phase(name).leavesPause);
 
 /** Phases of each hop of a machine that goes over several minors. */
 export const hopPhases = upgradePhases.filter((name) => phase(name).eachHop);
 
-/** Whether something is changed in the phase. */
+/** Whether a phase changes the machine. */
 export const changesSomething = (name: UpgradePhase): boolean => phase(name).changes === true;
 
 const sum = (names: UpgradePhase[], limits: UpgradeLimits): number =>
   names.reduce((total, name) => total + phase(name).most(limits), 0);
 
 /**
- * Milliseconds that a run takes at most.
+ * Longest duration of a run in milliseconds.
  *
  * @param hops releases that the machine may run on its way.
  */
 export const longestRun = (limits: UpgradeLimits, hops = 0): number =>
   sum([...upgradePhases, ...pausePhases], limits) + hops * sum(hopPhases, limits);
 
-/** Milliseconds for which no pod can run on a machine that is up when the run begins. */
+/** Longest time in milliseconds without pods on a machine that is up when the run begins. */
 export const longestAway = (limits: UpgradeLimits, drains: boolean): number =>
   sum(
     upgradePhases.filter((name) => phase(name).away && (drains || name !== "drain")),

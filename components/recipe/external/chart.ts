@@ -3,11 +3,17 @@ import type { ChartName } from "../facts/chart";
 import { charts } from "../facts/data/charts";
 import { remembering } from "../memory";
 
-/** Whether a name or address is that of a maker of other cards, whose charts have like names (`rocm/gpu-operator-charts`). */
+/**
+ * Whether a name or address belongs to another maker of cards, whose charts have similar names
+ * (`rocm/gpu-operator-charts`).
+ */
 export const isOfOthers = (name: string | undefined): boolean =>
   name !== undefined && /(?:^|[^a-z])(?:amd|rocm|intel)(?:[^a-z]|$)/i.test(name);
 
-/** NVIDIA's chart of a name or address, also of a mirror, and as people call their objects. None where a name is another maker's. */
+/**
+ * NVIDIA's chart by a name or an address, also of a mirror or of a user's object. Undefined if a name belongs to
+ * another maker.
+ */
 export function chartNamed(...names: (string | undefined)[]): ChartName | undefined {
   if (names.some(isOfOthers)) return undefined;
   for (const name of names) {
@@ -18,12 +24,15 @@ export function chartNamed(...names: (string | undefined)[]): ChartName | undefi
         .at(-1) ?? "";
     if (/gpu-operator/.test(last)) return "gpu-operator";
     if (/nvidia-device-plugin|k8s-device-plugin/.test(last)) return "nvidia-device-plugin";
-    if (/^(?:nvidia-)?dra-driver(?:-nvidia)?-gpu$/.test(last)) return "dra-driver-nvidia-gpu"; // the former is its old name
+    if (/^(?:nvidia-)?dra-driver(?:-nvidia)?-gpu$/.test(last)) return "dra-driver-nvidia-gpu"; // nvidia-dra-driver-gpu is the old name of the DRA driver's chart.
   }
   return undefined;
 }
 
-/** One release; of a range the newest that is known, as Helm takes the newest. Undefined of what a template or Renovate has yet to fill in. */
+/**
+ * A release from a text. For a range it is the newest known release, because Helm installs the newest. Undefined for a
+ * text with a placeholder.
+ */
 export function releaseIn(version: string | undefined, chart: ChartName): string | undefined {
   if (version === undefined || /^v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(version)) return version;
   return newestIn(version, chart);
@@ -34,7 +43,7 @@ const newestIn = remembering((range: string, chart: ChartName): string | undefin
   return semver.maxSatisfying(known, range.replaceAll(",", " ")) ?? undefined;
 });
 
-/** First words of the values that any release of a chart has. */
+/** First keys of the values of all releases of a chart. */
 const topsOf = remembering(
   (name: ChartName): ReadonlySet<string> =>
     new Set(
@@ -44,9 +53,10 @@ const topsOf = remembering(
     ),
 );
 
-/** The chart that has most of these keys; undefined where none has, or both have as many. */
+/** The chart that has most of these keys; undefined if no chart has one, or if two charts have equally many. */
 export function chartByKeys(keys: string[]): ChartName | undefined {
-  // The DRA driver's chart gives out cards with this value alone, and shares other keys with the plugin's.
+  // Only the DRA driver's chart has this value, which it needs to offer cards; its other keys are also those of the
+  // plugin's chart.
   if (keys.includes("gpuResourcesEnabledOverride")) return "dra-driver-nvidia-gpu";
   const known = (name: ChartName): number => {
     const tops = topsOf(name);

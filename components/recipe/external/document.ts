@@ -2,23 +2,23 @@ import { isCollection, isNode, visit } from "yaml";
 import { anyText, isMapping, valueAt } from "../mapping";
 import { plainDocuments, valueOfDocument } from "../rules/yaml";
 
-/** A file of a user's: its name, as messages tell it, and its text. */
+/** A user's file: its name for messages, and its text. */
 export interface OutsideFile {
   name: string;
   text: string;
 }
 
-/** Where something stands. */
+/** A place in a file. */
 export interface Place {
   file: string;
-  /** From 1. */
+  /** Line number, from 1 on. */
   line: number;
 }
 
 /** Parts that could not be read. */
 export type DocumentFinding = Place & { problem: string };
 
-/** One object of a file: a document, or an item of a list (`kind: List`). */
+/** One object in a file: a document, or an item of a list (`kind: List`). */
 export interface Doc {
   place: Place;
   root: Record<string, unknown>;
@@ -26,7 +26,7 @@ export interface Doc {
   lineAt: (offset: number) => number;
 }
 
-/** Values with where they stand. */
+/** Values, each with its place. */
 export interface Values {
   values: Record<string, unknown>;
   places: Record<string, Place>;
@@ -35,7 +35,7 @@ export interface Values {
 /** Values, if there are any. */
 export const none: Values = { values: {}, places: {} };
 
-/** The documents of a file that are mappings; `flaws` names what is no YAML. */
+/** The documents of a file that are mappings; `flaws` names parts that are not YAML. */
 export function documentsOf({ name: file, text }: OutsideFile, flaws: DocumentFinding[]): Doc[] {
   const { documents, lineCounter } = plainDocuments(text);
   const lineAt = (offset: number): number => lineCounter.linePos(offset).line;
@@ -59,17 +59,17 @@ export function documentsOf({ name: file, text }: OutsideFile, flaws: DocumentFi
   });
 }
 
-/** Documents by what they are asked for, each time over: so that each of many is not compared with all others. */
+/** Index of some documents, so that a lookup does not compare each document with all others. */
 export interface Shelf {
-  /** By kind and `metadata.name`. */
+  /** Documents by kind and `metadata.name`. */
   named(kind: unknown, name: string | undefined): readonly Doc[];
-  /** The first of a file. */
+  /** First document of each file. */
   ofFile(file: string): Doc | undefined;
 }
 
 const shelves = new WeakMap<readonly Doc[], Shelf>();
 
-/** The shelf of some documents; the same for the same list. */
+/** The index of some documents; the same object for the same list. */
 export function shelfOf(docs: readonly Doc[]): Shelf {
   const known = shelves.get(docs);
   if (known !== undefined) return known;
@@ -103,7 +103,7 @@ const nodeAt = (contents: unknown, path: string[]): unknown =>
         )
       : undefined;
 
-/** The value if it is a text; undefined otherwise, also for a number, as which YAML reads `0.17`. */
+/** The value if it is a text, else undefined. A version such as `0.17` is a number in YAML, so it is undefined too. */
 export const textAt = (data: unknown, ...path: string[]): string | undefined => {
   const value = valueAt(data, ...path);
   return typeof value === "string" && value !== "" ? value : undefined;
@@ -126,7 +126,7 @@ export function valuesAt(doc: Doc, path: string[]): Values | undefined {
   const [inner, ...others] = documents;
   const values = inner && others.length === 0 ? valueOfDocument(inner) : undefined;
   if (!isMapping(values) || !inner?.contents) return undefined;
-  // The text of a block begins in the line after its mark (`values: |`).
+  // The text of a block begins in the line after its indicator (`values: |`).
   const begins = placeOf(doc, path).line;
   return {
     values,
@@ -137,7 +137,7 @@ export function valuesAt(doc: Doc, path: string[]): Values | undefined {
   };
 }
 
-/** The line in which a value begins; of what is not there, the document's. */
+/** The line in which a value begins; the document's line if the value is missing. */
 export function placeOf(doc: Doc, path: string[]): Place {
   const node = nodeAt(doc.contents, path);
   return isNode(node) && node.range ? { ...doc.place, line: doc.lineAt(node.range[0]) } : doc.place;

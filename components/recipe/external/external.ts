@@ -11,17 +11,17 @@ import type { ReleaseRecipe } from "../types";
 import { releasesIn } from "./read";
 import type { OutsideFile } from "./document";
 
-/** An external GPU provider, by the stack's fields and the files that these name. */
+/** An external GPU provider, described by the stack's fields and by the files that they name. */
 export interface External {
   kind: ExternalKind;
-  /** Who installs it, e.g. `Flux`; undefined where nothing tells. */
+  /** Tool that installs it, e.g. `Flux`; undefined if it is unknown. */
   by?: string;
   release: ReleaseRecipe;
   runtimeClassName: string;
   resourceName: string;
-  /** File and line of a value, by its path. */
+  /** File and line of each value, by the value's path. */
   places: Record<string, string>;
-  /** Whether nothing says the namespace, so that it is the chart's usual one. */
+  /** Whether the namespace is unknown, so that the chart's usual namespace is assumed. */
   assumesNamespace: boolean;
 }
 
@@ -60,23 +60,23 @@ export function externalOf({
   };
 }
 
-/** A release that has only external values, without the stack's under them. */
+/** A release with only the owner's values, without the package's values under them. */
 export interface OwnValues {
   kind: ExternalKind;
-  /** Field of the stack that has them. */
+  /** Field of the stack with these values. */
   field: "external" | ExternalKind;
-  /** Undefined where they are not known. */
+  /** The values; undefined if they are unknown. */
   values: Record<string, unknown> | undefined;
-  /** Whether files that were not given may set more values. Then a value that is missing here may still be set. */
+  /** Whether further files may set more values, so that a missing value may still be set. */
   partly: boolean;
   resourceName: string;
 }
 
-/** Whether it names a chart, and holds no values. */
+/** Whether a key names a chart's release, and not values. */
 export const isChartSource = ({ kind }: ExternalMissingSpec): boolean =>
   ["OCIRepository", "HelmChart", "chart"].includes(kind);
 
-/** The release that is outside, or that was taken over; undefined where the stack's values are under the user's. */
+/** The external release, or the release that was taken over; undefined if the package's values are under the user's. */
 export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
   const outside = externalOf(spec);
   if (outside !== undefined) {
@@ -103,7 +103,7 @@ const resourceIn = (values: Record<string, unknown>): string =>
   `nvidia.com/gpu${renames(values) ? ".shared" : ""}`;
 
 /**
- * Whether the device plugin's configuration gives shared cards a name of their own (k8s-device-plugin, README,
+ * Whether the device plugin's configuration gives shared cards another resource name (k8s-device-plugin, README,
  * renameByDefault).
  */
 const renames = (values: Record<string, unknown>): boolean =>
@@ -121,7 +121,7 @@ export function asRelease(spec: ClusterSpec): ClusterSpec {
   return { ...rest, [outside.kind]: { version, namespace, values } };
 }
 
-/** Content of files in the form of `external.read`; `unread` names the doubtful parts. */
+/** Reads files into the form of `external.read`; `unread` names the parts that could not be read. */
 export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind): ExternalReadSpec {
   const wanted = kind && gpuProviderOfField(kind).chart;
   const { releases, flaws } = releasesIn(files, wanted);
@@ -131,12 +131,12 @@ export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind)
     ({ chart }) => wanted === undefined || chart === wanted,
   );
   if (release === undefined) {
-    const nothing = `nothing in ${names} is read here as the release of one of NVIDIA's charts (a HelmRelease, an Application, a kustomization, a helmfile.yaml, a Chart.yaml or a file of values is)`;
+    const nothing = `the package finds no release of one of NVIDIA's charts in ${names} (it reads a HelmRelease, an Application, a kustomization, a helmfile.yaml, a Chart.yaml or a file of values)`;
     return { unread: unread.length > 0 ? unread : [nothing] };
   }
   const both =
     another &&
-    `${names} install ${release.chart} at line ${release.place.line} and ${another.chart} at line ${another.place.line}`;
+    `the package finds two of NVIDIA's charts in ${names}: ${release.chart} (line ${release.place.line}) and ${another.chart} (line ${another.place.line})`;
   return {
     kind: gpuProviderOfChart(release.chart).field,
     ...defined({ by: release.by === "values" ? undefined : release.by, name: release.name }),

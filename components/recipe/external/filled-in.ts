@@ -1,16 +1,16 @@
 import { isMapping } from "../mapping";
 
 /**
- * Placeholders that a tool fills in before Kubernetes or Talos sees the text, so that the result is unknown here:
- * Flux' variables (fluxcd.io, Kustomization, postBuild), templates of Helm, helmfile and minijinja, and secrets of
- * SOPS, 1Password and Vault.
+ * Form of placeholders that a tool fills in before Kubernetes or Talos gets the text, so that this package does not
+ * know the result: Flux' variables (fluxcd.io, Kustomization, postBuild), templates of Helm, helmfile and minijinja,
+ * and secrets of SOPS, 1Password and Vault.
  */
 const places = /\$\{|\{\{|\{%|ENC\[|\b(?:op|vault):\/\/|\bref\+|<path:/;
 
-/** Whether a tool has yet to fill in a part of a text. */
+/** Whether a text has a placeholder. */
 export const isFilledIn = (text: string): boolean => places.test(text);
 
-/** Whether what stands at a path of some values, or above it, has a part that a tool fills in. */
+/** Whether the value at a path, or a value above it, has a placeholder. */
 export function isFilledAt(values: unknown, path: string[]): boolean {
   let there: unknown = values;
   for (const step of path) {
@@ -21,7 +21,7 @@ export function isFilledAt(values: unknown, path: string[]): boolean {
   return textsIn(there).some(isFilledIn);
 }
 
-/** Paths of the texts that a tool fills in; of a list the list's. */
+/** Paths of the texts with a placeholder. For a text in a list it is the path of the list. */
 export const filledPaths = (values: Record<string, unknown>): string[] =>
   Object.entries(values).flatMap(([key, value]) => {
     if (isMapping(value)) return filledPaths(value).map((below) => `${key}.${below}`);

@@ -5,7 +5,7 @@ import { listAt, mergeAsHelm, valueAt } from "../mapping";
 import { filesIn, isKustomization, namespaceOf, parts } from "./namespace";
 import { folderOf, namedBy, release, valuesOf, type OutsideRelease } from "./release";
 
-/** A HelmRelease; one that names no chart is kustomize's patch of one that does, and stands for both. */
+/** Reads a HelmRelease. A HelmRelease without a chart is a kustomize patch; the result is then the patched release. */
 export function ofHelmRelease(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const own = ofFlux(doc, docs);
   if (own.length === 0) return [];
@@ -37,7 +37,10 @@ const isPatch = ({ root }: Doc): boolean =>
   textAt(root, "spec", "chartRef", "name") === undefined &&
   textAt(root, "spec", "chart", "spec", "chart") === undefined;
 
-/** Which release a patch changes: one that the kustomization with the patch takes in; where no kustomization has it, the one there is. */
+/**
+ * The release that a patch changes: one in the kustomization of the patch. If no kustomization has the patch, the only
+ * release.
+ */
 function patchedBy(patch: Doc, bases: Doc[], docs: Doc[]): Doc | undefined {
   const kustomizations = docs.filter(isKustomization);
   const having = kustomizations.filter((one) =>
@@ -122,7 +125,10 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   ];
 }
 
-/** The file that kustomize turns into a key of a ConfigMap (kustomize, api/types/kvpairsources.go: `values.yaml=./helm/values.yaml`). */
+/**
+ * The file from which kustomize makes a key of a ConfigMap (kustomize, api/types/kvpairsources.go:
+ * `values.yaml=./helm/values.yaml`).
+ */
 function generatedFrom(
   doc: Doc,
   name: string,

@@ -8,8 +8,8 @@ import { parameterOf, release, valuesOf, type OutsideRelease, type Said } from "
 type Item = Pick<Said, "name" | "namespace"> & { parts: Values[] };
 
 /**
- * The lists in which a file has releases: who reads it, which field of an item names the chart, and what the item
- * says.
+ * Lists with releases in a file: the tool that reads the list, the field with the chart's name, and a reader of an
+ * item.
  */
 const lists: Record<
   string,
@@ -19,7 +19,7 @@ const lists: Record<
     read: (one: Record<string, unknown>, at: string[], from: From) => Item;
   }
 > = {
-  // Its values go over those of the files, unless `valuesMerge` says otherwise, which no seen file does.
+  // Inline values override those of the files, unless `valuesMerge` changes this; no known file uses it.
   helmCharts: {
     by: "kustomize",
     chart: "name",
@@ -34,7 +34,7 @@ const lists: Record<
       ],
     }),
   },
-  // The values of the chart that has the dependency hold its own under its name or alias.
+  // The parent chart has the dependency's values under its name or alias.
   dependencies: {
     by: "a chart",
     chart: "name",
@@ -69,14 +69,14 @@ const lists: Record<
   },
 };
 
-/** Where an item is read from: its document, files that it names, and what is noted of those that are not there. */
+/** Context of an item: its document, a lookup of the files that it names, and a list for missing files. */
 interface From {
   doc: Doc;
   file: (name: unknown, path?: string[]) => Values;
   missing: ExternalMissingSpec[];
 }
 
-/** The releases in a document's lists: of kustomize's, of helmfile's, and of a person's own chart. */
+/** The releases in a document's lists: of kustomize, of helmfile, and of a user's own chart. */
 export function ofLists(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const isChart = /(?:^|\/)Chart\.yaml$/.test(doc.place.file);
   return Object.entries(lists).flatMap(([list, { by, chart: key, read }]) =>

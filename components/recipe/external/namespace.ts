@@ -3,7 +3,7 @@ import { listOf, asText, isMapping } from "../mapping";
 import { type Doc, type Place, placeOf, textAt } from "./document";
 import { folderOf } from "./release";
 
-/** A namespace, and where it stands. */
+/** A namespace, and its place in a file. */
 export interface SaidNamespace {
   name: string;
   place: Place;
@@ -21,12 +21,12 @@ export function namespaceOf(doc: Doc, docs: readonly Doc[]): SaidNamespace | und
   return outermost(doc, docs.filter(isKustomization)) ?? saidAt(doc, ["metadata", "namespace"]);
 }
 
-/** Whether a document is kustomize's own, which need not say its kind. */
+/** Whether a document is a kustomization, which may lack a kind. */
 export const isKustomization = ({ root, place }: Doc): boolean =>
   (root["kind"] === "Kustomization" && !isOfFlux({ root })) ||
   (root["kind"] === undefined && /(?:^|\/)kustomization\.ya?ml$/i.test(place.file));
 
-/** Lists in which a kustomization takes others and objects in. */
+/** Lists of a kustomization with the files and folders that it includes. */
 export const parts = ["resources", "bases", "components"];
 
 /** Files and folders in lists of a kustomization. */
@@ -65,8 +65,8 @@ function targetOf(doc: Doc, kustomizations: Doc[]): SaidNamespace | undefined {
 }
 
 /**
- * Steps of a path without those that lead up: a file's name begins in the stack's folder, but a Kustomization's path
- * in the repository.
+ * Steps of a path without `..`: a file's name begins in the stack's folder, but a Kustomization's path begins in the
+ * repository.
  */
 const stepsOf = (path: string): string[] =>
   posix
@@ -75,15 +75,15 @@ const stepsOf = (path: string): string[] =>
     .filter((step) => step !== "" && step !== "." && step !== "..");
 
 /**
- * How many folders one is below another; undefined where it is not. Either name may begin further up: a file's may be
- * an absolute one, or begin in a folder of the repository.
+ * Number of folders between a folder and a folder above it; undefined if it is not below. Either name may begin further
+ * up: a file's name may be absolute, or begin in a folder of the repository.
  */
 function depthBelow(folder: string[], above: string[]): number | undefined {
   const isAt = (start: number): boolean =>
     above.every((step, index) => folder[start + index] === step);
   const starts = folder.map((_, start) => start).filter(isAt);
   if (above.length > 0 && starts.length > 0) return folder.length - above.length - starts.at(-1)!;
-  // A file that stands next to the stack's tells nothing of folders.
+  // The name of a file next to the stack file contains no folders.
   const isEndOf = folder.every((step, index) => above.at(index - folder.length) === step);
   return isEndOf ? 0 : undefined;
 }

@@ -19,18 +19,19 @@ import { asText, listAt, listOf, valueAt } from "../mapping";
 import { parameterOf, release, valuesOf, type OutsideRelease } from "./release";
 
 /**
- * Reads what installs NVIDIA's charts. Files may be of Flux (HelmRelease with HelmRepository, OCIRepository or
- * HelmChart), Argo CD (Application, ApplicationSet), kustomize (`helmCharts`) or helmfile; a chart that depends on
- * them; or files of values. Documents of other kinds are passed over. A name in a file means the object of its own
- * folder, else the only one: several clusters may be among the files. Pure; never throws.
+ * Reads the releases of NVIDIA's charts from files. The files may be of Flux (HelmRelease with HelmRepository,
+ * OCIRepository or HelmChart), Argo CD (Application, ApplicationSet), kustomize (`helmCharts`) or helmfile; a chart
+ * that depends on them; or files of values. The function skips documents of other kinds. The files may describe
+ * several clusters. So a name in a file means the object in the same folder, else the only object of that name. Pure;
+ * never throws.
  *
  * Sources: fluxcd/helm-controller api/v2/helmrelease_types.go and reference_types.go; fluxcd/source-controller api/v1
  * (ocirepository_types.go, helmchart_types.go); argoproj/argo-cd pkg/apis/application/v1alpha1/types.go;
  * kubernetes-sigs/kustomize api/types/helmchartargs.go; helmfile/helmfile pkg/state/state.go (ReleaseSpec); helm
  * v3.19.0, pkg/chart/dependency.go.
  *
- * @param hint the chart of a file of values that does not tell it by its keys. Default: none.
- * @returns with what could not be read.
+ * @param hint the chart of a file of values whose keys do not show it. Default: none. @returns the releases, and the
+ * parts that could not be read.
  */
 export function releasesIn(
   files: readonly OutsideFile[],
@@ -71,7 +72,7 @@ function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
     const taken = listOf(valueAt(root, ...helm, "valueFiles")).map((file) =>
       valuesOf(asText(file), doc, docs, missing),
     );
-    // `valuesObject` stands in for `values` (types.go, ApplicationSourceHelm.ValuesYAML).
+    // `valuesObject` replaces `values` (types.go, ApplicationSourceHelm.ValuesYAML).
     const inline =
       valuesAt(doc, [...helm, "valuesObject"]) ?? valuesAt(doc, [...helm, "values"]) ?? none;
     const parameters = listAt(root, ...helm, "parameters").map((one, index): Values =>

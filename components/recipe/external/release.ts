@@ -5,42 +5,43 @@ import { none, shelfOf, textAt, valuesAt, type Doc, type Place, type Values } fr
 import { isFilledIn } from "./filled-in";
 import { asText, defined, mergeAsHelm } from "../mapping";
 
-/** A release of one of NVIDIA's charts that something else than a stack installs, as its files say it. */
+/** A release of one of NVIDIA's charts that another tool installs, as its files describe it. */
 export interface OutsideRelease {
   chart: ChartName;
-  /**
-   * Who reads the file: besides the tools, a chart that depends on NVIDIA's, or anything that takes a file of values.
-   */
+  /** Kind of the file: of a tool, of a chart that depends on NVIDIA's, or a file of values. */
   by: "Flux" | "Argo CD" | "kustomize" | "helmfile" | "a chart" | "values";
-  /** Name of the release; undefined where the files do not tell it. */
+  /** Name of the release; undefined if the files lack it. */
   name?: string;
-  /** One release of the chart, e.g. `v26.3.3`; undefined where the files name none. */
+  /** Version of the chart, e.g. `v26.3.3`; undefined if the files lack it. */
   version?: string;
-  /** Undefined where the files leave it to something else, such as a kustomization. */
+  /** Namespace of the release; undefined if another part, such as a kustomization, sets it. */
   namespace?: string;
-  /** Where its namespace stands. */
+  /** Place of its namespace. */
   namespacePlace?: Place;
-  /** Values that Helm gets, without the chart's own values. */
+  /** Values that Helm gets, without the chart's defaults. */
   values: Record<string, unknown>;
-  /** Where the object begins. */
+  /** Place where the object begins. */
   place: Place;
-  /** Where its version stands. */
+  /** Place of its version. */
   versionPlace?: Place;
-  /** Where each value stands, by its path, e.g. `driver.enabled`. */
+  /** Place of each value, by the value's path, e.g. `driver.enabled`. */
   places: Record<string, Place>;
-  /** Sources of its values that are not among the files: its values may depend on them. */
+  /** Sources of values that are missing among the files, so that the release may have further values. */
   missing: ExternalMissingSpec[];
 }
 
-/** Folder of the file in which a document stands. */
+/** Folder of a document's file. */
 export const folderOf = ({ place }: Doc): string => posix.dirname(place.file);
 
-/** The object that a document names: the one of its folder, else the only one. Undefined if that is unknown. */
+/**
+ * The object that a document names: the object in the same folder, else the only object of that name. Undefined if
+ * several match.
+ */
 export const namedBy = (doc: Doc, candidates: readonly Doc[]): Doc | undefined =>
   candidates.find((one) => folderOf(one) === folderOf(doc)) ??
   (candidates.length === 1 ? candidates[0] : undefined);
 
-/** Values at a path of a file that a document names; a release that was not given is reported. */
+/** Values at a path of an object that a document names. A missing object is noted. */
 export function valuesOf(
   file: string,
   by: Doc,
@@ -80,17 +81,17 @@ export function parameterOf(one: Record<string, unknown>, place: Place): Values 
   return { values: values as Record<string, unknown>, places: { [keys.join(".")]: place } };
 }
 
-/** Known facts about a release before its values are merged. */
+/** Facts about a release, with its values still in parts. */
 export type Said = { [Key in keyof OutsideRelease]?: OutsideRelease[Key] | undefined } & Pick<
   OutsideRelease,
   "chart" | "by" | "place" | "missing"
 >;
 
-/** A name without a gap to fill in. */
+/** A name, unless it has a placeholder. */
 const unlessFilledIn = (name: string | undefined): string | undefined =>
   name === undefined || isFilledIn(name) ? undefined : name;
 
-/** A release with the values of its parts; each part overrides those before it. */
+/** A release with its values merged; each part overrides those before it. */
 export function release(said: Said, parts: Values[], versionPlace?: Place): OutsideRelease {
   const known = defined({
     ...said,

@@ -1,29 +1,29 @@
 import type { Card } from "./data/cards";
 
-/** Known facts about a card's memory. */
+/** Facts of a card that concern its memory. */
 type Memory = Pick<Card, "memoryMiB" | "memoriesMiB" | "rebuiltMiB">;
 
 /**
- * How far the memory that a card reports may be from the size on its box. A10 and T4 keep a sixteenth for error
- * correction, and `16G` in powers of ten is 7 % less than 16 GiB. Cards of one name differ by more: 10 and 12 GiB are
- * the nearest two.
+ * Greatest relative difference between the memory that a card reports and its nominal size. A10 and T4 keep a sixteenth
+ * for error correction, and `16G` in powers of ten is 7 % less than 16 GiB. Cards of one name differ by more: the
+ * nearest two sizes are 10 and 12 GiB.
  */
 const tolerance = 0.08;
 
-/** Sizes in MiB that a card of this name may have; empty where nothing is known of its memory. */
+/** Sizes in MiB that a card of this name may have; empty if its memory is unknown. */
 export function memorySizes({ memoryMiB, memoriesMiB, rebuiltMiB }: Memory): number[] {
   const sold = memoriesMiB ?? (memoryMiB === undefined ? [] : [memoryMiB]);
   return rebuiltMiB === undefined ? sold : [...sold, rebuiltMiB];
 }
 
-/** The size of a card that a user means, e.g. 16380 by 16 GiB; undefined when the card has none like it. */
+/** The size of a card that a user means, e.g. 16380 by 16 GiB; undefined if the card has no similar size. */
 export function meantSize(card: Memory, saidMiB: number): number | undefined {
   const distance = (size: number): number => Math.abs(size - saidMiB) / size;
   const [nearest] = memorySizes(card).toSorted((a, b) => distance(a) - distance(b));
   return nearest !== undefined && distance(nearest) <= tolerance ? nearest : undefined;
 }
 
-/** Least and greatest memory that a card may have, in MiB; undefined where nothing is known of it. */
+/** Least and greatest memory that a card may have, in MiB; undefined if its memory is unknown. */
 export function memoryBounds({
   memoryMiB,
   memoriesMiB,
@@ -33,7 +33,7 @@ export function memoryBounds({
   return { least: Math.min(...memoriesMiB), greatest: Math.max(...memoriesMiB) };
 }
 
-/** Sizes as a stack may say them, e.g. `8188Mi or 16380Mi`. */
+/** Sizes in the notation of a stack, e.g. `8188Mi or 16380Mi`. */
 export const sizesInWords = (sizes: readonly number[]): string =>
   sizes
     .toSorted((a, b) => a - b)
@@ -42,7 +42,9 @@ export const sizesInWords = (sizes: readonly number[]): string =>
 
 const sized = new Map<string, Card>();
 
-/** The card with one memory, the same object each time: it distinguishes cards. */
+/**
+ * The card with one size of memory. The result is the same object each time, because callers compare cards by identity.
+ */
 export function withMemory(card: Card, memoryMiB: number): Card {
   if (card.memoryMiB === memoryMiB) return card;
   const key = JSON.stringify([card.model, card.pciDevice, memoryMiB]);

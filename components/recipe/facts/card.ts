@@ -9,44 +9,48 @@ export type { Card } from "./data/cards";
 export { memoryBounds, memorySizes, meantSize, sizesInWords } from "./card-memory";
 export { cardOf, findCard, isTooOld, knownModels, saidMemory } from "./find-card";
 
-/** An architecture of NVIDIA's, and what drives it. */
+/** An architecture of NVIDIA's, and the drivers and CUDA releases that support it. */
 export interface Architecture {
   name: string;
-  /** Flavours of the kernel modules that drive it; the first one is the default. */
+  /** Flavours of the kernel modules that support it; the first one is the default. */
   flavours: ModuleFlavour[];
-  /** First CUDA that compiles for it, e.g. `12.8`. */
+  /** First CUDA release that can compile for it, e.g. `12.8`. */
   firstCuda: string;
-  /** Last CUDA major that supports it; undefined: the current one does. */
+  /** Last CUDA major that supports it; undefined if the current one does. */
   lastCudaMajor?: number;
-  /** Oldest driver that knows it. */
+  /** Oldest driver that supports it. */
   minDriver: string;
-  /** Last driver branch that knows it; undefined: the current one does. */
+  /** Last driver branch that supports it; undefined if the current one does. */
   lastDriverBranch?: number;
 }
 
-/** How a card can be split. */
+/** The ways in which MIG can split a card. */
 export interface MigGeometry {
-  /** Profiles with the number of instances of one card. */
+  /** Profiles, each with the number of instances on one card. */
   profiles: Record<string, number>;
-  /** Devices that `all-balanced` makes of one card; undefined if mig-parted has no such profile. */
+  /** Devices that `all-balanced` makes on one card; undefined if mig-parted has no such configuration for it. */
   balanced?: Record<string, number>;
   /**
-   * Of `profiles` those whose configuration in the operator's own list names other devices alone: the MIG manager
-   * reports success and splits nothing. Default: none.
+   * Profiles whose configuration in the operator's list names only other cards, so that the MIG manager reports success
+   * and splits nothing. Default: none.
    */
   unlisted?: readonly string[];
   /** Oldest driver with MIG on this card. */
   minDriver: string;
   /**
-   * Ampere alone: a change of the MIG mode takes a reset of the card, and then outlasts reboots. Newer cards change
-   * it at once, and forget it when the driver is unloaded. Source: NVIDIA MIG user guide, "Enable MIG Mode".
+   * Whether a change of the MIG mode needs a reset of the card, and then survives reboots. This is so only for Ampere.
+   * Newer cards change the mode at once, and lose it when the driver is unloaded. Source: NVIDIA MIG user guide,
+   * "Enable MIG Mode".
    */
   modeNeedsReset?: boolean;
-  /** Whether its instances may do graphics and choose their media engines: RTX PRO. Source: NVIDIA MIG user guide. */
+  /**
+   * Whether its instances can do graphics and choose their media engines, as on RTX PRO cards. Source: NVIDIA MIG user
+   * guide.
+   */
   graphics?: boolean;
 }
 
-/** Geometries by the card that they are of, or by the first of several. */
+/** MIG geometries, each under the name of its card, or of the first of several cards. */
 export const migGeometries: Record<string, MigGeometry> = geometries;
 
 const architectureByName = new Map((architectures as Architecture[]).map((row) => [row.name, row]));
@@ -66,32 +70,32 @@ export const flavoursOf = (card: Card): ModuleFlavour[] =>
   card.flavours ?? architectureOf(card).flavours;
 
 /**
- * Whether the open modules of a driver refuse this card unless they are forced to take it, by
- * `NVreg_OpenRmEnableUnsupportedGpus=1`: old ones load, and find no device.
+ * Whether the open modules of a driver find this card only with `NVreg_OpenRmEnableUnsupportedGpus=1`. Without it such
+ * old modules load, and find no device.
  */
 export const openModulesRefuse = (card: Card, driver: string): boolean =>
   card.family !== "datacenter" && compareDotted(driver, openModulesOnAllCards) < 0;
 
 /**
- * Whether a card comes with an arm64 processor: the superchips, whose name is for both. It begins with the
- * processor's letter, G of Grace, and the card's, e.g. GH200, GB300, GB10.
+ * Whether a card is part of a superchip with an arm64 processor. The name is for both: it begins with the letters of
+ * the processor (G for Grace) and of the card, e.g. GH200, GB300, GB10.
  */
 export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean =>
   /^(NVIDIA )?G[HB]\d/.test(model);
 
 /**
- * Kernel arguments of a machine with these cards: from Talos 1.13 on it has branch target identification on arm64,
- * with which NVIDIA's modules crash. Source: talos#13019 (GB10); siderolabs/docs v1.14, nvidia-gpu-proprietary (Grace
- * Blackwell). Grace Hopper has the same processor as that; no report of one is known. Of other arm64 machines with a
- * card in a slot nothing is known either: a note names the argument if the stack shows that a machine is one.
+ * Kernel arguments that a machine with these cards needs. From Talos 1.13 on the arm64 kernel uses branch target
+ * identification, which makes NVIDIA's modules crash. Source: talos#13019 (GB10); siderolabs/docs v1.14,
+ * nvidia-gpu-proprietary (Grace Blackwell). Grace Hopper has the same processor, but no report about it is known. The
+ * same is true of other arm64 machines with a card in a slot; for these a note names the argument.
  */
 export const kernelArgsFor = (cards: readonly Card[]): string[] =>
   cards.some(isOfArm64) ? ["arm64.nobti"] : [];
 
-/** Oldest driver that knows a card. */
+/** Oldest driver that supports a card. */
 export const minDriverOf = (card: Card): string => card.minDriver ?? architectureOf(card).minDriver;
 
-/** Whether a driver knows a card: new enough, and not of a branch that dropped its architecture. */
+/** Whether a driver supports a card: it is new enough, and its branch has not dropped the architecture. */
 export function drives(driver: string, card: Card): boolean {
   const last = architectureOf(card).lastDriverBranch;
   return (
@@ -99,21 +103,20 @@ export function drives(driver: string, card: Card): boolean {
   );
 }
 
-/** Newest CUDA that still knows a card; undefined: the current one. */
+/** Newest CUDA release that still supports a card; undefined if the current one does. */
 export function lastCudaOf(card: Card): string | undefined {
   const major = architectureOf(card).lastCudaMajor;
   return major === undefined ? undefined : (cuda.lastOfMajor as Record<number, string>)[major];
 }
 
-/** MIG geometry of a card; undefined when it has no MIG. */
+/** MIG geometry of a card; undefined if it has no MIG. */
 export const migOf = (card: Card): MigGeometry | undefined =>
   card.mig === undefined ? undefined : migGeometries[card.mig];
 
 /**
- * Range of power limits in watts, as far as it is known: a side that differs by board stays a guess: a quarter of the
- * reference design's power, or one and a half of it. It serves an emulation or a note, never a refusal. Undefined for
- * cards without a power in the tables, and for those without a limit of their own. An unknown side was not seen and
- * is in no data sheet.
+ * Range of a card's power limits in watts. An unknown bound, which is in no data sheet and differs by board, is a
+ * guess: a quarter or one and a half of the reference design's power. A guess serves the emulation or a note, and never
+ * a refusal. Undefined for cards whose power the tables lack, and for cards without a power limit.
  */
 export function powerRangeOf(card: Card) {
   if (!card.power) return undefined;
@@ -126,5 +129,5 @@ export function powerRangeOf(card: Card) {
   };
 }
 
-/** Power limits that a card takes. */
+/** Range of the power limits that a card accepts. */
 export type PowerRange = NonNullable<ReturnType<typeof powerRangeOf>>;

@@ -8,8 +8,8 @@ import { editDistance } from "../rules/suggest";
 export type ChartName = "gpu-operator" | "nvidia-device-plugin" | "dra-driver-nvidia-gpu" | "lws";
 
 /**
- * Releases of a chart by which a version's values are checked: the table's own, or its neighbours, the older one
- * first. Empty if the version is no version.
+ * Releases of a chart whose tables check a version's values: the version itself, or its two neighbours, the older one
+ * first. Empty if the text is not a version.
  */
 export function judgesOf(name: ChartName, version: string): ChartValues[] {
   const wanted = semver.parse(version);
@@ -21,20 +21,18 @@ export function judgesOf(name: ChartName, version: string): ChartValues[] {
   return [before, after].filter((chart) => chart !== undefined);
 }
 
-/** Why a value has no effect, or the wrong one. */
+/** A value that has no effect, or a wrong effect. */
 export interface ChartValueFinding {
   path: string;
-  /** `unknown`: the chart has no such value; else the type it should have. */
+  /** `unknown` if the chart lacks the value; else the type that it should have. */
   kind: "unknown" | "boolean" | "string" | "number" | "array" | "object";
 }
 
 /**
- * Judges values by the releases of `judgesOf`. A value that one of the two accepts may be right, so only what both
- * refuse is a finding. Beyond the first or the last, a value that this one lacks may be right as well. It is wrong if
- * it is a misspelling, or of a kind that no release has.
- *
- * @returns the mistakes, `open` paths that no table can check, and the release that was used; none if the version is
- * no version.
+ * Checks values by the releases of `judgesOf`. A value that one of two releases accepts may be right, so only a value
+ * that both refuse is a mistake. For a version outside of the tables, a value that its only neighbour lacks may also be
+ * right. It is a mistake if it is a misspelling, or of a kind that no release has. * @returns the mistakes, the paths
+ * that no table can check (`open`), and the release that was used. No mistakes if the text is not a version.
  */
 export function judgeValues(
   name: ChartName,
@@ -62,13 +60,16 @@ export function judgeValues(
   };
 }
 
-/** Values that people expect of the charts, and that none has. */
+/** Values that users expect in the charts but that no chart has, each with a remedy. */
 const hints: [RegExp, string][] = [
   [
     /\.nodeSelector$|^daemonsets\.(nodeSelector|affinity)$|\.affinity$/,
-    "the operator places its pods by node labels alone: label the machines instead (machines.<name>.labels)",
+    "the operator places its pods only by node labels, so label the machines instead (machines.<name>.labels)",
   ],
-  [/\.tolerations$/, "all operands share daemonsets.tolerations: write it there, or leave it out"],
+  [
+    /\.tolerations$/,
+    "write the tolerations to daemonsets.tolerations, which all operands share, or leave them out",
+  ],
 ];
 
 /** Remedy for a value that no release has; undefined if none is known. */
@@ -76,8 +77,8 @@ export const hintOf = (path: string): string | undefined =>
   hints.find(([pattern]) => pattern.test(path))?.[1];
 
 /**
- * The value that was meant by one that a chart does not have: its last key stands in the same place there, with a
- * slip of one or two letters. A key that is only alike means something else (`operator.defaultRuntime`,
+ * The value that a user probably meant by an unknown value: the chart has a value at the same place whose last key
+ * differs in one or two letters. Keys that are only similar have another meaning (`operator.defaultRuntime`,
  * `operator.defaultGPUMode`).
  */
 export function meantBy(chart: ChartValues, path: string): string | undefined {
@@ -104,7 +105,7 @@ export function chartValueFindings(
   const visit = (value: unknown, path: string): ChartValueFinding[] => {
     const type = Object.hasOwn(chart.paths, path) ? chart.paths[path] : undefined; // `constructor` is no value
     if (type === undefined && !prefixes.has(path)) return [{ path, kind: "unknown" }];
-    // Helm takes null as "remove the default"; it only needs the path to exist.
+    // Helm reads null as "remove the default"; only the path must exist.
     if (value === null || type === "any") return [];
     if (type !== undefined)
       return isOfType(value, type) ? [] : [{ path, kind: type as ChartValueFinding["kind"] }];
@@ -121,8 +122,8 @@ export function chartValueFindings(
         kind,
       }));
     if (key !== "nfd") return inside(value);
-    // Whether it is brought: the plugin's chart asks here (Chart.yaml, condition), the operator's in a section of its
-    // own.
+    // The plugin's chart reads in this section whether to install the subchart (Chart.yaml, condition); the operator's
+    // chart has another section for it.
     const { enabled = null, ...others } = value;
     const isRight = enabled === null || typeof enabled === "boolean";
     return [
@@ -132,7 +133,7 @@ export function chartValueFindings(
   });
 }
 
-/** Paths among which one was probably meant: the chart's own, or those of the chart that it brings. */
+/** Candidates for the path that a user meant: those of the chart, or of its subchart. */
 function pathsNear(chart: ChartValues, path: string): string[] {
   const sub = chart.subcharts.find((key) => path.startsWith(`${key}.`));
   return sub === undefined
@@ -155,7 +156,7 @@ const prefixesOf = remembering(
 function isOfType(value: unknown, type: string): boolean {
   if (type === "array") return Array.isArray(value);
   if (type === "object") return isMapping(value);
-  // Templates print numbers and strings alike.
+  // Templates print numbers and texts in the same way.
   if (type === "string" || type === "number")
     return typeof value === "string" || typeof value === "number";
   return typeof value === type;

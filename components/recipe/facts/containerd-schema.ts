@@ -8,20 +8,20 @@ import { parseTalosVersion } from "./version";
  * data).
  */
 
-/** The containerd 2 of a Talos release. */
+/** The minor of containerd 2 in a Talos release. */
 export interface ContainerdRelease {
-  /** Its minor, 0 for 2.0. */
+  /** Minor of containerd 2, e.g. 0 for 2.0. */
   minor: number;
   /**
-   * Whether the tables have that release of Talos; otherwise the minor is the newest that is known of it, and may be
-   * higher.
+   * Whether the tables list the Talos release. If not, `minor` is that of the nearest older release, and the real one
+   * may be higher.
    */
   isKnown: boolean;
 }
 
 /**
- * The containerd of a Talos release. One that the tables do not have, or that is no release, gets that of the nearest
- * one before.
+ * The containerd of a Talos release. For a text or a release that the tables lack, it is that of the nearest older
+ * release.
  */
 export function containerdOf(talosVersion: string): ContainerdRelease {
   const { minor, patch } = parseTalosVersion(talosVersion) ?? { minor: 0, patch: 0 };
@@ -36,18 +36,17 @@ export function containerdOf(talosVersion: string): ContainerdRelease {
 const structures: Record<string, Record<string, string | (string | number)[]>> = data.defs;
 const roots: Record<string, string> = data.roots;
 
-/** Plugins whose tables are known, by ID. */
+/** IDs of the plugins whose tables are known. */
 export const knownPlugins: string[] = Object.keys(roots).filter((id) => id !== "");
 
-/** Structure of a plugin's table, or of the whole file for `""`. */
+/** Name of the structure of a plugin's table; for `""` that of the whole file. */
 export const structureOfPlugin = (id: string): string | undefined =>
   Object.hasOwn(roots, id) ? roots[id] : undefined;
 
 /**
  * Keys of a structure with their types.
  *
- * @param last for a release that may be of a later minor: the last minor whose keys count, too. Default: the minor
- * alone.
+ * @param last last minor whose keys also count, if the release may have a later minor. Default: only `minor` counts.
  */
 export const containerdKeys = (
   structure: string,

@@ -2,13 +2,13 @@ import * as semver from "semver";
 import type { FindingText } from "../rules/finding";
 import type { MachineSpec } from "../spec/index";
 
-/** Fields of an owned machine that decide for which release its configuration is generated. */
+/** Fields of an owned machine that decide its version contract. */
 export interface ContractBasis extends Pick<MachineSpec, "versionContract" | "runningVersion"> {
-  /** Release that the machine should run. */
+  /** Talos release that the machine should run. */
   talosVersion: string;
 }
 
-/** A contract as given, `v1.12` or `v1.12.6`, as a whole release; undefined where it is none. */
+/** A contract such as `v1.12` or `v1.12.6` as a full release; undefined if the text is not a contract. */
 export function readContract(text: string): string | undefined {
   const parts = /^v?(\d+)\.(\d+)(?:\.(\d+))?$/.exec(text);
   return parts === null ? undefined : `v${parts[1]!}.${parts[2]!}.${parts[3] ?? 0}`;
@@ -16,9 +16,10 @@ export function readContract(text: string): string | undefined {
 
 /**
  * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. It should
- * stay what it was when the cluster was created, whatever Talos runs since (siderolabs/terraform-provider-talos#401;
- * siderolabs/talos#13885). A stack says it by `versionContract`. Without that it is the older of the running and the
- * wanted release, since the machine gets its configuration before its upgrade; a preview then refuses a change of it.
+ * stay that of the cluster's creation, even after upgrades of Talos (siderolabs/terraform-provider-talos#401;
+ * siderolabs/talos#13885). The field `versionContract` sets it. Without this field it is the older of the running and
+ * the wanted release, because the machine gets its configuration before its upgrade; a preview then refuses a change of
+ * the contract.
  */
 export function contractOf({
   versionContract,
@@ -29,22 +30,22 @@ export function contractOf({
   if (said !== undefined) return said;
   const running = semver.valid(runningVersion);
   const wanted = semver.valid(talosVersion);
-  if (runningVersion === undefined || running === null || wanted === null) return talosVersion; // for a check to name
+  if (runningVersion === undefined || running === null || wanted === null) return talosVersion; // A check reports an invalid contract.
   return semver.lt(running, wanted) ? runningVersion : talosVersion;
 }
 
-/** Talos' generator uses only the minor (talos, pkg/machinery/config/contract.go). */
+/** Minor of a contract: Talos' generator ignores the rest (talos, pkg/machinery/config/contract.go). */
 export function contractMinor(contract: string): string {
   const release = semver.parse(contract);
   return release === null ? contract : `v${release.major}.${release.minor}`;
 }
 
 /**
- * Why a configuration is not generated for another contract than before; undefined where it is the same, or the stack
- * says it.
+ * Finding for a version contract that would change although the stack does not set it; undefined if it stays, or if the
+ * stack sets it.
  *
- * @param was minor that the last update generated the configuration for; undefined where it generated none.
- * @param isSaid whether the stack has `versionContract`.
+ * @param was contract of the last update; undefined if that update generated no configuration. @param isSaid whether
+ * the stack sets `versionContract`.
  */
 export function driftFinding(
   was: string | undefined,

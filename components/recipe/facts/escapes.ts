@@ -2,13 +2,16 @@ import { closedBy } from "./data/escapes.json";
 import { driverRows } from "./talos-release";
 import { compareDotted } from "./version";
 
-/** Published container escapes that a release of NVIDIA's container toolkit has. */
+/** Published container escapes in a release of NVIDIA's container toolkit. */
 export const escapesOf = (toolkit: string): string[] =>
   Object.entries<string[]>(closedBy).flatMap(([closing, cves]) =>
     compareDotted(toolkit, closing) < 0 ? cves : [],
   );
 
-/** The first Talos release after those with a toolkit, whose own has none of them. The newest releases of the tables have none. */
+/**
+ * The first Talos release, after those with a certain toolkit, whose toolkit has no published container escapes. The
+ * newest releases in the tables have none.
+ */
 export function firstTalosWithout(toolkit: string): string {
   const { minor, from } = driverRows.find(
     (one) =>

@@ -37,17 +37,14 @@ export function fabricManagerExtension(branch: DriverBranch): string {
   return `siderolabs/nvidia-fabricmanager-${branch}`;
 }
 
-/** Part of NVIDIA's software in the extension of this exact name; undefined for other extensions. */
+/** Part of NVIDIA's software in the extension with this exact name; undefined for other extensions. */
 export const nvidiaExtension = (name: string): NvidiaExtension | undefined => named.get(name);
 
-/**
- * Whether a service is one that an extension of NVIDIA's brings, by its name in Talos, e.g.
- * `ext-nvidia-persistenced`.
- */
+/** Whether a service belongs to an extension of NVIDIA's, by its name in Talos, e.g. `ext-nvidia-persistenced`. */
 export const isNvidiaService = (name: string): boolean => name.startsWith("ext-nvidia-");
 
 /**
- * Names that the Image Factory silently takes as the `-lts` ones, and the ones to write instead. Source:
+ * Names that the Image Factory silently reads as the `-lts` extension, each with the names to write instead. Source:
  * image-factory, internal/profile, ExtensionNameAlias.
  */
 export const unsuffixedNames: Record<string, string[]> = {
@@ -64,9 +61,12 @@ function branched(nameOf: (branch: DriverBranch) => string): string[] {
   return Object.values(DriverBranch).map(nameOf);
 }
 
-/** An extension's name with its branch: the one that the Image Factory takes for a name without, else the same name. */
+/**
+ * An extension's name with a branch: for a name without a branch, the name that the Image Factory uses; else the same
+ * name.
+ */
 export const branchedName = (name: string): string =>
   Object.hasOwn(unsuffixedNames, name) ? unsuffixedNames[name]![0]! : name;
 
-/** Whether a name speaks of NVIDIA, official or not. */
+/** Whether a name contains NVIDIA's name, even if it is not official. */
 export const soundsLikeNvidia = (name: string): boolean => name.includes("nvidia");

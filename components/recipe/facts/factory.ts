@@ -1,26 +1,24 @@
 import { defined } from "../mapping";
 import type { ReleaseFactsSpec } from "../spec/index";
 
-/** The Image Factory of a stack that names none: Sidero Labs' own. */
+/** URL of the default Image Factory, which Sidero Labs runs. */
 export const defaultFactoryUrl = "https://factory.talos.dev";
 
 /**
- * URL of the Image Factory to ask for a stack. TALOS_GPU_FACTORY, if it is set, replaces every Factory, e.g. by a
- * mirror or the lab's.
- *
- * @param url of the Factory that the stack means.
+ * URL of the Image Factory for a stack. The environment variable TALOS_GPU_FACTORY, if set, replaces every Factory,
+ * e.g. by a mirror or by the lab's Factory. * @param url of the Factory that the stack names.
  * @returns a URL without a slash at its end.
  */
 export const factoryAt = (url: string, { TALOS_GPU_FACTORY: other }: NodeJS.ProcessEnv): string =>
   (other || url).replace(/(?<!\/)\/+$/, "");
 
 /**
- * Reads what the Image Factory lists of a release (`GET /version/<release>/extensions/official`): the tag of a
- * reference tells the versions, `<driver>-<toolkit>` of the toolkit's extension and `<driver>-<release>` of the
- * modules'. Parts that are missing there stay out. Source: siderolabs/image-factory, docs/api.md;
- * siderolabs/extensions, nvidia-gpu, VERSION of each.
+ * Reads the facts about a release from the Image Factory's list of extensions (`GET
+ * /version/<release>/extensions/official`). The tags contain the versions: `<driver>-<toolkit>` for the toolkit's
+ * extension, `<driver>-<release>` for the modules. The result lacks facts that the list lacks. Source:
+ * siderolabs/image-factory, docs/api.md; siderolabs/extensions, nvidia-gpu, VERSION of each.
  *
- * @throws Error when the answer is no such list.
+ * @throws Error if the answer is not such a list.
  */
 export function readExtensions(answer: unknown): Omit<ReleaseFactsSpec, "talosVersion"> {
   if (!Array.isArray(answer) || answer.length === 0)

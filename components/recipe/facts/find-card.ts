@@ -17,15 +17,16 @@ import type { GpuSpec } from "../spec/index";
 const geometryOfListed = mig.ofListedCards as Record<string, string>;
 
 /**
- * Cards that NVIDIA drives with the open kernel modules alone, although their chip is in cards that take either: of
- * Grace Hopper. Source: developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules
- * (Grace Hopper and Blackwell must use the open modules).
+ * Form of the names of cards that only the open kernel modules support, although their chip works with both flavours in
+ * other cards: Grace Hopper. Source:
+ * developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules (Grace Hopper and Blackwell
+ * must use the open modules).
  */
 const openModulesOnly = /\bGH200\b/;
 
 /**
- * A model without vendor, family, case and punctuation; of `GA102 [GeForce RTX 3090]`, as lspci has it, what is in
- * the brackets.
+ * A model's name without vendor, family, case and punctuation. Of `GA102 [GeForce RTX 3090]`, as lspci prints it, only
+ * the part in brackets.
  */
 function normalize(model: string): string {
   return model
@@ -37,7 +38,7 @@ function normalize(model: string): string {
 }
 
 const cardByName = new Map<string, Card>(cards.map((card) => [normalize(card.model), card]));
-addAliases(); // `H100` is a name of the list, too, but of less that is known
+addAliases(); // `H100` is also a name in the list, which has fewer facts.
 for (const [chip, names] of listedChips) {
   for (const name of names) {
     const card = cardOfChip(name, chip);
@@ -54,8 +55,8 @@ function addAliases(): void {
 }
 
 /**
- * Facts about a card from the list of PCI IDs: its architecture by its chip, and its memory if the name has it. They
- * lack its power limits.
+ * Facts about a card from the list of PCI IDs: its architecture by its chip, and its memory if the name contains it.
+ * Power limits are not among them.
  */
 function cardOfChip(name: string, chip: string): Card | undefined {
   const architecture = architectureOfChip(chip);
@@ -82,20 +83,20 @@ function cardOfChip(name: string, chip: string): Card | undefined {
 }
 
 /**
- * Memory that a listed name tells, e.g. of `RTX 4060 Ti 16GB`, in MiB. The number of a GH200 is that of its
- * processor's memory.
+ * Memory in a listed name in MiB, e.g. in `RTX 4060 Ti 16GB`. The number in the name of a GH200 is the processor's
+ * memory.
  */
 function memoryInName(name: string): number | undefined {
   const gigabytes = /^GH200/.test(name) ? undefined : / (\d+) ?GB\b/.exec(name)?.[1];
   return gigabytes === undefined ? undefined : Number(gigabytes) * 1024;
 }
 
-/** The first capability whose letters are meant. */
+/** Compute capability by the letters of a chip's or a card's name. */
 function capabilityOf(isMeant: (start: string) => boolean): string | undefined {
   return Object.entries(chips.computeCapabilities).find(([start]) => isMeant(start))?.[1];
 }
 
-/** Facts that a card's name shows. */
+/** Facts that a card's name contains. */
 function ofName(name: string): Pick<Card, "family" | "pciDevice" | "flavours"> {
   const family = familyOf(name);
   const pciDevice = family === "datacenter" ? "0302_10de" : "0300_10de";
@@ -103,7 +104,7 @@ function ofName(name: string): Pick<Card, "family" | "pciDevice" | "flavours"> {
 }
 
 function familyOf(name: string): CardFamily {
-  // `RTX 6090` is a GeForce, as every model that ends in 50 to 90; workstation cards are `RTX 6000`, `RTX A6000`,
+  // `RTX 6090` is a GeForce, like every model that ends in 50 to 90. Workstation cards are `RTX 6000`, `RTX A6000`,
   // `RTX PRO 6000`.
   if (/^(GeForce|TITAN|CMP|P10[1-9]-|RTX \d0[5-9]0\b)/i.test(name)) return "geforce";
   if (/^(Tesla|PG\d|(A|H|L|B|GH|GB|AX|M|P|V)\d|T4G|T4\b|T10\b)|Server Edition/.test(name))
@@ -122,10 +123,10 @@ const additions: [addition: RegExp, replacement: string][] = [
 ];
 
 /**
- * The card of a model name, in any spelling that a driver prints, with or without vendor and family; undefined when the
- * tables lack it. A size of memory at the end says nothing about the architecture, so it is optional. The exception
- * is a card with MIG that comes in several sizes. A PCI ID as `lspci -nn` prints it (`10de:1b06`), alone or in its
- * line, stands for its card.
+ * The card with a model name, in any spelling that a driver prints, with or without vendor and family; undefined if the
+ * tables lack it. A size of memory at the end does not affect the architecture, so it is optional. It is required for a
+ * card with MIG that exists with several sizes. A PCI ID as `lspci -nn` prints it (`10de:1b06`), alone or in its line,
+ * also names a card.
  */
 export function findCard(model: string): Card | undefined {
   const device = deviceIn(model);
@@ -142,7 +143,7 @@ const deviceIn = (model: string): string | undefined =>
 
 const older = new Set(olderNames.map(normalize));
 
-/** Whether a model is of an architecture that no driver of Talos knows: Fermi or Kepler. */
+/** Whether a model has an architecture that no driver of Talos supports: Fermi or Kepler. */
 export function isTooOld(model: string): boolean {
   const device = deviceIn(model);
   return device === undefined
@@ -150,7 +151,7 @@ export function isTooOld(model: string): boolean {
     : isOlderDevice(device);
 }
 
-/** Facts that hold for all cards of a device ID, whose names differ in memory or in cooling. */
+/** Facts that are true of all cards with a device ID. Their names may differ in memory or cooling. */
 function cardOfDevice(id: string): Card | undefined {
   const found = [...new Set(namesOfDevice(id).flatMap((name) => lookUp(normalize(name)) ?? []))];
   const [first, ...others] = found;
@@ -181,7 +182,7 @@ function lookUp(name: string): Card | undefined {
 
 function withoutMemory(name: string): Card | undefined {
   const match = /^(.+?)(\d{1,8})(?:gb?|gib)(gddr\w+|hbm\w+)?(laptopgpu|edition)?$/.exec(name);
-  // In `rtx30604gb` the end of the model's number is not marked, so each place is tried.
+  // In `rtx30604gb` nothing marks the end of the model's number, so each place is tried.
   for (let digits = 1; match?.[2] && digits <= match[2].length; digits++) {
     const base = `${match[1]!}${match[2].slice(0, -digits)}${match[4] ?? ""}`;
     const card = lookUp(base);
@@ -192,7 +193,7 @@ function withoutMemory(name: string): Card | undefined {
   return undefined;
 }
 
-/** The card of an entry of a stack: of the tables, else as the stack describes it; undefined when neither knows it. */
+/** The card of a stack's entry: from the tables, else from the stack's description; undefined if both lack it. */
 export function cardOf(gpu: GpuSpec): Card | undefined {
   const known = findCard(gpu.model);
   const said = saidMemory(gpu);
@@ -213,15 +214,15 @@ export function cardOf(gpu: GpuSpec): Card | undefined {
   };
 }
 
-/** Memory that a stack says of a card, in MiB. */
+/** Memory that a stack sets for a card, in MiB. */
 export function saidMemory({ memory }: Pick<GpuSpec, "memory">): number | undefined {
   const bytes = memory === undefined ? undefined : quantityValue(memory);
   return bytes === undefined ? undefined : Math.round(bytes / 2 ** 20);
 }
 
 /**
- * The one of the known sizes that a stack means; where none is known, what the stack says. A check names a size that
- * no such card has.
+ * The known size that a stack means; if no size is known, the size in the stack. A check reports a size with which the
+ * card does not exist.
  */
 function withSaidMemory(card: Card, said: number | undefined): Card {
   if (said === undefined) return card;
@@ -229,7 +230,7 @@ function withSaidMemory(card: Card, said: number | undefined): Card {
   return size === undefined ? card : withMemory(card, size);
 }
 
-/** Models of the tables. */
+/** Names of all models in the tables. */
 export const knownModels = remembering((): readonly string[] => [
   ...new Set([...cardByName.values()].map((card) => card.model)),
 ]);

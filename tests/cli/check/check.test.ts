@@ -70,11 +70,11 @@ test("a finding that depends on the card is at the card's line", async () => {
   });
   expect((await run(folder, "--talos=v1.12.6")).result).toBe("");
   expect((await run(folder, "--talos=v1.12.6", "--gpu=10de:1b06")).result).toMatch(
-    /open kernel modules for the GTX 1080 Ti/,
+    /open kernel modules do not support the GTX 1080 Ti/,
   );
   const newest = await run(folder, "--talos=v1.13.6", "--gpu=GTX 1080");
   expect(newest.result).toMatch(
-    /the production driver .* runs up to 580; .*; take the extensions of branch lts/,
+    /the production driver .* is supported only up to 580; .*; take the extensions of branch lts/,
   );
   await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is in no table of cards");
 });
@@ -87,7 +87,7 @@ test("a warning about a machine stands at its file, and leaves the exit code alo
   const { status, result } = await ofCard();
   expect(status).toBe(0);
   expect(result).toMatch(
-    /^\S+gpu\.yaml:3: warning: virtual machines get every RTX 3090 .*10de:2204.*; take the ID out, or bind/,
+    /^\S+gpu\.yaml:3: warning: vfio-pci binds every RTX 3090 .*10de:2204.*; take the ID out, or bind/,
   );
   expect((await ofCard("--format=github")).result).toMatch(/^::warning file=/);
   const sarif: unknown = JSON.parse((await ofCard("--format=sarif")).result);

@@ -135,7 +135,11 @@ describe("finds", () => {
             operator: { defaultRuntime: containerd }
       `,
       findings: [
-        { line: 9, check: "chart-values", problem: /^operator\.defaultRuntime: .*no such value/ },
+        {
+          line: 9,
+          check: "chart-values",
+          problem: /^operator\.defaultRuntime: .*does not have this value/,
+        },
       ],
     }));
 

@@ -273,7 +273,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
     config: { "talos-gpu:external": { files } },
   });
   expect(remarks).toContainEqual(
-    expect.stringMatching(/^warning: external\.values\.gfd\.enabld: .*no such value/),
+    expect.stringMatching(/^warning: external\.values\.gfd\.enabld: .*does not have this value/),
   );
 
   fs.writeFileSync(path.join(app, "second.yaml"), helmRelease);

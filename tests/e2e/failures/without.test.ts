@@ -62,7 +62,8 @@ test.concurrent(
   },
 );
 
-const refusal = "kernel modules are of branch lts, the container toolkit of production";
+const refusal =
+  "the kernel modules are of branch lts, and the container toolkit is of branch production";
 
 async function failsBy(
   fix: string,

@@ -79,8 +79,6 @@ test.each<[string, Record<string, Place | undefined>, Record<string, Place>, Reg
 test("an owner that does not change says how a failed update is taken back, and what a destroy deletes", () => {
   const { why, remedy } = handOverFinding("adopted", "owned")!;
   expect(why).toContain("at the end of the update, when the machine already has the new one");
-  expect(remedy).toContain(
-    "if the update that changed it to adopted failed, finish that one with adopted first",
-  );
-  expect(remedy).toMatch(/`pulumi destroy`, which also deletes the workloads' volumes/);
+  expect(remedy).toContain("if an update to adopted failed, first finish it with adopted");
+  expect(remedy).toMatch(/`pulumi destroy` \(which also deletes the workloads' volumes\)/);
 });

@@ -169,7 +169,7 @@ describe("the preflight refuses", () => {
       around: { machine: { talosVersion: "v1.10.9" } },
       refusals: [
         [
-          /^machines\.gpu-1\.talosVersion: v1\.10\.9 to v1\.12\.6 goes by v1\.11\.6, and no driver/,
+          /^machines\.gpu-1\.talosVersion: the upgrade from v1\.10\.9 to v1\.12\.6 goes over v1\.11\.6, but the machine has no NVIDIA driver/,
           /make 2 updates: set talosVersion to v1\.11\.6 first, then to v1\.12\.6$/,
         ],
       ],
@@ -198,7 +198,7 @@ describe("the preflight refuses", () => {
       refusals: [
         [
           /^machines\.gpu-1\.versionContract: the machine runs v1\.11\.6, /,
-          /v1\.11\.6, and its configuration is generated for v1\.12\.6/,
+          /v1\.11\.6, but its configuration is generated for v1\.12\.6/,
         ],
       ],
     }));

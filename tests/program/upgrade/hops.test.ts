@@ -177,7 +177,7 @@ describe("refused before any change", () => {
     play({ ...to("v1.13.9"), ...run, expect: { error, changesNothing: true } });
 
   test("an extension that the release between does not have", () =>
-    refused(["siderolabs/uhid is not there for v1.12.12", "v1.12.12 first, then to v1.13.9"], {
+    refused(["v1.12.12 does not have siderolabs/uhid", "v1.12.12 first, then to v1.13.9"], {
       imageAlsoHas: { extensions: ["siderolabs/uhid"] },
     }));
   test("an image of the user's own", () =>
@@ -189,20 +189,26 @@ describe("refused before any change", () => {
       },
     }));
   test("no driver to compare with", () =>
-    refused(["no driver of NVIDIA's is loaded"], {
+    refused(["the machine has no NVIDIA driver loaded"], {
       machine: { ...machine(), driverWorks: false },
     }));
   test("a driver of the release between that is not between those of the ends", () =>
-    refused(["570.211.01 there is not between the loaded 580.1.2 and the wanted 595.91.07"], {
+    refused(["is not between the loaded 580.1.2 and the wanted 595.91.07"], {
       machine: { ...machine(), drivers: { "v1.11.5": "580.1.2" } },
     }));
   test("a kubelet that the release between does not run", () =>
-    refused(["Kubernetes 1.36 does not run on v1.12.12", "have Kubernetes 1.31 to 1.35"], {
-      machine: {
-        ...machine(),
-        persistent: `${NEXT}  kubelet: {image: "ghcr.io/siderolabs/kubelet:v1.36.1"}\n`,
+    refused(
+      [
+        "Kubernetes 1.36 does not run on v1.12.12",
+        "set kubernetesVersion to a release from 1.31 to 1.35",
+      ],
+      {
+        machine: {
+          ...machine(),
+          persistent: `${NEXT}  kubelet: {image: "ghcr.io/siderolabs/kubelet:v1.36.1"}\n`,
+        },
       },
-    }));
+    ));
   test("control planes whose etcd would be two minors apart", () =>
     refused(["etcd would go from 3.5 to 3.7", "others run 3.5"], {
       ...to("v1.14.1", { role: "controlplane" }),
@@ -219,7 +225,7 @@ describe("refused before any change", () => {
       },
     }));
   test("a release of the minor between that the Image Factory does not list", () =>
-    refused(["no release of 1.12 is known to go by"], {
+    refused(["no release of 1.12 is known"], {
       workbench: { releases: async () => ["v1.11.5", "v1.13.9"] },
     }));
   test("a talosctl that does not fit both ends", () =>

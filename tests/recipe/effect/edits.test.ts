@@ -308,9 +308,9 @@ test.each<[string, string, unknown, RegExp | undefined]>([
     "rtx5070ti",
     "v1.12.6",
     "v1.10.9",
-    /goes by v1\.11\.6, and Kubernetes 1\.35 does not run on v1\.11\.6/,
+    /goes over v1\.11\.6, but Kubernetes 1\.35 does not run on v1\.11\.6/,
   ],
-  ["rtx5070ti", "v1.12.6", "v1.6.9", /6 minor releases, and no release of 1\.7 is known/],
+  ["rtx5070ti", "v1.12.6", "v1.6.9", /crosses 6 minor releases, but no release of 1\.7 is known/],
   // No update has ended well, so nothing is known of what it runs.
   ["rtx5070ti", "v1.12.6", undefined, undefined],
   ["frank", "v1.12.6", "v1.12.7", undefined],

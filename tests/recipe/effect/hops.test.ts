@@ -31,7 +31,7 @@ test.each<[string, string, string[] | undefined, string[]]>([
 test.each([
   ["v1.13.9", "v1.12.12", /newer than the wanted/],
   ["v1.6.0", "v1.12.12", /no release of 1\.7 is known/],
-  ["v1.12.0", "v2.1.0", /another major release/],
+  ["v1.12.0", "v2.1.0", /changes the major release/],
 ])("from %s to %s is refused", (from, to, words) =>
   expect(wayBetween(from, to).fault?.problem).toMatch(words),
 );
@@ -39,7 +39,7 @@ test.each([
 test("a Kubernetes that no release fits all along the way takes an update for each step", () => {
   const way = wayBetween("v1.8.4", newestRelease(), { kubernetes: "v1.31.4" });
   expect(way.fault?.remedy).toMatch(
-    /^(make \d updates: set talosVersion to v1\.9\.6 first|have Kubernetes 1\.32 )/,
+    /^(make \d updates: set talosVersion to v1\.9\.6 first|set kubernetesVersion to a release of 1\.32 )/,
   );
 });
 

@@ -20,7 +20,7 @@ test("each machine once, by what became of it, and which are cordoned", () => {
     "  not started (1): d",
     "  done (2): a, f",
     "  skipped (1): e",
-    "  cordoned (until the machine's upgrade succeeds; the failure above names the command to give up) (1): b",
+    "  cordoned (until the machine's upgrade succeeds; the failure above names the command to uncordon it) (1): b",
   ]);
 });
 

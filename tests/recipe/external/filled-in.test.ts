@@ -27,7 +27,9 @@ test("a value that Flux fills in is not judged, and a note says so", () => {
   expect(found).toEqual([]);
   expect(notes).toHaveLength(5);
   expect(notes).toContainEqual(
-    expect.stringMatching(/^external\.values\.driver\.enabled: another tool fills it in/),
+    expect.stringMatching(
+      /^external\.values\.driver\.enabled: has a placeholder that another tool fills in/,
+    ),
   );
 });
 
@@ -52,6 +54,6 @@ test("how many units a node offers is not known where Flux fills in a part of th
   const { findings, remarks } = judge({ ...rest, external: { read } });
   expect(findings).toEqual([]);
   expect(remarks.map(renderFinding)).toContainEqual(
-    expect.stringMatching(/it is unknown how many units the nodes offer/),
+    expect.stringMatching(/it is unknown how many GPUs the nodes offer/),
   );
 });

@@ -43,7 +43,7 @@ test("the machine is named as its contract has it", () => {
 });
 
 test.each<[string, Partial<MachineSpec>, RegExp]>([
-  ["a release that is none", { versionContract: "twelve" }, /is no Talos version/],
+  ["a release that is none", { versionContract: "twelve" }, /is not a Talos version/],
   [
     "one that is newer than the machine's",
     { versionContract: "v1.14" },

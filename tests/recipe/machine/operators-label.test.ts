@@ -18,7 +18,7 @@ function labelled(...stack: Parameters<typeof oneMachine>) {
 
 test("the label by which the operator marks its nodes is left to it, and a note says so", () => {
   const note = expect.stringMatching(
-    /^machines\.gpu\.labels\.nvidia\.com\/gpu\.present: is left to the operator/,
+    /^machines\.gpu\.labels\.nvidia\.com\/gpu\.present: has no effect: only the operator sets this label/,
   ) as string;
   const withOperator = { present: undefined, rack: "7", notes: [note] };
   expect(labelled("v1.12.6", machine)).toEqual(withOperator);

@@ -189,7 +189,7 @@ test("CUDA 13 with driver 570 on two data-center cards, one of which CUDA 13 dro
     },
     {
       someNotes: [needsCompat],
-      findings: [/^cuda-image .*no longer knows the V100-PCIE-16GB \(Volta\) of b/],
+      findings: [/^cuda-image .*no longer supports the V100-PCIE-16GB \(Volta\) of b/],
     },
   ));
 

@@ -186,7 +186,7 @@ test("the variable and cdi-cri with a driver root of the user", () =>
 test("a ConfigMap that the stack does not contain gets a note at its field", () =>
   expectPlan(
     { base: "aarhus-h100", change: { devicePlugin: { values: { config: { name: "mine" } } } } },
-    { someNotes: [/^devicePlugin\.values\.config: .*how many units/] },
+    { someNotes: [/^devicePlugin\.values\.config: .*how many GPUs/] },
   ));
 
 test("a ConfigMap of another tool's plugin gets a note at external.values", () =>
@@ -198,7 +198,7 @@ test("a ConfigMap of another tool's plugin gets a note at external.values", () =
         external: { kind: "devicePlugin", version: "0.19.3", values: { config: { name: "mine" } } },
       },
     },
-    { someNotes: [/^external\.values: .*how many units/] },
+    { someNotes: [/^external\.values: .*how many GPUs/] },
   ));
 
 test("a release of the tables gets no note", () =>
@@ -210,7 +210,7 @@ test("a release of the tables gets no note", () =>
 test("a release between two of the tables gets a note", () =>
   expectPlan(
     { base: "aarhus-h100", change: { devicePlugin: { version: "0.18.0" } } },
-    { someNotes: [/checked by the tables of 0\.17\.4 and 0\.18\.2; /] },
+    { someNotes: [/checks its values by the tables of 0\.17\.4 and 0\.18\.2; /] },
   ));
 
 test("a release newer than the tables that asks for InfiniBand gets two notes", () =>
@@ -278,6 +278,6 @@ test("two different cards, and a Node Feature Discovery of the user, get notes",
     { base: "own-discovery" },
     {
       kubernetes: { release: { repository: "https://charts.example.org/nvidia" } },
-      someNotes: [/any of its cards/, /own Node Feature Discovery/],
+      someNotes: [/any of its cards/, /another Node Feature Discovery/],
     },
   ));

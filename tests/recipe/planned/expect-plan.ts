@@ -100,7 +100,7 @@ export function expectPlan(
 
   // Which clients a model server answers is the subject of tests/workloads/clients.test.ts.
   const all = remarks.map(renderFinding);
-  const notes = all.filter((note) => !note.includes("asks for no key"));
+  const notes = all.filter((note) => !note.includes("clients need no key"));
   if (expected.notes) expect(notes).toEqual(matching(expected.notes));
   expect(all).toEqual(expect.arrayContaining(matching(expected.someNotes ?? [])));
   for (const pattern of expected.noNote ?? []) expect(all.join("\n")).not.toMatch(pattern);

@@ -21,7 +21,7 @@ test("what must change before the upgrade to Talos 1.13", () =>
     },
     {
       someNotes: [
-        /^external: .*; right before an upgrade to Talos 1\.13: external\.version: take v26\.3\.1 or newer$/,
+        /^external: .*; right before an upgrade to Talos 1\.13: external\.version: use v26\.3\.1 or newer$/,
       ],
     },
   ));
@@ -56,7 +56,7 @@ test("what the machine lacks on Talos 1.15", () =>
     },
     {
       someNotes: [
-        /^external: .*; right before an upgrade to Talos 1\.15: .*v26\.7\.0 or newer, which brings nvidia-cdi-hook, /,
+        /^external: .*; right before an upgrade to Talos 1\.15: .*v26\.7\.0 or newer, or dra, which bring the program, /,
       ],
     },
   ));

@@ -93,7 +93,7 @@ test("a note names a power limit that was never seen", () =>
       base: "rtx5070ti",
       machine: { versionContract: "v1.12", gpus: [{ model: "RTX 3090" }], powerLimit: 380 },
     },
-    { notes: [/whether the RTX 3090 takes 380 W/, /no longer supports/] },
+    { notes: [/whether the RTX 3090 accepts 380 W/, /no longer supports/] },
   ));
 
 test("a note names a power limit of a card whose power no table has", () =>
@@ -102,7 +102,7 @@ test("a note names a power limit of a card whose power no table has", () =>
       base: "rtx5070ti",
       machine: { versionContract: "v1.12", gpus: [{ model: "A10G" }], powerLimit: 150 },
     },
-    { notes: [/whether the A10G takes 150 W/, /no longer supports/] },
+    { notes: [/whether the A10G accepts 150 W/, /no longer supports/] },
   ));
 
 test("a new cluster of Talos ≤ 1.12 needs a newer boot medium", () =>
@@ -114,7 +114,10 @@ test("a new cluster of Talos ≤ 1.12 needs a newer boot medium", () =>
       change: { bootstrap: true },
     },
     {
-      notes: [/k8s-worker4 .*; start them from a boot medium of Talos 1\.13/, /no longer supports/],
+      notes: [
+        /k8s-worker4 .*; boot these machines from a medium of Talos 1\.13/,
+        /no longer supports/,
+      ],
       findings: [/^bootstrap/],
     },
   ));
@@ -145,7 +148,7 @@ test("a note names a volume in another workload's namespace", () =>
     {
       notes: [
         /no longer supports/,
-        /^workloads\.vllm: its volume is in namespace ai, which workloads\.ollama makes; .* own$/,
+        /^workloads\.vllm: its volume is in namespace ai, which workloads\.ollama creates; .* own$/,
       ],
     },
   ));
@@ -173,9 +176,7 @@ test("a note names a card that kernel arguments also give to virtual machines", 
       machine: { gpus: [{ model: "RTX 3090" }], kernelArgs: ["vfio-pci.ids=10de:1aef,10DE:2204"] },
     },
     {
-      someNotes: [
-        /gpus.*: virtual machines get every RTX 3090 of blackwell.*PCIDriverRebindConfig/,
-      ],
+      someNotes: [/gpus.*: vfio-pci binds every RTX 3090 of blackwell.*PCIDriverRebindConfig/],
     },
   ));
 
@@ -191,9 +192,7 @@ test("a note names a card that module parameters also give to virtual machines",
       },
     },
     {
-      someNotes: [
-        /gpus.*: virtual machines get every RTX 3090 of blackwell.*PCIDriverRebindConfig/,
-      ],
+      someNotes: [/gpus.*: vfio-pci binds every RTX 3090 of blackwell.*PCIDriverRebindConfig/],
     },
   ));
 

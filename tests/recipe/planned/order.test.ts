@@ -13,7 +13,7 @@ test("machines in upgrade order, each with those it waits for", () =>
       },
       notes: [
         /gpu-1 will go from Talos ≤ 1.12 to ≥ 1.13/,
-        /machines.gpu-1.powerLimit: it is unknown whether the RTX 4090 takes 400 W/,
+        /machines.gpu-1.powerLimit: it is unknown whether the RTX 4090 accepts 400 W/,
       ],
     },
   ));

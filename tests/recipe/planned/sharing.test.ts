@@ -197,7 +197,10 @@ test("MIG that is disabled", () =>
   expectPlan({ base: "mig-disabled" }, { allocatable: { "dc-1": { "nvidia.com/gpu": 2 } } }));
 
 test("MIG gets a note: not tried on hardware", () =>
-  expectPlan({ base: "mig" }, { notes: [/MIG was not tried on hardware/, /no longer supports/] }));
+  expectPlan(
+    { base: "mig" },
+    { notes: [/we have not tried MIG on hardware/, /no longer supports/] },
+  ));
 
 test("MIG of an Ampere card gets a note: it resets the card", () =>
   expectPlan(
@@ -208,8 +211,8 @@ test("MIG of an Ampere card gets a note: it resets the card", () =>
     },
     {
       notes: [
-        /MIG was not tried on hardware/,
-        /an Ampere card of dc-1 changes its MIG mode by a reset/,
+        /we have not tried MIG on hardware/,
+        /the Ampere cards of dc-1 need a reset to change their MIG mode/,
         /no longer supports/,
       ],
     },

@@ -1,8 +1,7 @@
 /**
- * Values of the charts, as data: every path that a chart's values or templates know, with its type. A value at any other
- * path has no effect, and Helm says nothing about it.
- * Source: values.yaml and templates of NVIDIA/gpu-operator, NVIDIA/k8s-device-plugin, kubernetes-sigs/dra-driver-nvidia-gpu and
- * kubernetes-sigs/lws at the named releases.
+ * Values of the charts, as data: every path that a chart's values or templates have, with its type. Helm silently
+ * ignores a value at any other path. Source: values.yaml and templates of NVIDIA/gpu-operator,
+ * NVIDIA/k8s-device-plugin, kubernetes-sigs/dra-driver-nvidia-gpu and kubernetes-sigs/lws at the named releases.
  */
 import draDriver from "./charts/dra-driver-nvidia-gpu.json";
 import gpuOperator from "./charts/gpu-operator.json";
@@ -14,13 +13,16 @@ import devicePlugin from "./charts/nvidia-device-plugin.json";
 export interface ChartValues {
   chart: string;
   version: string;
-  /** Keys whose content belongs to another chart: Node Feature Discovery's, under its name or another. */
+  /** Keys with the values of a subchart: Node Feature Discovery, under its name or an alias. */
   subcharts: string[];
   /** Type by path: `boolean`, `string`, `number`, `array`; `object` and `any` may hold anything. */
   paths: Record<string, string>;
 }
 
-/** Releases of a chart, oldest first: the paths of the first one, and what each later one changed. `null`: it has the path no longer. */
+/**
+ * Releases of a chart, oldest first: the paths of the first release, and the changes of each later one. `null` removes
+ * a path.
+ */
 interface ChartFile {
   chart: string;
   subcharts: string[];
@@ -43,7 +45,7 @@ const releasesOf = ({ chart, subcharts, releases }: ChartFile): ChartValues[] =>
   });
 };
 
-/** Oldest first within a chart. */
+/** All releases in the tables, oldest first within a chart. */
 export const charts: ChartValues[] = [
   gpuOperator as ChartFile,
   devicePlugin as ChartFile,
@@ -52,7 +54,8 @@ export const charts: ChartValues[] = [
 ].flatMap(releasesOf);
 
 /**
- * Values of Node Feature Discovery, which both charts bring: what any of the releases knows that they bring, or that came after.
- * Source: values.yaml and templates of kubernetes-sigs/node-feature-discovery v0.17.3, v0.18.2, v0.18.3 and v0.19.0.
+ * Values of Node Feature Discovery, a subchart of both charts: all values of the releases that the charts contain, and
+ * of later ones. Source: values.yaml and templates of kubernetes-sigs/node-feature-discovery v0.17.3, v0.18.2, v0.18.3
+ * and v0.19.0.
  */
 export const discoveryValues: ChartValues = nodeFeatureDiscovery;

@@ -35,7 +35,7 @@ export const cardRisksMistakes: Mistakes = {
           field: "machines.gpu.gpus",
           severity: "note",
           says: [
-            "a pod that requests a GPU of gpu gets any of its cards (RTX 3090, RTX 4090); Kubernetes does not tell the cards of a node apart; nothing needs to be done, unless a pod needs a certain card: then use dra",
+            "a pod that requests a GPU of gpu gets any of its cards (RTX 3090, RTX 4090); Kubernetes does not distinguish the cards of a node; nothing needs to be done, unless a pod needs a certain card: then use dra",
           ],
         },
       ],
@@ -69,7 +69,7 @@ export const cardRisksMistakes: Mistakes = {
           field: "machines.gpu.gpus[0]",
           severity: "warning",
           says: [
-            "virtual machines get every RTX 3090 of gpu, by the ID 10DE:2204 that vfio-pci is given; NVIDIA's driver never sees the card, and pods that request it stay Pending; leave it out of gpus, or bind",
+            "vfio-pci binds every RTX 3090 of gpu for virtual machines, because its list has the ID 10DE:2204; NVIDIA's driver never sees the card, and pods that request it stay Pending; remove the card from gpus, or bind only one of several equal cards, by its address (PCIDriverRebindConfig)",
           ],
         },
       ],
@@ -92,7 +92,7 @@ export const cardRisksMistakes: Mistakes = {
           field: "machines.small.gpus[0].memory",
           severity: "warning",
           says: [
-            "the RTX 4060 Ti exists with 8188Mi or 16380Mi, and the 12Gi of workloads.ollama.claim.memory do not fit each of them; on a card with less memory no such pod starts; say which one it is",
+            "the RTX 4060 Ti exists with 8188Mi or 16380Mi, and not every size meets workloads.ollama.claim.memory (12Gi); a pod with this claim does not start on a card with less memory; set this field to the card's memory (nvidia-smi shows it)",
           ],
         },
       ],
@@ -111,7 +111,7 @@ export const cardRisksMistakes: Mistakes = {
           field: "machines.gpu.powerLimit",
           severity: "note",
           says: [
-            "it is unknown whether the RTX 3090 takes 380 W; if it does not, nvidia-smi refuses the limit, and the card runs with its own; look at the card's range",
+            "it is unknown whether the RTX 3090 accepts 380 W; if it does not, nvidia-smi refuses the limit, and the card keeps its default limit; look at the card's range (`nvidia-smi -q -d POWER`)",
           ],
         },
       ],

@@ -111,7 +111,7 @@ export const cardsMistakes: Mistakes = {
         {
           check: "power-limit",
           field: "machines.dc-1.powerLimit",
-          says: ["750 W is outside of what the H200 takes (200 to 700 W)"],
+          says: ["750 W is outside the range of the H200 (200 to 700 W)"],
         },
       ],
     },
@@ -143,7 +143,7 @@ export const cardsMistakes: Mistakes = {
         {
           check: "power-limit",
           field: "machines.dc-1.powerLimit",
-          says: ["180 W is outside of what the H100 80GB HBM3 takes (200 to 700 W)"],
+          says: ["180 W is outside the range of the H100 80GB HBM3 (200 to 700 W)"],
         },
       ],
     },
@@ -157,7 +157,7 @@ export const cardsMistakes: Mistakes = {
         {
           check: "power-limit",
           field: "machines.spark.powerLimit",
-          says: ["the GB10 has no power limit of its own"],
+          says: ["is set, but the GB10 has no power limit"],
         },
       ],
     },
@@ -175,12 +175,12 @@ export const cardsMistakes: Mistakes = {
         {
           check: "power-limit",
           field: "machines.blackwell.powerLimit",
-          says: ["2000 W is outside of what the RTX 5090 takes (about 144 to 862 W"],
+          says: ["2000 W is outside the range of the RTX 5090 (about 144 to 862 W; boards differ)"],
         },
         {
           check: "power-limit",
           field: "machines.pascal.powerLimit",
-          says: ["400 W is outside of what the P40 takes (at most 250 W)"],
+          says: ["400 W is outside the range of the P40 (at most 250 W)"],
         },
       ],
     },

@@ -17,7 +17,7 @@ export const chartObjectsMistakes: Mistakes = {
         {
           check: "chart-objects",
           field: "devicePlugin.values.resources.limits.memory",
-          says: ['"1GB" is no amount'],
+          says: ['"1GB" is not a quantity'],
         },
         {
           check: "chart-objects",
@@ -62,7 +62,7 @@ export const chartObjectsMistakes: Mistakes = {
         {
           check: "chart-objects",
           field: "gpuOperator.values.daemonsets.annotations.a",
-          says: ["1 is no text", "write it in quotes"],
+          says: ["1 is not a text", "write it in quotes"],
         },
         {
           check: "chart-objects",
@@ -72,12 +72,12 @@ export const chartObjectsMistakes: Mistakes = {
         {
           check: "chart-objects",
           field: "gpuOperator.values.dcgmExporter.serviceMonitor.interval",
-          says: ['"often" is no duration of Prometheus', "`30s`"],
+          says: ['"often" is not a duration that Prometheus accepts', "`30s`"],
         },
         {
           check: "chart-objects",
           field: "gpuOperator.values.devicePlugin.image",
-          says: ['"K8S Plugin" is no name of an image', "`k8s-device-plugin`"],
+          says: ['"K8S Plugin" is not an image name', "`k8s-device-plugin`"],
         },
         {
           check: "chart-objects",
@@ -87,7 +87,7 @@ export const chartObjectsMistakes: Mistakes = {
         {
           check: "chart-objects",
           field: "gpuOperator.values.devicePlugin.imagePullSecrets[0]",
-          says: ["is not a name", "write the Secret's name alone"],
+          says: ["is not a name", "write only the Secret's name"],
         },
       ],
     },
@@ -103,7 +103,7 @@ export const chartObjectsMistakes: Mistakes = {
         {
           check: "chart-objects",
           field: "gpuOperator.values.daemonsets.labels",
-          says: ["is a list, and must be a mapping", "write each as `key: value`"],
+          says: ["is a list but must be a mapping", "write each entry as `key: value`"],
         },
         {
           check: "chart-values",
@@ -141,7 +141,7 @@ export const chartObjectsMistakes: Mistakes = {
         {
           check: "chart-objects",
           field: "devicePlugin.values.tolerations[1].effects",
-          says: ["is not a field of it", 'did you mean "effect"?'],
+          says: ["is not a field of this object", 'did you mean "effect"?'],
         },
         {
           check: "chart-objects",
@@ -151,12 +151,12 @@ export const chartObjectsMistakes: Mistakes = {
         {
           check: "chart-objects",
           field: "devicePlugin.values.nodeSelector.team",
-          says: ["true is no text"],
+          says: ["true is not a text"],
         },
         {
           check: "chart-objects",
           field: "devicePlugin.values.affinity.nodeAffinity",
-          says: ["what is there is not a mapping"],
+          says: ["the value is not a mapping"],
         },
       ],
     },

@@ -59,7 +59,10 @@ export const chartsMistakes: Mistakes = {
         {
           check: "chart-version",
           field: "gpuOperator.version",
-          says: ['"latest" is not a release', "something else tomorrow"],
+          says: [
+            '"latest" is not a release',
+            "Helm would choose the newest release at each update",
+          ],
         },
       ],
     },
@@ -74,7 +77,7 @@ export const chartsMistakes: Mistakes = {
           check: "chart-version",
           field: "gpuOperator.version",
           says: [
-            '"v23.9.2" is not a release of the chart gpu-operator that runs here',
+            '"v23.9.2" is not a release of the chart gpu-operator that this package supports',
             "those before v24.6.0",
           ],
         },
@@ -123,7 +126,7 @@ export const chartsMistakes: Mistakes = {
         {
           check: "operator-version",
           field: "gpuOperator.version",
-          says: ["is older than v26.3.1, and Talos v1.13.9 needs that"],
+          says: ["v25.10.1 is older than v26.3.1, which Talos v1.13.9 needs"],
         },
       ],
     },
@@ -155,7 +158,9 @@ export const chartsMistakes: Mistakes = {
         {
           check: "visible-devices",
           field: "workloads.pods.train.env.NVIDIA_VISIBLE_DEVICES",
-          says: ["overrides the card"],
+          says: [
+            "it overrides the device plugin's choice of card, so the container also sees cards of other pods",
+          ],
         },
       ],
     },
@@ -169,7 +174,7 @@ export const chartsMistakes: Mistakes = {
         {
           check: "operator-version",
           field: "gpuOperator.version",
-          says: ["v26.3.3 is older than v26.7.0", "take v26.7.0 or newer"],
+          says: ["v26.3.3 is older than v26.7.0", "use v26.7.0 or newer"],
         },
       ],
     },
@@ -217,14 +222,17 @@ export const chartsMistakes: Mistakes = {
         {
           check: "all-cards",
           field: "monitoring",
-          says: ["is set together with dra on Talos v1.15.0", "take gpuOperator"],
+          says: [
+            "is set together with dra on Talos v1.15.0",
+            "use gpuOperator, or leave this field out",
+          ],
         },
         {
           check: "all-cards",
           field: "machines.large.powerLimit",
           says: [
             "is set together with dra on Talos v1.15.0",
-            "only the operator's toolkit gives them there",
+            "the pods for this field need all cards of a machine without a claim, and on this Talos version only the operator's toolkit gives them",
           ],
         },
       ],

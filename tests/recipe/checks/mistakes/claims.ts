@@ -62,7 +62,10 @@ export const claimsMistakes: Mistakes = {
         {
           check: "claims",
           field: "workloads.vllm.claim",
-          says: ["no 2 cards of one machine of large", "a little less than its name says"],
+          says: [
+            "none of large, small has 2 cards that meet this claim (H100 NVL, RTX 5090)",
+            "a little less than its name says",
+          ],
         },
         { check: "claims", field: "workloads.ollama.claim", says: ["no device fits"] },
       ],
@@ -95,7 +98,10 @@ export const claimsMistakes: Mistakes = {
         {
           check: "claims",
           field: "workloads.vllm.claim",
-          says: ["its cards are on one machine", "take resourceClaimTemplateName"],
+          says: [
+            "the claim's cards are on one machine, and the pods for other machines stay Pending forever",
+            "use resourceClaimTemplateName, which gives each pod a claim",
+          ],
         },
       ],
     },
@@ -121,7 +127,7 @@ export const claimsMistakes: Mistakes = {
         {
           check: "values-without-gpus",
           field: "dra.values.gpuResourcesEnabledOverride",
-          says: ["refuses to be installed"],
+          says: ["with false the chart fails"],
         },
         {
           check: "values-without-gpus",
@@ -131,7 +137,7 @@ export const claimsMistakes: Mistakes = {
         {
           check: "chart-values",
           field: "dra.values.kubeletPlugins",
-          says: ["no such value", "kubeletPlugin"],
+          says: ["the chart dra-driver-nvidia-gpu 0.5.0 does not have this value", "kubeletPlugin"],
         },
       ],
     },

@@ -90,7 +90,9 @@ export const containerdMistakes: Mistakes = {
         {
           check: "containerd-part",
           field: "patches[0]",
-          says: ["takes the first and silently ignores the other"],
+          says: [
+            "this package writes the same file, and Talos ≥ 1.14 uses only the first of two items and silently ignores the second",
+          ],
         },
       ],
     },
@@ -164,7 +166,10 @@ export const containerdMistakes: Mistakes = {
         {
           check: "containerd-toml",
           field: "machines.gpu-1.containerd.extra",
-          says: ["default_runtime_name to something else", "set it once"],
+          says: [
+            "sets plugins.io.containerd.cri.v1.runtime.containerd.default_runtime_name to another value than the other options",
+            "set the key once, by the option or in extra",
+          ],
         },
       ],
     },

@@ -32,7 +32,7 @@ export const contractsMistakes: Mistakes = {
           field: "machines.gpu.versionContract",
           severity: "warning",
           says: [
-            "has no effect on a machine whose configuration is adopted; its owner generates the configuration; leave it out",
+            "has no effect on a machine whose configuration is adopted; another tool generates this machine's configuration; leave it out",
           ],
         },
       ],

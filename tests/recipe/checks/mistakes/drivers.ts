@@ -15,9 +15,9 @@ export const driversMistakes: Mistakes = {
           check: "module-flavour",
           field: "driver.flavour",
           says: [
-            "proprietary kernel modules for the RTX 5070 Ti (Blackwell)",
+            "proprietary kernel modules do not support the RTX 5070 Ti (Blackwell) of k8s-worker4",
             "find no devices",
-            "take open",
+            "leave driver.flavour out, or set it to open",
           ],
         },
       ],
@@ -36,9 +36,9 @@ export const driversMistakes: Mistakes = {
           check: "module-flavour",
           field: "driver.flavour",
           says: [
-            "proprietary kernel modules for the GH200 480GB (Hopper)",
+            "proprietary kernel modules do not support the GH200 480GB (Hopper) of talos-gpu",
             "with the open modules only",
-            "take open",
+            "leave driver.flavour out, or set it to open",
           ],
         },
       ],
@@ -55,9 +55,9 @@ export const driversMistakes: Mistakes = {
           check: "module-flavour",
           field: "driver.flavour",
           says: [
-            "open kernel modules for the GTX 1080 Ti (Pascal)",
-            "came with Turing",
-            "take proprietary",
+            "open kernel modules do not support the GTX 1080 Ti (Pascal) of pascal",
+            "the open modules load but find no devices: they need a processor that cards have only from Turing on",
+            "leave driver.flavour out, or set it to proprietary",
           ],
         },
       ],
@@ -75,9 +75,9 @@ export const driversMistakes: Mistakes = {
           check: "open-modules-card",
           field: "driver.flavour",
           says: [
-            "open kernel modules of driver 535.247.01 for the RTX 2070 SUPER",
+            "the open kernel modules of driver 535.247.01 do not support the RTX 2070 SUPER of velaryon",
             "NVreg_OpenRmEnableUnsupportedGpus=1",
-            "driver.branch production",
+            "leave driver.flavour out (its default is proprietary here), or set driver.branch to production",
           ],
         },
       ],
@@ -98,7 +98,7 @@ export const driversMistakes: Mistakes = {
           field: "driver.branch",
           says: [
             "is 535.247.01, but the RTX 5090 of velaryon needs 570.86.10",
-            "take driver.branch production (570.172.08)",
+            "set driver.branch to production (570.172.08)",
           ],
         },
       ],
@@ -119,7 +119,7 @@ export const driversMistakes: Mistakes = {
         {
           check: "driver-too-old",
           field: "talosVersion",
-          says: ["needs 570.86.10", "take a newer Talos version"],
+          says: ["needs 570.86.10", "use a newer Talos version"],
         },
       ],
     },
@@ -137,8 +137,8 @@ export const driversMistakes: Mistakes = {
           check: "driver-too-new",
           field: "driver.branch",
           says: [
-            "is 595.91.07, but the TITAN V of titan (Volta) runs up to 580",
-            "take driver.branch lts (580.178.04)",
+            "the production driver of Talos v1.13.9 is 595.91.07, but the TITAN V of titan (Volta) is supported only up to 580",
+            "set driver.branch to lts (580.178.04)",
           ],
         },
       ],
@@ -157,7 +157,7 @@ export const driversMistakes: Mistakes = {
           field: "talosVersion",
           says: [
             "the production driver of Talos v1.13.99 is 595.91.07",
-            "the GTX 1080 Ti of pascal (Pascal) runs up to 580",
+            "the production driver of Talos v1.13.99 is 595.91.07, but the GTX 1080 Ti of pascal (Pascal) is supported only up to 580",
           ],
         },
       ],
@@ -179,7 +179,7 @@ export const driversMistakes: Mistakes = {
           check: "driver-branches",
           field: "machines.k8s-worker4.extensions",
           says: [
-            "kernel modules are of branch production, the container toolkit of lts",
+            "the kernel modules are of branch production, and the container toolkit is of branch lts",
             "version mismatch",
             "driver.branch",
           ],
@@ -199,7 +199,7 @@ export const driversMistakes: Mistakes = {
         {
           check: "driver-branches",
           field: "machines.k8s-worker4.extensions",
-          says: ["names open kernel modules, and driver says proprietary"],
+          says: ["names open kernel modules, but driver sets proprietary"],
         },
       ],
     },
@@ -217,7 +217,7 @@ export const driversMistakes: Mistakes = {
           check: "fabricmanager-branch",
           field: "machines.hgx-1.extensions",
           says: [
-            "fabric manager is of branch lts, the kernel modules of production",
+            "the fabric manager is of branch lts, but the kernel modules are of branch production",
             "nvidia-fabricmanager-production",
           ],
         },
@@ -234,7 +234,10 @@ export const driversMistakes: Mistakes = {
         {
           check: "fabricmanager-branch",
           field: "machines.k8s-worker4.extensions",
-          says: ["there is no NVSwitch with the RTX 5070 Ti", "NV_WARN_NOTHING_TO_DO"],
+          says: [
+            "brings the fabric manager, but a machine with the RTX 5070 Ti has no NVSwitch",
+            "NV_WARN_NOTHING_TO_DO",
+          ],
         },
       ],
     },
@@ -273,9 +276,9 @@ export const driversMistakes: Mistakes = {
           check: "driver-branch",
           field: "driver.branch",
           says: [
-            "new-feature brings gpu siderolabs/nvidia-container-toolkit-new-feature",
+            "branch new-feature needs siderolabs/nvidia-container-toolkit-new-feature on gpu, and Talos v1.14.6 does not have it",
             "Talos v1.14.6 does not have",
-            "take another branch",
+            "set another branch",
           ],
         },
       ],
@@ -293,7 +296,10 @@ export const driversMistakes: Mistakes = {
         {
           check: "driver-branch",
           field: "driver.branch",
-          says: ["siderolabs/nonfree-kmod-nvidia-new-feature", "or driver.flavour open"],
+          says: [
+            "siderolabs/nonfree-kmod-nvidia-new-feature",
+            "set another branch, or set driver.flavour to open",
+          ],
         },
       ],
     },
@@ -312,7 +318,7 @@ export const driversMistakes: Mistakes = {
           field: "machines.velaryon.driver",
           severity: "warning",
           says: [
-            "and the update then stops before it reboots the machine; write what it runs as branch and flavour: `talosctl -n ",
+            "the machine may run another driver today, and the update then stops before it reboots the machine; write the branch and the flavour that `talosctl -n 10.4.0.30 get extensions` shows",
           ],
         },
       ],

@@ -18,7 +18,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external",
           severity: "note",
           says: [
-            "gpu-operator is not this stack's; this stack makes, changes and removes nothing of it; nothing needs to be done",
+            "gpu-operator is not this stack's; this stack creates, changes and removes no object of this release; nothing needs to be done",
           ],
         },
         {
@@ -26,7 +26,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.namespace",
           severity: "warning",
           says: [
-            "no file names it, so gpu-operator is assumed; the doctor has to look for the release in the whole cluster; write the namespace, or list under external.files the file",
+            "no file names the namespace, so the plan assumes gpu-operator; the doctor has to look for the release in the whole cluster; write the namespace, or add the file that names it to external.files (targetNamespace of a Flux Kustomization, namespace of a kustomization)",
           ],
         },
         {
@@ -34,7 +34,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.values",
           severity: "warning",
           says: [
-            "the values of the release are not known; no check can say whether they fit Talos; name its files under external.files",
+            "the values of the release are not known; no check can verify that these values fit Talos; name its files under external.files",
           ],
         },
       ],
@@ -64,7 +64,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.files",
           severity: "warning",
           says: [
-            "ConfigMap gpu-values is not among the files; its content is unknown and not checked; name it here",
+            "ConfigMap gpu-values is not among the files; its content is unknown and not checked; add the file that contains it",
           ],
         },
         {
@@ -72,7 +72,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.version",
           severity: "warning",
           says: [
-            "the release's chart version is unknown; no check can say whether the chart has these values; write it here",
+            "the release's chart version is unknown; no check can verify that the chart has these values; write the chart's version here",
           ],
         },
         {
@@ -80,7 +80,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.values.gfd.enabled",
           severity: "note",
           says: [
-            "another tool fills it in; its final value is unknown and not checked; check what the tool writes there",
+            "has a placeholder that another tool fills in; its final value is unknown and not checked; check the value that this tool writes",
           ],
         },
       ],
@@ -107,7 +107,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.values.validator.driver.env",
           severity: "warning",
           says: [
-            "does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true; where the validator cannot make links in /dev/char, every pod of the operator waits for it; set it, as Talos' documentation does",
+            "does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true; if the operator's validator cannot create links in /dev/char, it never gets ready and all pods of the operator wait for it; set it, as Talos' documentation does",
           ],
         },
       ],
@@ -127,7 +127,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "devicePlugin.values.runtimeClassName",
           severity: "warning",
           says: [
-            "is not set; the plugin then finds the cards only where nvidia is the machine's default runtime; write `runtimeClassName: nvidia`",
+            "is not set; without a RuntimeClass the plugin finds the cards only if nvidia is the machine's default runtime; write `runtimeClassName: nvidia`, and create a RuntimeClass of that name with the handler nvidia",
           ],
         },
       ],
@@ -146,7 +146,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "devicePlugin.values.config",
           severity: "note",
           says: [
-            "it is unknown how many units the nodes offer; the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit; look at what the nodes offer",
+            "it is unknown how many GPUs the nodes offer; the plan assumes at least one nvidia.com/gpu per card, so no check can verify that all requests fit; look at the nodes' allocatable resources (`kubectl describe node`)",
           ],
         },
       ],

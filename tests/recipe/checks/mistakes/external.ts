@@ -40,7 +40,7 @@ export const externalMistakes: Mistakes = {
         {
           check: "external",
           field: "external.values.toolkit.enabled",
-          says: ["is not false, and the chart's own value is true"],
+          says: ["is not false, and the chart's default is true"],
         },
         {
           check: "external",
@@ -67,7 +67,9 @@ export const externalMistakes: Mistakes = {
         {
           check: "external",
           field: "external.values.nvidiaDriverRoot",
-          says: ["waits for them forever"],
+          says: [
+            "the DRA driver's init container waits forever for libnvidia-ml.so.1 and for an nvidia-smi that is not a link (dra-driver-nvidia-gpu#605)",
+          ],
         },
         {
           check: "all-cards",
@@ -101,7 +103,7 @@ export const externalMistakes: Mistakes = {
         {
           check: "external",
           field: "external.values.toolkit.installDir",
-          says: ["the chart's own value is /usr/local/nvidia", "/var/lib/nvidia"],
+          says: ["is not set, and the chart's default is /usr/local/nvidia", "/var/lib/nvidia"],
         },
         {
           check: "operator-values",
@@ -166,7 +168,7 @@ export const externalMistakes: Mistakes = {
         {
           check: "external",
           field: "external.values.nvidiaDriverRoot",
-          says: ["is not set, and deviceListStrategy asks for CDI", "write `nvidiaDriverRoot: /`"],
+          says: ["is not set, but deviceListStrategy selects CDI", "write `nvidiaDriverRoot: /`"],
         },
       ],
     },
@@ -191,7 +193,7 @@ export const externalMistakes: Mistakes = {
           field: "external.values.toolkit.env",
           says: [
             "does not list talos-gpu in NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES",
-            "silently ignores other namespaces",
+            "the operator's toolkit gives all cards only to pods in the listed namespaces, so these pods would fail with NVML: ERROR_LIBRARY_NOT_FOUND",
           ],
         },
       ],

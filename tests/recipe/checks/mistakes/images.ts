@@ -51,7 +51,7 @@ export const imagesMistakes: Mistakes = {
           check: "kernel-args",
           field: "machines.velaryon.kernelArgs[0]",
           says: [
-            "keeps the kernel from loading nvidia_uvm",
+            "blocks the kernel module nvidia_uvm",
             "name it under drop.kernelArgs if the machine has it",
           ],
         },
@@ -133,8 +133,8 @@ export const imagesMistakes: Mistakes = {
           check: "extension-name",
           field: "machines.k8s-worker4.extensions[0]",
           says: [
-            "does not say which branch",
-            "takes it for the lts branch",
+            '"siderolabs/nvidia-container-toolkit" does not name a branch',
+            "the Image Factory reads it as the lts branch, which may not fit the other extensions of the driver",
             "nvidia-container-toolkit-production",
           ],
         },
@@ -222,7 +222,7 @@ export const imagesMistakes: Mistakes = {
           field: "machines.mini-1.extensions[0]",
           says: [
             "siderolabs/i915-ucode is not part of Talos v1.12.6",
-            "it is there up to Talos 1.8",
+            "leave it out, and name it under drop.extensions if the machine runs it, or use a release that has it (up to Talos 1.8)",
           ],
         },
       ],
@@ -241,7 +241,7 @@ export const imagesMistakes: Mistakes = {
           check: "extension-without-gpu",
           field: "machines.mini-1.extensions[0]",
           says: [
-            "on a machine without a GPU",
+            "siderolabs/nvidia-container-toolkit-production is for a machine with a GPU, and this machine has none",
             "reboots every 70 minutes",
             "name it under drop.extensions if the machine runs it",
           ],
@@ -261,7 +261,7 @@ export const imagesMistakes: Mistakes = {
         {
           check: "image-lists",
           field: "machines.k8s-worker4.extensions[1]",
-          says: ["is listed twice", "take one of the two out"],
+          says: ["is listed twice", "remove one of the two, or correct its name"],
         },
       ],
     },
@@ -278,7 +278,7 @@ export const imagesMistakes: Mistakes = {
         {
           check: "image-lists",
           field: "machines.k8s-worker4.drop.extensions[0]",
-          says: ['"iscsi-tools" stands under machines.k8s-worker4.extensions too'],
+          says: ['"iscsi-tools" is also listed under machines.k8s-worker4.extensions'],
         },
       ],
     },
@@ -296,7 +296,7 @@ export const imagesMistakes: Mistakes = {
         {
           check: "module-parameters",
           field: "machines.mini-1.moduleParameters.nvidia",
-          says: ["take them out, or name the machine's cards under gpus"],
+          says: ["remove them, or name the machine's cards under gpus"],
         },
       ],
     },
@@ -333,7 +333,7 @@ export const imagesMistakes: Mistakes = {
         {
           check: "module-parameters",
           field: "machines.gpu.moduleParameters.nvidia",
-          says: ["patches[0] declares nvidia, too"],
+          says: ["patches[0] also declares nvidia"],
         },
         {
           check: "module-parameters",
@@ -374,7 +374,7 @@ export const imagesMistakes: Mistakes = {
         {
           check: "installer-image",
           field: "machines.k8s-worker4.installerImage",
-          says: ["is of v1.11.0 by its tag"],
+          says: ["has the tag of v1.11.0, but the machine should run Talos v1.12.6"],
         },
         {
           check: "installer-image",
@@ -436,7 +436,10 @@ export const imagesMistakes: Mistakes = {
         {
           check: "multipath",
           field: "patches[0]",
-          says: ["from Talos 1.15 on the service waits forever", "EtcFileConfig"],
+          says: [
+            "from Talos 1.15 on this document makes the service wait forever, and Talos reboots a machine whose services do not start",
+            "EtcFileConfig",
+          ],
         },
       ],
     },

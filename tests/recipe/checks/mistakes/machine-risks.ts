@@ -16,7 +16,9 @@ export const machineRisksMistakes: Mistakes = {
           check: "container-escape",
           field: "machines.gpu",
           severity: "warning",
-          says: ["an image that means harm takes over the machine; take Talos v1.10.4 or newer"],
+          says: [
+            "a malicious container image can take over the machine; use Talos v1.10.4 or newer, which has a toolkit without them",
+          ],
         },
       ],
     },
@@ -39,7 +41,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu",
           severity: "warning",
           says: [
-            "workload isolation (SecurityProfileConfig) was not tried with a card; containerd, the kubelet and all pods then",
+            "we have not tried workload isolation (SecurityProfileConfig) with a card; containerd, the kubelet and all pods then have their own process and mount namespaces; a test on Talos 1.14.1 without a card saw NVIDIA's files and devices in them",
           ],
         },
       ],
@@ -58,7 +60,9 @@ export const machineRisksMistakes: Mistakes = {
           check: "branch-targets",
           field: "machines.gpu.kernelArgs",
           severity: "warning",
-          says: ["the kernel of Talos ≥ 1.13 has branch target identification on arm64"],
+          says: [
+            "from Talos 1.13 on the arm64 kernel uses branch target identification, which makes NVIDIA's modules crash on a GB10",
+          ],
         },
       ],
     },
@@ -79,7 +83,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu.extensions",
           severity: "warning",
           says: [
-            "it is unknown whether the machine has an NVSwitch; without one the fabric manager ends at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it; leave the fabric manager out",
+            "it is unknown whether the machine has an NVSwitch; without an NVSwitch the fabric manager exits at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it; leave the fabric manager out, unless the machine has an NVSwitch (boards of four modules have none)",
           ],
         },
       ],
@@ -98,7 +102,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu.installerImage",
           severity: "warning",
           says: [
-            "and so is what the machine would lose with it; its owner made it, and nothing lists its contents; make sure that the image has siderolabs/nvidia-",
+            "the contents of the image are unknown, so the update cannot warn of extensions that the machine would lose; the image is your own, and no list of its contents exists; make sure that the image has siderolabs/nvidia-container-toolkit-production, siderolabs/nvidia-open-gpu-kernel-modules-production (or your builds of them: open modules, branch production)",
           ],
         },
       ],
@@ -124,7 +128,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu.gpus",
           severity: "warning",
           says: [
-            "modules were not tried by us on a GB10; Talos' documentation names the proprietary modules",
+            "we have not tried the proprietary modules on a GB10; Talos' documentation names the proprietary modules, but users report Xid 169 with those of driver 580.173.02",
             "set machines.gpu.driver.flavour: ",
           ],
         },
@@ -146,7 +150,7 @@ export const machineRisksMistakes: Mistakes = {
           check: "own-image",
           field: "machines.other.installerImage",
           severity: "warning",
-          says: ["make sure that the image has what the machine needs"],
+          says: ["make sure that the image has everything that the machine needs"],
         },
       ],
     },
@@ -164,7 +168,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu.labels.nvidia.com/gpu.present",
           severity: "note",
           says: [
-            "is left to the operator; it sets the label once Node Feature Discovery has found the card; leave it out",
+            "has no effect: only the operator sets this label; the operator sets the label once Node Feature Discovery has found the card; leave it out",
           ],
         },
       ],

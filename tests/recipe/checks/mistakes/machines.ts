@@ -57,7 +57,11 @@ export const machinesMistakes: Mistakes = {
         {
           check: "machine-name",
           field: "machines.gpu-1.home.example",
-          says: ["Talos calls the node gpu-1", "a node that never comes", "registerWithFQDN"],
+          says: [
+            '"gpu-1.home.example" has a domain, but Talos names the node gpu-1',
+            '"gpu-1.home.example" has a domain, but Talos names the node gpu-1',
+            "registerWithFQDN",
+          ],
         },
       ],
     },
@@ -74,7 +78,7 @@ export const machinesMistakes: Mistakes = {
           check: "machine-address",
           field: "machines.mini-1.address",
           says: [
-            "10.8.0.1 is the address of gpu-1 too",
+            "10.8.0.1 is also the address of gpu-1",
             "configure, upgrade and reboot one machine",
           ],
         },
@@ -90,7 +94,7 @@ export const machinesMistakes: Mistakes = {
         {
           check: "machine-address",
           field: "machines.mini-1.address",
-          says: ["10.8.0.1 is the address of gpu-1 too"],
+          says: ["10.8.0.1 is also the address of gpu-1"],
         },
       ],
     },
@@ -190,7 +194,11 @@ export const machinesMistakes: Mistakes = {
             uuid: 919108f7-52d1-4320-9bac-f847db4148a8
       `,
       findings: [
-        { check: "omni-machine", field: "machines.mini-1.uuid", says: ["is also that of gpu-1"] },
+        {
+          check: "omni-machine",
+          field: "machines.mini-1.uuid",
+          says: ["is also the UUID of gpu-1"],
+        },
       ],
     },
     {

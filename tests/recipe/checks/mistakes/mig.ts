@@ -13,8 +13,8 @@ export const migMistakes: Mistakes = {
           field: "sharing.mig",
           severity: "warning",
           says: [
-            "MIG was not tried on hardware by us; slices end with every",
-            "other users have split cards on Talos, where the MIG mode",
+            "we have not tried MIG on hardware; each reboot removes the slices, and the MIG manager fails if a workload gets the card before it is split again; try one machine first (upgrade.first); other users have split cards on Talos with v0.12.3-ubuntu20.04, after the MIG mode was on",
+            "try one machine first (upgrade.first); other users have split cards on Talos with v0.12.3-ubuntu20.04, after the MIG mode was on",
           ],
         },
         {
@@ -43,7 +43,7 @@ export const migMistakes: Mistakes = {
           field: "machines.gpu.gpus[0]",
           severity: "note",
           says: [
-            "the tables lack the MIG profiles of the NVIDIA X100 80GB; the plan counts on one instance of the profile or more, so no check says whether all requests fit; look at the node's label",
+            "the tables lack the MIG profiles of the NVIDIA X100 80GB; the plan assumes at least one instance of the profile per card, so no check can verify that all requests fit; check that the node's label nvidia.com/mig.config.state is success, and count the node's instances",
           ],
         },
       ],
@@ -63,7 +63,7 @@ export const migMistakes: Mistakes = {
           field: "sharing.mig",
           severity: "warning",
           says: [
-            "an Ampere card of dc-1 changes its MIG mode by a reset; nvidia-persistenced keeps the card from being reset; where nvidia.com/mig.config.state becomes failed, reboot the machine once",
+            "the Ampere cards of dc-1 need a reset to change their MIG mode; nvidia-persistenced uses the cards, so the MIG manager cannot reset them; if the node's label nvidia.com/mig.config.state becomes failed, reboot the machine once",
           ],
         },
       ],

@@ -102,7 +102,7 @@ export const nodesMistakes: Mistakes = {
           check: "node-labels",
           field: "machines.gpu.labels.nvidia.com/gpu.deploy.operator-validator",
           says: [
-            'nvidia.com/gpu.deploy.operator-validator: "" conflicts with the value that the stack sets, "true"',
+            'nvidia.com/gpu.deploy.operator-validator: "" conflicts with "true", the value that the stack sets',
           ],
         },
       ],
@@ -120,7 +120,7 @@ export const nodesMistakes: Mistakes = {
           check: "node-labels",
           field: "machines.gpu-1.labels.nvidia.com/device-plugin.config",
           says: [
-            'nvidia.com/device-plugin.config: "big" names no configuration of the device plugin (there are: default)',
+            'nvidia.com/device-plugin.config: "big" names no configuration of the device plugin (known: default)',
           ],
         },
       ],

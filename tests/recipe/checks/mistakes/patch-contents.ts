@@ -110,7 +110,10 @@ export const patchContentsMistakes: Mistakes = {
         {
           check: "patch-node-labels",
           field: "machines.velaryon.patches[0]",
-          says: ["sets node-role.kubernetes.io/gpu on a worker", "sets none of its labels"],
+          says: [
+            "sets node-role.kubernetes.io/gpu on a worker",
+            "Kubernetes forbids a worker to set this label on itself, and then refuses all labels of the same request",
+          ],
         },
       ],
     },
@@ -125,7 +128,7 @@ export const patchContentsMistakes: Mistakes = {
         {
           check: "patch-node-labels",
           field: "patches[0]",
-          says: ['node-labels has "kubernetes.io/role=gpu", which the kubelet does not take'],
+          says: ['node-labels has "kubernetes.io/role=gpu", which the kubelet refuses'],
         },
       ],
     },
@@ -149,7 +152,7 @@ export const patchContentsMistakes: Mistakes = {
           field: "machines.velaryon.patches[0]",
           says: [
             "sets taints on workers (velaryon)",
-            "may not change its own taints",
+            "Kubernetes forbids a worker to change its own taints, and then also refuses the labels of the same request",
             "machines.<name>.taints",
           ],
         },
@@ -179,7 +182,10 @@ export const patchContentsMistakes: Mistakes = {
         {
           check: "machine-file-once",
           field: "machines.gpu-1.patches[0]",
-          says: ["/var/lib/models.conf is written 2 times", "patches append to machine.files"],
+          says: [
+            "/var/lib/models.conf is written 2 times",
+            "patches append items to machine.files: for some paths a second item keeps the machine from booting, and for others either item may win",
+          ],
         },
       ],
     },
@@ -209,7 +215,7 @@ export const patchContentsMistakes: Mistakes = {
           says: [
             "op: create of /etc/nvidia-container-runtime/config.toml",
             "create operation not allowed outside of /var",
-            "no-cgroups is not needed",
+            "leave it out: the toolkit's extension has its own configuration, and Talos does not need no-cgroups",
           ],
         },
       ],
@@ -271,7 +277,10 @@ export const patchContentsMistakes: Mistakes = {
         {
           check: "install-extensions",
           field: "machines.gpu-a.patches[0]",
-          says: ["machine.install.extensions on Talos v1.10.9", "silently ignores it"],
+          says: [
+            "machine.install.extensions has no effect on Talos v1.10.9",
+            "silently ignores it",
+          ],
         },
       ],
     },
@@ -293,7 +302,10 @@ export const patchContentsMistakes: Mistakes = {
         {
           check: "install-image",
           field: "machines.velaryon.patches[0]",
-          says: ["sets machine.install.image", "this package sets this field"],
+          says: [
+            "sets machine.install.image",
+            "this package sets the same field and overrides your value",
+          ],
         },
       ],
     },
@@ -378,7 +390,7 @@ export const patchContentsMistakes: Mistakes = {
           field: "machines.gpu.patches[0]",
           says: [
             "has `$patch: delete`, but gpu is adopted",
-            "delete it where the configuration is made",
+            "delete the part in the tool that owns the configuration",
           ],
         },
       ],

@@ -218,7 +218,9 @@ export const patchesMistakes: Mistakes = {
         {
           check: "patch-document",
           field: "patches[1]",
-          says: ["machinery of 1.13 and refuses it"],
+          says: [
+            "the Talos provider merges patches with the machinery of Talos 1.13, which refuses this document: not registered",
+          ],
         },
       ],
     },
@@ -270,8 +272,8 @@ export const patchesMistakes: Mistakes = {
           check: "patch-conflict",
           field: "machines.mini-1.patches[0]",
           says: [
-            "has a TimeSyncConfig, and machine.time.servers is set by a patch of mini-1 as well",
-            "say it only in documents (machine.time.servers: ntp.servers of TimeSyncConfig)",
+            "has a TimeSyncConfig, and a patch of mini-1 also sets machine.time.servers",
+            "write it only in documents (machine.time.servers: ntp.servers of TimeSyncConfig), or leave the TimeSyncConfig out",
           ],
         },
       ],
@@ -287,7 +289,7 @@ export const patchesMistakes: Mistakes = {
         {
           check: "patch-conflict",
           field: "patches[0]",
-          says: ["has a CRICustomizationConfig of the name customization"],
+          says: ["has a CRICustomizationConfig with the name customization"],
         },
       ],
     },
@@ -309,8 +311,8 @@ export const patchesMistakes: Mistakes = {
           check: "patch-identity",
           field: "machines.talos-gpu.patches[0]",
           says: [
-            "names the host h100, and the stack calls the machine talos-gpu",
-            "a node that never comes",
+            "sets the host name h100, but the stack names the machine talos-gpu",
+            "Talos names the node by its host name, so the update would wait forever for the node",
           ],
         },
       ],
@@ -369,7 +371,10 @@ export const patchesMistakes: Mistakes = {
         {
           check: "patch-override",
           field: "patches[0]",
-          says: ["both set vm.swappiness", "Talos lets SysctlConfig win"],
+          says: [
+            "both set vm.swappiness",
+            "Talos silently uses SysctlConfig, so the other has no effect",
+          ],
         },
       ],
     },

@@ -17,7 +17,7 @@ export const plainHttpMistakes: Mistakes = {
           field: "factoryUrl",
           severity: "warning",
           says: [
-            "is plain HTTP; an attacker on the network path can have the machines boot another image; use https, which",
+            "is plain HTTP; an attacker on the network path can have the machines boot another image; use https; the machines' registry configuration must trust its certificate",
           ],
         },
         {
@@ -25,7 +25,7 @@ export const plainHttpMistakes: Mistakes = {
           field: "gpuOperator.repository",
           severity: "warning",
           says: [
-            "an attacker on the network path can change what is installed as administrator of the cluster; use https or oci",
+            "an attacker on the network path can change the charts, which the update installs as administrator of the cluster; use https or oci",
           ],
         },
       ],

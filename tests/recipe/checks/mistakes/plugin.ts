@@ -50,7 +50,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "device-list-strategy",
           field: "gpuOperator.values.devicePlugin.env",
-          says: ['"envvars" is no strategy', 'did you mean "envvar"?'],
+          says: ['"envvars" is not a strategy', 'did you mean "envvar"?'],
         },
       ],
     },
@@ -64,7 +64,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "device-list-strategy",
           field: "devicePlugin.values.deviceListStrategy",
-          says: ["cdi-cri on Talos ≤ 1.12"],
+          says: ["cdi-cri does not work on Talos ≤ 1.12"],
         },
       ],
     },
@@ -111,7 +111,7 @@ export const pluginMistakes: Mistakes = {
           field: "devicePlugin.values.deviceListStrategy",
           says: [
             "the device plugin 0.13.0 does not know several strategies at once",
-            "take the plugin 0.14.0 or newer",
+            "use the plugin 0.14.0 or newer, or leave this value out",
           ],
         },
       ],
@@ -150,7 +150,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "plugin-config",
           field: "devicePlugin.values.config.map.default",
-          says: ["is no text", "template fails"],
+          says: ["is not a text", "is not a text"],
         },
       ],
     },
@@ -171,7 +171,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "plugin-config",
           field: "devicePlugin.values.config.default",
-          says: ['names "b", which is not a configuration (there are: a)'],
+          says: ['names "b", which is not a configuration (known: a)'],
         },
       ],
     },
@@ -206,7 +206,10 @@ export const pluginMistakes: Mistakes = {
         {
           check: "plugin-config",
           field: "devicePlugin.values.config.map.one",
-          says: ["replicas 1 is not 2 or more", "write how many share a card"],
+          says: [
+            "sharing.timeSlicing.resources[0].replicas 1 is less than 2",
+            "write how many pods share a card, 2 or more",
+          ],
         },
         {
           check: "plugin-config",
@@ -234,7 +237,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "device-list-strategy",
           field: "devicePlugin.values.deviceListStrategy",
-          says: ["envvar on Talos ≥ 1.15"],
+          says: ["envvar does not work on Talos ≥ 1.15"],
         },
         {
           check: "chart-values",

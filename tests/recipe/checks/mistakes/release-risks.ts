@@ -16,7 +16,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "devicePlugin.version",
           severity: "note",
           says: [
-            "nvidia-device-plugin 0.18.0 is not in the tables; its values are checked by the tables of 0.17.4 and 0.18.2; compare the values with",
+            "nvidia-device-plugin 0.18.0 is not in the tables; the package checks its values by the tables of 0.17.4 and 0.18.2; compare the values with `helm show values`",
           ],
         },
       ],
@@ -35,7 +35,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.cardDoctor",
           severity: "note",
           says: [
-            "it is unknown whether gpu-operator v99.9.0 has this value; Helm ignores a value that a chart does not have; look for it in `helm show values`",
+            "it is unknown whether gpu-operator v99.9.0 has this value; Helm silently ignores a value that the chart does not have; look for it in `helm show values`",
           ],
         },
       ],
@@ -51,7 +51,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.version",
           severity: "warning",
           says: [
-            "v25.10.1 is a release of the operator that NVIDIA no longer supports; NVIDIA supports 26.7; 26.3 is deprecated",
+            "NVIDIA no longer supports the operator's release v25.10.1; NVIDIA supports 26.7; 26.3 is deprecated (platform support, 2026-11)",
           ],
         },
       ],
@@ -70,7 +70,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "devicePlugin.version",
           severity: "warning",
           says: [
-            "nvidia-device-plugin 0.19.2 gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices, too; other device plugins may hand out these devices; take the plugin 0.19.3",
+            "nvidia-device-plugin 0.19.2 also gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices; other device plugins may hand out these devices; use the plugin 0.19.3 or newer, which the operator v26.3.3 brings",
           ],
         },
       ],
@@ -90,7 +90,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.gds.enabled",
           severity: "note",
           says: [
-            "GPUDirect Storage was not tried on Talos by us; the module nvidia_fs is loaded on each machine with a card; NVIDIA supports it only with the open kernel modules",
+            "we have not tried GPUDirect Storage on Talos (the stack loads the module nvidia_fs on each machine with a card); NVIDIA supports it only with the open kernel modules, and on a file system without support cuFile copies through the processor's memory",
             "try one machine first",
           ],
         },
@@ -110,7 +110,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.nfd.enabled",
           severity: "warning",
           says: [
-            "is false, so the cluster's own Node Feature Discovery must run on every GPU machine; the operator places no operand on a node without its label; have it set",
+            "is false, so another Node Feature Discovery must run on every GPU machine; the operator runs no pod on a node without a label of Node Feature Discovery; make sure that it sets the label feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present",
           ],
         },
       ],
@@ -129,7 +129,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.hostPaths.driverInstallDir",
           severity: "warning",
           says: [
-            "is /var/nvidia-driver, and no program looks for the driver there; on Talos 1.12 and older the operator's validator does not run; a DaemonSet of this stack writes its marker files, by which pods find the driver; remove this value",
+            "is /var/nvidia-driver, and no program looks for the driver there; on Talos 1.12 and older the operator's validator does not run; a DaemonSet of this stack writes its marker files, which tell the pods where the driver is; remove this value, and remove the DaemonSet that fills the folder",
           ],
         },
       ],
@@ -145,7 +145,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.cdi.enabled",
           severity: "note",
           says: [
-            "is false; a pod gets its GPU only from NVIDIA's runtime; write `runtimeClassName: nvidia` in pods of your own",
+            "is false; a pod gets its GPU only from NVIDIA's runtime; write `runtimeClassName: nvidia` in your own pods (the stack's pods have it)",
           ],
         },
       ],
@@ -166,7 +166,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.devicePlugin.env",
           severity: "warning",
           says: [
-            "sets DEVICE_LIST_STRATEGY without CDI, and CDI is on; the next release of the GPU Operator refuses this; to keep CDI off, write `cdi: { enabled: false }` instead",
+            "sets DEVICE_LIST_STRATEGY to a strategy without CDI, but CDI is on; the next release of the GPU Operator refuses this; to keep CDI off, write `cdi: { enabled: false }` instead",
           ],
         },
       ],
@@ -182,7 +182,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "kubernetesVersion",
           severity: "note",
           says: [
-            "is missing, so the cluster's release is unknown; claims need Kubernetes 1.34 or newer; write it, or look at `kubectl version`",
+            "is not set, so the cluster's Kubernetes release is unknown; claims need Kubernetes 1.34 or newer; set it, or check the release with `kubectl version`",
           ],
         },
       ],

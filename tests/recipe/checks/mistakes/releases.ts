@@ -58,7 +58,7 @@ export const releasesMistakes: Mistakes = {
         {
           check: "talos-version",
           field: "talosVersion",
-          says: ["Talos 1.99 is not in the tables (they have 1.8 to 1."],
+          says: ["Talos 1.99 is not in the tables (known: 1.8 to 1.15)"],
         },
       ],
     },
@@ -88,7 +88,7 @@ export const releasesMistakes: Mistakes = {
         {
           check: "machine-release",
           field: "machines.gpu.talosVersion",
-          says: ["is v1.14.6 in a cluster of v1.15.0-beta.0", "from 1.15 on"],
+          says: ["is v1.14.6, but the stack's Talos version is v1.15.0-beta.0", "from 1.15 on"],
         },
       ],
     },
@@ -103,8 +103,8 @@ export const releasesMistakes: Mistakes = {
           check: "machine-release",
           field: "machines.k8s-worker4.talosVersion",
           says: [
-            "is v1.13.0 in a cluster of v1.12.6",
-            "one operator or plugin for all machines",
+            "is v1.13.0, but the stack's Talos version is v1.12.6",
+            "use a release on the same side of 1.13, or upgrade all machines together (docs/operations.md#upgrades)",
             "same side of 1.13",
           ],
         },
@@ -168,8 +168,8 @@ export const releasesMistakes: Mistakes = {
           check: "upgrade-step",
           field: "machines.k8s-worker4.runningVersion",
           says: [
-            "v1.10.4 to v1.12.6 goes by v1.11.6, and Kubernetes 1.35 does not run on v1.11.6",
-            "have Kubernetes 1.30 to 1.34 in this update",
+            "the upgrade from v1.10.4 to v1.12.6 goes over v1.11.6, but Kubernetes 1.35 does not run on v1.11.6",
+            "set kubernetesVersion to a release from 1.30 to 1.34 in this update",
           ],
         },
       ],
@@ -189,7 +189,7 @@ export const releasesMistakes: Mistakes = {
         {
           check: "upgrade-step",
           field: "machines.gpu-1.runningVersion",
-          says: ["goes by v1.11.6, and Omni goes there in one step", "make 2 updates"],
+          says: ["goes over v1.11.6, but Omni upgrades in one step", "make 2 updates"],
         },
       ],
     },
@@ -337,7 +337,7 @@ export const releasesMistakes: Mistakes = {
         {
           check: "version-contract",
           field: "machines.k8s-worker4.versionContract",
-          says: ["is no Talos version"],
+          says: ['"twelve" is not a Talos version'],
         },
       ],
     },

@@ -13,7 +13,7 @@ export const serversMistakes: Mistakes = {
           field: "workloads.ollama",
           severity: "warning",
           says: [
-            "every pod of the cluster can use it, pull models and delete them; it asks for no key; name the namespaces that may under workloads.ollama.allowFrom",
+            "every pod of the cluster can use it, pull models and delete them; clients need no key; list the namespaces that may use the server under workloads.ollama.allowFrom",
           ],
         },
       ],
@@ -52,7 +52,7 @@ export const serversMistakes: Mistakes = {
           field: "workloads.vllm",
           severity: "warning",
           says: [
-            "its volume is in namespace ai, which workloads.ollama makes; an update that takes workloads.ollama out deletes the namespace and this volume with it; give workloads.vllm a namespace of its own",
+            "its volume is in namespace ai, which workloads.ollama creates; if workloads.ollama leaves the stack, the update deletes the namespace with this volume; give workloads.vllm a namespace of its own",
           ],
         },
         {
@@ -60,7 +60,7 @@ export const serversMistakes: Mistakes = {
           field: "workloads.vllm",
           severity: "warning",
           says: [
-            "can use it; it asks for no key; give it a key (apiKeySecret), and name the namespaces that may under workloads.vllm.allowFrom",
+            "every pod of the cluster can use it; clients need no key; give it a key (apiKeySecret), and list the namespaces that may use the server under workloads.vllm.allowFrom",
           ],
         },
         {
@@ -68,7 +68,7 @@ export const serversMistakes: Mistakes = {
           field: "workloads.litellm",
           severity: "warning",
           says: [
-            "can use its models; it asks for no key; give it a key (masterKeySecret), or name the namespaces that may under workloads.litellm.allowFrom",
+            "every pod of the cluster can use its models; clients need no key; give it a key (masterKeySecret), or list the namespaces that may use the server under workloads.litellm.allowFrom",
           ],
         },
       ],
@@ -90,7 +90,7 @@ export const serversMistakes: Mistakes = {
           field: "workloads.pods.train.image",
           severity: "warning",
           says: [
-            "its CUDA 13.0 is newer than the driver of gpu (570.211.01); data-center cards run it where the image has NVIDIA's package cuda-compat, and without it CUDA fails to initialize; make sure that the image has cuda-compat",
+            "its CUDA 13.0 is newer than the driver of gpu (570.211.01); CUDA then works only on data-center cards, and only if the image has NVIDIA's package cuda-compat; make sure that the image has cuda-compat, as NVIDIA's own images do",
           ],
         },
       ],
@@ -110,7 +110,7 @@ export const serversMistakes: Mistakes = {
           field: "monitoring",
           severity: "warning",
           says: [
-            "the DCGM exporter 4.9.0 has other names and units of its metrics than the dashboard asks for; they changed with 4.9.0, so panels of the dashboard stay empty; take a 4.8 release",
+            "the metrics of the DCGM exporter 4.9.0 have other names and units than the dashboard shows; the exporter changed them in 4.9.0, so some panels of the dashboard stay empty; use a 4.8 release, or write `dashboard: false`",
           ],
         },
       ],
@@ -129,7 +129,7 @@ export const serversMistakes: Mistakes = {
           field: "monitoring",
           severity: "note",
           says: [
-            "metrics of a card name no pod that has it by a claim; the kubelet tells the exporter only of resources of the node; nothing needs to be done",
+            "the metrics of a card do not name the pod that claims the card; the kubelet does not report claims to the exporter; nothing needs to be done",
           ],
         },
       ],

@@ -29,7 +29,13 @@ export const sharingMistakes: Mistakes = {
                 default: "sharing: { mps: { resources: [{ name: nvidia.com/gpu, replicas: 4 }] } }"
       `,
       findings: [
-        { check: "sharing", field: "devicePlugin.values.config", says: ["shares by MPS"] },
+        {
+          check: "sharing",
+          field: "devicePlugin.values.config",
+          says: [
+            "sets MPS, which does not work on Talos with any known release of the device plugin",
+          ],
+        },
       ],
     },
     {
@@ -43,7 +49,7 @@ export const sharingMistakes: Mistakes = {
           check: "sharing",
           field: "sharing.mps",
           says: [
-            "does not work on Talos with any release of the device plugin that we know",
+            "sets MPS, which does not work on Talos with any known release of the device plugin",
             "CUDA error 805",
             "mps-server-path.md",
           ],
@@ -87,7 +93,7 @@ export const sharingMistakes: Mistakes = {
         {
           check: "mig",
           field: "sharing.mig.strategy",
-          says: ["single with all-balanced", "write mixed"],
+          says: ["is single, but the profile is all-balanced", "write mixed"],
         },
       ],
     },
@@ -112,7 +118,10 @@ export const sharingMistakes: Mistakes = {
         {
           check: "mig",
           field: "sharing.mig",
-          says: ["with the standalone plugin", "MIG manager belongs to the GPU Operator"],
+          says: [
+            "is set together with devicePlugin",
+            "only the GPU Operator has a MIG manager that splits the cards, and Talos has no shell to split them by hand",
+          ],
         },
       ],
     },
@@ -194,7 +203,9 @@ export const sharingMistakes: Mistakes = {
         {
           check: "gpu-requests",
           field: "workloads.ollama.migProfile",
-          says: ["not partitioned with the strategy mixed"],
+          says: [
+            "only the strategy mixed gives each MIG profile its own resource, so the pod would request nvidia.com/gpu instead",
+          ],
         },
       ],
     },
@@ -209,7 +220,10 @@ export const sharingMistakes: Mistakes = {
         {
           check: "gpu-requests",
           field: "workloads.ollama.migProfile",
-          says: ["no machine has MIG devices 7g.141gb", "1g.18gb, 2g.35gb, 3g.71gb"],
+          says: [
+            "no machine has MIG devices with the profile 7g.141gb",
+            "1g.18gb, 2g.35gb, 3g.71gb",
+          ],
         },
       ],
     },
@@ -226,7 +240,7 @@ export const sharingMistakes: Mistakes = {
           check: "gpu-requests",
           field: "workloads.pods.slice.gpus",
           says: [
-            "1 of nvidia.com/mig-1g.18gb, but home-1, where nodeSelector sends it, has no more than 0",
+            "1 of nvidia.com/mig-1g.18gb, but home-1, which nodeSelector selects, has no more than 0",
           ],
         },
       ],
@@ -244,7 +258,7 @@ export const sharingMistakes: Mistakes = {
           check: "gpu-capacity",
           field: "workloads",
           says: [
-            "ollama, comfyui request 2 of nvidia.com/gpu at the same time, and the machines have 1",
+            "ollama, comfyui request 2 of nvidia.com/gpu at the same time, and the machines have only 1",
             "active: false",
           ],
         },
@@ -286,7 +300,7 @@ export const sharingMistakes: Mistakes = {
           field: "workloads",
           says: [
             "first, second request 2 of nvidia.com/gpu",
-            "spark, the only place where they fit, has 1",
+            "first, second request 2 of nvidia.com/gpu at the same time, and they fit only on spark, with 1 in total",
           ],
         },
       ],
@@ -307,7 +321,10 @@ export const sharingMistakes: Mistakes = {
         {
           check: "gpu-capacity",
           field: "workloads",
-          says: ["first, second request 4", "the machines have room for 1 with 2 or more each"],
+          says: [
+            "first, second request 4",
+            "first, second request 4 of nvidia.com/gpu at the same time, and the machines have room for only 1 of them with 2 or more each",
+          ],
         },
       ],
     },
@@ -368,7 +385,10 @@ export const sharingMistakes: Mistakes = {
         {
           check: "sharing-config",
           field: "devicePlugin.values.config.name",
-          says: ["and sharing is set", "the chart refuses two"],
+          says: [
+            "and sharing is set",
+            "the plugin uses one configuration per node, so the chart fails, or yours replaces that of `sharing`",
+          ],
         },
       ],
     },

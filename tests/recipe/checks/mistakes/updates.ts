@@ -16,7 +16,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "v1.12.40 is newer than the tables; drivers of v1.12.12 are assumed (580.126.20, 570.211.01), so only the branch of a machine's driver is verified; take a release of the tables",
+            "v1.12.40 is newer than the tables; the package assumes the drivers of v1.12.12 (580.126.20, 570.211.01); the update verifies only the branch of a machine's driver; use a release of the tables if the update should verify the driver's version",
           ],
         },
       ],
@@ -34,7 +34,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "are assumed (580.126.20, 570.211.01), because the Image Factory says nothing (ECONNREFUSED), so only",
+            "the package assumes the drivers of v1.12.12 (580.126.20, 570.211.01), because the Image Factory did not answer (ECONNREFUSED); the update verifies only the branch of a machine's driver",
           ],
         },
       ],
@@ -51,7 +51,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "v1.13.10 is in the tables by inference; drivers are assumed (580.178.04, 595.91.07), so",
+            "the tables only infer the drivers of v1.13.10; the package assumes the drivers (580.178.04, 595.91.07); the update verifies only the branch of a machine's driver",
           ],
         },
       ],
@@ -73,7 +73,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "the Image Factory says that it brings drivers 580.190.10 (lts) and 595.99.10 (production), toolkit 1.19.2; nothing needs to be done",
+            "the Image Factory reports the drivers 580.190.10 (lts) and 595.99.10 (production), toolkit 1.19.2; nothing needs to be done",
           ],
         },
       ],
@@ -108,7 +108,7 @@ export const updatesMistakes: Mistakes = {
           field: "machines",
           severity: "warning",
           says: [
-            "k8s-worker4: away; this update leaves a machine that is away as the last one left it; bring the stack up again once it is back",
+            "this update skips the machines that are away: k8s-worker4; the update cannot reach them, so they keep their previous state; run `pulumi up` again once they are back",
           ],
         },
       ],
@@ -129,7 +129,7 @@ export const updatesMistakes: Mistakes = {
           field: "bootstrap",
           severity: "warning",
           says: [
-            "k8s-worker4 will run Talos older than 1.13, and may wait in a boot medium of that release; from a boot medium older than Talos 1.13 the Talos provider cannot install, and tries until its time is over; start them from a boot medium of Talos 1.13 or newer, whatever release the stack installs",
+            "k8s-worker4 will run Talos older than 1.13, and may have booted from a medium of that release; the Talos provider cannot install from a boot medium older than Talos 1.13, and tries until its timeout; boot these machines from a medium of Talos 1.13 or newer, even if the stack installs an older release",
           ],
         },
       ],
@@ -145,7 +145,7 @@ export const updatesMistakes: Mistakes = {
           field: "machines",
           severity: "warning",
           says: [
-            "gpu-1 will go from Talos ≤ 1.12 to ≥ 1.13; no new pod gets a GPU until the last machine is upgraded; first remove what the stack did not make",
+            'gpu-1 will go from Talos ≤ 1.12 to ≥ 1.13; no new pod gets a GPU until the update has upgraded the last machine; first remove a device plugin and a RuntimeClass "nvidia" that the stack did not create (docs/operations.md#upgrades)',
           ],
         },
       ],
@@ -161,7 +161,9 @@ export const updatesMistakes: Mistakes = {
           check: "era-crossing",
           field: "machines",
           severity: "warning",
-          says: ["and until the machines of upgrade.first are"],
+          says: [
+            "a machine gives no GPU to new pods until the update has upgraded this machine and the machines of upgrade.first",
+          ],
         },
       ],
     },
@@ -180,7 +182,7 @@ export const updatesMistakes: Mistakes = {
           field: "machines",
           severity: "warning",
           says: [
-            "between the change of the values and its upgrade, a machine gives no GPU to new pods; let its installer apply the values for the newer Talos",
+            "between the change of the values and the machine's upgrade, a machine gives no GPU to new pods; apply the values for the newer Talos by the release's own tool right before this update, and write them in external: the checks compare them with the newer Talos",
           ],
         },
       ],
@@ -208,7 +210,7 @@ export const updatesMistakes: Mistakes = {
           field: "external",
           severity: "note",
           says: [
-            "does not fit Talos 1.13 yet; a stack with that release would be refused; right before an upgrade to Talos 1.13: external.version: take v26.3.1 or newer",
+            "does not fit Talos 1.13 yet; the checks would refuse a stack with Talos 1.13; right before an upgrade to Talos 1.13: external.version: use v26.3.1 or newer",
           ],
         },
       ],

@@ -17,12 +17,16 @@ export const valuesMistakes: Mistakes = {
         {
           check: "chart-values",
           field: "gpuOperator.values.devicePlugin.nodeSelector",
-          says: ["has no such value", "ignores it without an error", "node labels alone"],
+          says: [
+            "Helm ignores it without an error, so it has no effect",
+            "ignores it without an error",
+            "only by node labels",
+          ],
         },
         {
           check: "chart-values",
           field: "gpuOperator.values.dcgmExporter.nodeSelector",
-          says: ["has no such value"],
+          says: ["Helm ignores it without an error, so it has no effect"],
         },
       ],
     },
@@ -51,7 +55,7 @@ export const valuesMistakes: Mistakes = {
         {
           check: "chart-values",
           field: "devicePlugin.values.constructor",
-          says: ["has no such value"],
+          says: ["Helm ignores it without an error, so it has no effect"],
         },
       ],
     },
@@ -120,12 +124,15 @@ export const valuesMistakes: Mistakes = {
         {
           check: "chart-values",
           field: "devicePlugin.values.failOnInitError",
-          says: ["must be true or false", "also a text"],
+          says: [
+            "must be true or false",
+            "the chart silently ignores any other value, even a text",
+          ],
         },
         {
           check: "chart-values",
           field: "devicePlugin.values.updateStrategy",
-          says: ["must be a mapping", "Kubernetes refuses the DaemonSet"],
+          says: ["must be a mapping", "Kubernetes refuses any other type in the DaemonSet"],
         },
       ],
     },
@@ -144,12 +151,18 @@ export const valuesMistakes: Mistakes = {
         {
           check: "chart-values",
           field: "gpuOperator.values.operator.runtimeClass",
-          says: ["must be nvidia", "gives its runtime this name"],
+          says: [
+            "must be nvidia",
+            "GPU pods use the RuntimeClass nvidia, which has the name of the runtime in Talos' extension",
+          ],
         },
         {
           check: "chart-values",
           field: "gpuOperator.values.sandboxWorkloads.defaultWorkload",
-          says: ["must be container", "run no device plugin"],
+          says: [
+            "must be container",
+            "with any other value the operator runs no device plugin on the machines, and they offer no GPU (controllers/state_manager.go)",
+          ],
         },
         {
           check: "chart-values",
@@ -187,7 +200,7 @@ export const valuesMistakes: Mistakes = {
           field: "external.values.operator.defaultRuntime",
           severity: "warning",
           says: [
-            "no such value (hr.yaml:13); Helm ignores it without an error, so it has no effect; see `helm show values`, or leave it out",
+            "the chart gpu-operator v26.3.3 does not have this value (hr.yaml:13); Helm ignores it without an error, so it has no effect; see `helm show values`, or leave it out",
           ],
         },
       ],
@@ -205,7 +218,7 @@ export const valuesMistakes: Mistakes = {
         {
           check: "operator-values",
           field: "gpuOperator.values.toolkit.enabled",
-          says: ["by the operator", "read-only"],
+          says: ["lets the operator install NVIDIA's toolkit", "read-only"],
         },
       ],
     },
@@ -220,7 +233,7 @@ export const valuesMistakes: Mistakes = {
         {
           check: "operator-values",
           field: "gpuOperator.values.cdi.enabled",
-          says: ["turns CDI on", "/usr/local/glibc"],
+          says: ["enables CDI on Talos ≤ 1.12", "/usr/local/glibc"],
         },
       ],
     },
@@ -235,7 +248,7 @@ export const valuesMistakes: Mistakes = {
         {
           check: "operator-values",
           field: "gpuOperator.values.hostPaths.driverInstallDir",
-          says: ["lacks and that no pod can make"],
+          says: ["is a folder that Talos lacks and that no pod can create"],
         },
       ],
     },
@@ -250,7 +263,7 @@ export const valuesMistakes: Mistakes = {
         {
           check: "operator-values",
           field: "gpuOperator.values.migManager.version",
-          says: ["v0.13.1 hangs on Talos", "v0.12.3-ubuntu20.04 follows"],
+          says: ["v0.13.1 hangs on Talos", "leave it out (the default is v0.12.3-ubuntu20.04)"],
         },
       ],
     },
@@ -272,17 +285,21 @@ export const valuesMistakes: Mistakes = {
         {
           check: "operator-values",
           field: "gpuOperator.values.toolkit.installDir",
-          says: ["is /usr/local/nvidia", "/var and /opt", "(/var/lib/nvidia follows)"],
+          says: [
+            "is /usr/local/nvidia",
+            "/var and /opt",
+            "leave it out (the default is /var/lib/nvidia)",
+          ],
         },
         {
           check: "operator-values",
           field: "gpuOperator.values.cdi.enabled",
-          says: ["turns CDI off", "refuses its NRI plugin"],
+          says: ["disables CDI", "refuses its NRI plugin"],
         },
         {
           check: "operator-values",
           field: "gpuOperator.values.cdi.nriPluginEnabled",
-          says: ["turns the NRI plugin off", "gpu-operator#2382"],
+          says: ["disables the NRI plugin", "gpu-operator#2382"],
         },
       ],
     },
@@ -299,7 +316,7 @@ export const valuesMistakes: Mistakes = {
         {
           check: "values-without-gpus",
           field: "gpuOperator.values.cdi.nriPluginEnabled",
-          says: ["holds the NRI plugin"],
+          says: ["enables the NRI plugin, which is part of the operator's container toolkit"],
         },
       ],
     },
@@ -345,7 +362,9 @@ export const valuesMistakes: Mistakes = {
         {
           check: "values-without-gpus",
           field: "gpuOperator.values.clusterPolicy.deployCR",
-          says: ["does nothing without one"],
+          says: [
+            "without a ClusterPolicy the operator installs no device plugin, and the node offers no GPU",
+          ],
         },
       ],
     },
@@ -377,7 +396,9 @@ export const valuesMistakes: Mistakes = {
         {
           check: "values-without-gpus",
           field: "gpuOperator.values.node-feature-discovery.worker.enable",
-          says: ["only by its labels"],
+          says: [
+            "the operator finds GPU nodes only by the labels of Node Feature Discovery, so it would place no pod",
+          ],
         },
       ],
     },
@@ -392,7 +413,9 @@ export const valuesMistakes: Mistakes = {
         {
           check: "values-without-gpus",
           field: "gpuOperator.values.migManager.enabled",
-          says: ["nothing else splits them"],
+          says: [
+            "only the MIG manager splits the cards, so the node would offer whole cards or no cards",
+          ],
         },
       ],
     },

@@ -36,7 +36,10 @@ export const vllmMistakes: Mistakes = {
         {
           check: "vllm",
           field: "workloads.vllm.huggingFaceToken",
-          says: ["hugging-face cannot be there before its namespace", "workloads.vllm.namespace"],
+          says: [
+            "the Secret hugging-face cannot exist before its namespace, so the pod would wait for the Secret (CreateContainerConfigError)",
+            "workloads.vllm.namespace",
+          ],
         },
       ],
     },
@@ -54,7 +57,10 @@ export const vllmMistakes: Mistakes = {
         {
           check: "vllm",
           field: "workloads.vllm.apiKeySecret",
-          says: ["vllm-key cannot be there before its namespace", "workloads.vllm.namespace"],
+          says: [
+            "the Secret vllm-key cannot exist before its namespace, so the pod would wait for the Secret (CreateContainerConfigError)",
+            "workloads.vllm.namespace",
+          ],
         },
       ],
     },
@@ -73,7 +79,11 @@ export const vllmMistakes: Mistakes = {
         {
           check: "vllm",
           field: "workloads.litellm.masterKeySecret",
-          says: ["workloads.vllm asks for a key", "hand its models to everyone", "both Secrets"],
+          says: [
+            "is not set, but workloads.vllm needs a key (apiKeySecret)",
+            "LiteLLM would serve that model without a key, and its namespace cannot contain the Secret vllm-key before the update creates the namespace",
+            "both Secrets",
+          ],
         },
       ],
     },
@@ -108,7 +118,7 @@ export const vllmMistakes: Mistakes = {
         {
           check: "vllm",
           field: "workloads.vllm.gpus",
-          says: ["2 MIG devices for one model", "no peer-to-peer"],
+          says: ["splits one model over 2 MIG devices", "no peer-to-peer"],
         },
       ],
     },
@@ -138,7 +148,7 @@ export const vllmMistakes: Mistakes = {
           check: "vllm",
           field: "workloads.vllm.machines",
           says: [
-            "is 3, and 2 of the stack's machines have the cards that one pod wants, 4 each (twin-1, twin-2)",
+            "is 3, but only 2 of the stack's machines have the 4 cards that each pod needs (twin-1, twin-2)",
           ],
         },
       ],
@@ -155,7 +165,9 @@ export const vllmMistakes: Mistakes = {
         {
           check: "vllm",
           field: "workloads.vllm.machines",
-          says: ["1 of the stack's machines have the cards that one pod wants, 4 each (twin-1)"],
+          says: [
+            "is 2, but only 1 of the stack's machines have the 4 cards that each pod needs (twin-1)",
+          ],
         },
       ],
     },
@@ -171,7 +183,10 @@ export const vllmMistakes: Mistakes = {
         {
           check: "vllm",
           field: "workloads.vllm.machines",
-          says: ["unlike cards: H100 NVL, L40S", "workloads.vllm.nodeSelector"],
+          says: [
+            "its pods may run on different cards: H100 NVL, L40S",
+            "workloads.vllm.nodeSelector",
+          ],
         },
       ],
     },
@@ -191,7 +206,10 @@ export const vllmMistakes: Mistakes = {
         {
           check: "vllm",
           field: "workloads.vllm.machines",
-          says: ["H200 NVL", "or cards by claim.product"],
+          says: [
+            "H200 NVL",
+            "select machines with equal cards by workloads.vllm.nodeSelector, or select the card by claim.product",
+          ],
         },
       ],
     },
@@ -206,7 +224,7 @@ export const vllmMistakes: Mistakes = {
         {
           check: "vllm",
           field: "workloads.vllm.args",
-          says: ["splits each layer over 8 GPUs, and a machine gives the model 4"],
+          says: ["splits each layer over 8 GPUs, but a machine gives the model only 4"],
         },
       ],
     },
@@ -261,7 +279,7 @@ export const vllmMistakes: Mistakes = {
         workloads:
           vllm: { args: [--distributed-executor-backend=ray] }
       `,
-      findings: [{ check: "vllm", field: "workloads.vllm.args", says: ["asks for Ray"] }],
+      findings: [{ check: "vllm", field: "workloads.vllm.args", says: ["selects Ray"] }],
     },
     {
       name: "A model on MIG devices of several machines",
@@ -281,7 +299,11 @@ export const vllmMistakes: Mistakes = {
             image: vllm/vllm-openai:v0.12.0
       `,
       findings: [
-        { check: "vllm", field: "workloads.vllm.machines", says: ["2 MIG devices for one model"] },
+        {
+          check: "vllm",
+          field: "workloads.vllm.machines",
+          says: ["splits one model over 2 MIG devices"],
+        },
       ],
     },
     {
@@ -307,7 +329,11 @@ export const vllmMistakes: Mistakes = {
           vllm: { args: [--gpu-memory-utilization=90] }
       `,
       findings: [
-        { check: "vllm", field: "workloads.vllm.args", says: ["asks for 90 of the card's memory"] },
+        {
+          check: "vllm",
+          field: "workloads.vllm.args",
+          says: ["sets 90 as the share of the card's memory"],
+        },
       ],
     },
   ],
@@ -323,8 +349,8 @@ export const vllmMistakes: Mistakes = {
           check: "chart-version",
           field: "leaderWorkerSet.version",
           says: [
-            "lws that runs here",
-            "deletes the definition of LeaderWorkerSets, and each of them with it",
+            '"0.7.0" is not a release of the chart lws that this package supports',
+            "an upgrade from a release before 0.8.0 deletes the CRD and all LeaderWorkerSets (lws#880), and those releases give a pod no volume of its own",
           ],
         },
       ],
@@ -341,7 +367,7 @@ export const vllmMistakes: Mistakes = {
         {
           check: "workload-namespaces",
           field: "workloads.litellm.namespace",
-          says: ["lws-system is made for LeaderWorkerSet as well"],
+          says: ["lws-system is also created for LeaderWorkerSet"],
         },
       ],
     },

@@ -16,7 +16,7 @@ export const workloadsMistakes: Mistakes = {
           field: "workloads.comfyui.image",
           says: [
             "its CUDA 13.0 needs driver 580.65.06, but k8s-worker4 runs 570.211.01",
-            "take an image of CUDA 12",
+            "use an image of CUDA 12, another driver.branch or a newer Talos version",
           ],
         },
       ],
@@ -33,7 +33,10 @@ export const workloadsMistakes: Mistakes = {
         {
           check: "cuda-image",
           field: "workloads.pods.vectoradd.image",
-          says: ["its CUDA 13.0 no longer knows the GTX 1080 Ti", "CUDA 12.9 or older"],
+          says: [
+            "its CUDA 13.0 no longer supports the GTX 1080 Ti (Pascal) of pascal",
+            "CUDA 12.9 or older",
+          ],
         },
       ],
     },
@@ -79,7 +82,10 @@ export const workloadsMistakes: Mistakes = {
         {
           check: "cuda-architecture",
           field: "workloads.comfyui.image",
-          says: ["its CUDA 12.4 does not know the RTX 5070 Ti", "CUDA 12.8 or newer"],
+          says: [
+            "its CUDA 12.4 does not yet support the RTX 5070 Ti (Blackwell) of k8s-worker4",
+            "CUDA 12.8 or newer",
+          ],
         },
       ],
     },
@@ -97,7 +103,10 @@ export const workloadsMistakes: Mistakes = {
         {
           check: "cuda-architecture",
           field: "workloads.vllm.image",
-          says: ["its CUDA 12.4 does not know the RTX 5070 Ti", "CUDA 12.8 or newer"],
+          says: [
+            "its CUDA 12.4 does not yet support the RTX 5070 Ti (Blackwell) of k8s-worker4",
+            "CUDA 12.8 or newer",
+          ],
         },
       ],
     },
@@ -115,7 +124,9 @@ export const workloadsMistakes: Mistakes = {
         {
           check: "visible-devices",
           field: "workloads.pods.vectoradd.env.NVIDIA_VISIBLE_DEVICES",
-          says: ["overrides the card"],
+          says: [
+            "it overrides the device plugin's choice of card, so the container also sees cards of other pods",
+          ],
         },
       ],
     },
@@ -163,7 +174,7 @@ export const workloadsMistakes: Mistakes = {
         {
           check: "litellm",
           field: "workloads.litellm",
-          says: ["is there, but ollama has no models"],
+          says: ["is set, but ollama has no models"],
         },
       ],
     },
@@ -197,7 +208,10 @@ export const workloadsMistakes: Mistakes = {
         {
           check: "workload-namespaces",
           field: "workloads.ollama.namespace",
-          says: ["gpu-operator is made by the GPU Operator's release as well", "AlreadyExists"],
+          says: [
+            "gpu-operator is also created by the release of the GPU Operator",
+            "AlreadyExists",
+          ],
         },
       ],
     },
@@ -215,12 +229,16 @@ export const workloadsMistakes: Mistakes = {
         {
           check: "workload-namespaces",
           field: "workloads.ollama.namespace",
-          says: ["gpu-operator is there already", "another tool's release", "AlreadyExists"],
+          says: [
+            "gpu-operator already exists, because the external GPU provider is in it",
+            "gpu-operator already exists, because the external GPU provider is in it",
+            "AlreadyExists",
+          ],
         },
         {
           check: "workload-namespaces",
           field: "workloads.comfyui.namespace",
-          says: ["talos-gpu is made for the stack's own pods as well"],
+          says: ["talos-gpu is also created for the stack's own pods"],
         },
       ],
     },
@@ -239,7 +257,10 @@ export const workloadsMistakes: Mistakes = {
         {
           check: "workload-namespaces",
           field: "workloads.ollama.namespace",
-          says: ["nvidia is there already", "another tool's release"],
+          says: [
+            "nvidia already exists, because the external GPU provider is in it",
+            "nvidia already exists, because the external GPU provider is in it",
+          ],
         },
       ],
     },
@@ -253,7 +274,7 @@ export const workloadsMistakes: Mistakes = {
         {
           check: "workload-namespaces",
           field: "workloads.ollama.namespace",
-          says: ["default is there in every cluster"],
+          says: ["default exists in every cluster"],
         },
       ],
     },
