@@ -33,13 +33,13 @@ export interface GpuClusterArgs extends StackSpec, Credentials {}
 
 /**
  * A Talos cluster with NVIDIA cards. The component manages image, configuration, upgrade and node of each machine. It
- * also manages the GPU provider in Kubernetes, a smoke test on every GPU machine, and the workloads. Resources that
- * use `runtimeClassName` or `gpuResourceName` wait until the smoke tests have ended. Pass the Kubernetes provider in
- * the options. A stack that bootstraps its cluster needs none: `kubeconfig` then leads to it.
+ * also manages the GPU provider in Kubernetes, a smoke test on every GPU machine, and the workloads. Resources that use
+ * `runtimeClassName` or `gpuResourceName` wait until the smoke tests have ended. Pass the Kubernetes provider in the
+ * options. A stack that bootstraps its cluster needs no provider: the output `kubeconfig` gives access to the cluster.
  *
- * A destroy removes the objects in Kubernetes. It neither wipes nor downgrades a machine. Only Omni itself brings a
- * machine's earlier image back, once the stack's part of the machine is gone. The kernel modules stay in a machine's
- * configuration as long as its image stays, which cannot finish a boot without them.
+ * A destroy removes the objects in Kubernetes. It neither wipes nor downgrades a machine. Only Omni installs a
+ * machine's earlier image again after a destroy. On other machines the image stays, and so do the kernel modules in the
+ * machine's configuration, because the image cannot boot without them.
  *
  * The preview refuses a stack with mistakes before anything is registered; the error lists all of them.
  */
@@ -77,14 +77,14 @@ export class GpuCluster extends pulumi.ComponentResource {
   public readonly endpoints: pulumi.Output<Record<string, string>>;
 
   /**
-   * Talos client configuration (secret). A stack with `bootstrap` makes it; otherwise it is the argument's value, or
+   * Talos client configuration (secret). A stack with `bootstrap` creates it; otherwise it is the argument's value, or
    * empty.
    */
   public readonly talosconfig: pulumi.Output<string>;
   /**
-   * Secrets of the cluster, as `talosctl gen secrets` writes them (secret). A stack with `bootstrap` makes them;
-   * otherwise they are the argument's value, or empty. Only the stack has the secrets that it made: save them before
-   * you destroy the stack.
+   * Secrets of the cluster, as `talosctl gen secrets` writes them (secret). A stack with `bootstrap` creates them;
+   * otherwise they are the argument's value, or empty. Secrets that the stack created exist nowhere else: save them
+   * before you destroy the stack.
    */
   public readonly machineSecrets: pulumi.Output<string>;
   /**
@@ -98,7 +98,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     const plan = GpuCluster.plan(args);
     const nodes = plan.machines.map((machine) => machine.name);
     const summary = new UpdateSummary(name, nodes);
-    // A machine's own component names its wanted state and the effect of a change; here it would be reported twice.
+    // The components of the machines have these inputs; here they would appear twice in a preview.
     const { machines: _, ...cluster } = plan.spec;
     const seeing = plan.spec.bootstrap
       ? <T>(same: T): T => same
@@ -114,7 +114,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     if (!plan.spec.bootstrap) warnOfProvider(this, secrets.kubeconfig);
     const ofTalos = pulumi.runtime.isDryRun() ? talosProvider(this) : undefined;
     if (ofTalos !== undefined) void pulumi.log.info(ofTalos, this);
-    // Others have an image that Omni makes, or one of their owner's.
+    // Other machines have an image from Omni, or the user's own.
     const imaged = plan.machines.filter(
       ({ configuration, ownImage }) => configuration !== "omni" && !ownImage,
     );
@@ -158,14 +158,14 @@ export class GpuCluster extends pulumi.ComponentResource {
 
   /**
    * Adds facts from the cluster, the Image Factory and the files of `external` to the arguments. If your program can,
-   * await it before `plan` and the constructor. It never fails. If the Factory does not answer, it returns after half
-   * a minute at most. It adds:
+   * await it before `plan` and the constructor. It never fails. If the Factory does not answer, it returns after half a
+   * minute at most. It adds:
    *
    * - the content of the files of `external`;
-   * - whether the cluster's RuntimeClass `nvidia` is external, if the stack brings a device plugin;
+   * - whether the cluster's RuntimeClass `nvidia` is external, if the stack installs a device plugin;
    * - the names of the offline machines among those with `mayBeAway`;
    * - drivers and extensions from the Image Factory, for each Talos release of the stack, of machines and of pools that
-   * the tables lack. Without these facts the package assumes the drivers of such a release.
+   *   the tables lack. Without these facts the package assumes the drivers of such a release.
    */
   public static async withFacts<T extends AskedStack>(args: T): Promise<T> {
     const [facts, there, away] = await Promise.all([
@@ -177,8 +177,8 @@ export class GpuCluster extends pulumi.ComponentResource {
   }
 
   /**
-   * The plan of a cluster with these arguments. It registers nothing and contacts no server, so a program can end
-   * before it registers a resource.
+   * The plan of a cluster with these arguments. It registers no resource and contacts no server, so a program can check
+   * its arguments first.
    *
    * @param also findings that do not come from the arguments; the error lists them together with those of the
    * arguments.

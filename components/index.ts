@@ -12,7 +12,7 @@ export { Ollama, type OllamaArgs } from "./workloads/ollama";
 export { Vllm, type VllmArgs } from "./workloads/vllm";
 export { GpuMachine, type GpuMachineArgs } from "./machine/gpu-machine";
 export type * from "./recipe/spec/index";
-// Lists of words; only their type is public: by a star alone, tools take them for values that are missing.
+// Lists of words of which only the type is public: with `export *`, tools would report missing values.
 export type {
   ConfigurationOwner,
   DriverBranch,

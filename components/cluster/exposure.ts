@@ -8,15 +8,17 @@ import { gpuProviderOf } from "../recipe/facts/gpu-provider";
 import type { Plan } from "../recipe/types";
 
 /**
- * A placeholder for the way in which the cluster offers its GPUs: the Talos era, and operator or device plugin. When
- * that way changes, Pulumi replaces it, and the GPU provider with it (`replaceWith`), old before new.
+ * A placeholder resource for the way in which the cluster offers its GPUs: the Talos era, and operator or device
+ * plugin. If that way changes, Pulumi replaces the placeholder, and with it the GPU provider (`replaceWith`): it
+ * deletes the old one before it creates the new one.
  *
  * Every machine waits for it, so the migration from Talos 1.12 to 1.13 takes the documented order (siderolabs/docs,
- * upgrading-talos 1.13, "Before upgrade"). First device plugin and RuntimeClass go, then machines are upgraded, then
- * the operator comes. Left to itself Pulumi deletes last. Then the plugin would meet machines that it does not fit.
- * Our RuntimeClass has the name of the operator's, so its deletion would hit that one.
+ * upgrading-talos 1.13, "Before upgrade"). Pulumi first deletes device plugin and RuntimeClass, then upgrades the
+ * machines, then installs the operator. By default Pulumi deletes last: the plugin would then run on machines that it
+ * does not fit. The stack's RuntimeClass has the same name as the operator's, so deleting it late would delete the
+ * operator's.
  *
- * If the stack makes the RuntimeClass, it first waits until the operator's class of that name is gone. It fails if
+ * If the stack creates the RuntimeClass, it first waits until the operator's class of that name is gone. It fails if
  * another owner has a class of that name. A RuntimeClass of another owner is only checked.
  */
 export function gpuExposure(
@@ -28,7 +30,7 @@ export function gpuExposure(
   const { era, mode, runtimeClass } = plan.kubernetes;
   const triggers = [era, mode];
   const first = { ...opts, deleteBeforeReplace: true };
-  // A cluster that the stack bootstraps has no earlier objects.
+  // A cluster that the stack bootstraps has no such objects yet.
   const theirs = runtimeClass.owner === "other" && runtimeClass.name !== "";
   if ((runtimeClass.owner !== "component" && !theirs) || plan.spec.bootstrap)
     return new command.local.Command(`${name}-exposure`, { triggers }, first); // a placeholder: it runs nothing

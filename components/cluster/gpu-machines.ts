@@ -11,13 +11,14 @@ import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-
 import type { Plan } from "../recipe/types";
 
 /**
- * Makes the machines of a plan: each starts when its predecessors are complete. It makes the control planes and the
- * workers of `upgrade.first` at once, and the others once the tests of these workers have passed. Without
- * `upgrade.first` it makes all at once. In a stack that bootstraps its cluster, the first machine, a control plane,
- * does that. The others have its kubeconfig, and a provider made from it replaces that of the options.
+ * Creates the machines of a plan; each starts when its predecessors are complete. With `upgrade.first`, the function
+ * first creates the control planes and these workers; `rest` creates the other machines after the workers' tests. If
+ * the stack bootstraps its cluster, the first control plane does that. The other machines then use its kubeconfig, and
+ * a Kubernetes provider from it replaces the one in the options.
  *
- * @param inputs.schematics IDs of the machines' images by themselves; they resolve once the Image Factory has them.
- * @param inputs.after what the first machines wait for.
+ * @param inputs.schematics IDs of the machines' schematics as plain outputs; they resolve once the Image Factory has
+ *   the schematics.
+ * @param inputs.after resources that the first machines wait for.
  */
 export function makeFleet(
   name: string,
@@ -32,10 +33,10 @@ export function makeFleet(
   const { access, schematics, after } = inputs;
   const machines = plannedMachines(plan);
   const { ahead, rest } = upgradeStages(machines, plan.spec.upgrade);
-  /** By node name, as far as they are made. */
+  /** Machines created so far, by node name. */
   const made = new Map<string, MadeMachine>();
-  // That machines are done. Not the components themselves, which would stand for every one of their resources: the
-  // last ones of each are enough, and keep the dependencies of a large cluster few.
+  // Resources to depend on until machines are complete. A dependency on a component would include all of its resources;
+  // the last ones suffice, and keep the number of dependencies small in a large cluster.
   const lastOf = (names: readonly string[]): pulumi.Resource[] =>
     names.map((one) => made.get(one)!.last);
   const create = (
@@ -73,7 +74,7 @@ export function makeFleet(
       opts,
     ),
   };
-  // Loops: the SDK writes down the whole stack of calls with every resource, and a large cluster has thousands.
+  // Loops instead of recursion: the SDK records the call stack with every resource, and a large cluster has thousands.
   for (const machine of ahead.slice(own ? 1 : 0))
     create(machine, ahead, after, { access: shared }, provider);
   const makeRest = (tested: pulumi.Resource): Map<string, pulumi.Resource[]> => {
@@ -86,11 +87,14 @@ export function makeFleet(
       ahead: lastOf(ahead.filter(hasGpus).map((machine) => machine.name)),
       ...(rest.length > 0 ? { rest: makeRest } : {}),
     } satisfies Stages,
-    /** Of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. Secret. */
+    /**
+     * Kubeconfig of an administrator: fetched if the stack bootstraps the cluster, else the argument's value, else
+     * empty. Secret.
+     */
     kubeconfig,
     /**
-     * Options of everything that the stack makes in its cluster: the provider of one that is bootstrapped here, and
-     * the owner's mark.
+     * Options of every object that the stack creates in its cluster: the owner's mark, and the Kubernetes provider if
+     * the stack bootstraps the cluster.
      */
     inCluster: {
       ...opts,
@@ -104,16 +108,16 @@ export function makeFleet(
       ],
     },
     /**
-     * Reports of the machines, by node name, once all of them are complete, also those of later stages.
+     * Reports of all machines, by node name, including those of later stages. Resolves once all are complete.
      *
-     * @param settled called for each machine as soon as it is done. Default: nothing is called.
+     * @param settled called for each machine as soon as it is complete. Default: nothing is called.
      */
     reports: (
       settled?: (machine: string) => void,
     ): pulumi.Output<Record<string, MachineReport>> => {
       const all = machines.map((machine) => ({ node: machine.name, ...made.get(machine.name)! }));
       if (settled) for (const { node, ready } of all) ready.apply(() => settled(node));
-      // One list of all, since with a thousand machines each output costs.
+      // One output for all machines: with a thousand machines, many outputs are slow.
       const seen = pulumi.all(all.map(({ upgraded }) => upgraded.seen));
       return pulumi
         .all([seen, pulumi.all(all.map(({ ready }) => ready))])

@@ -15,19 +15,22 @@ import { namespacesMade, plannedVolumes } from "../recipe/stack/workloads";
 import type { Plan } from "../recipe/types";
 
 /**
- * How long the Kubernetes API is waited for: a control plane that an update killed in its reboot comes back within
- * it.
+ * How long the preflight waits for the Kubernetes API: enough for a control plane that reboots because of a killed
+ * update.
  */
 export const PATIENCE = "3m";
 
-/** Limit of the whole: Kubernetes, or an image that the Factory has to build, and the tries again. */
+/**
+ * Limit of the whole preflight: the wait for Kubernetes or for an image that the Factory must build, and the retries.
+ */
 const LIMIT = "15m";
 
 /**
- * Asks for all that an update needs after its first reboot, before it: our program, which runs again when something
- * that may reboot a machine, the chart or the credentials change, and not otherwise. Every machine waits for it.
+ * Runs the machine program's `preflight`, which checks before the first reboot everything that the update needs after
+ * it. Every machine waits for it. It runs again only if the chart, the credentials, or something that may reboot a
+ * machine changes.
  *
- * @param schematics IDs by themselves; they resolve once the Image Factory has them.
+ * @param schematics IDs as plain outputs; they resolve once the Image Factory has the schematics.
  */
 export function preflight(
   name: string,
@@ -40,11 +43,11 @@ export function preflight(
   const { bootstrap } = plan.spec;
   const withOmni = plan.machines.some(({ configuration }) => configuration === "omni");
   const needs: Credential[] = [
-    // A stack that makes its cluster also makes both credentials.
+    // A stack that bootstraps its cluster creates both credentials itself.
     ...(bootstrap ? [] : (["talosconfig", "kubeconfig"] as const)),
     ...(withOmni ? (["omniEndpoint", "omniServiceAccountKey"] as const) : []),
   ];
-  // A machine may reboot by `reconcileToken`, too.
+  // A changed `reconcileToken` may also reboot a machine.
   const use = {
     verb: "preflight",
     task,
@@ -56,7 +59,9 @@ export function preflight(
   return runProgram(`${name}-preflight`, use, opts);
 }
 
-/** Questions of the preflight. Machines that the stack installs run nothing that could be lost. */
+/**
+ * The preflight's task. It leaves out machines that the stack installs, because they run nothing that could be lost.
+ */
 function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
   const { spec, kubernetes } = plan;
   const { release, namespace } = kubernetes;
@@ -120,7 +125,7 @@ function releaseOf(
   };
 }
 
-/** A machine whose configuration and image are not Omni's to bring. */
+/** A machine whose configuration and image this stack manages, and not Omni. */
 type DrivenMachine = PlannedMachine & {
   configuration: PreflightTask["machines"][number]["configuration"];
 };

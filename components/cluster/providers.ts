@@ -7,21 +7,21 @@ import { kubeconfigOfFiles, kubeconfigOfVariable } from "../clients/kubernetes/k
 import { clusterNamedBy, isSameCluster } from "../clients/kubernetes/same-server";
 import { renderFinding } from "../recipe";
 
-/** Settings that lead Pulumi's default provider to a cluster. */
+/** Settings from which Pulumi's default Kubernetes provider finds its cluster. */
 export interface Ambient {
-  /** The provider's own configuration, such as `kubernetes:kubeconfig`, by its key; undefined where it is not set. */
+  /** Reads a key of the provider's own configuration, such as `kubernetes:kubeconfig`; undefined if it is not set. */
   config: (key: "kubeconfig" | "context") => string | undefined;
   environment: NodeJS.ProcessEnv;
   home: string;
 }
 
 /**
- * Warns where objects may be made in another cluster than the one of `kubeconfig`: the options have no Kubernetes
- * provider, and nothing shows that Pulumi's default one leads there. It is no refusal: one cluster may have several
- * URLs, and a proxy an authority of its own.
+ * Warns that Pulumi may create objects in another cluster than the one of `kubeconfig`, because the options have no
+ * Kubernetes provider and the default one may use another cluster. This is only a warning: one cluster may have several
+ * URLs, and a proxy may have its own certificate authority.
  *
- * @param kubeconfig as it was given; undefined where it was not: the machine program then takes the shell's, as the
- * default provider does.
+ * @param kubeconfig the argument; undefined if it is not set: the machine program and the default provider then both
+ * use the shell's kubeconfig.
  */
 export function warnOfProvider(
   component: pulumi.ComponentResource,
@@ -43,14 +43,14 @@ export function warnOfProvider(
     if (warning !== undefined) void pulumi.log.warn(warning, component);
   };
   const { isKnown } = kubeconfig as unknown as { isKnown: Promise<boolean> };
-  // Of a cluster that the same program makes the default provider knows nothing.
+  // The default provider cannot know a cluster that the same Pulumi program creates.
   void isKnown.then((known) => (known ? void kubeconfig.apply(tell) : tell(undefined)));
 }
 
 /**
- * Warning if the options have no Kubernetes provider; undefined if the default one leads to the same cluster.
+ * Warning for options without a Kubernetes provider; undefined if the default one uses the same cluster.
  *
- * @param kubeconfig undefined where it is not known yet.
+ * @param kubeconfig undefined if it is not known yet.
  */
 export function providerWarning(
   kubeconfig: string | undefined,
@@ -61,19 +61,18 @@ export function providerWarning(
     defaultCluster(ambient),
   ];
   if (wanted !== undefined && found !== undefined && isSameCluster(wanted, found)) return undefined;
-  const leads =
-    found === undefined ? "to no cluster that this program can see" : `to ${found.server}`;
+  const leads = found === undefined ? "no cluster that this program can find" : found.server;
   const server = wanted?.server ?? "the cluster of kubeconfig";
   return renderFinding({
     field: "providers",
-    problem: `the component's options have no Kubernetes provider, and Pulumi's default one leads ${leads}`,
-    why: `this package drains machines and reads objects in ${server}, but Pulumi would create objects where its default provider leads`,
+    problem: `the component's options have no Kubernetes provider, and Pulumi's default one uses ${leads}`,
+    why: `this package drains machines and reads objects in ${server}, but Pulumi would create objects in the cluster of its default provider`,
     remedy:
-      'pass one that is made from the same kubeconfig: { providers: { kubernetes: new k8s.Provider("kubernetes", { kubeconfig }) } }',
+      'pass a provider with the same kubeconfig: { providers: { kubernetes: new k8s.Provider("kubernetes", { kubeconfig }) } }',
   });
 }
 
-/** The kubeconfig that a text gives, or names by its path; without a text the one in the user's home. */
+/** The kubeconfig from a text that is its content or its path; without a text, from the user's home. */
 function kubeconfigSaid(said: string | undefined, home: string): string {
   if (said === undefined || said === "")
     return kubeconfigOfFiles([path.join(home, ".kube", "config")]);
@@ -95,7 +94,8 @@ function defaultCluster({ config, environment, home }: Ambient): ReturnType<type
 }
 
 /**
- * Message of a preview about the provider that brings configurations to machines and schematics to the Image Factory.
+ * Message of a preview about the Talos provider, which sends configurations to machines and schematics to the Image
+ * Factory.
  */
 export function talosProvider(component: pulumi.ComponentResource): string | undefined {
   const given = component.getProvider("talos:machine/configurationApply:ConfigurationApply");
@@ -107,7 +107,7 @@ export function talosProvider(component: pulumi.ComponentResource): string | und
     : `Talos provider: ${version}${own === undefined ? ", of @pulumiverse/talos" : ""}`;
 }
 
-/** The plugin that the SDK of the provider asks for: each of its resources names it. */
+/** Version of the plugin that the provider's SDK needs; each of its resources names it. */
 function versionOfSdk(): string | undefined {
   try {
     const file = createRequire(__filename).resolve("@pulumiverse/talos/package.json");

@@ -6,12 +6,12 @@ import { renderFinding } from "../recipe";
 import { PATIENCE } from "./preflight";
 
 /**
- * Makes a preview say that its cluster does not answer: it then shows every object as new, and the update waits for
- * the cluster and ends. Adds to the options of what a change of the stack changes. So a preview without a change asks
- * nothing, and no update does.
+ * Makes a preview warn that its cluster does not answer: such a preview shows every object as new, and the update would
+ * wait for the cluster and then fail. Adds a hook to the options of resources that change with the stack, so a preview
+ * without a change asks nothing. An update never asks.
  *
- * @param kubeconfig as the arguments have it.
- * @param why tells why the cluster does not answer; undefined where it does.
+ * @param kubeconfig the argument of the component.
+ * @param why finds the reason why the cluster does not answer; undefined if it answers.
  */
 export function warnIfUnseen(
   name: string,
@@ -24,8 +24,7 @@ export function warnIfUnseen(
     const reason = await why(kubeconfig);
     if (reason !== undefined) void pulumi.log.warn(unseen(reason));
   };
-  // Of several inline programs in one process each has a store of its own, which the engine's call back would be
-  // without.
+  // Each inline program of a process has its own asynchronous store; the engine calls the hook outside of it.
   const once = AsyncResource.bind(() => (asked ??= ask()));
   const hook = new pulumi.ResourceHook(`${name}-unseen`, once, { onDryRun: true });
   const hooks = { beforeCreate: [hook], beforeUpdate: [hook] };
@@ -37,8 +36,8 @@ export function warnIfUnseen(
 export const unseen = (reason: string): string =>
   renderFinding({
     field: "kubeconfig",
-    problem: `the cluster could not be asked (${reason})`,
-    why: `so this preview does not show what is in it already, and the update first waits up to ${PATIENCE} for it`,
+    problem: `the cluster did not answer (${reason})`,
+    why: `this preview cannot show which objects already exist, and the update first waits up to ${PATIENCE} for the cluster`,
     remedy:
-      "see whether a control plane is up (`talosctl service kubelet`, `talosctl dmesg`), and whether URL and credentials are right",
+      "check the URL, the credentials, and that a control plane is up (`talosctl service kubelet`, `talosctl dmesg`)",
   });

@@ -6,17 +6,18 @@ import { STAYS_CORDONED } from "../program/task";
 import { describeProgress, UpdateProgress } from "../recipe/effect/progress";
 
 /**
- * When an update fails, tells what became of each machine. The program itself cannot: the engine ends it before it learns of the failure. So
- * Pulumi's hooks tell it, which the engine waits for: once before the failure counts (`onError`), and again when the last machine in progress
- * is done. An update that succeeds tells nothing.
+ * Prints the state of each machine if an update fails. The Pulumi program cannot do so, because the engine ends it
+ * before it learns of the failure. So Pulumi's hooks print the summary, since the engine waits for them: once before
+ * the failure counts (`onError`), and again when the last machine in progress is complete. A successful update prints
+ * nothing.
  */
 export class UpdateSummary {
   private readonly progress: UpdateProgress;
-  /** Machine by the name of each of its resources. */
+  /** Machine names, by the names of the machines' resources. */
   private readonly machineOf = new Map<string, string>();
   private readonly upgrades: Set<string>;
   private readonly hooks: pulumi.ResourceHookBinding | undefined;
-  // Each inline program of a process has an asynchronous store of its own; the engine calls back outside of it.
+  // Each inline program of a process has its own asynchronous store; the engine calls the hook outside of it.
   private readonly tell = AsyncResource.bind((): void => {
     void pulumi.log.warn(describeProgress(this.progress.standings()));
   });
@@ -37,7 +38,7 @@ export class UpdateSummary {
         : undefined;
   }
 
-  /** Adds these hooks to the machines' resources and the gates, wherever below the component they are. */
+  /** Options that add these hooks to the resources of the machines and gates, at any depth below the component. */
   watching(opts: pulumi.ComponentResourceOptions = {}): pulumi.ComponentResourceOptions {
     const { hooks } = this;
     if (hooks === undefined) return opts;
@@ -48,7 +49,7 @@ export class UpdateSummary {
     return { ...opts, transformations: [...(opts.transformations ?? []), watch] };
   }
 
-  /** Takes note that a machine is done, or had nothing to do; undefined without hooks, as in a preview. */
+  /** Records that a machine is complete, or had nothing to do; undefined without hooks, as in a preview. */
   get settled(): ((machine: string) => void) | undefined {
     return this.hooks && ((machine) => this.progress.settles(machine));
   }

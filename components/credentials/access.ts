@@ -12,9 +12,8 @@ export type Secrets = { readonly [name in Credential]?: pulumi.Output<string> };
 export type Access = ReturnType<typeof accessOf>;
 
 /**
- * The given credentials of a cluster, and what is derived from them for its machines. Each is made once for all
- * machines: a Pulumi output costs several promises, more than the computation in it. A credential that is not given
- * is an empty text.
+ * A cluster's credentials, and the values that its machines derive from them. Each value is created once for all
+ * machines, because a Pulumi output costs more than the computation in it. A missing credential is an empty text.
  */
 export function accessOf(given: Credentials) {
   const texts = Object.entries(splitCredentials(given).given) as [
@@ -33,16 +32,15 @@ export function accessOf(given: Credentials) {
   const textOf = (name: Credential): pulumi.Output<string> => secrets[name] ?? pulumi.secret("");
   return {
     secrets,
-    /** Client of the machine API. Its endpoints alone are not secret. */
+    /** Client of the machine API. Only its endpoints are not secret. */
     client: once(() => {
       const client = textOf("talosconfig").apply(talosClientOf);
       return { configuration: client.configuration, endpoints: pulumi.unsecret(client.endpoints) };
     }),
-    /** Secrets of the cluster, as the provider takes them. */
+    /** Secrets of the cluster, in the Talos provider's form. */
     clusterSecrets: once(() => textOf("machineSecrets").apply(machineSecretsOf)),
     /**
-     * A configuration that is generated from these secrets, together with the other arguments: alike machines have
-     * one.
+     * Configurations generated from these secrets and further arguments; machines with the same arguments share one.
      */
     generated: onceEach<pulumi.Output<string>>(),
     /** Patches that give a control plane what a configuration generated from these secrets lacks. */
@@ -52,17 +50,17 @@ export function accessOf(given: Credentials) {
   };
 }
 
-/** Copies an access and replaces its kubeconfig. */
+/** A copy of an access with another kubeconfig. */
 export const withKubeconfig = (access: Access, kubeconfig: pulumi.Output<string>): Access => ({
   ...access,
   secrets: { ...access.secrets, kubeconfig: fitting("kubeconfig", kubeconfig) },
 });
 
 /**
- * A given credential whose client certificate is in force. The checks of the arguments see that only where it is
- * plain text, and not an Output.
+ * A credential whose client certificate is valid now. The checks of the arguments can only read plain text, not an
+ * Output.
  *
- * @throws RunError where it is not in force: a RunError is printed as its message, without a stack trace.
+ * @throws RunError if the certificate is not valid now: Pulumi prints a RunError without a stack trace.
  */
 export function inForce(name: Credential, text: string): string {
   const [late] = outOfForce({ [name]: text }, new Date());
@@ -70,7 +68,7 @@ export function inForce(name: Credential, text: string): string {
   throw refusal(renderFinding(late));
 }
 
-/** A secret as the machine program can get it. */
+/** A secret in the form that fits the machine program's environment. */
 const fitting = (name: Credential, text: pulumi.Input<string>): pulumi.Output<string> =>
   pulumi.secret(text).apply((known) => fittingCredential(name, known));
 
@@ -79,7 +77,7 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-/** Makes what belongs to each key once. */
+/** Creates a value for each key, once. */
 function onceEach<T>(): (key: string, make: () => T) => T {
   const made = new Map<string, { value: T }>();
   return (key, make) => {

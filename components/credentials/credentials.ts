@@ -27,10 +27,10 @@ export interface Credentials {
    * the Kubernetes provider of the options. Default: the file that KUBECONFIG names.
    */
   kubeconfig?: pulumi.Input<string>;
-  /** URL of Omni. Required with a machine of Omni's. Default: the environment variable OMNI_ENDPOINT. */
+  /** URL of Omni. Required with an Omni machine. Default: the environment variable OMNI_ENDPOINT. */
   omniEndpoint?: pulumi.Input<string>;
   /**
-   * Key of a service account of Omni. Required with a machine of Omni's. Default: the environment variable
+   * Key of an Omni service account. Required with an Omni machine. Default: the environment variable
    * OMNI_SERVICE_ACCOUNT_KEY.
    */
   omniServiceAccountKey?: pulumi.Input<string>;
@@ -38,14 +38,14 @@ export interface Credentials {
 
 const encrypted = ruleOf((url) => !isPlainHttp(url), {
   problem: "is plain HTTP",
-  why: "configurations of machines go there, with their secrets, and everyone on the way can read them",
+  why: "machine configurations with their secrets are sent there, and everyone on the way can read them",
   remedy: "write https://",
 });
 
-/** URL of a server to which secrets are sent: encrypted, unless it is on this computer. */
+/** Rule for the URL of a server that receives secrets: HTTPS, unless it is on this computer. */
 const encryptedServer: Rule = (url) => serverUrl(url) ?? encrypted(url);
 
-/** A name of a credential. */
+/** Name of a credential. */
 export type Credential = keyof Credentials;
 
 /** The kinds of machines in the cluster that decide which credentials are needed. */
@@ -56,14 +56,14 @@ interface Owners {
 
 interface Described {
   /**
-   * Variable that names a file of it, or for Omni's holds it. The machine program gets its content by `TALOS_GPU_`
-   * and this name.
+   * Environment variable with the path of its file; for Omni's credentials, with the content. The machine program
+   * receives the content in `TALOS_GPU_` and this name.
    */
   variable: string;
-  /** Rule for the text, as far as it is known. */
+  /** Rule for the credential's text. */
   rule: (owners: Owners) => Rule;
   needed: (owners: Owners) => boolean;
-  /** Whether the machine program reads what the variable names by itself, when the content is not given. */
+  /** Whether the machine program itself reads the file of that variable, if the content is not passed. */
   variableWillDo: (owners: Owners) => boolean;
   /** Consequence of its absence. */
   why: string;
@@ -93,21 +93,21 @@ export const credentials: Readonly<Record<Credential, Described>> = {
     rule: () => credentialTexts.machineSecrets,
     needed: ({ owned }) => owned,
     variableWillDo: () => false,
-    why: "the configuration of an owned machine is made from it",
+    why: "Talos generates the configuration of owned machines from these secrets",
   },
   omniEndpoint: {
     variable: "OMNI_ENDPOINT",
     rule: () => encryptedServer,
     needed: ({ omni }) => omni,
     variableWillDo: always,
-    why: "Omni could not be given the machines' patches",
+    why: "the package could not write the machines' patches into Omni",
   },
   omniServiceAccountKey: {
     variable: "OMNI_SERVICE_ACCOUNT_KEY",
     rule: () => anything,
     needed: ({ omni }) => omni,
     variableWillDo: always,
-    why: "Omni and, through it, the machines would not let us in",
+    why: "Omni would refuse access to itself and to the machines",
   },
 };
 
@@ -116,11 +116,11 @@ export const credentialNames = Object.keys(credentials) as Credential[];
 
 const isOmnis = (name: Credential): boolean => name.startsWith("omni");
 
-/** Arguments that no check has seen. */
+/** Arguments before their checks. */
 type Unread = { [name in Credential]?: unknown };
 
 /**
- * Arguments taken apart: the credentials, without those that are not set (other languages say `null`), and the rest.
+ * Splits arguments into credentials and the rest. Leaves out credentials that are not set (`null` in other languages).
  */
 export function splitCredentials<T extends Unread>(
   args: T,
@@ -134,19 +134,18 @@ export function splitCredentials<T extends Unread>(
   return { given, said };
 }
 
-/** Findings about texts of credentials, as far as they are known. */
+/** Findings about the texts of credentials, if they are known. */
 export const textFindings = (given: Credentials, owners: Owners): Finding[] =>
   credentialNames.flatMap((name) =>
     inputFindings(name, given[name], credentials[name].rule(owners), false),
   );
 
 /**
- * Findings about a cluster's credentials, as far as they are known at preview: credentials that are missing, whose
- * text is of no use, or whose client certificate is not in force. The files that TALOSCONFIG and KUBECONFIG name are
- * read if the machine program would read them.
+ * Findings about a cluster's credentials at preview: credentials that are missing or unusable, or whose client
+ * certificate is not valid now. Reads the files of TALOSCONFIG and KUBECONFIG if the machine program would read them.
  *
  * @param environment Variables that may name files.
- * @param now by which certificates are in force.
+ * @param now time at which certificates must be valid.
  */
 export function credentialFindings(
   args: Unread,
@@ -162,7 +161,7 @@ export function credentialFindings(
     .filter((name) => {
       const { needed, variable, variableWillDo } = credentials[name];
       if (given[name] !== undefined || !needed(owners)) return false;
-      // A stack that bootstraps its cluster makes the others with it.
+      // A stack that bootstraps its cluster creates the other credentials itself.
       return (
         !(spec?.bootstrap && !isOmnis(name)) && !(variableWillDo(owners) && environment[variable])
       );
@@ -172,13 +171,14 @@ export function credentialFindings(
       return finding(name, {
         problem: "is not set",
         why,
-        remedy: `in a stack, set the secret talos-gpu:${name} or the variable ${variable}${isOmnis(name) ? "" : " to its file"}; in a program, pass its content`,
+        remedy: `in a stack, set the secret talos-gpu:${name}, or the environment variable ${variable}${isOmnis(name) ? "" : " to the path of its file"}; in a program, pass its content`,
       });
     });
-  // Omni's variable holds the address itself.
+  // Omni's variable contains the address itself, not a path.
   const { omniEndpoint = owners.omni ? environment["OMNI_ENDPOINT"] || undefined : undefined } =
     given;
-  // The credentials of this environment belong to an existing cluster, and not to the one that is yet to be made.
+  // Credentials in the environment belong to an existing cluster, and not to a cluster that this stack has yet to
+  // bootstrap.
   const isThere = spec !== undefined && !spec.bootstrap;
   const named = isThere
     ? namedByVariables(given, owners, environment)
@@ -193,7 +193,9 @@ export function credentialFindings(
   ];
 }
 
-/** Texts of the credentials that variables name in place of the arguments, and what is wrong with the files. */
+/**
+ * Texts of the credentials that environment variables name instead of the arguments, and findings about their files.
+ */
 function namedByVariables(
   given: Credentials,
   owners: Owners,
@@ -212,9 +214,9 @@ function namedByVariables(
       const { message } = error as Error;
       all.findings.push(
         finding(name, {
-          problem: `what ${variable} names cannot be read (${message})`,
+          problem: `a file that ${variable} names cannot be read (${message})`,
           why: credentials[name].why,
-          remedy: `correct ${variable}, or give the content`,
+          remedy: `correct ${variable}, or pass the content`,
         }),
       );
     }
@@ -223,8 +225,8 @@ function namedByVariables(
 }
 
 /**
- * Client certificates that are not in force. An update with them is refused before it touches anything, so its
- * preview is refused as well.
+ * Findings about client certificates that are not valid now. An update would refuse them before its first change, so
+ * the preview refuses them as well.
  */
 export function outOfForce({ talosconfig, kubeconfig }: Unread, now: Date): Finding[] {
   const textOf = (value: unknown): string | undefined =>
@@ -236,9 +238,8 @@ export function outOfForce({ talosconfig, kubeconfig }: Unread, now: Date): Find
 }
 
 /**
- * Findings about credentials that do not fit a stack which makes its cluster: a kubeconfig, which is another
- * cluster's, and half of what the machines are reached by. Secrets may come from elsewhere (a cluster that is made
- * again from its backup), with the client that they signed.
+ * Findings about credentials that do not fit a stack that bootstraps its cluster: a kubeconfig, which belongs to
+ * another cluster, or only one of talosconfig and machineSecrets. Both may come from a backup of the cluster.
  */
 function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credentials): Finding[] {
   const [given, missing] =
@@ -251,18 +252,18 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credent
       ? []
       : [
           finding("kubeconfig", {
-            problem: "is set, in a stack that bootstraps its cluster",
+            problem: "is set, but this stack bootstraps its cluster",
             why: "it belongs to an existing cluster, in which the new cluster's objects would be created",
             remedy:
-              "remove it, since the stack fetches the new cluster's kubeconfig, or leave bootstrap out",
+              "remove it (the stack fetches the new cluster's kubeconfig), or remove bootstrap",
           }),
         ]),
     ...(isHalf
       ? [
           finding(missing, {
-            problem: `is not set, and ${given} is`,
+            problem: `is not set, but ${given} is`,
             why: "the CA in machineSecrets signs the client certificate in talosconfig, so both are needed",
-            remedy: "give both, or neither: then the stack makes them",
+            remedy: "set both, or neither: the stack then creates them",
           }),
         ]
       : []),

@@ -6,10 +6,10 @@ import { isMapping, listOf } from "../recipe/mapping";
 import { fitsVariable, LONGEST_VARIABLE } from "../clients/longest-variable";
 
 /**
- * A credential as the program gets it by its environment. A kubeconfig or talosconfig that is too long for a
- * variable, since it has many contexts, is reduced to the one that it uses.
+ * A credential in the form that fits an environment variable. A kubeconfig or talosconfig that is too long because of
+ * its many contexts is reduced to the current one.
  *
- * @throws Error where that is too long as well: the program could not start.
+ * @throws Error if this is still too long: the program could not start.
  */
 export function fittingCredential(name: Credential, text: string): string {
   if (fitsVariable(text)) return text;
@@ -18,12 +18,12 @@ export function fittingCredential(name: Credential, text: string): string {
   throw new Error(
     renderFinding({
       field: name,
-      problem: `it has ${Math.ceil(Buffer.byteLength(text) / 1024)} KiB, of at most ${LONGEST_VARIABLE / 1024} KiB`,
-      why: "the program gets it by a variable of its environment, and Linux starts no program with a longer one",
+      problem: `is ${Math.ceil(Buffer.byteLength(text) / 1024)} KiB long (limit ${LONGEST_VARIABLE / 1024} KiB)`,
+      why: "the program receives it in an environment variable, and Linux starts no program with a longer one",
       remedy:
         name === "kubeconfig" || name === "talosconfig"
-          ? "give a file that has this cluster alone"
-          : `give a shorter one (${credentials[name].variable})`,
+          ? "pass a file with only this cluster"
+          : `pass a shorter one (${credentials[name].variable})`,
     }),
   );
 }

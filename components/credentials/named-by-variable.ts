@@ -1,11 +1,13 @@
 import * as fs from "node:fs";
 import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
 
-/** Credentials that the machine program reads from the files that a variable names, when the content is not given. */
+/**
+ * Credentials that the machine program reads from the files in an environment variable, if the content is not passed.
+ */
 export type NamedCredential = "talosconfig" | "kubeconfig";
 
 /**
- * Content of the files that a variable names, as the machine program reads it.
+ * Content of the files in an environment variable, as the machine program reads it.
  *
  * @throws Error if no file exists or one cannot be read. Its message names the reason, and quotes no content.
  */

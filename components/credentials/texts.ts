@@ -6,8 +6,7 @@ import { isMapping } from "../recipe/mapping";
 import type { FindingText, Rule } from "../recipe/rules/finding";
 import { renderFinding } from "../recipe/stack/findings";
 
-// Credentials as files hold them, in the shape that the Talos provider takes. Pure; every result is as secret as its
-// source.
+// Converts credentials from their file format into the Talos provider's form. Every result is as secret as its source.
 
 const pair = z.object({ crt: z.string(), key: z.string() });
 
@@ -16,8 +15,8 @@ const bundle = z.object({
   cluster: z.object({ id: z.string(), secret: z.string() }),
   secrets: z.object({
     bootstraptoken: z.string(),
-    // Older bundles encrypt by AES-CBC, newer ones by secretbox; the provider wants the latter, empty when there is
-    // none.
+    // Older bundles encrypt with AES-CBC, newer ones with secretbox. The provider requires the secretbox key, which may
+    // be empty.
     secretboxencryptionsecret: z.string().default(""),
     aescbcencryptionsecret: z.string().optional(),
   }),
@@ -31,10 +30,10 @@ const bundle = z.object({
   }),
 });
 
-/** Secrets in the shape of the Talos provider, whose keys are spelled another way. */
+/** Secrets in the Talos provider's form, whose keys have another spelling. */
 export type MachineSecrets = talos.types.output.machine.MachineSecrets;
 
-/** Keys of `talosctl gen secrets` and what the provider calls them. */
+/** Keys of `talosctl gen secrets`, and the provider's names for them. */
 const spelling = [
   ["bootstraptoken", "bootstrapToken"],
   ["secretboxencryptionsecret", "secretboxEncryptionSecret"],
@@ -71,9 +70,9 @@ export const bundleOf = (secrets: MachineSecrets): string =>
   stringify(respelled(secrets, new Map(spelling.map(([file, provider]) => [provider, file]))));
 
 /**
- * Patches (YAML) that give a control plane the AES-CBC key of an older cluster; none without such a key. A
- * configuration that is generated for Talos above 1.2 has the secretbox key alone (talos v1.13.0,
- * pkg/machinery/config/generate/init.go). Without its AES-CBC key kube-apiserver cannot read the Secrets that are in
+ * Patches (YAML) that give a control plane the AES-CBC key of an older cluster; empty without such a key. A
+ * configuration that is generated for a Talos release after 1.2 has only the secretbox key (talos v1.13.0,
+ * pkg/machinery/config/generate/init.go). Without the AES-CBC key, kube-apiserver cannot read the existing Secrets in
  * etcd.
  */
 export function encryptionPatchesOf({
@@ -127,12 +126,12 @@ function currentOf<T>({ context, contexts }: { context: string; contexts: Record
   const has = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
   throw new UselessCredential("talosconfig", {
     problem: `its current context ${JSON.stringify(context)} is not among its contexts: ${has}`,
-    why: "no credentials follow",
-    remedy: "set it with `talosctl config context`",
+    why: "without a valid context, talosctl has no credentials",
+    remedy: "set the current context with `talosctl config context`",
   });
 }
 
-/** A talosconfig with one context, from a client as the provider gives it. */
+/** A talosconfig with one context, from the provider's form of a client. */
 export function talosconfigOf(
   context: string,
   client: TalosClient["configuration"],
@@ -145,11 +144,13 @@ export function talosconfigOf(
   );
 }
 
-/** Endpoint to reach a machine by: itself when it is one, else the first, else the machine. */
+/**
+ * Endpoint to reach a machine with: the machine itself if it is an endpoint or there is none, else the first endpoint.
+ */
 export const endpointFor = (address: string, endpoints: readonly string[]): string =>
   endpoints.includes(address) ? address : (endpoints[0] ?? address);
 
-/** Why a credential's text is of no use. Nothing of it is ever shown. */
+/** Error about an unusable credential. It never quotes the credential's text. */
 class UselessCredential extends Error {
   constructor(
     field: string,
@@ -163,8 +164,8 @@ function useless(field: string, problem: string, source: string): UselessCredent
   const what = field === "kubeconfig" ? "the cluster" : "the machines";
   return new UselessCredential(field, {
     problem,
-    why: `it is needed to reach ${what}`,
-    remedy: `give the content of the file that ${source} writes, not its path`,
+    why: `without it the package cannot reach ${what}`,
+    remedy: `pass the content of the file that ${source} writes, not its path`,
   });
 }
 
@@ -180,7 +181,7 @@ function read<T extends z.ZodType>(
   } catch {
     throw useless(field, "it is not YAML", source); // the parser's message quotes the text
   }
-  if (!isMapping(value)) throw useless(field, "it is not YAML of a file like this", source);
+  if (!isMapping(value)) throw useless(field, "it lacks the form of such a file", source);
   const parsed = type.safeParse(value);
   if (parsed.success) return parsed.data;
   const missing = parsed.error.issues
@@ -189,7 +190,7 @@ function read<T extends z.ZodType>(
   throw useless(field, `missing or of the wrong type: ${missing}`, source);
 }
 
-/** A rule from what reads a credential. */
+/** A rule from a function that reads a credential: the text breaks the rule if the function throws. */
 function ruleBy(read: (text: string) => unknown): Rule {
   return (text) => {
     try {
@@ -202,13 +203,13 @@ function ruleBy(read: (text: string) => unknown): Rule {
   };
 }
 
-/** A talosconfig that any client takes: Omni's has no certificate. */
+/** The part of a talosconfig that every client needs; Omni's talosconfig has no certificate. */
 const anyTalosconfig = z.object({
   context: z.string(),
   contexts: z.record(z.string(), z.looseObject({})),
 });
 
-/** A kubeconfig as far as every client needs it. */
+/** The part of a kubeconfig that every client needs. */
 const anyKubeconfig = z.object({ clusters: z.array(z.looseObject({ name: z.string() })).min(1) });
 
 /** Rule for the text of each credential. For an owned machine, the package itself reads the talosconfig. */

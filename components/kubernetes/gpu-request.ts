@@ -5,13 +5,13 @@ import { shortHash } from "../recipe/short-hash";
 import type { ClaimSpec } from "../recipe/spec/index";
 import { labels } from "./pods";
 
-/** Cards that a pod asks for. */
+/** Cards that a pod requests. */
 export interface AskedGpus {
-  /** Resource of the node, or class of the devices that are claimed. */
+  /** Extended resource, or DeviceClass of a claim. */
   of: pulumi.Input<string>;
   /** Default 1. */
   gpus?: number | undefined;
-  /** With it they are claimed. Default: a resource is requested. */
+  /** Claim with which the pod requests them. Default: the pod requests an extended resource. */
   claim?: ClaimSpec | undefined;
   /** The pod's. */
   namespace: pulumi.Input<string>;
@@ -24,10 +24,10 @@ export interface GpuRequest {
 }
 
 /**
- * Asks for cards, by one of two ways. An extended resource is requested by its limit alone. A claim of the user's own
- * is named as it is; any other is made from a template with the pod. The template's name has a hash of what it says:
- * nothing of a template can be changed, so a new one starts the pod again. Either way the request also sends the pod
- * to a node that has the cards.
+ * Requests cards for a pod, by an extended resource or by a claim. An extended resource is set as a limit only. The
+ * user's own claim is used by its name; for any other claim, Kubernetes creates one per pod from a template. Templates
+ * are immutable, so the template's name has a hash of its content, and a changed template restarts the pod. In each
+ * case the scheduler places the pod on a node that has the cards.
  *
  * @param owner Beginning of the template's name.
  */

@@ -14,42 +14,42 @@ import { testsPassed, untested } from "./tests-passed";
 import { clusterLimits } from "./timeouts";
 import { validationMarkers } from "./validation-markers";
 
-/** Conditions that must hold before a workload may have a GPU: a resource is ready once its condition holds. */
+/** Resources that are ready before a workload may use a GPU. */
 interface Gate {
-  /** Ready once every smoke test is over; undefined without a GPU machine. */
+  /** Ready once every smoke test has ended; undefined without a GPU machine. */
   tests: command.local.Command | undefined;
   powerLimits: k8s.apps.v1.DaemonSet[];
 }
 
 /**
- * The machines that the cluster's part waits for: first those of `upgrade.first`, if there are any, and then the
+ * The machines that the objects in Kubernetes wait for: first those of `upgrade.first`, if there are any, and then the
  * others.
  */
 export interface Stages {
   /** Resources that the first step waits for: the machines with loaded drivers. */
   ahead: pulumi.Resource[];
   /**
-   * Brings the other machines, which wait for the smoke tests of `upgrade.first`. Gives the resources of each one
-   * with a GPU that others wait for, by node name. Default: there are no others.
+   * Creates the other machines, which wait for the smoke tests of `upgrade.first`. Returns, by node name of each GPU
+   * machine, the resources to wait for. Default: there are no other machines.
    */
   rest?: (tested: pulumi.Resource) => Map<string, pulumi.Resource[]>;
 }
 
-/** Resources around the cluster's part. */
+/** Resources around the objects in Kubernetes. */
 export interface Surroundings extends Stages {
-  /** With it, the GPU provider is replaced. Default: with nothing. */
+  /** Resource whose replacement also replaces the GPU provider. Default: none. */
   exposure?: pulumi.Resource;
-  /** The gate looks with the kubeconfig among them; without one, with the file that KUBECONFIG names. */
+  /** Credentials of the gate, which uses the kubeconfig among them; without it, the file that KUBECONFIG names. */
   secrets?: Secrets;
-  /** Puts objects back. Default: it touches only those with changes in the stack. */
+  /** Restores missing or changed objects. Default: only changes of the stack touch objects. */
   reconcile?: ReturnType<typeof reconciling>;
 }
 
 /**
- * Resources that offer the GPUs in the cluster, in order: namespace, requirements of the release, the release, and
- * the gate. Destroyed in the opposite order. Each step waits only for the previous one, so that a step's dependencies
- * do not grow with the number of machines. With `upgrade.first`, all steps wait only for these machines, except the
- * tests of the others. The others come between the tests of these machines and the gate.
+ * Creates the resources that offer the GPUs in the cluster, in order: namespace, requirements of the release, the
+ * release, and the gate. Pulumi deletes them in the opposite order. Each step waits only for the previous one, so that
+ * a step's dependencies do not grow with the number of machines. With `upgrade.first`, all steps wait only for these
+ * machines, except the tests of the others. The others come between the tests of these machines and the gate.
  */
 export function gpuStack(
   name: string,
@@ -81,7 +81,7 @@ export function gpuStack(
   ].filter((resource) => resource !== undefined);
   const back = preparing.putBack(opts);
   const after = { ...keeps(recipe), dependsOn: [...prepared, ...(back ? [back] : [])] };
-  // An external release comes and goes by itself: the gate waits for what it offers.
+  // Its owner manages an external release; the gate waits for its GPUs.
   const release = recipe.external
     ? undefined
     : gpuRelease(
@@ -105,7 +105,7 @@ export function gpuStack(
   const asked = testRequest(name, recipe, early.with(released));
   const names = smokeTestNames(gpuMachines.map((machine) => machine.name));
   const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job => {
-    // The test of a machine that is away waits for it, as all of it does.
+    // The test of a machine that is away does not change either.
     const options = plan.spec.away?.includes(machine.name)
       ? { ...after, ignoreChanges: ["*"] }
       : after;
@@ -138,7 +138,7 @@ export function gpuStack(
       ready === undefined ? released : pulumi.mergeOptions(released, { dependsOn: ready });
     return made.get(machine.name) ?? test(machine, late.with(after));
   });
-  // Its pods are ready on machines with a driver only.
+  // Its pods become ready only on machines with a driver.
   const everywhere = rest
     ? pulumi.mergeOptions(released, { dependsOn: [...others.values()].flat() })
     : released;
@@ -154,11 +154,11 @@ export function gpuStack(
 
 /**
  * The namespace of the GPU release, with its Pod Security labels. Talos enforces `baseline` everywhere but in
- * `kube-system` (talos pkg/machinery/config: default admission control), and the operands mount host paths.
- * The labels must exist before the chart: its Node Feature Discovery workers start earlier than the operator that
- * could label its own namespace.
+ * `kube-system` (talos pkg/machinery/config: default admission control), and the operands mount host paths. The labels
+ * must exist before the chart: its Node Feature Discovery workers start before the operator, which could label the
+ * namespace.
  *
- * @returns undefined where the namespace is the cluster's own (`kube-system`).
+ * @returns undefined if the namespace is the cluster's own (`kube-system`).
  */
 function gpuNamespace(
   name: string,
@@ -174,11 +174,10 @@ function gpuNamespace(
 }
 
 /**
- * The RuntimeClass that routes a pod to containerd's NVIDIA runtime. The GPU Operator makes its own
- * (gpu-operator controllers/object_controls.go), and a second maker would fight it; the device plugin's chart makes
- * none.
+ * The RuntimeClass that starts a pod with containerd's NVIDIA runtime. The GPU Operator creates it itself (gpu-operator
+ * controllers/object_controls.go), and a second owner would conflict; the device plugin's chart creates none.
  *
- * @returns undefined where the operator makes it.
+ * @returns undefined if the operator creates it.
  */
 function runtimeClass(
   name: string,
@@ -194,8 +193,8 @@ function runtimeClass(
 }
 
 /**
- * A value that resolves only after the gate, and makes its users depend on the gate. A preview knows it already: it
- * depends on the URNs of the gate's resources, and not on the answers of their provider.
+ * An output that resolves only after the gate, and makes its users depend on the gate. A preview already knows its
+ * value, because the output depends only on the URNs of the gate's resources.
  */
 export function afterGate<T>(gate: Gate, value: T): pulumi.Output<T> {
   const urns = [...(gate.tests ? [gate.tests] : []), ...gate.powerLimits].map(

@@ -12,8 +12,9 @@ const component = "nvidia-dcgm-exporter";
 const port = 9400;
 
 /**
- * Metrics of the cards. The GPU Operator brings exporter and ServiceMonitor itself, by chart values; both are made here for the
- * standalone device plugin and the DRA driver, whose charts have neither. The dashboard is ours either way.
+ * Creates the objects for metrics of the cards. The GPU Operator installs exporter and ServiceMonitor by chart values.
+ * For the standalone device plugin and the DRA driver, whose charts have neither, this function creates both. It
+ * creates the dashboard in each case.
  */
 export function gpuMonitoring(name: string, plan: Plan, opts: pulumi.CustomResourceOptions): void {
   const recipe = plan.kubernetes;
@@ -28,9 +29,9 @@ export function gpuMonitoring(name: string, plan: Plan, opts: pulumi.CustomResou
 }
 
 /**
- * A definition of the Prometheus Operator's, read and not made: without it a preview ends here, under this name, before any machine
- * is touched. The update would fail at its end instead, and the GPU Operator would silently leave its ServiceMonitor out
- * (gpu-operator, controllers/object_controls.go).
+ * Reads a CRD of the Prometheus Operator. If it is missing, the preview fails at this resource, before any machine
+ * changes. Without this check the update would fail at its end, and the GPU Operator would silently skip its
+ * ServiceMonitor (gpu-operator, controllers/object_controls.go).
  */
 function prometheusOperator(
   name: string,
@@ -45,7 +46,7 @@ function prometheusOperator(
   );
 }
 
-/** Alerts of the cards, and what the exporter must say for them. */
+/** Alert rules for the cards, and the exporter metrics that they need. */
 function alerts(
   name: string,
   plan: Plan,
@@ -71,7 +72,7 @@ function alerts(
   );
 }
 
-/** The exporter, its Service and, with the definition of one, its ServiceMonitor. */
+/** The exporter, its Service and, if the CRD exists, its ServiceMonitor. */
 function exporter(
   name: string,
   recipe: KubernetesRecipe,
@@ -90,17 +91,17 @@ function exporter(
         ports: [{ name: "metrics", containerPort: port }],
         env: [
           { name: "DCGM_EXPORTER_LISTEN", value: `:${port}` },
-          // Names the pod that holds a card, which the kubelet's socket tells.
+          // Adds the name of the pod that uses a card, from the kubelet's socket.
           { name: "DCGM_EXPORTER_KUBERNETES", value: "true" },
           ...resourceNames(recipe),
           ...(spec.alerts
             ? [{ name: "DCGM_EXPORTER_COLLECTORS", value: `${folder}/${exporterCounters.file}` }]
             : []),
           { name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
-          // All cards, without requesting one: the pod looks at the cards, it does not compute on them.
+          // All cards without a request, because the pod only reads the cards and does not compute on them.
           { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
         ],
-        // Profiling metrics are an administrator's (dcgm-exporter, README).
+        // Profiling metrics need an administrator (dcgm-exporter, README).
         securityContext: administrator,
         resources: { requests: { cpu: "50m", memory: "256Mi" }, limits: { memory: "1Gi" } },
         readinessProbe: { httpGet: { path: "/health", port: "metrics" }, periodSeconds: 10 },
@@ -152,9 +153,9 @@ function exporter(
 }
 
 /**
- * Names pods by a resource that the exporter does not know by itself: it skips any but whole cards and MIG devices, so that
- * metrics of renamed slices would name none.
- * Source: dcgm-exporter 4.5.3, internal/pkg/transformation/kubernetes.go (iterateGPUDevices); pkg/cmd/app.go (NVIDIA_RESOURCE_NAMES).
+ * Variables that tell the exporter the name of a renamed resource. By default it knows only whole cards and MIG
+ * devices, and metrics of renamed slices would name no pod. Source: dcgm-exporter 4.5.3,
+ * internal/pkg/transformation/kubernetes.go (iterateGPUDevices); pkg/cmd/app.go (NVIDIA_RESOURCE_NAMES).
  */
 function resourceNames({ resourceName }: KubernetesRecipe): { name: string; value: string }[] {
   const knowsIt =
@@ -165,8 +166,9 @@ function resourceNames({ resourceName }: KubernetesRecipe): { name: string; valu
 }
 
 /**
- * A Grafana dashboard of the cards, as its JSON model (grafana.com/docs, dashboard JSON model). It asks for the data source and the node by
- * variables, so that it fits any Prometheus that scrapes the exporter. Metrics are per card, also where cards are shared (dcgm-exporter#587).
+ * A Grafana dashboard of the cards, as a JSON model (grafana.com/docs, dashboard JSON model). Data source and node are
+ * variables, so that it works with any Prometheus that scrapes the exporter. Metrics are per card, even if pods share
+ * cards (dcgm-exporter#587).
  */
 function dashboard(
   name: string,

@@ -6,7 +6,7 @@ import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
 import type { SecretKeySpec } from "../recipe/spec/index";
 
-/** A toleration of a workload, as a pod spec has it. */
+/** A toleration of a workload, in the form of a pod spec. */
 export interface GpuToleration {
   /** Key of the taint. */
   key: string;
@@ -18,7 +18,7 @@ export interface GpuToleration {
   effect?: string;
 }
 
-/** Labels of everything that this package makes in a cluster, `component` telling its kinds apart. */
+/** Labels of every object that this package creates in a cluster; `component` is the kind of object. */
 export function labels(component: string): Record<string, string> {
   return { "app.kubernetes.io/name": component, "app.kubernetes.io/managed-by": "talos-gpu" };
 }
@@ -31,10 +31,9 @@ export const unprivileged = {
 };
 
 /**
- * Security context for an administrator's calls to the driver: root, and CAP_SYS_ADMIN alone of all capabilities
- * (open-gpu-kernel-modules, kernel-open/common/inc/nv-linux.h, NV_IS_SUSER). The devices come by the NVIDIA runtime,
- * so the container need not be privileged. Kubernetes does not let `allowPrivilegeEscalation: false` go with this
- * capability.
+ * Security context for an administrator's calls to the driver: root with the single capability CAP_SYS_ADMIN
+ * (open-gpu-kernel-modules, kernel-open/common/inc/nv-linux.h, NV_IS_SUSER). The NVIDIA runtime provides the devices,
+ * so the container need not be privileged. Kubernetes refuses `allowPrivilegeEscalation: false` with this capability.
  */
 export const administrator = {
   runAsUser: 0,
@@ -50,15 +49,15 @@ export const restricted = {
   readOnlyRootFilesystem: true,
 };
 
-/** Whether objects that get another owner stay in the cluster when they leave the stack. */
+/** Whether objects stay in the cluster when they leave the stack, because another owner takes them over. */
 export const keeps = ({
   handBack,
 }: KubernetesRecipe): Pick<pulumi.ResourceOptions, "retainOnDelete"> =>
   handBack ? { retainOnDelete: true } : {};
 
 /**
- * The RuntimeClass of a pod that looks at all cards of its machine, by NVIDIA's runtime; none where the stack says
- * that there is none.
+ * The RuntimeClass of a pod that needs all cards of its machine, with NVIDIA's runtime; undefined if the stack has no
+ * RuntimeClass.
  */
 export const classOf = ({
   runtimeClass: { name },
@@ -66,9 +65,8 @@ export const classOf = ({
   name === "" ? {} : { runtimeClassName: name };
 
 /**
- * Annotations by which a container looks at all cards where no machine has NVIDIA's runtime: the NRI plugin of the
- * operator's toolkit reads them (nvidia-container-toolkit v1.20.1,
- * cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go).
+ * Annotations that give a container all cards if no machine has NVIDIA's runtime; the NRI plugin of the operator's
+ * toolkit reads them (nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go).
  */
 export const allCardsFor = (
   container: string,
@@ -78,20 +76,17 @@ export const allCardsFor = (
     ? { [`nvidia.cdi.k8s.io/container.${container}`]: "management.nvidia.com/gpu=all" }
     : undefined;
 
-/**
- * Name of the RuntimeClass of a pod that asks for cards: empty where it claims them, since devices of a claim come
- * with all that they need.
- */
+/** Name of the RuntimeClass of a pod that requests cards; empty with claims, whose devices need no RuntimeClass. */
 export const askingClass = ({ runtimeClass: { name }, resourceName }: KubernetesRecipe): string =>
   isDeviceClass(resourceName) ? "" : name;
 
-/** RuntimeClass of a pod, from a workload's argument. An empty name leaves the field out. */
+/** RuntimeClass of a pod, from a workload's argument; undefined for an empty name. */
 export const classNamed = (name: pulumi.Input<string>): pulumi.Output<string> =>
   pulumi.output(name).apply((text) => (text === "" ? undefined : text) as string);
 
 /**
- * All pods of a DaemonSet at a time. Pulumi waits ten minutes for them, in which one after the other gets through
- * some sixty machines; and what they did for their machine lasts while they are away.
+ * Update strategy that replaces all pods of a DaemonSet at once. One after the other, Pulumi's ten minutes would
+ * suffice for only some sixty machines, and the pods' effect on their machine lasts while they restart.
  */
 const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
 
@@ -128,11 +123,14 @@ export function daemonSet(
   );
 }
 
-/** Whether a resource is only read (`get`): it is external. Transformations see it as one of the stack's. */
+/**
+ * Whether a resource is only read (`get`), and therefore external. Transformations receive it like the stack's own
+ * resources.
+ */
 export const isRead = (opts: pulumi.ResourceOptions): boolean =>
   (opts as pulumi.CustomResourceOptions).id !== undefined;
 
-/** Tolerations as a pod spec takes them: without undefined members. */
+/** Tolerations in the form of a pod spec, without undefined members. */
 export function podTolerations(tolerations: GpuToleration[] = []): GpuToleration[] {
   return tolerations.map(({ key, operator, value, effect }) => ({
     key,
@@ -142,7 +140,7 @@ export function podTolerations(tolerations: GpuToleration[] = []): GpuToleration
 }
 
 /**
- * A Kubernetes name made of words: lower case, `-` for what a name cannot hold, cut to the 63 characters of a label.
+ * A Kubernetes name from words: in lower case, with `-` for invalid characters, cut to the 63 characters of a label.
  */
 export function kubernetesName(...words: string[]): string {
   const name = words
@@ -153,15 +151,15 @@ export function kubernetesName(...words: string[]): string {
 }
 
 /**
- * Name of a resource whose object Pulumi names. Pulumi adds eight hexadecimal digits, and eight more for every
- * replacement; the result fits into a label. So an object that a killed Pulumi has lost does not block the next one.
+ * Name of a resource whose object gets a generated name: Pulumi adds eight hexadecimal digits, and eight more for a
+ * replacement, which still fits into a label. An object that a killed Pulumi has lost then does not block the next one.
  *
- * @param owner Tells resources apart that have the same words.
+ * @param owner distinguishes resources with the same words.
  */
 export const namedByPulumi = (owner: string, ...words: string[]): string =>
   ownedName(owner, kubernetesName(...words).slice(0, 47));
 
-/** Name of a resource whose object Pulumi names, from a beginning that is a valid name of at most 47 characters. */
+/** Name of a resource whose object gets a generated name. `beginning` is a valid name of at most 47 characters. */
 export const ownedName = (owner: string, beginning: string): string =>
   `${beginning}-${shortHash(owner, 6)}`;
 
@@ -171,12 +169,12 @@ export const ownedName = (owner: string, beginning: string): string =>
  */
 export const anewUnlessDone = { "pulumi.com/replaceUnready": "true" };
 
-/** A reference of one variable to another, as the kubelet expands it; `$$(` is none. */
+/** A reference of one variable to another that the kubelet expands; `$$(` is not a reference. */
 const reference = /(?<!\$)\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)/g;
 
 /**
- * Environment of a container as a list: by name, but each variable behind those that it refers to, since the kubelet
- * expands `$(NAME)` of earlier ones only (kubernetes, third_party/forked/golang/expansion).
+ * Environment of a container as a list, sorted by name. A variable comes after those that it refers to, because the
+ * kubelet expands only earlier ones in `$(NAME)` (kubernetes, third_party/forked/golang/expansion).
  */
 export function envList(env: Record<string, string> = {}): { name: string; value: string }[] {
   const left = new Map(Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -192,7 +190,10 @@ export function envList(env: Record<string, string> = {}): { name: string; value
   return list;
 }
 
-/** A variable of a container with a key of a Secret, whose content is in no state; none where there is no Secret. */
+/**
+ * A container's variable with the value of a Secret's key, so that Pulumi's state does not contain the value; empty
+ * without a Secret.
+ */
 export const secretVariable = (
   variable: string,
   secret: SecretKeySpec | undefined,

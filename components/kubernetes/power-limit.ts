@@ -7,14 +7,13 @@ import { administrator, allCardsFor, classOf, daemonSet, kubernetesName } from "
 /** Properties that the script reads from every card, in their order. */
 const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,utilization.gpu";
 
-/** Seconds between two looks at the cards. */
+/** Seconds between two checks of the cards. */
 const every = 1800;
 
 /**
- * Sets the limit of every card, and again when it is gone: a reboot and a reload of the driver take it away
- * (nvidia-smi manual,
- * --power-limit). For a limit that a card does not take, it fails with the range that the card tells. Each look also logs how busy the card is,
- * by which shared cards can be watched.
+ * Script that sets the limit of every card, and sets it again after a reboot or a reload of the driver, which reset it
+ * (nvidia-smi manual, --power-limit). If a card does not accept the limit, it fails with the card's range. Each check
+ * also logs the card's utilisation, which helps to watch shared cards.
  */
 const script = `
 set -u
@@ -39,10 +38,10 @@ done
 `.trim();
 
 /**
- * Power limits of the cards: a DaemonSet per distinct limit, on the machines that have it. The GPU Operator has
- * nothing of the kind (gpu-operator#942).
+ * Creates the power limits of the cards: one DaemonSet for each distinct limit, on the machines that have it. The GPU
+ * Operator has no such feature (gpu-operator#942).
  *
- * @param machines those with GPUs.
+ * @param machines the machines with GPUs.
  */
 export function powerLimits(
   name: string,
@@ -60,15 +59,15 @@ export function powerLimits(
       containers: [
         {
           name: "power-limit",
-          // Without CUDA: the NVIDIA runtime brings the driver's own nvidia-smi, so no release of CUDA has to fit the
-          // driver.
+          // An image without CUDA: the NVIDIA runtime provides the driver's own nvidia-smi, so no CUDA release has to
+          // fit the driver.
           image: recipe.images.powerLimit,
           command: ["/bin/bash", "-c", script],
           terminationMessagePolicy: "FallbackToLogsOnError", // the script's last line then stands in the pod's status
           env: [
             { name: "WATTS", value: String(watts) },
             { name: "QUERY", value: query },
-            // All cards, without requesting one: the pod manages the cards, it does not compute on them.
+            // All cards without a request, because the pod manages the cards and does not compute on them.
             { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
             { name: "NVIDIA_DRIVER_CAPABILITIES", value: "utility" },
           ],

@@ -6,21 +6,21 @@ import { MANAGER } from "../clients/kubernetes/manager";
 import type { PutBackTask } from "../program/task";
 import { isRead } from "./pods";
 
-/** Limit of a look at the objects of one step: a request or two for each. */
+/** Limit of a check of one step's objects, with one or two requests for each. */
 const LIMIT = "10m";
 
 /**
- * Effect of a change of the stack's `reconcileToken` on its objects. Pulumi trusts its state: an object that was
- * deleted by hand is "the same" to it, and to update one that is gone is an error of its provider (pulumi-kubernetes,
- * provider/pkg/await/await.go, Update). So our program inspects every object when the token changes. It restores what
- * is gone or changed, by the same field manager and text as Pulumi: what it puts back is Pulumi's.
+ * Restores the stack's objects if its `reconcileToken` changes. Pulumi trusts its state: it treats a deleted object as
+ * unchanged, and its provider fails to update such an object (pulumi-kubernetes, provider/pkg/await/await.go, Update).
+ * So the machine program checks every object when the token changes. It restores missing or changed objects with
+ * Pulumi's field manager and text, so that Pulumi owns the result.
  *
- * One inspection for each step of the chain, so that the objects that a step needs exist before it. Without a token
- * it inspects nothing.
+ * There is one check for each step of the chain, so that the objects that a step needs exist before it. Without a token
+ * nothing is checked.
  */
 export const reconciling = (name: string, token: string | undefined, secrets: Secrets) => ({
   token,
-  /** @param step Its name, e.g. `prepared`. */
+  /** @param step Name of the step, e.g. `prepared`. */
   step: (step: string): Step => new Step(`${name}-reconcile-${step}`, token, secrets),
 });
 
@@ -34,13 +34,12 @@ class Step {
     private readonly secrets: Secrets,
   ) {}
 
-  /**
-   * Options by which an object belongs to the step. Their transformation comes behind those that change what is made.
-   */
+  /** Options that add an object to the step. Their transformation runs after those that change the object. */
   with(opts: pulumi.CustomResourceOptions): pulumi.CustomResourceOptions {
     if (this.token === undefined) return opts;
     const note: pulumi.ResourceTransformation = ({ type, resource, props, opts: own }) => {
-      // Of what Pulumi leaves as it is, such as the test of a machine that is away, the inputs are not what was made.
+      // For an object that Pulumi leaves unchanged, such as the test of a machine that is away, the inputs differ from
+      // the object.
       if ((own as pulumi.CustomResourceOptions).ignoreChanges?.includes("*")) return undefined;
       if (!isRead(own) && /^kubernetes:/.test(type) && !/^kubernetes:helm\.sh|Patch$/.test(type))
         this.objects.push({ resource, inputs: props });
@@ -49,11 +48,11 @@ class Step {
     return { ...opts, transformations: [...(opts.transformations ?? []), note] };
   }
 
-  /** Puts back the objects that were made so far with the step's options; nothing where there are none. */
+  /** Restores the objects that were created with the step's options so far; undefined if there are none. */
   putBack({ parent, dependsOn }: pulumi.CustomResourceOptions): command.local.Command | undefined {
     if (this.objects.length === 0) return undefined;
     const objects = this.objects.map(({ resource, inputs }) => {
-      // Names that Pulumi gives are known by the resource alone.
+      // Only the resource knows a name that Pulumi generates.
       const { metadata } = resource as unknown as { metadata: pulumi.Output<Record<string, any>> };
       return pulumi.all([inputs, metadata]).apply(([planned, made]) => withName(planned, made));
     });
@@ -79,7 +78,7 @@ class Step {
 }
 
 /**
- * Mark of a name that Pulumi gave; without it Pulumi would give a new name (pulumi-kubernetes,
+ * Annotation of a name that Pulumi generated; without it Pulumi would generate a new name (pulumi-kubernetes,
  * provider/pkg/metadata/naming.go).
  */
 const autonamed = "pulumi.com/autonamed";

@@ -9,9 +9,9 @@ import { askingClass, labels, podTolerations, unprivileged } from "./pods";
 import { outlasting } from "./timeouts";
 
 /**
- * The priority of the tests: shared by all, and it evicts no pod. Without a class of its own a test would still take
- * the unit of a pod whose priority is below the cluster's default. Its name is the stack's own: a class belongs to
- * the whole cluster, which other stacks may share.
+ * The PriorityClass of all tests, which never preempts pods. Without it a test would take the unit of a pod whose
+ * priority is below the cluster's default. Its name contains the stack, because classes are cluster-wide and other
+ * stacks may share the cluster.
  */
 export function testPriority(
   name: string,
@@ -24,16 +24,13 @@ export function testPriority(
       metadata: { name: `gpu-smoke-test-${ofStack}`, labels: labels("gpu-smoke-test") },
       value: 0,
       preemptionPolicy: "Never",
-      description: "Smoke tests of GPU machines: they take a free unit, and never another pod's",
+      description: "Smoke tests of GPU machines: they use a free unit, and never preempt a pod",
     },
     opts,
   );
 }
 
-/**
- * One card by a claim, for the tests of all machines; undefined where each machine's test requests a resource of its
- * node.
- */
+/** A claim of one card, for the tests of all machines; undefined if the tests request an extended resource. */
 export const testRequest = (
   name: string,
   { resourceName: of, namespace }: KubernetesRecipe,
@@ -44,17 +41,17 @@ export const testRequest = (
     : undefined;
 
 /**
- * The gate of one machine: a Job that asks for one unit of the GPU resource, or claims one card, on that machine,
- * and computes on it. Its image must exit with 0 only when the card computed right. A second container asks for
- * nothing, and says what it sees.
+ * The smoke test of one machine: a Job that requests one unit of the GPU resource, or claims one card, on that machine,
+ * and computes on it. Its image exits with 0 only if the card computed correctly. A second container requests no card,
+ * and reports which cards it sees.
  *
- * A Job cannot be changed, so it runs again exactly when it failed or what it tests is another: its pod has a hash of
- * the driver, the machine's GPU configuration and the release. Pulumi gives it a new name each time: the new Job runs
- * before the old one goes, and what waits for the gate is left alone.
+ * A Job is immutable. Pulumi replaces it if it failed, or if its subject changed: its pod has a hash of the driver, the
+ * machine's GPU configuration and the release. Pulumi generates a new name each time, so that the new Job runs before
+ * the old one is deleted, and resources behind the gate are not replaced.
  *
- * @param name Its resource's, which leaves Pulumi room for its own part.
+ * @param name Name of the resource, short enough for the part that Pulumi adds.
  * @param limit Seconds until the test must have passed, with the wait for the device plugin and the image.
- * @param of The class of `testPriority`, and what `testRequest` gives.
+ * @param of The results of `testPriority` and `testRequest`.
  */
 export function smokeTest(
   name: string,
@@ -76,8 +73,8 @@ export function smokeTest(
         namespace: recipe.namespace,
         labels: labels("gpu-smoke-test"),
         annotations: {
-          // The gate waits for the tests of all machines, says what keeps them from passing, and replaces a failed
-          // one: its fields are then the gate's, too.
+          // The gate may replace a failed test, and then owns its fields as well; Pulumi must still be able to change
+          // them.
           "pulumi.com/patchForce": "true",
           "pulumi.com/waitFor": "jsonpath={.metadata.uid}",
           "talos-gpu/talos": machine.talosVersion,
@@ -86,8 +83,8 @@ export function smokeTest(
         },
       },
       spec: {
-        // A pod that comes between the plugin's restarts fails at admission (UnexpectedAdmissionError). One that
-        // comes before the MIG manager has split the card again fails on it.
+        // A pod that starts during a restart of the plugin fails at admission (UnexpectedAdmissionError). A pod that
+        // starts before the MIG manager has split the card again fails as well.
         backoffLimit: splitOf(recipe, machine) ? 6 : 3,
         activeDeadlineSeconds: limit + 60, // behind the gate, which says more of what is wrong than the deadline does
         template: {
@@ -100,7 +97,7 @@ export function smokeTest(
   );
 }
 
-/** Everything that, when it changes, makes an earlier pass worthless. */
+/** The subject of the test: if any of it changes, an earlier pass no longer counts. */
 const whatIsTested = (recipe: KubernetesRecipe, machine: MachineRecipe): unknown[] => [
   [machine.name, machine.talosVersion, machine.schematicId, machine.driverVersion],
   [machine.kernelModules, machine.sysctls, machine.containerdPart],
@@ -114,7 +111,7 @@ const whatIsTested = (recipe: KubernetesRecipe, machine: MachineRecipe): unknown
   ...(splitOf(recipe, machine) ? [[recipe.mig?.config]] : []),
 ];
 
-/** How the machine's cards are split; undefined where they are whole, as on a machine whose cards have no MIG. */
+/** How the machine's cards are split; undefined if they are whole, e.g. because they have no MIG. */
 function splitOf(
   { mig }: KubernetesRecipe,
   { nodeLabels }: MachineRecipe,
@@ -122,7 +119,7 @@ function splitOf(
   return nodeLabels["nvidia.com/mig.config"] === undefined ? undefined : mig;
 }
 
-/** The cluster's resource, or the machine's own where it does not offer that: whole cards together with slices. */
+/** The cluster's resource; or another resource of the machine, if it offers whole cards together with slices. */
 export const resourceOf = (
   { resourceName }: KubernetesRecipe,
   { allocatable }: MachineRecipe,
@@ -141,7 +138,7 @@ function testPod(
   const container = {
     image: recipe.smokeTestImage,
     securityContext: unprivileged,
-    // CUDA's output is then in the pod's status, where the doctor reads it even when the log is gone.
+    // CUDA's output is then in the pod's status, where `doctor` reads it even after the log is gone.
     terminationMessagePolicy: "FallbackToLogsOnError",
     resources: asked?.resources ?? { limits: { [resourceOf(recipe, machine)]: "1" } },
   };
@@ -159,9 +156,9 @@ function testPod(
 }
 
 /**
- * Looks for cards from the same image without asking for one, and tells what it sees. Where NVIDIA's runtime starts
- * it, an image that says NVIDIA_VISIBLE_DEVICES=all sees every card: the gate reports that. Without that runtime
- * nothing may be seen, and the test fails.
+ * A container of the same image that requests no card and reports which cards it sees. With NVIDIA's runtime, an image
+ * that sets NVIDIA_VISIBLE_DEVICES=all sees every card, and the gate reports that. Without that runtime it must see no
+ * card, or the test fails.
  */
 function onlooker(recipe: KubernetesRecipe): Container {
   const script =
@@ -177,14 +174,15 @@ function onlooker(recipe: KubernetesRecipe): Container {
 }
 
 /**
- * Value that the MIG manager sets when it is done (NVIDIA/mig-parted, pkg/mig/reconfigure); until then the pod stays
- * Pending.
+ * Node label that the MIG manager sets when it has finished (NVIDIA/mig-parted, pkg/mig/reconfigure); until then the
+ * pod stays Pending.
  */
 const split = { "nvidia.com/mig.config.state": "success" };
 
 /**
- * Fails on a card that is not split, or not that way. The label outlasts a reboot, which the slices do not, and a
- * change of the profile for a moment. It gets the very device of the test: devices of init containers are used again.
+ * An init container that fails on a card that is not split with this profile. The label alone is not enough: it
+ * outlasts a reboot, after which the slices are gone, and for a moment also a change of the profile. The check uses the
+ * same device as the test, because containers use the devices of init containers again.
  */
 function sliceCheck(profile: string, container: Omit<Container, "name">): Container {
   const script =

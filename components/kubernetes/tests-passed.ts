@@ -18,24 +18,25 @@ export interface Tests {
   limit: number;
   secrets: Secrets;
   /**
-   * Whether a test that finds no free unit within the limit has failed. Default false: the machine counts as
+   * Whether a test that finds no free unit within the limit counts as failed. Default false: the machine counts as
    * untested.
    */
   mustPass?: boolean;
-  /** Text whose change makes the gate look again. Default none. */
+  /** Text whose change makes the gate run again. Default none. */
   reconcileToken?: string | undefined;
-  /** Resources that put objects back before the gate looks. Default: none. */
+  /** Resources that restore objects before the gate runs. Default: none. */
   putBack?: pulumi.Resource | undefined;
 }
 
 /**
- * Part of the limit for which a test waits for a unit that other pods have: most of them do not end within an update.
+ * Part of the limit during which a test waits for a unit that other pods use: most of these pods do not end during an
+ * update.
  */
 const PATIENCE = 1 / 10;
 
 /**
- * The gate: our program, which waits for the smoke tests of all machines. It runs again when a test is replaced. A
- * machine whose units are all in use is not tested, and the update warns of it.
+ * The gate: it runs the machine program, which waits for the smoke tests of all machines. It runs again when a test is
+ * replaced. A machine whose units are all in use is not tested, and the update warns about that.
  */
 export function testsPassed(
   name: string,
@@ -60,7 +61,7 @@ export function testsPassed(
       tests: jobs.map((job, index) => {
         const machine = machines[index]!;
         const resource = resourceOf(recipe, machine);
-        // Where only the least is known, the gate takes whatever the node offers.
+        // If only a minimum is known, the gate accepts any number that the node offers.
         const units = machine.atLeast?.includes(resource)
           ? undefined
           : machine.allocatable[resource];
@@ -91,13 +92,13 @@ export function testsPassed(
   untested(gate).apply((found) => {
     for (const [machine, why] of Object.entries(found)) {
       const effect =
-        "its cards were not tested; a test evicts no other pod: the next change of the machine or of what exposes its GPUs tests again";
+        "its cards were not tested, because a smoke test never evicts pods; the next change of the machine or of the GPU provider tests them again";
       void pulumi.log.warn(`machines.${machine}: ${why}; ${effect}`, gate);
     }
   });
   return gate;
 }
 
-/** Machines that could not be tested, and why. */
+/** Machines that could not be tested, with the reason. */
 export const untested = (gate: command.local.Command): pulumi.Output<Record<string, string>> =>
   answerOf(gate, (answer) => gateResult.parse(answer).untested);

@@ -6,10 +6,10 @@ import { shortHash } from "../recipe/short-hash";
 import { daemonSet, labels, unprivileged } from "./pods";
 
 /**
- * Writes a marker only while the driver is up: the kernel shows its version in every container's own /proc, so no part
- * of the host's needs mounting. Each file appears whole (written under another name, then renamed), because operands
- * source `driver-ready` the moment they see it. The loop goes on because the markers do not last: /run is a tmpfs,
- * and a validator deletes its own when it starts (gpu-operator cmd/nvidia-validator/main.go).
+ * Script that writes the markers only while the driver is loaded: every container's /proc shows the driver's version,
+ * so nothing of the host has to be mounted. It writes each file under another name and renames it, because operands
+ * source `driver-ready` as soon as it exists. The script loops because the markers do not last: /run is a tmpfs, and a
+ * validator deletes its markers when it starts (gpu-operator cmd/nvidia-validator/main.go).
  */
 const script = `
 trap 'exit 0' TERM
@@ -30,18 +30,16 @@ while true; do
 done
 `.trim();
 
-/**
- * Existing files must have the wanted content, since the MIG manager reads `driver-ready` only once, when it starts.
- */
+/** Probe that the files have the wanted content: the MIG manager reads `driver-ready` only once, when it starts. */
 const ready =
   'for marker in $MARKERS; do cmp -s "/markers/$marker" "/run/nvidia/validations/$marker" || exit 1; done';
 
 /**
  * Keeps the files under `/run/nvidia/validations` for which the GPU Operator's operands wait. On Talos ≤ 1.12 its
- * validator looks for NVIDIA's libraries where Talos has none, and would never write them (gpu-operator#1687); the
- * validator itself is switched off by a node label.
+ * validator looks for NVIDIA's libraries where Talos has none, and would never write them (gpu-operator#1687); a node
+ * label switches the validator off.
  *
- * @returns Nothing where the release's own validator does the work.
+ * @returns undefined if the release's own validator writes the files.
  */
 export function validationMarkers(
   name: string,
@@ -67,7 +65,7 @@ export function validationMarkers(
         image: recipe.images.validationMarkers,
         command: ["/bin/sh", "-c", script],
         env: [{ name: "MARKERS", value: recipe.markers.map((marker) => marker.file).join(" ") }],
-        // Root, because the host's /run/nvidia is root's; but nothing of what makes a container privileged.
+        // Root, because root owns the host's /run/nvidia; but without any privilege beyond that.
         securityContext: { ...unprivileged, runAsUser: 0, readOnlyRootFilesystem: true },
         resources: {
           requests: { cpu: "5m", memory: "8Mi" },
@@ -88,7 +86,7 @@ export function validationMarkers(
     ],
     volumes: [
       { name: "markers", configMap: { name: component } },
-      // The parent folder: some operands mount it with `type: Directory`, so it must exist before them.
+      // The parent folder, because some operands mount it with `type: Directory`, so it must exist before they start.
       { name: "run-nvidia", hostPath: { path: "/run/nvidia", type: "DirectoryOrCreate" } },
     ],
   };
@@ -98,7 +96,7 @@ export function validationMarkers(
     recipe,
     pod,
     pulumi.mergeOptions(opts, { dependsOn: [files] }),
-    // Other content rolls the pods, which the release waits for; a mounted ConfigMap changes a minute later.
+    // Changed content replaces the pods, which the release waits for; a mounted ConfigMap changes a minute later.
     { "talos-gpu/content": shortHash(JSON.stringify(content), 12) },
   );
   return [files, markers];

@@ -4,18 +4,18 @@ import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
 import type { ClusterObjects } from "../kubernetes/guard/live";
 import { openCluster } from "../kubernetes/guard/open";
 
-/** Objects of the cluster of a kubeconfig. */
+/** Opens the guard's calls to the cluster of a kubeconfig. */
 export type Open = (kubeconfig: string) => Pick<ClusterObjects, "read">;
 
-/** Milliseconds within which the cluster answers: every preview waits for it, also one without its cluster. */
+/** Milliseconds to wait for the cluster. It is short, because a preview waits even if its cluster is down. */
 const PATIENCE = 5_000;
 
 /**
- * Asks the cluster of a stack's kubeconfig. Where the stack gives none, it asks the cluster that KUBECONFIG names, as all else does. A
- * kubeconfig may be given but not known in time, such as that of a cluster that the same program makes. Then no other cluster is asked.
- * Never fails: undefined where there is no kubeconfig, or no answer in time.
+ * Asks the cluster of a stack's kubeconfig; if the stack has none, the cluster of KUBECONFIG. If the stack's kubeconfig
+ * is not known yet, because the same program creates the cluster, no cluster is asked. Never fails: undefined without a
+ * kubeconfig, or without an answer in time.
  *
- * @param kubeconfig text, or an Output or a promise of one; languages other than TypeScript say `null` for none.
+ * @param kubeconfig text, or an Output or a promise of a text; in other languages `null` means none.
  */
 export async function askCluster<T>(
   kubeconfig: unknown,
@@ -31,7 +31,7 @@ export async function askCluster<T>(
   }
 }
 
-/** Why the cluster of a stack's kubeconfig does not answer; undefined where it does, or where no kubeconfig is known. */
+/** Why the cluster of a stack's kubeconfig does not answer; undefined if it answers, or if no kubeconfig is known. */
 export async function whyUnseen(
   kubeconfig: unknown,
   open: (kubeconfig: string) => Pick<ClusterObjects, "ownerOf"> = openCluster,
@@ -39,7 +39,7 @@ export async function whyUnseen(
   patience = PATIENCE,
 ): Promise<string | undefined> {
   try {
-    // Every cluster has it, and only an administrator needs to read it: a refusal is an answer, too.
+    // Every cluster has this namespace. A refusal to show it is an answer as well.
     const key = { apiVersion: "v1", kind: "Namespace", name: "kube-system" };
     await questionCluster(
       kubeconfig,
@@ -55,7 +55,7 @@ export async function whyUnseen(
   }
 }
 
-/** @throws Error where there is no answer in time, or the answer is an error. */
+/** @throws Error if there is no answer in time, or if the answer is an error. */
 async function questionCluster<Objects, T>(
   kubeconfig: unknown,
   question: (objects: Objects) => Promise<T>,
@@ -75,14 +75,14 @@ async function questionCluster<Objects, T>(
   );
 }
 
-/** An input's value; undefined of an Output that is not known yet: Pulumi does not call `apply` for one at preview. */
+/** An input's value; undefined for an Output that a preview does not know, because Pulumi then never calls `apply`. */
 async function valueOf(input: unknown): Promise<unknown> {
   const output = pulumi.output(input as pulumi.Input<string>);
   const { isKnown } = output as unknown as { isKnown: Promise<boolean> };
   return (await isKnown) ? new Promise((resolve) => void output.apply(resolve)) : undefined;
 }
 
-/** Content of the files that KUBECONFIG names; empty where it names none. */
+/** Content of the files that KUBECONFIG names; empty if it names none. */
 function kubeconfigOf(environment: NodeJS.ProcessEnv): string {
   const files = environment["KUBECONFIG"] ?? "";
   return files === "" ? "" : kubeconfigOfVariable(files);

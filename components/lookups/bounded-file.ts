@@ -2,23 +2,22 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { textOfBytes } from "./text-of-bytes";
 
-/** Most bytes of a file that is read: 1 MiB. Kubernetes takes no object that is as long (etcd, --max-request-bytes). */
+/** Largest file that is read, in bytes: 1 MiB. Kubernetes refuses longer objects (etcd, --max-request-bytes). */
 export const largestFile = 1024 * 1024;
 
 /** Reason to refuse a larger file. */
 export const tooLarge = "it has more than 1 MiB";
 
-/** Reason to refuse anything that is no regular file, such as a folder, a device or a pipe. */
+/** Reason to refuse a path that is not a regular file, such as a folder, a device or a pipe. */
 export const notPlain = "it is no plain file";
 
 /**
- * Text of a regular file of at most 1 MiB below a folder. The paths in a file may come from a person other than the
- * one who runs the command, e.g. with a pull request. So nothing outside of the folder is read, and its existence is
- * not told.
+ * Text of a regular file of at most 1 MiB below a folder. The paths may come from a stranger, e.g. in a pull request.
+ * So nothing outside of the folder is read, and the error does not reveal whether such a file exists.
  *
  * @param root the folder. Symbolic links that lead out of it are refused.
- * @param file its path: absolute, or from the working folder.
- * @throws Error with the reason alone, e.g. `it is outside of /home/me/gpus`; or the system's, where the file cannot
+ * @param file the file's path: absolute, or relative to the working folder.
+ * @throws Error with only the reason, e.g. `it is outside of /home/me/gpus`; or the system's error, if the file cannot
  * be read.
  */
 export function textBelow(root: string, file: string): string {
@@ -30,9 +29,10 @@ export function textBelow(root: string, file: string): string {
 }
 
 /**
- * Text of a regular file of at most 1 MiB, wherever it is: for a file that the user of the command names.
+ * Text of a regular file of at most 1 MiB in any folder, for a file that the user of the command names.
  *
- * @throws Error with the reason alone, e.g. `it is no plain file`; or the system's, where the file cannot be read.
+ * @throws Error with only the reason, e.g. `it is no plain file`; or the system's error, if the file cannot be
+ *   read.
  */
 export function boundedText(file: string): string {
   const { text, isWhole } = beginningOf(file);
@@ -43,7 +43,7 @@ export function boundedText(file: string): string {
 /**
  * The first MiB of a regular file.
  *
- * @throws Error as `boundedText`, but not of a large file.
+ * @throws Error like `boundedText`, except for a large file.
  */
 export function beginningOf(file: string): { text: string; isWhole: boolean } {
   // A pipe without a writer would block its reader.
@@ -51,7 +51,7 @@ export function beginningOf(file: string): { text: string; isWhole: boolean } {
   try {
     const stat = fs.fstatSync(descriptor);
     if (!stat.isFile()) throw new Error(notPlain);
-    // Some file systems give 0 as the size of what has content.
+    // Some file systems report the size 0 for files with content.
     const bytes = atMost(
       descriptor,
       Math.min(stat.size > 0 ? stat.size + 1 : Infinity, largestFile + 1),
@@ -65,35 +65,35 @@ export function beginningOf(file: string): { text: string; isWhole: boolean } {
   }
 }
 
-/** Why a file could not be read: the system's code, e.g. `ENOENT`, else the reason that a reader here gives. */
+/** Why a file could not be read: the system's code, e.g. `ENOENT`, or the reason from a function of this file. */
 export const reasonOf = (error: unknown): string =>
   (error as NodeJS.ErrnoException).code ?? (error as Error).message;
 
 /**
- * The folder within which a project's files may name others: that of the git repository, else that of Pulumi's
- * project, else the folder itself.
+ * The folder within which a project's files may name other files: the git repository, else Pulumi's project, else the
+ * folder itself.
  *
- * @param folder of the file that names others.
+ * @param folder folder of the file that names others.
  */
 export function projectRootOf(folder: string): string {
   const start = path.resolve(folder);
   return above(start, ".git") ?? above(start, "Pulumi.yaml") ?? start;
 }
 
-/** The nearest folder, from this one up, that holds an entry of that name. */
+/** The nearest folder, from this one up, that has an entry of that name. */
 function above(folder: string, name: string): string | undefined {
   if (fs.existsSync(path.join(folder, name))) return folder;
   const parent = path.dirname(folder);
   return parent === folder ? undefined : above(parent, name);
 }
 
-/** Whether a path is that of a folder, or of something in it, by the paths alone. */
+/** Whether a path is a folder or lies in it. Compares only the paths. */
 export function isBelow(root: string, file: string): boolean {
   const way = path.relative(path.resolve(root), path.resolve(file));
   return way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
 }
 
-/** Content of a file, up to so many bytes. */
+/** Content of a file, up to `most` bytes. */
 function atMost(descriptor: number, most: number): Buffer {
   const bytes = Buffer.allocUnsafe(most);
   let read = 0;

@@ -6,13 +6,13 @@ import type { AskedStack } from "./release-facts";
 import { projectRootOf, reasonOf, textBelow } from "./bounded-file";
 
 /**
- * A stack's `external` with what its files say (`read`); nothing where it names none, or has that already. Never
- * throws: `read.unread` names what cannot be read, and refuses the stack.
+ * A stack's `external` with the content of its files (`read`). Adds nothing if it names no files, or already has their
+ * content. Never throws: `read.unread` names unreadable files, and a check then refuses the stack.
  *
- * @param folder that relative paths begin in. Default: the working folder, which for Pulumi is the stack file's.
- * @param readText content of a file by its path; throws where it cannot be read, with the reason. Default: of a
- * regular file of at most 1 MiB in the repository or project of that folder. A stack file may come from a stranger,
- * and a plan prints what it reads.
+ * @param folder base of relative paths. Default: the working folder, which in Pulumi is the folder of the stack file.
+ * @param readText reads a file, or throws the reason why it cannot. Default: reads regular files of at most 1 MiB in
+ * the repository or project of that folder, because a stack file may come from a stranger, and a plan prints the
+ * content.
  */
 export function withExternal(
   { external }: AskedStack,
@@ -42,7 +42,7 @@ export function withExternal(
   };
 }
 
-/** Reads files of the project that a folder belongs to. */
+/** A reader for files of the project to which a folder belongs. */
 const inProjectOf =
   (folder: string) =>
   (file: string): string =>

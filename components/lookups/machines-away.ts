@@ -8,9 +8,9 @@ import type { AskedStack } from "./release-facts";
 const [port, patience] = [50_000, 3_000];
 
 /**
- * The machines that may be away and are: Kubernetes says that their node is not ready, or knows none, and their Talos
- * API takes no connection. Both conditions count: this update may repair a node that is not ready, and a machine
- * without a connection may be behind another one. Never fails: without an answer of the cluster none counts as away.
+ * Adds the machines with `mayBeAway` that are offline: their node is missing or not ready, and their Talos API accepts
+ * no connection. Both are required: this update may repair a node that is not ready, and a machine without a connection
+ * may only be unreachable from here. Never fails: if the cluster does not answer, no machine counts as away.
  */
 export async function withAway(
   { away, bootstrap, kubeconfig, ...stack }: AskedStack,
@@ -37,7 +37,7 @@ export async function withAway(
   return missed.flat().length === 0 ? {} : { away: missed.flat().sort() };
 }
 
-/** Machines that may be away; none of a stack that is not shaped like one, which a check says. */
+/** Machines with `mayBeAway`; empty for a malformed stack, which a check refuses. */
 function machinesOf(stack: AskedStack): [string, { address: string }][] {
   try {
     const { machines } = expandStack(stack as StackSpec).spec;

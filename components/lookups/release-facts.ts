@@ -3,30 +3,30 @@ import { filled, isMapping, listOf } from "../recipe/mapping";
 import { defaultFactoryUrl, factoryAt, readExtensions } from "../recipe/facts/factory";
 import type { ReleaseFactsSpec, StackSpec } from "../recipe/spec/index";
 
-/** How often and how long the Factory is asked. */
+/** Time limits and retries for requests to the Image Factory. */
 export interface Patience {
   /** Milliseconds for one answer. */
   timeout: number;
-  /** Milliseconds before each further try. */
+  /** Milliseconds before each retry. */
   pauses: number[];
 }
 
-/** Half a minute at the most, since every preview waits for it. */
+/** At most half a minute in total, because every preview waits for it. */
 const patience: Patience = { timeout: 8_000, pauses: [500, 2_000] };
 
-/** A stack that no check has read yet, and its kubeconfig. The lookups follow from its fields. */
+/** A stack before its checks, with its kubeconfig. Its fields determine the lookups. */
 export type AskedStack = { [Field in keyof StackSpec | "kubeconfig"]?: unknown };
 
-/** The Factory's answers for the stack's release, and for the own releases of machines and pools. */
+/** The Factory's answers for the stack's release, and for other releases of machines and pools. */
 export type Facts = Pick<StackSpec, "releaseFacts" | "otherReleaseFacts">;
 
-/** Most releases that a preview asks for; each is one request. */
+/** Largest number of releases that a preview asks for; each is one request. */
 const mostReleases = 16;
 
 /**
- * Asks the Image Factory for drivers, toolkit and extensions of a stack's Talos releases: of all that the tables do
- * not have and for which the stack has no facts of its own, at once. Never fails: if the Factory does not answer, the
- * facts say so (`silent`), and the recipe assumes.
+ * Asks the Image Factory for drivers, toolkit and extensions of a stack's Talos releases: in parallel for all releases
+ * that the tables lack and for which the stack itself has no facts. Never fails: if the Factory does not answer, the
+ * facts contain the reason (`silent`), and the recipe assumes values.
  */
 export async function askFactory(
   stack: AskedStack,

@@ -4,9 +4,9 @@ import { askCluster, type Open } from "./ask-cluster";
 import type { AskedStack } from "./release-facts";
 
 /**
- * A stack's `devicePlugin` with what its cluster says of the RuntimeClass `nvidia`: an external one with the right handler is used as it
- * is (`makeRuntimeClass: false`). Asks only where the stack would make one. Never fails: without an answer the stack
- * makes its own, which a later step refuses where there is one.
+ * A stack's `devicePlugin`, with `makeRuntimeClass: false` if the cluster has an external RuntimeClass `nvidia` with
+ * the right handler. Asks the cluster only if the stack would create the class. Never fails: without an answer the
+ * stack creates the class, and a later step fails if the class already exists.
  */
 export async function withClassThere(
   { devicePlugin, bootstrap, kubeconfig }: AskedStack,
@@ -24,7 +24,8 @@ export async function withClassThere(
   if (found?.object === undefined || found.owner !== undefined || found.object.handler !== "nvidia")
     return {};
   const { ownerReferences = [], managedFields = [] } = found.object.metadata ?? {};
-  // The operator's goes with the operator. One that Pulumi made may be of a release of this package that set no mark.
+  // The operator's class is deleted with the operator. A class from Pulumi may come from an older release of this
+  // package that set no mark.
   const others = managedFields.every(
     ({ manager = "" }) => manager !== MANAGER && !manager.startsWith("pulumi"),
   );

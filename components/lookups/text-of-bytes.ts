@@ -1,6 +1,6 @@
 /**
- * Text of a file's content: UTF-8, or UTF-16 as a Windows shell writes it (`>` of PowerShell 5). Which one it is, YAML tells by the
- * first bytes (yaml.org, spec 1.2.2, 5.2 Character Encodings).
+ * Text of a file in UTF-8, or in UTF-16 as a Windows shell writes it (`>` of PowerShell 5). As in YAML, the first bytes
+ * show the encoding (yaml.org, spec 1.2.2, 5.2 Character Encodings).
  */
 export function textOfBytes(bytes: Uint8Array): string {
   const [first, second] = bytes;

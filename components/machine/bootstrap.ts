@@ -8,20 +8,20 @@ import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import type { Configured } from "./configuration";
 
 /**
- * Limit of the bootstrap: the machine installs Talos, reboots and starts its services first, on servers with slow
- * firmware too.
+ * Limit of the bootstrap: before it, the machine installs Talos, reboots, and starts its services, maybe with slow
+ * firmware.
  */
 const LIMIT = "30m";
 
 /**
- * Bootstraps etcd on a control plane that has got its configuration, and fetches the cluster's kubeconfig from it.
- * Etcd is bootstrapped once in the life of a stack, whichever control plane comes first later: a machine with data of
- * etcd refuses it forever, and one without would begin a second etcd (talos v1.13.9,
- * internal/app/machined/internal/server/v1alpha1, Bootstrap). The kubeconfig is fetched again for another
- * `clusterEndpoint`; the provider itself does that only before its certificate ends (terraform-provider-talos
- * v0.11.0, pkg/talos/talos_cluster_kubeconfig_resource.go, ModifyPlan).
+ * Bootstraps etcd on a configured control plane, and fetches the cluster's kubeconfig from it. A stack bootstraps etcd
+ * only once, even if another control plane is first in the list later: a machine with etcd data always refuses it, and
+ * a machine without would start a second etcd (talos v1.13.9, internal/app/machined/internal/server/v1alpha1,
+ * Bootstrap). A changed `clusterEndpoint` makes Pulumi fetch the kubeconfig again; the provider itself does that only
+ * before the certificate expires (terraform-provider-talos v0.11.0, pkg/talos/talos_cluster_kubeconfig_resource.go,
+ * ModifyPlan).
  *
- * @param cluster Name of the cluster's component, which what does it is named after, whichever machine it is done on.
+ * @param cluster Name of the cluster's component. The resources are named after it, and not after the machine.
  * @returns Kubeconfig of an administrator, secret. The Kubernetes API may still be starting then.
  */
 export function bootstrapCluster(
@@ -31,7 +31,7 @@ export function bootstrapCluster(
   configured: Configured,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Output<string> {
-  // The machine itself: what forwards to it is not up before.
+  // The machine itself as endpoint: no other machine can forward requests yet.
   const target = {
     node: address,
     endpoint: address,
@@ -53,15 +53,15 @@ export function bootstrapCluster(
   };
   const kubeconfig = new talos.cluster.Kubeconfig(`${cluster}-kubeconfig`, target, {
     ...pulumi.mergeOptions(refetched, opts),
-    // Next to those that the SDK names. The stack does not read it.
+    // In addition to the SDK's secret outputs. The stack does not read this output.
     additionalSecretOutputs: ["kubernetesClientConfiguration"],
   });
   return pulumi.secret(kubeconfig.kubeconfigRaw);
 }
 
 /**
- * Credentials that were given, or that are made with the cluster: its secrets, unless they come from elsewhere.
- * Without them the cluster is lost, so no change of a stack changes them.
+ * The credentials of a cluster: those of the arguments, or new ones. No change of the stack changes new secrets,
+ * because without them the cluster is lost.
  */
 export function clusterCredentials(
   name: string,
@@ -77,10 +77,10 @@ export function clusterCredentials(
   const secrets = new talos.machine.Secrets(
     `${name}-secrets`,
     { talosVersion },
-    // Not `additionalSecretOutputs`: the provider marks fields within these outputs (terraform-provider-talos
-    // v0.11.0, `Sensitive`), and Pulumi's SDK hands a program the wrapper of a secret within a secret (@pulumi/pulumi
-    // 3.248.0, runtime/rpc.ts, deserializeProperty). Kinds of secrets differ by release, but those of a cluster stay
-    // what they were when it was made.
+    // No `additionalSecretOutputs`: the provider already marks fields within these outputs (terraform-provider-talos
+    // v0.11.0, `Sensitive`), and for a secret within a secret, Pulumi's SDK gives a program the wrapper instead of the
+    // value (@pulumi/pulumi 3.248.0, runtime/rpc.ts, deserializeProperty). The kinds of secrets depend on the Talos
+    // release, but a cluster keeps the secrets of its creation.
     { ...opts, ignoreChanges: ["talosVersion"] },
   );
   return {

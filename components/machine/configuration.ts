@@ -8,14 +8,14 @@ import { endpointFor } from "../credentials/texts";
 import { runProgram } from "./program-resource";
 import type { AdoptTask, OmniTask } from "../program/task";
 
-/** Limit of bringing a configuration onto a machine, which only stages it. */
+/** Limit for sending a configuration to a machine, which only stages it. */
 const LIMIT = "5m";
 
-/** A configuration that waits on the machine for its next boot. */
+/** A configuration that is staged on the machine for its next boot. */
 export interface Configured {
-  /** Hash of what the machine is given; known at preview. */
+  /** Hash of the configuration or patches; known at preview. */
   hash: pulumi.Input<string>;
-  /** Resource that brings it. */
+  /** Resource that sends it. */
   by: pulumi.Resource;
 }
 
@@ -27,8 +27,8 @@ type Configuring = (
 ) => Configured;
 
 /**
- * Gives the machine its configuration, staged: it takes effect with the one reboot of the upgrade. Omni decides that
- * by itself.
+ * Stages the machine's configuration, which takes effect with the single reboot of the upgrade. For an Omni machine,
+ * Omni decides when it takes effect.
  */
 export const configureMachine: Configuring = (name, machine, access, opts) =>
   ({ owned: own, adopted: adopt, omni: giveToOmni })[machine.configuration](
@@ -39,19 +39,20 @@ export const configureMachine: Configuring = (name, machine, access, opts) =>
   );
 
 /**
- * Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first.
+ * Configures an owned machine: this stack has the whole configuration. Exactly one `ConfigurationApply` per machine,
+ * because a second one would overwrite the first.
  */
 const own: Configuring = (name, machine, access, opts) => {
   const { address, role, installs, patches, reconcileToken } = machine;
   const client = access.client();
   const said = { ...required(machine), machineType: role, talosVersion: machine.contract };
-  // Alike machines have one: the provider's function learns nothing about a single machine; one call serves them all.
+  // Machines with the same arguments share one configuration: its generation needs nothing about a single machine.
   const configuration = access.generated(JSON.stringify(said), () => {
     const generated = talos.machine.getConfigurationOutput(
       {
         ...said,
         machineSecrets: access.clusterSecrets(),
-        // Here and not among the patches below, which are shown: these are secret.
+        // These patches are secret, so they are not among the patches below, which a preview shows.
         ...(role === "controlplane" ? { configPatches: access.encryptionPatches() } : {}),
         docs: false,
         examples: false,
@@ -64,27 +65,27 @@ const own: Configuring = (name, machine, access, opts) => {
     name,
     {
       node: address,
-      // A machine in maintenance mode answers at its own address alone, and that is where the provider looks for one
-      // (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp: insecurely at `endpoint`, whatever
-      // `node` is).
+      // A machine in maintenance mode answers only at its own address, and the provider expects it at `endpoint`
+      // (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp: an insecure connection to `endpoint`,
+      // regardless of `node`).
       endpoint: installs
         ? address
         : client.endpoints.apply((endpoints) => endpointFor(address, endpoints)),
       clientConfiguration: client.configuration,
       machineConfigurationInput: configuration,
-      // Here rather than in what is generated: patches are not secret, so a preview shows what changes.
+      // Patches are not secret. Passed here, and not to the generation, they appear in a preview.
       configPatches: notedOn(patches, reconcileToken),
-      // In maintenance mode nothing is staged: the first configuration applies, and installs. Later ones are staged
-      // where they would reboot, for the upgrade program to do that in order (terraform-provider-talos v0.11.0,
-      // pkg/talos/talos_machine_configuration_apply_resource.go, handleRebootPrevention).
+      // In maintenance mode the first configuration takes effect at once and installs Talos. Later configurations that
+      // need a reboot are staged, so that the upgrade program reboots the machines in order (terraform-provider-talos
+      // v0.11.0, pkg/talos/talos_machine_configuration_apply_resource.go, handleRebootPrevention).
       applyMode: installs ? "staged_if_needing_reboot" : "staged",
-      // All three or none: of a part of them the bridge makes another state than it was given, and refuses its own
-      // (pulumi-terraform-bridge, pkg/tfbridge/rawstate.go; pulumiverse/pulumi-talos#208).
+      // All three limits or none: with only some of them, the bridge writes a state that differs from its input, and
+      // then refuses that state (pulumi-terraform-bridge, pkg/tfbridge/rawstate.go; pulumiverse/pulumi-talos#208).
       timeouts: { create: LIMIT, update: LIMIT, delete: LIMIT },
     },
     { ...opts, customTimeouts: { create: LIMIT, update: LIMIT, delete: LIMIT } },
   );
-  // The hash of a configuration full of keys cannot be guessed.
+  // The hash need not be secret: the configuration contains keys, so nobody can guess it.
   return {
     hash: pulumi.unsecret(configuration.apply((text) => hashOf([text, ...patches]))),
     by: applied,
@@ -92,8 +93,8 @@ const own: Configuring = (name, machine, access, opts) => {
 };
 
 /**
- * The provider sends a configuration again only where an input of it has changed, and never asks what the machine
- * has. A comment changes nothing for Talos.
+ * Patches with `reconcileToken` in a comment. The provider sends a configuration again only if an input has changed,
+ * and never compares it with the machine's. Talos ignores the comment.
  */
 function notedOn(patches: string[], reconcileToken: string | undefined): string[] {
   if (reconcileToken === undefined) return patches;
@@ -102,7 +103,10 @@ function notedOn(patches: string[], reconcileToken: string | undefined): string[
   );
 }
 
-/** Another owner holds the configuration: the program merges our part in, and takes it out again on delete. */
+/**
+ * Configures an adopted machine, whose configuration has another owner: the program merges the stack's patches into it,
+ * and removes them on delete.
+ */
 const adopt: Configuring = (
   name,
   { name: machine, address, patches, reconcileToken },
@@ -124,7 +128,7 @@ const adopt: Configuring = (
 };
 
 /**
- * Omni holds the configuration: the program gives it the machine's own patches and extensions, and takes them away on
+ * Configures an Omni machine: the program writes the machine's patches and extensions into Omni, and removes them on
  * delete.
  */
 const giveToOmni: Configuring = (name, machine, { secrets }, opts) => {
@@ -137,7 +141,7 @@ const giveToOmni: Configuring = (name, machine, { secrets }, opts) => {
   return { hash: hashOf([JSON.stringify(omniTask.resources)]), by: runProgram(name, use, opts) };
 };
 
-/** The stack's part of a machine that Omni gets. */
+/** Task with the resources that a machine needs in Omni. */
 export function omniTaskOf(machine: PlannedMachine): OmniTask {
   const identity = omniIdentity(machine);
   const { name, patches, extensions } = machine;
@@ -146,13 +150,13 @@ export function omniTaskOf(machine: PlannedMachine): OmniTask {
   return { machine: name, ...identity, resources, ...(drop.length > 0 ? { drop } : {}) };
 }
 
-/** By what Omni knows a machine. A check asks for both. */
+/** UUID and cluster name by which Omni identifies a machine; a check requires both. */
 export const omniIdentity = ({ uuid = "", clusterName: cluster = "" }: PlannedMachine) => ({
   uuid,
   cluster,
 });
 
-/** Fields that an owned configuration needs. A check asks for all of them. */
+/** Fields that an owned configuration needs; a check requires all of them. */
 const required = ({
   clusterName = "",
   clusterEndpoint = "",

@@ -9,10 +9,10 @@ import { labelNode } from "./node";
 import { registerSchematic } from "./schematic";
 import { type Upgraded, upgradeMachine } from "./upgrade";
 
-/** Type of the component of a machine. */
+/** Pulumi type of a machine's component. */
 export const machineType = "talos-gpu:index:GpuMachine";
 
-/** Names of the resources of a machine that an update brings to what the stack says. */
+/** Names of a machine's resources that change it. */
 export const resourceNames = (name: string) => ({
   configuration: `${name}-configuration`,
   upgrade: `${name}-upgrade`,
@@ -22,29 +22,29 @@ export const resourceNames = (name: string) => ({
 /** Inputs for the resources of a machine. */
 export interface MachineInputs {
   access: Access;
-  /** ID of the machine's schematic, where it is registered already. Default: it is registered here. */
+  /** ID of the machine's schematic, if it is already registered. Default: this function registers it. */
   schematicId?: pulumi.Input<string> | undefined;
-  /** Name of the cluster that is bootstrapped on this machine. Default: there is a cluster. */
+  /** Name of the cluster that this machine bootstraps. Default: the cluster already exists. */
   bootstraps?: string | undefined;
 }
 
-/** A machine as its resources. */
+/** The resources of a machine. */
 export interface MadeMachine {
-  /** Name of the node. Resolves once the machine is done and its node is as wanted. */
+  /** Name of the node. Resolves once the machine is complete, and its node has its labels and taints. */
   ready: pulumi.Output<string>;
   /**
-   * Kubeconfig of the cluster that is bootstrapped here, once the machine is a node of it. Secret. Undefined where
-   * there is a cluster.
+   * Kubeconfig of the cluster that this machine bootstraps. Resolves once the machine is its node. Secret. Undefined if
+   * the cluster already exists.
    */
   kubeconfig: pulumi.Output<string> | undefined;
   upgraded: Upgraded;
-  /** The resource that is made last: once it exists, the machine is complete. */
+  /** The last resource: once it exists, the machine is complete. */
   last: pulumi.Resource;
   /** Outputs of its component. */
   outputs: Record<string, pulumi.Output<string>>;
 }
 
-/** Makes a machine that was planned and checked. */
+/** Creates the resources of a planned and checked machine. */
 export function createMachine(
   name: string,
   machine: PlannedMachine,
@@ -98,20 +98,20 @@ export function machineResources(
     schematicOf,
     program,
   );
-  // To make a provider from it comes once the machine is a node of its cluster: Pulumi's Kubernetes provider asks for
-  // the API's schema once, as it is configured. It treats a cluster that does not answer then as unreachable until
-  // the update ends (pulumi-kubernetes, provider/pkg/provider/provider.go, Configure: clusterUnreachable).
+  // The kubeconfig for the provider resolves only once the machine is a node. Pulumi's Kubernetes provider asks for the
+  // API's schema once, when it is configured, and treats a cluster that does not answer then as unreachable until the
+  // end of the update (pulumi-kubernetes, provider/pkg/provider/provider.go, Configure: clusterUnreachable).
   const joined = fetched && pulumi.all([fetched, upgraded.by.urn]).apply(([text]) => text);
-  // A provider in the options would have to exist before the machine, but it needs the machine's kubeconfig.
+  // The options of the component cannot contain this provider, because it needs the kubeconfig of this machine.
   const provider =
     joined &&
     new Provider(`${name}-kubernetes`, { kubeconfig: joined, clusterIdentifier: name }, child);
   const last = labelNode(names.node, upgraded.by, machine, child, provider);
-  // Unlike an output of the resource it is known at preview, so a reader of the preview sees what will be done with it.
+  // A preview knows this value, unlike an output of the resource, so it shows the resources that use it.
   const ready = last.urn.apply(() => machine.name);
   const kubeconfig = joined && pulumi.secret(joined);
   const { driverVersion, talosVersion, schematicId: runs } = upgraded.seen;
-  // In an existing cluster, the state need not repeat it for each machine.
+  // In an existing cluster every machine has the same kubeconfig, which the state need not repeat.
   const outputs = {
     driverVersion,
     talosVersion,

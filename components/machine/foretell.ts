@@ -11,24 +11,24 @@ import {
 } from "../recipe/effect";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 
-/** Inputs and options by which a preview reports whether a machine reboots. */
+/** Inputs and options with which a preview reports whether a machine reboots. */
 export interface Foretelling {
-  /** The wanted state of the machine: inputs of its component. */
+  /** The wanted state of the machine, which is the inputs of its component. */
   state: MachineState;
   /** Options of the machine's component. */
   component: pulumi.ComponentResourceOptions;
-  /** Adds to the options of the program that may reboot it. */
+  /** Adds hooks to the options of the program that may reboot it. */
   program(opts: pulumi.CustomResourceOptions): pulumi.CustomResourceOptions;
 }
 
 /**
- * Makes a preview say whether the machine reboots. The engine hands the component's inputs as they were in the
- * stack's state, which nothing else of a program gets to see. A machine without changes is not mentioned. In the
- * update itself nothing is registered, so the state names no hook of ours.
+ * Makes a preview report whether the machine reboots. The engine passes the component's earlier inputs from the stack's
+ * state to a hook; a program has no other way to read them. A machine without changes is not mentioned. An update
+ * registers no hooks, so the state contains none.
  *
- * The component's inputs are in the state as soon as an update begins. Where that update failed, the next one of the
- * same stack file finds them unchanged; then the program's resource names the machine, since its inputs are recorded
- * only once it has succeeded.
+ * The engine writes the component's inputs into the state at the start of an update. If that update fails, the next one
+ * finds them unchanged. Then the hook of the program's resource reports the machine, because the engine writes that
+ * resource's inputs only after success.
  *
  * @param component returns the component, once it exists.
  */
@@ -68,14 +68,14 @@ export function foretell(
 }
 
 /**
- * Lines of a preview about a machine that the stack changes, and the reasons if the update would refuse the change.
+ * Lines of a preview about a changed machine, with the reasons if the update would refuse the change.
  *
- * The engine writes the component's inputs at once, and its outputs only when it is done (pulumi,
- * pkg/resource/deploy/step.go, UpdateStep: of a component the new state has none). So inputs without outputs are of
- * an update that failed: the machine may be as before that update or as after it.
+ * The engine writes the component's inputs at once, and its outputs only at its end (pulumi,
+ * pkg/resource/deploy/step.go, UpdateStep: a component's new state has none). So inputs without outputs come from a
+ * failed update: the machine may be as before that update or as after it.
  *
- * @param before as the last update began it; undefined of a machine that is new.
- * @param outputs of the component, as the last update left them.
+ * @param before wanted state at the start of the last update; undefined for a new machine.
+ * @param outputs outputs of the component after the last update.
  * @param isContractSaid whether the stack has `versionContract` for the machine.
  */
 export function foretold(
@@ -88,24 +88,21 @@ export function foretold(
   const runs = outputs?.["talosVersion"];
   const failed = before !== undefined && runs === undefined;
   const effect = failed ? effectOfLook(after) : effectOf(before, after);
-  // After an update that failed, the preflight compares with what that one had planned.
+  // After a failed update, the preflight compares with the plan of that update.
   const refused = refusalOf(node, runs, after, failed ? undefined : before, isContractSaid);
   return { word: describeEffect(effect), ...(refused === undefined ? {} : { refused }) };
 }
 
 /**
- * Subject of a message about a resource that is just being registered. If Pulumi refuses it, the resource itself
- * never gets its name. The SDK holds back every later message of the process until it does (sdk/nodejs/log/index.ts,
- * `lastLog`): the program would not end, and the next one of a program that uses the Automation API would not end
- * either.
+ * Subject of a message about a resource that is just being registered, with its URN only. If Pulumi refuses the
+ * resource, its own URN never resolves, and the SDK delays every later message of the process until it does
+ * (sdk/nodejs/log/index.ts, `lastLog`). The program would then never end, nor would the next one of a program that uses
+ * the Automation API.
  */
 const named = (urn: pulumi.URN): pulumi.Resource =>
   ({ urn: pulumi.output(urn) }) as pulumi.Resource;
 
-/**
- * Of several inline programs in one process each has a store of its own, which the engine's call back would be
- * without.
- */
+/** Each inline program of a process has its own asynchronous store; the engine calls the hook outside of it. */
 function hook(name: string, act: (args: pulumi.ResourceHookArgs) => void): pulumi.ResourceHook {
   return new pulumi.ResourceHook(name, AsyncResource.bind(act), { onDryRun: true });
 }
@@ -116,6 +113,6 @@ function hooked<T extends pulumi.ResourceOptions>(opts: T, before: pulumi.Resour
   }) as T;
 }
 
-/** The state as it was; undefined of a machine that is new. */
+/** The earlier state; undefined for a new machine. */
 const stateBefore = (inputs: Record<string, unknown> | undefined): MachineState | undefined =>
   inputs?.["rebootsIfChanged"] === undefined ? undefined : (inputs as unknown as MachineState);

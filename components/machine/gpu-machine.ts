@@ -27,7 +27,7 @@ import { foretell } from "./foretell";
 export interface GpuMachineArgs extends MachineSpec, AroundMachinesSpec, Credentials {
   /** Name of the machine's node in Kubernetes. Default: the name of the component. */
   nodeName?: string;
-  /** Talos release that the machine should run, e.g. `v1.12.6`. */
+  /** Wanted Talos release of the machine, e.g. `v1.12.6`. */
   talosVersion: string;
 }
 
@@ -35,9 +35,9 @@ export interface GpuMachineArgs extends MachineSpec, AroundMachinesSpec, Credent
  * One Talos machine as a GPU node: its schematic, its configuration, its image, and its node's labels and taints. An
  * update reboots the machine at most once, and not at all if nothing changes.
  *
- * Outside of a GpuCluster, the update checks before the reboot which parts the machine would lose, and pulls the
- * image. It notices only at the drain if Kubernetes does not answer. A GpuCluster checks all of that, and its chart,
- * before it touches the first machine. Warnings and notes about the machine are messages of this resource.
+ * Outside of a GpuCluster, the update checks before the reboot which parts the machine would lose, and pulls the image.
+ * If Kubernetes does not answer, the update notices that only at the drain. A GpuCluster checks all of this, and its
+ * chart, before it changes the first machine. Warnings and notes about the machine are messages of this resource.
  */
 export class GpuMachine extends pulumi.ComponentResource {
   /**
@@ -71,17 +71,17 @@ export class GpuMachine extends pulumi.ComponentResource {
   }
 }
 
-/** The node that is meant; if that is unknown, the checks say so. */
+/** Name of the machine's node; the checks report a wrong name. */
 function nodeNameOf(name: string, args: unknown): string {
   const { nodeName } = (args ?? {}) as { nodeName?: unknown };
   return typeof nodeName === "string" ? nodeName : String(name);
 }
 
 /**
- * A machine that stands alone: it is planned and checked as a cluster of one. Its remarks are the warnings and notes
- * about it.
+ * The plan of a machine outside of a GpuCluster, which is planned and checked as a cluster of one machine. Its remarks
+ * are the warnings and notes about the machine.
  *
- * @throws RunError with everything that is wrong, as `checkWorkloadArguments` does.
+ * @throws RunError with all findings, like `checkWorkloadArguments`.
  */
 function planAlone(
   name: string,
@@ -97,7 +97,7 @@ function planAlone(
 
 const anything: Rule = () => undefined;
 
-/** The check that asks for a GPU in the stack. */
+/** The check that requires a GPU in the stack. */
 const aboutCards: CheckId = "gpu-machine";
 
 function machineFindings(
@@ -108,8 +108,7 @@ function machineFindings(
 ): Finding[] {
   const owned = args.configuration === "owned";
   const [{ nodeName }] = split(args, ["nodeName"]);
-  // The GPU provider is no concern of a machine; a stack of the whole cluster must say it. Whether there is a GPU is
-  // not checked either.
+  // A machine alone needs no GPU provider, which a stack of the whole cluster must name. It need not have a GPU either.
   const unsaid = [...gpuProviderFields, "external" as const].every(
     (one) => cluster[one] === undefined,
   );
@@ -129,8 +128,8 @@ function machineFindings(
 }
 
 /**
- * The warnings and notes about a machine. Those about the GPU provider and about workloads belong to what installs
- * these.
+ * The warnings and notes about a machine. Leaves out those about the GPU provider and about workloads, which this
+ * component does not install.
  */
 function machineRemarks(node: string, ofAStack: Finding[]): Finding[] {
   const ofProvider: readonly string[] = [...gpuProviderFields, "external"];
@@ -142,7 +141,7 @@ function machineRemarks(node: string, ofAStack: Finding[]): Finding[] {
     .map((remark) => asArgument(remark, node));
 }
 
-/** A field of the stack of one machine as the argument that says it. */
+/** A finding with the name of the argument instead of the stack's field. */
 function asArgument(finding: Finding, node: string): Finding {
   const { field } = finding;
   const own = `machines.${node}`;
@@ -151,7 +150,7 @@ function asArgument(finding: Finding, node: string): Finding {
   return { ...finding, field: above === undefined ? field : field.slice(above.length + 1) };
 }
 
-/** Arguments that no stack says. */
+/** Arguments that a stack does not have. */
 const ofTheResource = ["nodeName", ...credentialNames] as const;
 
 /** The arguments as a cluster. */
@@ -161,7 +160,7 @@ function clusterOfOne(node: string, args: object): ClusterSpec {
   return { ...cluster, machines: { [node]: machine } } as unknown as ClusterSpec;
 }
 
-/** The properties of these keys, and the others; without those that are undefined. */
+/** Splits an object into the properties with these keys and the others. Leaves out undefined properties. */
 function split(
   given: object,
   keys: readonly string[],

@@ -5,17 +5,17 @@ import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
 
 /**
- * Labels of the machine's node, through the Kubernetes API: one refused field makes Talos' own update of the node
- * fail as a whole (NodeRestriction; talos#8193). Its taints are the program's business: to server-side apply the
- * taints of a node are one list, so that applying ours would take everybody else's away.
+ * Sets the labels of the machine's node through the Kubernetes API. Talos would set them in one request, which fails as
+ * a whole if Kubernetes refuses a field (NodeRestriction; talos#8193). The machine program sets the taints: for
+ * server-side apply they are one list, so applying the stack's taints would remove all others.
  *
- * Forced: Talos, the operator and kubectl may hold the same labels, and the stack decides. By a field manager of its
- * own name: one that Pulumi draws would be another after a kill, and the labels of the lost one would outlast the
- * stack.
+ * The patch is forced, because Talos, the operator and kubectl may own the same labels, and the stack decides. Its
+ * field manager has a fixed name: a name that Pulumi generates would change after a kill, and the labels of the lost
+ * one would outlast the stack.
  *
  * @param upgraded the resource that upgrades the machine: once it exists, the node may be changed.
- * @param provider Kubernetes provider of a cluster that is bootstrapped here. Default: the one of the options.
- * @returns the resource that exists once the node is as wanted: `upgraded` if the node needs no change.
+ * @param provider Kubernetes provider of a cluster that this stack bootstraps. Default: the one of the options.
+ * @returns the resource that exists once the node has its labels; `upgraded` if it gets none.
  */
 export function labelNode(
   name: string,
@@ -29,11 +29,11 @@ export function labelNode(
   const annotations = {
     "pulumi.com/patchForce": "true",
     "pulumi.com/patchFieldManager": manager,
-    // The provider applies labels again only where an input has changed.
+    // The provider applies labels again only if an input has changed.
     ...defined({ "talos-gpu/reconcile-token": reconcileToken }),
   };
   const after = { ...opts, dependsOn: upgraded, ...defined({ provider }) };
-  // The end of the one that was replaced would give up the fields of the new one, which has the same manager.
+  // Deleting the replaced patch would remove the fields of the new one, which has the same manager.
   return new NodePatch(
     name,
     { metadata: { name: node, annotations, labels } },

@@ -9,12 +9,12 @@ import type { MachineRecipe } from "../recipe/types";
 type SchematicToRegister = Pick<MachineRecipe, "schematic" | "schematicId">;
 
 /**
- * Registers a schematic at the Image Factory, which serves no image of one that it does not know.
+ * Registers a schematic at the Image Factory, which serves images only of registered schematics.
  *
- * The name stays when the schematic changes, and the change replaces the resource: an update in place would leave its
- * old ID behind (pulumi-talos 0.8.1 asks for no replacement, and the engine keeps the ID of an updated resource).
+ * A changed schematic replaces the resource, which keeps its name: an update in place would keep the old ID
+ * (pulumi-talos 0.8.1 asks for no replacement, and the engine keeps the ID of an updated resource).
  *
- * @returns its ID; at preview the one computed here, else the Factory's, which must be the same.
+ * @returns the schematic's ID: at preview the computed one, else the Factory's, which must be equal.
  */
 export function registerSchematic(
   name: string,
@@ -26,7 +26,7 @@ export function registerSchematic(
     : {};
   const options = pulumi.mergeOptions({ replaceOnChanges: ["schematic"], ...again }, opts);
   const registered = new talos.imagefactory.Schematic(name, { schematic }, options);
-  // At preview the ID of a new schematic is unknown, and would make everything that follows unknown.
+  // At preview the Factory's ID of a new schematic is unknown, and would make all dependent values unknown.
   if (pulumi.runtime.isDryRun()) return registered.urn.apply(() => schematicId);
   return registered.id.apply((id) => sameId(id, schematicId));
 }
@@ -52,14 +52,14 @@ export function registerSchematics(
   return registered;
 }
 
-/** Milliseconds before each further try: half a minute in all. */
+/** Milliseconds before each retry: half a minute in total. */
 const pauses = [1_000, 2_000, 4_000, 8_000, 15_000];
 
 /**
- * Milliseconds after which the Factory is asked again; undefined where that does not help. The provider asks once
+ * Milliseconds before the next retry; undefined if a retry does not help. The provider itself asks only once
  * (image-factory, pkg/client/client.go), and a Factory that is busy answers 500, or not at all.
  *
- * @param errors of the tries so far, the latest first.
+ * @param errors errors of the attempts so far, the latest first.
  */
 export function pauseBeforeRetry(errors: readonly string[]): number | undefined {
   const refused =
@@ -69,13 +69,13 @@ export function pauseBeforeRetry(errors: readonly string[]): number | undefined 
   return refused ? undefined : pauses[errors.length - 1];
 }
 
-/** Has Pulumi try a registration again that failed, within bounds. */
+/** A hook that makes Pulumi retry a failed registration a few times. */
 function askedAgain(name: string): pulumi.ErrorHook {
   const decide = AsyncResource.bind(async ({ errors }: pulumi.ErrorHookArgs): Promise<boolean> => {
     const pause = pauseBeforeRetry(errors);
     if (pause === undefined) return false;
     void pulumi.log.warn(
-      `${name}: the Image Factory did not take the schematic (${errors[0] ?? "without a reason"}); asked again in ${pause / 1_000} s`,
+      `${name}: the Image Factory did not accept the schematic (${errors[0] ?? "without a reason"}); retry in ${pause / 1_000} s`,
     );
     await new Promise((resolve) => setTimeout(resolve, pause));
     return true;
@@ -83,16 +83,16 @@ function askedAgain(name: string): pulumi.ErrorHook {
   return new pulumi.ErrorHook(`${name}-again`, decide);
 }
 
-/** @throws when the Factory's ID is not the one that the installer image was named by. */
+/** @throws Error if the Factory's ID differs from the one in the installer image's name. */
 function sameId(id: string, expected: string): string {
   if (id === expected) return id;
   throw new Error(
     renderFinding({
       field: "schematic",
-      problem: `the Image Factory gave ID ${id}, computed was ${expected}`,
-      why: "the installer image would be of another schematic than the one reviewed",
+      problem: `the Image Factory returned the ID ${id}, but this package computed ${expected}`,
+      why: "the installer image would have another schematic than the reviewed one",
       remedy:
-        "check that factoryUrl is an Image Factory whose canonical form of schematics is the known one, and report it",
+        "check that factoryUrl is an Image Factory; if it is, its canonical form of schematics has changed: report that to talos-gpu",
     }),
   );
 }

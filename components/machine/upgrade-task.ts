@@ -4,14 +4,14 @@ import { readSchematic } from "../recipe/machine/schematic";
 import { defined } from "../recipe/mapping";
 import type { upgradeTask, UpgradeTask } from "../program/task";
 
-/** Task of the machine program for a machine that it brings to an image and a configuration. */
+/** Task of `upgrade` for a machine. */
 export const upgradeTaskOf = (
   machine: PlannedMachine,
   schematicId: string,
   configurationHash: string,
 ): z.input<typeof upgradeTask> => ({
   ...goalOf(machine, configurationHash),
-  // Of an adopted machine nothing is written, so an upgrade of the package leaves its task as it was.
+  // Adopted is the default, and leaving it out keeps the tasks of older package versions unchanged.
   ...(machine.configuration === "owned" ? { configuration: "owned" } : {}),
   role: machine.role,
   schematicId,
@@ -52,7 +52,7 @@ export function imageOf({ schematic }: Pick<PlannedMachine, "schematic">): Upgra
   const read = readSchematic(schematic);
   if (read === undefined)
     throw new Error(
-      `machine.schematic: is not a schematic; it says what the image has; write it as the Image Factory does`,
+      `machine.schematic: is not a schematic; it lists the content of the image; write it in the form of the Image Factory`,
     );
   const { extensions, kernelArgs, overlay } = read;
   return { extensions, kernelArgs, ...defined({ overlay }) };

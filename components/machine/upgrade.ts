@@ -9,10 +9,10 @@ import { answerOf, type ProgramUse, runProgram } from "./program-resource";
 import { limitsOf, type OmniWaitTask, upgradeResult } from "../program/task";
 import { goalOf, upgradeTaskOf } from "./upgrade-task";
 
-/** A machine that runs what it should. */
+/** An upgraded machine. */
 export interface Upgraded {
   seen: pulumi.Output<MachineReport>;
-  /** The program that saw it. */
+  /** The resource that upgraded it. */
   by: pulumi.Resource;
 }
 
@@ -27,11 +27,12 @@ export interface MachineReport {
 }
 
 /**
- * Makes our program bring the machine to the wanted image and configuration, or wait until Omni has done so. The
- * program then checks that the driver is loaded. When the machine leaves the stack, the program removes the stack's
- * taints from its node.
+ * Runs the machine program, which gives the machine the wanted image and configuration, or waits until Omni has done
+ * so. The program then checks that the driver is loaded. If the machine leaves the stack, the program removes the
+ * stack's taints from its node.
  *
- * @param schematicOf registers the machine's schematic, and gives its ID: a machine of Omni's gets one of Omni's.
+ * @param schematicOf registers the machine's schematic and returns its ID; not used for an Omni machine, whose
+ *   schematic Omni creates.
  */
 export function upgradeMachine(
   name: string,
@@ -61,7 +62,7 @@ export function upgradeMachine(
 
 type Use = Pick<ProgramUse, "verb" | "task" | "needs" | "limit">;
 
-/** With one reboot or none. */
+/** Use of the program for an owned or adopted machine: at most one reboot. */
 function upgrade(
   machine: PlannedMachine,
   hash: pulumi.Input<string>,
@@ -69,24 +70,24 @@ function upgrade(
 ): Use {
   const taskOf = (id: string, configurationHash: string): string =>
     JSON.stringify(upgradeTaskOf(machine, id, configurationHash));
-  // Known values are no outputs: with a thousand machines, each output costs time.
+  // Known values stay plain values: with a thousand machines, each output costs time.
   const task =
     typeof hash === "string"
       ? pulumi.output(schematicId).apply((id) => taskOf(id, hash))
       : pulumi.all([schematicId, hash]).apply(([id, found]) => taskOf(id, found));
-  // It is unknown what the machine runs, so there is time for the longest way.
+  // The machine's current release is unknown here, so the limit allows the longest way.
   const limit = beyond(longestRun(limitsOf(machine.timeouts), mostHops(machine.talosVersion)));
   return { verb: "upgrade", task, needs: ["talosconfig", "kubeconfig"], limit };
 }
 
 /**
- * The release, extensions, driver and configuration of a machine of Omni's; cordon and drain are its and Talos' own
- * as well.
+ * Use of the program for an Omni machine: it waits for release, extensions, driver and configuration. Omni and Talos
+ * cordon and drain the node themselves.
  */
 function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
   const { extensions, sysctls, containerdPart } = machine;
   const { reboot, verify } = machine.timeouts;
-  /** By which its configuration is seen to be in effect. */
+  /** Files that show whether its configuration is in effect. */
   const files = Object.fromEntries(
     Object.entries(sysctls).map(([key, value]) => [`/proc/sys/${key.replaceAll(".", "/")}`, value]),
   );
@@ -109,7 +110,7 @@ function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
 }
 
 /**
- * Limit of a run that takes so many milliseconds at most: ten minutes more, so that the program's own, better worded
- * failure comes first.
+ * Pulumi's limit for a run that takes at most `longest` milliseconds: ten minutes more, so that the program's own
+ * message, which says more, comes first.
  */
 const beyond = (longest: number): string => formatDuration(longest + 600_000);

@@ -11,6 +11,7 @@ function serve(): Promise<void> {
   return main(componentsBy(text), process.argv.slice(2));
 }
 
-// Pulumi's host requires the package's folder, whose entry is `main` in its package.json, and calls the function that it gets (pulumi/pulumi,
-// sdk/nodejs/cmd/run-plugin/run.ts). A program that imports the package by its name gets `exports` in place of it: the components.
+// Pulumi's host requires the package's folder, whose entry is `main` in package.json, and calls the exported function
+// (pulumi/pulumi, sdk/nodejs/cmd/run-plugin/run.ts). A program that imports the package by its name gets the entry of
+// `exports` instead: the components.
 export = serve;

@@ -2,25 +2,25 @@ import type * as pulumi from "@pulumi/pulumi";
 import type { Provider } from "@pulumi/pulumi/provider";
 import * as components from "../index";
 
-/** A component's class, as the engine asks for one by its type. */
+/** A component's class. */
 type Component = new (
   name: string,
   args: pulumi.Inputs,
   options: pulumi.ComponentResourceOptions,
 ) => pulumi.ComponentResource & Record<string, unknown>;
 
-/** Fields that are read from the package's schema. */
+/** The fields of the package's schema that are used here. */
 interface Schema {
   name: string;
   version: string;
-  /** By type, `talos-gpu:index:GpuCluster`. */
+  /** Resources by type, e.g. `talos-gpu:index:GpuCluster`. */
   resources: Record<string, { properties: Record<string, unknown> }>;
 }
 
 /**
- * The components as programs in YAML, Python and Go get them, by the schema that came with the package. Left to
- * itself, Pulumi's host makes that schema again for each question, which takes it three seconds, and leaves out what
- * docstrings' tags say (pulumi/pulumi, sdk/nodejs/provider/experimental/provider.ts, `ComponentProvider`).
+ * Serves the components to programs in YAML, Python and Go, with the packaged schema. By default Pulumi's host
+ * generates the schema again for each request, which takes three seconds, and leaves out the content of docstring tags
+ * (pulumi/pulumi, sdk/nodejs/provider/experimental/provider.ts, `ComponentProvider`).
  *
  * @param text the schema: `sdk/schema.json`.
  */
@@ -29,7 +29,7 @@ export function componentsBy(text: string): Provider {
   return {
     version: schema.version,
     schema: text,
-    // Async, so that what a constructor throws reaches the engine as this component's error.
+    // Async, so that an error of the constructor reaches the engine as this component's error.
     construct: async (name, type, args, options) => {
       const { outputs, Class } = componentOf(type, schema);
       const made = new Class(name, args, options);
@@ -50,7 +50,7 @@ function componentOf(
   const described = resources[type];
   if (Class === undefined || described === undefined)
     throw new Error(
-      `${type}: ${name} ${version} has no such component, so the SDK that asks for it is of another release; generate the SDK again with \`pulumi package add\`; there are ${Object.keys(resources).join(", ")}`,
+      `${type}: ${name} ${version} has no such component (it has ${Object.keys(resources).join(", ")}); the program's SDK belongs to another release; generate the SDK again with \`pulumi package add\``,
     );
   return { outputs: Object.keys(described.properties), Class };
 }

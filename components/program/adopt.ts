@@ -19,26 +19,26 @@ import { askLast } from "./removal";
 import { criProblem, isolationWaits } from "./seen/sandbox";
 import type { AdoptResult, AdoptTask } from "./task";
 
-/** Means by which the program adopts and releases a machine's configuration. */
+/** Clients and output with which the program adopts and releases a machine's configuration. */
 export interface AdoptBench {
   machine: Machine;
   clock: Clock;
   report: Report;
   /**
-   * Whether Pulumi still takes the answer. Without it our fields would be unknown and would stay when the stack goes:
-   * then the configuration of before is staged again. @pulumi/command kills its shell at Ctrl-C, and lets what the
-   * shell has started go on (pulumi-command v1.2.1, provider/pkg/provider/local/commandOutputs.go:
+   * Whether Pulumi still waits for the answer. Without the answer the fields that this package added are unknown, and
+   * would outlive the stack: the program then stages the previous configuration again. At Ctrl-C, @pulumi/command kills
+   * its shell, but not the shell's children (pulumi-command v1.2.1, provider/pkg/provider/local/commandOutputs.go:
    * exec.CommandContext).
    */
   isAwaited: () => boolean;
 }
 
 /**
- * Merges the patches into the machine's configuration by key and stages the result when it says something else than
- * before. The record of additions is returned, so that the next run and `release` know our part.
+ * Merges the patches into the machine's configuration by key, and stages the result if it differs. Returns the record
+ * of additions, by which the next run and `release` know this package's part.
  *
  * @param previous answer of the last run; undefined on the first.
- * @throws Failure with every conflict; the machine is then as it was.
+ * @throws Failure with every conflict; the machine is then unchanged.
  */
 export async function adopt(
   task: AdoptTask,
@@ -78,24 +78,25 @@ export async function adopt(
       changed,
     });
     if (!changed) {
-      report("equal: the configuration says all of it already");
+      report("equal: the configuration has all settings of the patches");
       await warnOfContainerd(task, bench, configurations.active ?? live);
       return result;
     }
-    report("stage: the next boot brings it into effect");
+    report("stage: the configuration takes effect at the next boot");
     await stage(machine, live, merged.configuration).catch(unlessRefused(task));
     if (!isAwaited()) {
       await machine.stage(live);
       throw new Error("Pulumi no longer runs, so the previous configuration is staged again");
     }
-    return result; // with nothing left to do: only `stagedBefore` knows what Pulumi does not take now
+    return result; // returned although Pulumi is gone: nothing was staged, and the next run's `stagedBefore` finds the
+    return result; // additions
   });
 }
 
 /**
- * Takes away what `adopt` added, and nothing else, and stages the result. Never reboots: modules stay loaded and
- * files in place until then. Where the image has NVIDIA's services, the kernel modules stay in the configuration: the
- * image stays, and without the modules its next boot would not end (`BootGuard`).
+ * Removes the additions of `adopt`, and nothing else, and stages the result. Never reboots: until the next boot,
+ * modules stay loaded and files in place. If the image has NVIDIA's services, the kernel modules stay in the
+ * configuration: without them the next boot of this image would not end (`BootGuard`).
  *
  * @throws Failure where the machine does not answer.
  */
@@ -106,7 +107,7 @@ export async function release(
 ): Promise<{ changed: boolean }> {
   const { machine, clock, report } = bench;
   if (previous === undefined) {
-    report("release: the package has added nothing that it knows of");
+    report("release: no record of anything that the package added");
     return { changed: false };
   }
   return unlessChanged(task, bench, async () => {
@@ -116,28 +117,28 @@ export async function release(
       stay: Object.keys(await machine.services()).some(isNvidiaService),
     }));
     if (live === undefined) {
-      report("release: the machine has no configuration, and so nothing of ours");
+      report("release: the machine has no configuration, so there is nothing to remove");
       return { changed: false };
     }
     const configuration = unmergeConfiguration(live, previous.added, !stay);
     if (stay && configuration !== unmergeConfiguration(live, previous.added))
       report(
-        "release: the kernel modules stay in the configuration: the image stays too, and its NVIDIA services wait for the driver at every boot; remove the modules together with the image's NVIDIA extensions",
+        "release: the kernel modules stay in the configuration: the image keeps its NVIDIA services, which wait for the driver at every boot; remove the modules together with the image's NVIDIA extensions",
       );
     const changed = !sameConfiguration(live, configuration);
     if (changed) {
-      report(`release: staged, ${task.machine} is not rebooted`);
+      report(`release: the configuration is staged; ${task.machine} does not reboot`);
       await stage(machine, live, configuration);
     } else {
-      report("release: the configuration holds nothing of ours");
+      report("release: the configuration has none of the package's settings");
     }
     return { changed };
   });
 }
 
 /**
- * Conflicts for which Talos would refuse the configuration: the machine's own documents set a value that the stack's
- * patches set as a field, or the reverse.
+ * Conflicts for which Talos would refuse the configuration: a document of the machine and a field of the stack's
+ * patches set the same value, or the reverse.
  */
 function documentProblems({ machine }: AdoptTask, live: string, merged: string): FieldFinding[] {
   const own = new Map(documentsOf(live));
@@ -151,10 +152,10 @@ function documentProblems({ machine }: AdoptTask, live: string, merged: string):
       .map((at) => ({
         field: `machines.${machine}.patches`,
         problem: `with the stack's patches the machine's configuration has the document ${document} and the field ${at}`,
-        why: "Talos takes one of the two, and refuses a configuration with both",
+        why: "Talos accepts one of the two, and refuses a configuration with both",
         remedy: has(own, document)
-          ? `write it as the documents have it (${formOf(document, at)}), or take ${document} out of the machine's own configuration`
-          : `say under ${at} what the patches say in ${document}, or move the field into the document where the machine's configuration is made (${formOf(document, at)})`,
+          ? `write the patch in the form of the document (${formOf(document, at)}), or remove ${document} from the machine's own configuration`
+          : `move the settings of ${document} in the patches to ${at}; or, in the tool that owns the configuration, move the field into the document (${formOf(document, at)})`,
       })),
   );
 }
@@ -178,7 +179,7 @@ type Documents = ReadonlyMap<string, unknown>;
 const has = (documents: Documents, name: string): boolean =>
   [...documents.keys()].some((other) => other === name || other.startsWith(`${name}/`));
 
-/** Talos checks a configuration before it takes it: what it says then is of the patches, and not of credentials. */
+/** Turns Talos' refusal of a merged configuration into a finding about the patches; other errors pass through. */
 function unlessRefused({ machine, address }: AdoptTask): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof CallError) || !/code = InvalidArgument/.test(error.message)) throw error;
@@ -191,7 +192,7 @@ function unlessRefused({ machine, address }: AdoptTask): (error: unknown) => nev
   };
 }
 
-/** A machine whose configuration is right may still lack a boot, unseen: Talos calls it ready. */
+/** Warns if containerd does not run as configured: Talos calls such a machine ready, even if it only lacks a boot. */
 async function warnOfContainerd(
   { machine: name }: AdoptTask,
   { machine, report }: AdoptBench,
@@ -200,17 +201,17 @@ async function warnOfContainerd(
   const problem = await criProblem(machine);
   if (problem === undefined) return;
   const remedy = (await isolationWaits(machine, active))
-    ? "its SecurityProfileConfig takes effect at a boot: reboot the machine, one control plane at a time"
+    ? "its SecurityProfileConfig takes effect at the next boot: reboot the machine, one control plane at a time"
     : "look at `talosctl logs cri`";
   report(`warning: ${name}: ${problem}; ${remedy}`);
 }
 
 /**
- * The answer in a form that can be handed back to the next run and to `release`: long texts that were added by their
- * hashes, where it would be too long otherwise.
+ * The answer, short enough to be passed to the next run and to `release`. If it is too long, hashes replace the long
+ * texts that were added.
  *
- * @throws Failure where it is too long all the same: without it the added fields could not be removed. Nothing is
- * staged by then.
+ * @throws Failure if it is still too long: without the record the added fields could not be removed. Nothing is staged
+ * yet.
  */
 function rememberable({ machine }: AdoptTask, result: AdoptResult): AdoptResult {
   if (fitsVariable(JSON.stringify(result))) return result;
@@ -219,8 +220,8 @@ function rememberable({ machine }: AdoptTask, result: AdoptResult): AdoptResult 
   if (length <= LONGEST_VARIABLE) return short;
   throw new Failure({
     field: `machines.${machine}.patches`,
-    problem: `the record of what they add has ${Math.ceil(length / 1024)} KiB, of at most ${LONGEST_VARIABLE / 1024} KiB`,
-    why: "the next run gets the record in an environment variable, and without it cannot change or remove the patches",
+    problem: `the record of what these patches add is ${Math.ceil(length / 1024)} KiB long (limit ${LONGEST_VARIABLE / 1024} KiB)`,
+    why: "the next run receives the record in an environment variable, and without it cannot change or remove the patches",
     remedy: "set fewer values; nothing was changed",
   });
 }
@@ -228,11 +229,12 @@ function rememberable({ machine }: AdoptTask, result: AdoptResult): AdoptResult 
 /** The configuration changed after it was read. */
 class Changed extends Error {}
 
-/** Merges of a configuration that changes meanwhile. */
+/** How often a merge is tried while another tool changes the configuration. */
 const MERGES = 3;
 
 /**
- * Does it again if the configuration changed after it was read: staged as a whole, ours would take their change away.
+ * Repeats a merge if another tool changed the configuration after it was read: staging replaces the whole
+ * configuration, and would revert that change.
  */
 async function unlessChanged<T>(
   { machine }: AdoptTask,
@@ -244,22 +246,23 @@ async function unlessChanged<T>(
       return await once();
     } catch (error) {
       if (!(error instanceof Changed)) throw error;
-      report(`merge: the configuration of ${machine} changed meanwhile, so it is read again`);
+      report(
+        `merge: another tool changed the configuration of ${machine}, so the program reads it again`,
+      );
     }
   }
   throw new Failure({
     field: `machines.${machine}`,
     problem: `another tool changed its configuration ${MERGES} times while this update merged into it`,
     why: "staging now would revert that change, so nothing was staged",
-    remedy: "run again once the other change has come to its end",
+    remedy: "run again once the other tool has finished",
   });
 }
 
 /**
- * Stages a configuration that was made of `live`.
+ * Stages a configuration that was made from `live`.
  *
- * @throws Changed if another tool has changed the next boot's
- * configuration meanwhile.
+ * @throws Changed if another tool has changed the configuration of the next boot meanwhile.
  */
 async function stage(machine: Machine, live: string, configuration: string): Promise<void> {
   if (nextOf(await machine.configurations()) !== live) throw new Changed();
@@ -267,10 +270,10 @@ async function stage(machine: Machine, live: string, configuration: string): Pro
 }
 
 /**
- * Additions of an earlier run that was killed after it staged the configuration and before it answered. Then the
- * staged configuration equals the merge's result for the active one. Values that the active one also has count as
- * another owner's, even if they came from a stack that left without a reboot. The machine cannot distinguish the two,
- * and fields of others are never removed.
+ * Additions of an earlier run that was killed after it staged the configuration and before it answered. In that case,
+ * merging into the active configuration again gives the staged one. Values that the active configuration also has count
+ * as another owner's, even if a removed stack set them and no reboot followed. The machine cannot distinguish the two,
+ * and fields of other owners are never removed.
  */
 function stagedBefore(
   task: AdoptTask,
@@ -286,5 +289,5 @@ function stagedBefore(
     : undefined;
 }
 
-/** The configuration of the next boot, so that what others staged is kept. */
+/** The configuration of the next boot; merging into it keeps changes that others have staged. */
 const nextOf = ({ active, persistent }: Configurations): string | undefined => persistent ?? active;

@@ -10,7 +10,7 @@ import type { Report } from "./progress";
 import { type Machine, TalosMachine } from "../clients/talos/talos-machine";
 import { Talosctl } from "../clients/talos/talosctl";
 
-/** Clients for a verb, with the program's credentials. */
+/** The clients that a verb uses, with the program's credentials. */
 export class Clients {
   readonly omni: OmniServer;
   private readonly files = new SecretFiles();
@@ -19,8 +19,7 @@ export class Clients {
 
   /**
    * @param isAwaited whether Pulumi still waits for the answer. It does not after Ctrl-C or a kill.
-   * @param touches says that something is changed from now on, so that the program is brought to its end also where
-   * Pulumi is gone.
+   * @param touches called before the first change: from then on the program finishes its work even if Pulumi is gone.
    */
   constructor(
     readonly given: Credentials,
@@ -49,9 +48,9 @@ export class Clients {
   }
 
   /**
-   * Kubernetes; undefined without a kubeconfig. `~/.kube/config` is left alone: it may be of any cluster.
+   * The Kubernetes client; undefined without a kubeconfig. `~/.kube/config` is not read: it may belong to any cluster.
    *
-   * @throws Failure where there is a kubeconfig, and it cannot be read.
+   * @throws Failure if there is a kubeconfig that cannot be read.
    */
   cluster(): KubernetesCluster | undefined {
     const { kubeconfig, unreadableKubeconfig, secrets } = this.given;
@@ -64,17 +63,17 @@ export class Clients {
     return persistent(systemClock, new TalosMachine(this.talosctl, address, this.files));
   }
 
-  /** Release of talosctl. @throws CallError where it cannot be run. */
+  /** Version of talosctl. @throws CallError if talosctl cannot be run. */
   clientVersion(): Promise<string> {
     return this.talosctl.version();
   }
 
-  /** Says lines of one machine. */
+  /** Reports progress lines with the machine's name in front. */
   reportOf(machine: string): Report {
     return (line) => this.report(`${machine}: ${line}`);
   }
 
-  /** Ends the children and removes the files; may be called again. */
+  /** Ends the child processes and removes the files; may be called again. */
   close(): void {
     this.talosctl.stop();
     this.omnictl.stop();
@@ -91,7 +90,7 @@ function configOf(kubeconfig: string): ReturnType<typeof readKubeconfig> {
       field: "kubeconfig",
       problem: `it cannot be used (${(error as Error).message})`,
       why: "Kubernetes cannot be reached",
-      remedy: "fetch the cluster's own (`talosctl kubeconfig`) and give it",
+      remedy: "fetch the cluster's kubeconfig with `talosctl kubeconfig`, and use that",
     });
   }
 }

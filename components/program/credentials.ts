@@ -5,7 +5,7 @@ import type { FieldFinding } from "../clients/failure";
 import { defined } from "../recipe/mapping";
 import { take } from "./environment";
 
-/** Variables by which the program gets the contents of credentials. */
+/** Environment variables with the contents of credentials. */
 const variables = {
   talosconfig: "TALOS_GPU_TALOSCONFIG",
   kubeconfig: "TALOS_GPU_KUBECONFIG",
@@ -13,19 +13,19 @@ const variables = {
   omniServiceAccountKey: "TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY",
 } as const;
 
-/** The credentials, taken out of the environment, before anything is started that would inherit them. */
+/** The credentials. The constructor removes them from the environment, so that no child process inherits them. */
 export class Credentials {
-  /** Content of the talosconfig that was given; undefined where talosctl finds one by itself. */
+  /** Content of the talosconfig that was passed; undefined if talosctl must find one itself. */
   readonly talosconfig: string | undefined;
-  /** Content of the kubeconfig; undefined where nothing names one, or it cannot be read. */
+  /** Content of the kubeconfig; undefined if none is named, or it cannot be read. */
   readonly kubeconfig: string | undefined;
-  /** Variables of Omni's clients. A child inherits those that the environment has already. */
+  /** Variables of Omni's clients. A child process also inherits those that the environment already has. */
   readonly omni: { OMNI_ENDPOINT?: string; OMNI_SERVICE_ACCOUNT_KEY?: string };
   /** Texts that the program's output must not contain. */
   readonly secrets: readonly string[];
-  /** Credentials that were given and are empty. */
+  /** Findings about credentials that were passed but are empty. */
   readonly empty: readonly FieldFinding[];
-  /** Why the files that KUBECONFIG names are of no use. */
+  /** The finding about unreadable files in KUBECONFIG; undefined if there is none. */
   readonly unreadableKubeconfig: FieldFinding | undefined;
   private readonly environment: NodeJS.ProcessEnv;
 
@@ -54,7 +54,7 @@ export class Credentials {
     ];
   }
 
-  /** The talosconfig that talosctl takes, with what is wrong with it. */
+  /** The talosconfig that talosctl uses, with the findings about it. */
   talosconfigInUse(): ReturnType<typeof readTalosconfig> {
     return readTalosconfig(this.talosconfig, this.environment);
   }
@@ -71,9 +71,9 @@ function kubeconfigOf({ KUBECONFIG }: NodeJS.ProcessEnv): {
     return {
       problem: {
         field: "kubeconfig",
-        problem: `what KUBECONFIG names cannot be read (${(error as Error).message})`,
+        problem: `a file that KUBECONFIG names cannot be read (${(error as Error).message})`,
         why: "Kubernetes cannot be reached",
-        remedy: "correct KUBECONFIG, or give the kubeconfig's content",
+        remedy: "correct KUBECONFIG, or pass the kubeconfig's content",
       },
     };
   }
@@ -81,8 +81,7 @@ function kubeconfigOf({ KUBECONFIG }: NodeJS.ProcessEnv): {
 
 const emptyCredential = (field: string): FieldFinding => ({
   field,
-  problem: "was given, and is empty",
+  problem: "is an empty text",
   why: "the program does not fall back to the environment, which may name another cluster",
-  remedy:
-    "see that the Output or the secret that it comes from has the content, or leave the argument out",
+  remedy: "make sure that the Output or secret behind it has the content, or remove the argument",
 });

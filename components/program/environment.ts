@@ -6,8 +6,8 @@ import * as z from "zod";
  */
 
 /**
- * Takes a variable out of the environment, so that no child inherits it. Undefined where it is not set. An empty one
- * was given: nothing else may take its place.
+ * Reads a variable and removes it from the environment, so that no child process inherits it. Undefined if it is not
+ * set. An empty text is returned as such: the caller must not replace an empty credential by another one.
  */
 export function take(name: string): string | undefined {
   const value = process.env[name];
@@ -15,13 +15,15 @@ export function take(name: string): string | undefined {
   return value;
 }
 
-/** Answer of this resource's last run. Pulumi's command provider hands it back by this variable. */
+/** Answer of this resource's last run, which Pulumi's command provider passes in this variable. */
 export function previousAnswer<T extends z.ZodType>(type: T): z.infer<T> | undefined {
   const text = process.env["PULUMI_COMMAND_STDOUT"]?.trim().split("\n").at(-1);
   return text === undefined || text === "" ? undefined : parsed(type, JSON.parse(text));
 }
 
-/** The task on standard input. A lab, whose time runs faster, sets by its environment how often a task looks. */
+/**
+ * The task on standard input. The lab, whose clock runs faster, sets the polling interval in an environment variable.
+ */
 export function readTask<T extends z.ZodObject>(type: T, text: string): z.infer<T> {
   const seconds = Number(process.env["TALOS_GPU_POLL_SECONDS"]);
   const looks = seconds > 0 && Object.hasOwn(type.shape, "pollSeconds");
@@ -35,6 +37,6 @@ function parsed<T extends z.ZodType>(type: T, said: unknown): z.infer<T> {
   const result = type.safeParse(said);
   if (result.success) return result.data;
   throw new Error(
-    `task: it does not have the shape this release of talos-gpu writes: ${z.prettifyError(result.error)}`,
+    `task: it lacks the form that this release of talos-gpu writes: ${z.prettifyError(result.error)}`,
   );
 }

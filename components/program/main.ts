@@ -27,9 +27,9 @@ async function main(name = ""): Promise<void> {
   };
   const progress = new BoundedProgress(write);
   const clean = (text: string): string => redact(text, credentials.secrets);
-  // Pulumi prints both as they are: names and messages of machines and pods stand in them.
+  // Pulumi prints the lines unchanged, and they contain names and messages of machines and pods.
   const report = (line: string): void => progress.report(withoutLong(inLine(clean(line))));
-  // Its reader is gone; what was begun is brought to its end all the same.
+  // A stream fails if its reader is gone; the program still finishes what it has begun.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const isAwaited = pulumiAbove();
   const clients = new Clients(credentials, report, isAwaited, () => void (isTouched = true));
@@ -43,21 +43,21 @@ async function main(name = ""): Promise<void> {
       isAwaited,
       () => verb.mayEnd && !isTouched,
       () => {
-        report(`${name}: Pulumi is gone, so this ends too; nothing is left half done`);
+        report(`${name}: Pulumi has ended, so the program ends too; it had changed nothing yet`);
         process.exit(1);
       },
     );
     process.stdout.write(`${JSON.stringify(await verb.run(input, clients))}\n`);
   } catch (error) {
-    // Pulumi keeps nothing about a failed run, so its error is printed in full.
+    // Pulumi stores nothing about a failed run, so the error is printed in full.
     write(withoutLong(printable(clean(describe(error, fieldOf(name, input))))));
     process.exitCode = 1;
   }
 }
 
 /**
- * Text whose lines Pulumi can read. Its provider reads them by Go's bufio.Scanner, which gives up at one of 64 KiB:
- * the program's next line would then wait forever, and Pulumi for the program (pulumi-command,
+ * Shortens long lines, so that Pulumi can read them. Its provider reads with Go's bufio.Scanner, which stops at a line
+ * of 64 KiB: the program's next write would then block forever, and Pulumi would wait for the program (pulumi-command,
  * provider/pkg/provider/util, LogOutput).
  */
 function withoutLong(text: string): string {
@@ -67,7 +67,7 @@ function withoutLong(text: string): string {
   return text.split("\n").map(cut).join("\n");
 }
 
-/** Has the children ended and the files removed, however the program ends. */
+/** Ends the child processes and removes the files, however the program ends. */
 function endWith(close: () => void): void {
   process.once("exit", close);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
@@ -86,17 +86,17 @@ function fieldOf(verb: string | undefined, input: string): string {
 }
 
 /**
- * A failed call that no phase made sense of: no answer, or one that trying again does not help, such as to wrong
- * credentials.
+ * Text of an error that no phase has handled: a call got no answer, or a refusal that a retry cannot change, such as
+ * for wrong credentials.
  */
 function describe(error: unknown, field: string): string {
   if (!(error instanceof CallError)) return error instanceof Error ? error.message : String(error);
   if (isTransient(error))
     return new Failure({
       field,
-      problem: `${error.message}, also when it was asked again`,
+      problem: `${error.message}, also after a retry`,
       why: "the program cannot go on without an answer",
-      remedy: "run again once it answers: the program goes on from what it finds",
+      remedy: "run again once it answers: the program continues from the state that it finds",
     }).message;
   const foreign = foreignCredentials(error.message);
   if (foreign !== undefined) return new Failure(foreign).message;
@@ -105,7 +105,7 @@ function describe(error: unknown, field: string): string {
     problem: error.message,
     why: "the program cannot go on",
     remedy:
-      "check the credentials (talosconfig, kubeconfig, OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY) and the client, then run again: the program goes on from what it finds",
+      "check the credentials (talosconfig, kubeconfig, OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY) and the client, then run again: the program continues from the state that it finds",
   }).message;
 }
 

@@ -5,22 +5,23 @@ import * as path from "node:path";
 /** A process above this one. */
 export interface Ancestor {
   pid: number;
-  /** Name of its program, as far as the system keeps it (Linux: 15 characters). */
+  /** Name of its program; Linux keeps 15 characters of it. */
   name: string;
   parent: number;
-  /** When it began; a process that has taken over its number began later. */
+  /** Start time, which tells it from a later process with the same process ID. */
   started: string;
 }
 
-/** Looks a process up; undefined if there is none, or it is unknown. */
+/** Finds a process by its ID; undefined if there is none, or the system does not show it. */
 export type Look = (pid: number) => Ancestor | undefined;
 
-/** Processes between this program and Pulumi: a shell, Pulumi's plugin, and a wrapper of either. */
+/** Largest number of processes between this program and Pulumi: a shell, Pulumi's plugin, and wrappers of them. */
 const DEPTH = 6;
 
 /**
- * The processes whose end means that nothing waits for this program any more: all up to Pulumi's command line. Above it are a
- * user's shell or a CI runner, which may end before it. None where Pulumi is not found: another program started it.
+ * The parent processes up to Pulumi's command line. If one of them ends, nothing waits for this program any more. A
+ * user's shell or CI runner above Pulumi does not count, because it may end earlier. Empty if Pulumi is not among the
+ * parents: another program then started this one.
  */
 export function upToPulumi(parent: number, look: Look): Ancestor[] {
   const found: Ancestor[] = [];
@@ -37,7 +38,7 @@ export function upToPulumi(parent: number, look: Look): Ancestor[] {
 export const isOrphaned = (ancestors: readonly Ancestor[], look: Look): boolean =>
   ancestors.some(({ pid, started }) => look(pid)?.started !== started);
 
-/** Of Linux, which says it in files. */
+/** Finds a process on Linux, in /proc. */
 export const lookInProc: Look = (pid) => {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -50,7 +51,10 @@ export const lookInProc: Look = (pid) => {
   }
 };
 
-/** Of any other Unix, such as macOS, in whose `ps` a name is a path. Where there is none, the program runs to its end or limit. */
+/**
+ * Finds a process with `ps` on any other Unix. On macOS, `ps` prints a path as the name. Without `ps`, the program runs
+ * to its end or limit.
+ */
 export const lookByPs: Look = (pid) => {
   try {
     const asked = ["-o", "ppid=", "-o", "lstart=", "-o", "comm=", "-p", String(pid)];
@@ -69,21 +73,27 @@ export const lookByPs: Look = (pid) => {
   }
 };
 
-/** How to look here, and the milliseconds between two looks: `ps` is a process each time. */
+/**
+ * How this system finds a process, and the milliseconds between two checks: longer with `ps`, which starts a process
+ * each time.
+ */
 const [lookHere, POLL] = fs.existsSync("/proc/self/stat") ? [lookInProc, 1_000] : [lookByPs, 5_000];
 
-/** Whether Pulumi, as it was when the program began, still waits for its answer; always if another program started it. */
+/**
+ * A function that says whether the Pulumi process that started this program still waits for the answer. It always says
+ * yes if another program started this one.
+ */
 export function pulumiAbove(): () => boolean {
   const ancestors = upToPulumi(process.ppid, lookHere);
   return () => !isOrphaned(ancestors, lookHere);
 }
 
 /**
- * Ends the program once Pulumi's command line is gone without having ended it, as after a SIGKILL: its answer has no reader, and the
- * plugin stays for as long as the program does.
+ * Ends the program if Pulumi's command line has ended without stopping it, e.g. after a SIGKILL. Then no program reads
+ * the answer, and Pulumi's plugin would run as long as the program.
  *
  * @param isAwaited whether Pulumi still waits
- * @param mayEnd whether it may end now. A machine that is drained or reboots is brought to its end first.
+ * @param mayEnd whether the program may end now. It first finishes the drain or reboot of a machine.
  */
 export function endWithPulumi(
   isAwaited: () => boolean,

@@ -1,14 +1,17 @@
 import type { Clock } from "../clients/clock";
 import { LONGEST_VARIABLE } from "../clients/longest-variable";
 
-/** Tells what happens: one line each, on standard error. Never holds a secret. */
+/** Prints one line of progress on standard error. The line must not contain a secret. */
 export type Report = (line: string) => void;
 
-/** Bytes of ordinary lines, and of warnings behind them. Both together reach the next run by its environment. */
+/**
+ * Bytes that ordinary lines may use; warnings have further room. Pulumi passes all lines to the next run in an
+ * environment variable.
+ */
 const ORDINARY = LONGEST_VARIABLE / 2;
 const WITH_WARNINGS = LONGEST_VARIABLE - 1024;
 
-/** Lines of a run that ends well, as many as the next run can be handed. Warnings have room of their own. */
+/** Prints a run's lines, only as many as Pulumi can pass to the next run. Warnings have additional room. */
 export class BoundedProgress {
   private bytes = 0;
   private isToldOf = false;
@@ -24,24 +27,24 @@ export class BoundedProgress {
     } else if (!this.isToldOf) {
       this.isToldOf = true;
       this.write(
-        "further lines are left out: the next run gets these lines by its environment, which has no room for more",
+        "no further lines are printed: Pulumi passes this output to the next run in an environment variable, which is full",
       );
     }
   }
 }
 
-/** Names phases as they start and measures them. */
+/** Reports phases when they start, and measures them. */
 export class Phases<Name extends string = string> {
   readonly done: { name: Name; seconds: number }[] = [];
 
   constructor(
     private readonly clock: Clock,
     private readonly report: Report,
-    /** Called as each begins. */
+    /** Called at the start of each phase. */
     private readonly begins: (name: Name) => void = () => {},
   ) {}
 
-  /** Runs one phase. `says` is its line: what it does and how long it may take. */
+  /** Runs one phase. `says` is its progress line: what the phase does, and how long it may take. */
   async run<T>(name: Name, says: string, work: () => Promise<T>): Promise<T> {
     this.begins(name);
     this.report(`${name}: ${says}`);

@@ -6,7 +6,7 @@ import { duration } from "../recipe/stack/notation";
 // The program's input (standard input) and its answer (last line of standard output), by verb. Nothing here is secret:
 // credentials come by environment. The input of `preflight` is next to it.
 
-/** Parts that may be lost on purpose. */
+/** Parts of an image that the user allows to be lost. */
 const drop = z.strictObject({
   extensions: z.array(z.string()).optional(),
   kernelArgs: z.array(z.string()).optional(),
@@ -15,22 +15,22 @@ const drop = z.strictObject({
   embeddedMachineConfiguration: z.boolean().optional(),
 });
 
-/** A taint as a stack says it. */
+/** A taint as in the stack file. */
 const nodeTaint = z.object({
   key: z.string().min(1),
   value: z.string().optional(),
   effect: z.string().min(1),
 });
 
-/** Annotation that says who made an object, and how it begins where that is this stack. */
+/** Annotation that names an object's owner, and the beginning of its value for objects of this stack. */
 export const ownersMark = z.strictObject({ annotation: z.string(), ours: z.string() });
 
-/** Seconds between two looks of a task that waits. Default 1. */
+/** Seconds between two checks of a task that waits. Default 1. */
 export const pollSeconds = z.number().positive().default(1);
 
 /**
- * Words with which a failed upgrade says that its node takes no pods. The summary of the update reads them. Another
- * update does not end it where it has nothing to do for the machine, as with the failed edit taken back
+ * Part of the message that a failed upgrade leaves its node cordoned; the summary of the update reads it. A later
+ * update that has nothing to do for the machine, e.g. after the user reverts the edit, does not uncordon it
  * (`warnOfCordons`).
  */
 export const STAYS_CORDONED = "stays cordoned until its upgrade ends well";
@@ -39,11 +39,11 @@ export const STAYS_CORDONED = "stays cordoned until its upgrade ends well";
 const goal = {
   /** Node name of the machine. */
   machine: z.string().min(1),
-  /** Address of its Talos API; of a machine of Omni's also its name, by which Omni's talosconfig reaches it. */
+  /** Address of its Talos API; for an Omni machine also the name that Omni's talosconfig uses. */
   address: z.string().min(1),
-  /** Release it should run, e.g. `v1.12.6`. */
+  /** Wanted Talos release, e.g. `v1.12.6`. */
   talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),
-  /** Hash of the configuration that should be active. Only its change matters: it makes the program run again. */
+  /** Hash of the wanted configuration. The program ignores it; Pulumi runs the program again if it changes. */
   configurationHash: z.string(),
   modules: z.array(z.string()),
   /**
@@ -51,7 +51,7 @@ const goal = {
    * a GPU.
    */
   driverVersion: z.string().optional(),
-  /** Extension services and the state each must reach. */
+  /** Extension services, and the state that each must reach. */
   extensionServices: z.array(z.strictObject({ name: z.string(), state: z.string() })),
   /** Taints that its node should have. Default none. */
   taints: z.array(nodeTaint.strict()).optional(),
@@ -61,14 +61,19 @@ const goal = {
 /** Task of `upgrade`. */
 export const upgradeTask = z.strictObject({
   ...goal,
-  /** Who holds its configuration: an owned one gives the node its name. Default adopted. */
+  /**
+   * Whether this stack owns the machine's configuration or adopted it: an owned configuration sets the node's name.
+   * Default adopted.
+   */
   configuration: z.enum(["owned", "adopted"]).optional(),
   role: z.enum(["controlplane", "worker"]),
   schematicId: z.string().regex(/^[0-9a-f]{64}$/),
   installerImage: z.string().min(1),
-  /** That image is the user's own: no schematic tells whether a machine runs it. Default false. */
+  /**
+   * Whether the installer image is the user's own: no schematic then shows whether the machine runs it. Default false.
+   */
   ownImage: z.boolean().optional(),
-  /** Content of that image: an adopted machine would lose everything else that it runs. */
+  /** Content of the installer image: an adopted machine would lose all other parts. */
   image: z.strictObject({
     extensions: z.array(z.string()),
     kernelArgs: z.array(z.string()),
@@ -82,18 +87,18 @@ export const upgradeTask = z.strictObject({
   }),
   /** Parts of the machine's image that may be lost. Default: none. */
   drop: drop.optional(),
-  /**
-   * Fields of the driver that the stack leaves to the card: a machine that is taken over keeps its own. Default none.
-   */
+  /** Fields of the driver that the stack does not set: an adopted machine keeps its own values. Default none. */
   unnamedDriver: z.array(z.enum(["branch", "flavour"])).optional(),
-  /** Evict pods before the reboot. */
+  /** Whether to evict pods before the reboot. */
   drain: z.boolean(),
   /**
-   * The machine started in maintenance mode: it may still be installing Talos when this begins, and has to join the
-   * cluster. Default false.
+   * Whether the machine started in maintenance mode: it may still be installing Talos, and has yet to join the cluster.
+   * Default false.
    */
   installs: z.boolean().optional(),
-  /** Reboot the machine if it runs what it should; otherwise do nothing. Default false. */
+  /**
+   * Whether to reboot a machine that agrees with the stack; a machine that differs makes the task fail. Default false.
+   */
   reboots: z.boolean().optional(),
   /** Talos API addresses of the cluster's other control planes. */
   otherControlPlanes: z.array(z.string()),
@@ -115,7 +120,7 @@ export const limitsOf = ({
   verify: parseDuration(verify, "timeouts.verify"),
 });
 
-/** Answer of `upgrade`: what was seen on the machine at the end. */
+/** Answer of `upgrade`: the state of the machine at the end. */
 export const upgradeResult = z.object({
   machine: z.string(),
   talosVersion: z.string(),
@@ -124,7 +129,7 @@ export const upgradeResult = z.object({
   bootId: z.string(),
   /** Whether this run rebooted it. */
   rebooted: z.boolean(),
-  /** Taints of its node that are the stack's own, and so what `untaint` takes away. */
+  /** The stack's taints on its node, which `untaint` removes. */
   taints: z.array(nodeTaint).optional(),
   phases: z.array(z.object({ name: z.string(), seconds: z.number() })),
 });
@@ -141,7 +146,7 @@ export const adoptTask = z.strictObject({
 /** The task as the program reads it. */
 export type AdoptTask = z.infer<typeof adoptTask>;
 
-/** Answer of `adopt`: kept by Pulumi and handed back to the next `adopt` and to `release`. */
+/** Answer of `adopt`, which Pulumi keeps and passes to the next `adopt` and to `release`. */
 export const adoptResult = z.object({
   /** Hash of the machine's whole configuration after the merge. */
   hash: z.string(),
@@ -152,7 +157,7 @@ export const adoptResult = z.object({
 /** The answer as the program reads it back. */
 export type AdoptResult = z.infer<typeof adoptResult>;
 
-/** A resource of Omni that is ours. */
+/** A resource in Omni that this package writes. */
 const omniResource = z.strictObject({
   metadata: z.strictObject({
     namespace: z.string(),
@@ -173,7 +178,7 @@ export const omniTask = z.strictObject({
   uuid: z.string().min(1),
   /** Name of its cluster in Omni. */
   cluster: z.string().min(1),
-  /** All resources of ours that Omni should have for this machine. */
+  /** All resources of this stack that Omni should have for this machine. */
   resources: z.array(omniResource),
   /** Extensions of its image that may be lost. Default none. */
   drop: z.array(z.string()).optional(),
@@ -186,9 +191,9 @@ export const omniWaitTask = z.strictObject({
   ...goal,
   uuid: z.string().min(1),
   cluster: z.string().min(1),
-  /** Extensions that its image must have. Omni makes the schematic, so its ID is not known before. */
+  /** Extensions that its image must have. Omni creates the schematic, so its ID is not known in advance. */
   extensions: z.array(z.string()),
-  /** Contents of files that show that the configuration is in effect, by path. */
+  /** Expected contents, by path, of files that show that the configuration is in effect. */
   files: z.record(z.string(), z.string()),
   /** TOML that containerd's configuration must have. Default none. */
   containerdPart: z.string().optional(),
@@ -197,32 +202,35 @@ export const omniWaitTask = z.strictObject({
 /** The task of `omni-wait` as the program reads it. */
 export type OmniWaitTask = z.infer<typeof omniWaitTask>;
 
-/** Annotation of a smoke test that was given up: why it could not run. The doctor reads it. */
+/** Annotation of a smoke test that was given up, with the reason; `doctor` reads it. */
 export const UNTESTED = "talos-gpu/untested";
 
 /** Task of `gate`. */
 export const gateTask = z.strictObject({
-  /** Namespace of the smoke tests and of what exposes the GPUs. */
+  /** Namespace of the smoke tests and of the GPU provider. */
   namespace: z.string().min(1),
   tests: z.array(
     z.strictObject({
       machine: z.string().min(1),
       job: z.string().min(1),
-      /** Identity of the Job. Only its change matters: a replaced Job makes the program run again. */
+      /** UID of the Job. The program ignores it; Pulumi runs the program again if the Job is replaced. */
       uid: z.string().optional(),
-      /** GPU resource that it requests one unit of. */
+      /** GPU resource of which it requests one unit. */
       resource: z.string().min(1),
-      /** Units of it that the node should offer. Default: whatever it offers. */
+      /** Number of units that the node should offer. Default: any number. */
       units: z.number().int().positive().optional(),
     }),
   ),
   /** How long the tests may take. */
   limit: duration,
-  /** How long a test waits for a unit while other pods run on all of them, and for the node to offer what it should. */
+  /**
+   * How long a test waits for a unit while other pods use all of them, and how long the gate waits for the planned
+   * units.
+   */
   patience: duration,
   /**
-   * Whether a test waits for a unit until the limit, and has failed then: further machines wait for it. Default
-   * false.
+   * Whether a test waits for a unit until the limit and then fails, because further machines wait for its result.
+   * Default false.
    */
   mustPass: z.boolean().optional(),
   pollSeconds,
@@ -234,30 +242,30 @@ export type GateTask = z.infer<typeof gateTask>;
 export const gateResult = z.object({
   /** Machines on whose cards a test has computed. */
   passed: z.array(z.string()),
-  /** Machines that could not be tested, since other pods use all their units, and the pods; by name. */
+  /** Machines that could not be tested because other pods use all their units: names those pods, by machine name. */
   untested: z.record(z.string(), z.string()),
 });
 /** The answer as the program reads it back. */
 export type GateResult = z.infer<typeof gateResult>;
 
-/** A taint of a node; what else Kubernetes keeps of it (`timeAdded`) stays as it is. */
+/** A taint of a node, with all further fields that Kubernetes keeps (`timeAdded`). */
 export const nodeTaintState = nodeTaint.loose();
-/** A taint as the tasks hand it on. */
+/** A taint of a node, with Kubernetes' further fields. */
 export type NodeTaintState = z.infer<typeof nodeTaintState>;
 
-/** Task of `untaint`: what it needs of the task with which its machine was brought to its image. */
+/** Task of `untaint`: the part of the machine's `upgrade` task that it needs. */
 export const untaintTask = z.object({ machine: z.string().min(1) });
 
 /** Task of `await-free`. */
 export const freeTask = z.strictObject({
-  /** RuntimeClass that the stack is about to make. */
+  /** RuntimeClass that the stack is about to create. */
   runtimeClass: z.string().min(1),
   mark: ownersMark,
   limit: duration,
   pollSeconds,
   /** Field of the stack that names the GPU provider. */
   field: z.string().min(1),
-  /** Whether it is external. */
+  /** Whether the RuntimeClass is external. */
   theirs: z.boolean().optional(),
 });
 /** The task of `await-free` as the program reads it. */
@@ -265,9 +273,9 @@ export type FreeTask = z.infer<typeof freeTask>;
 
 /** Task of `put-back`. */
 export const putBackTask = z.strictObject({
-  /** Field manager that the objects' maker applies them by. */
+  /** Field manager with which the stack applies the objects. */
   manager: z.string().min(1),
-  /** Objects in their wanted state, in the order in which they need each other. */
+  /** Objects in their wanted state; an object comes after those that it needs. */
   objects: z.array(
     z.looseObject({
       apiVersion: z.string().min(1),

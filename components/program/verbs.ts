@@ -34,10 +34,7 @@ type Credential = "talosconfig" | "kubeconfig";
 
 /** A verb of the program. */
 export interface Verb {
-  /**
-   * Whether it may end where Pulumi is gone, as long as it has not said that it changes something
-   * (`Clients.touches`).
-   */
+  /** Whether it may end if Pulumi is gone, as long as it has changed nothing (`Clients.touches`). */
   mayEnd: boolean;
   /** @param input its task as JSON. @returns its answer. */
   run: (input: string, clients: Clients) => Promise<unknown>;
@@ -45,7 +42,7 @@ export interface Verb {
 
 type Run<Type extends z.ZodObject> = (task: z.infer<Type>, clients: Clients) => Promise<unknown>;
 
-/** @param needs credentials that must be of use before it begins. Mistakes of other credentials do not matter to it. */
+/** @param needs credentials that must be usable before the verb begins. It ignores mistakes in other credentials. */
 function verb<Type extends z.ZodObject>(
   type: Type,
   needs: Credential[],
@@ -98,7 +95,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
   ["omni-wait", verb(omniWaitTask, ["talosconfig"], runOmniWait, true)],
 ]);
 
-/** Credentials that lead nowhere. An empty one is always told: it was given by mistake. */
+/** Findings about unusable credentials. An empty one is always reported, because it was passed by mistake. */
 function uselessOf(needs: Credential[], { given }: Clients): FieldFinding[] {
   if (given.empty.length > 0) return [...given.empty];
   const problems = [
@@ -118,8 +115,8 @@ function expiredOf(needs: Credential[], { given }: Clients): FieldFinding[] {
 }
 
 /**
- * Credentials that are not valid are reported with everything else that is missing. Those that lead nowhere end it:
- * nothing could be asked.
+ * Runs the preflight. It reports credentials that are not valid together with all other findings. Unusable credentials
+ * end it at once, because nothing could be asked.
  */
 async function runPreflight(
   task: z.infer<typeof preflightTask>,
@@ -134,7 +131,8 @@ async function runPreflight(
   const useless = uselessOf(needs, clients);
   if (useless.length > 0) throw new Failure(...useless);
   const cluster = task.kubernetes ? clients.cluster() : undefined;
-  await clients.clientVersion(); // without talosctl no machine would answer, and a machine that does not answer is skipped
+  await clients.clientVersion(); // fails without talosctl: otherwise no machine would answer, and the preflight would
+  await clients.clientVersion(); // skip all of them
   const around = {
     web: new RealWeb(clock, env),
     places: placesOf(env),
@@ -171,12 +169,12 @@ async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): 
 
 async function runOmniWait(task: z.infer<typeof omniWaitTask>, clients: Clients): Promise<unknown> {
   const taint = tainting(task, clusterOf(task, clients), clients);
-  await clients.clientVersion(); // without talosctl nothing could end the wait for the machine
+  await clients.clientVersion(); // fails without talosctl: otherwise the program would wait for the machine in vain
   const answer = await waitForOmni(task, { ...benchOf(task, clients), omni: clients.omni });
   return { ...answer, ...(await taint()) };
 }
 
-/** The cluster of a machine that is brought to its image: it cannot do without where its node gets taints. */
+/** The cluster of a machine that is upgraded; required if its node gets taints. */
 const clusterOf = (task: TaintTask, clients: Clients): KubernetesCluster | undefined =>
   task.taints === undefined ? clients.cluster() : taintedCluster(task.machine, clients);
 
@@ -188,8 +186,8 @@ const taintedCluster = (machine: string, clients: Clients): KubernetesCluster =>
   );
 
 /**
- * Gives a machine's node exactly the stack's current taints, and records which taints are the stack's. It removes
- * earlier ones before any pod lacks their toleration: the smoke test comes next.
+ * Gives a machine's node the stack's current taints, and records which taints are the stack's. It also removes the
+ * stack's former taints, because the pods that start next, such as the smoke test, do not tolerate them.
  */
 function tainting(
   task: TaintTask,
@@ -221,29 +219,29 @@ async function runAwaitFree(task: z.infer<typeof freeTask>, clients: Clients): P
   const cluster = clients.cluster();
   if (cluster !== undefined) return awaitFree(task, cluster, clock, clients.report);
   clients.report(
-    `no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`,
+    `no kubeconfig: not checked whether RuntimeClass ${task.runtimeClass} belongs to an operator`,
   );
   return {};
 }
 
 async function runPutBack(task: z.infer<typeof putBackTask>, clients: Clients): Promise<unknown> {
-  const why = "the program looks for the stack's objects through the Kubernetes API";
+  const why = "the program checks the stack's objects through the Kubernetes API";
   return putBack(task, clusterFor(clients, why), clients.report);
 }
 
 async function runGate(task: z.infer<typeof gateTask>, clients: Clients): Promise<unknown> {
-  const why = "the program sees whether the smoke tests passed through the Kubernetes API";
+  const why = "only the Kubernetes API shows whether the smoke tests have passed";
   return awaitTests(task, clusterFor(clients, why), clock, clients.report);
 }
 
 /**
- * The cluster of an owner who cannot do without it.
+ * The Kubernetes client of a verb that needs one.
  *
- * @throws Failure with the rest of it where there is no kubeconfig.
+ * @throws Failure with the given field and reason if there is no kubeconfig.
  */
 function clusterFor(clients: Clients, why: string, field = "kubeconfig"): KubernetesCluster {
   const cluster = clients.cluster();
   if (cluster !== undefined) return cluster;
-  const remedy = "give the kubeconfig, or name its file by KUBECONFIG";
+  const remedy = "pass the kubeconfig, or name its file in KUBECONFIG";
   throw new Failure({ field, problem: "there is no kubeconfig", why, remedy });
 }

@@ -6,15 +6,15 @@ import type { Rule } from "../recipe/rules/finding";
 import type { Finding } from "../recipe/types";
 import { isMapping } from "../recipe/mapping";
 
-/** Inputs of a workload: a rule for each, as far as its value is known. */
+/** A rule for each input of a workload; it applies if the value is known. */
 export type InputRules = Record<string, Rule>;
 
 /**
- * Refuses wrong arguments of a workload before anything is registered, with all mistakes at once.
+ * Refuses wrong arguments of a workload before anything is registered, and lists all mistakes.
  *
- * @param inputs Arguments that may be yet to come; all are required.
- * @throws RunError with one `field: what is wrong; why it matters; how to fix it` per line. A RunError is printed as
- * its message, without a stack trace.
+ * @param inputs Rules for required arguments, whose values may not be known yet.
+ * @throws RunError with one `field: what is wrong; why it matters; how to fix it` per line. Pulumi prints a RunError
+ * without a stack trace.
  */
 export function checkWorkloadArguments(
   component: string,
@@ -35,12 +35,12 @@ export function checkWorkloadArguments(
   ]);
 }
 
-/** Finding for a component that gets no arguments at all. */
+/** Finding for a component without any arguments. */
 export const noArguments: Finding = {
   check: "shape",
   field: "args",
   problem: "are missing",
-  why: "nothing can be made without them",
+  why: "the component cannot be created without them",
   remedy: "pass a mapping of arguments",
 };
 
@@ -54,10 +54,9 @@ export function refuse(component: string, name: string, findings: Finding[]): vo
 }
 
 /**
- * A mistake of the user's, to be printed as its message alone. It has no stack: Pulumi's Node host shows a RunError's
- * message. If there is a stack, it then renders the whole error for its trace (sdk/nodejs/cmd/run/run.ts,
- * uncaughtHandler; error.ts, defaultErrorMessage). For that `util.inspect` walks every promise that the error went
- * through: 4 to 18 s.
+ * Error about a user's mistake, of which Pulumi prints only the message. It has no stack: for an error with a stack,
+ * Pulumi's Node host renders the whole error (sdk/nodejs/cmd/run/run.ts, uncaughtHandler; error.ts,
+ * defaultErrorMessage), and `util.inspect` then walks every promise on its way, which takes 4 to 18 s.
  */
 export function refusal(message: string): pulumi.RunError {
   const error = new pulumi.RunError(message);

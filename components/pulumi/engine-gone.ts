@@ -1,20 +1,20 @@
 import * as http2 from "node:http2";
 import * as pulumi from "@pulumi/pulumi";
 
-/** Further facts that a process knows about its engine. */
+/** Further sources for the address of a process' engine. */
 export interface Sources {
-  /** The address as the SDK has it: Pulumi's `cmd/run` takes the arguments away. */
+  /** The address from the SDK, because Pulumi's `cmd/run` removes the arguments. */
   ofProgram: () => string | undefined;
-  /** The command line that the process was started with: `cmd/run-policy-pack` silently takes the arguments away. */
+  /** The original command line of the process, because `cmd/run-policy-pack` removes the arguments. */
   asStarted: () => readonly string[];
 }
 
 /**
- * The address of the engine that started this very process, by Pulumi's language host: as a program (`cmd/run`),
- * whose engine the SDK knows; as a plugin for programs in YAML, Python or Go (`cmd/run-plugin`); or as a policy pack
- * (`cmd/run-policy-pack`), whose arguments begin with it (pulumi/pulumi, sdk/nodejs/provider/internals.ts;
+ * The address of the engine that started this process through Pulumi's language host. The process may be a program
+ * (`cmd/run`), whose engine the SDK knows; a plugin for programs in YAML, Python or Go (`cmd/run-plugin`); or a policy
+ * pack (`cmd/run-policy-pack`), whose first argument is the address (pulumi/pulumi, sdk/nodejs/provider/internals.ts;
  * sdk/go/common/resource/plugin/analyzer_plugin.go). Undefined in any other process. The plugin, the policy pack and
- * the stacks' program import this file; the components do not, so a user's own program is left alone.
+ * the stacks' program import this file. The components do not, so it never ends a user's own program.
  */
 export function engineOf(
   argv: readonly string[],
@@ -28,16 +28,15 @@ export function engineOf(
   return commandArguments.find((argument) => /^[^-/].*:\d+$/.test(argument));
 }
 
-/** Exit code of a process without its engine: EX_UNAVAILABLE of sysexits.h, which no crash of Node has. */
+/** Exit code of a process without its engine: EX_UNAVAILABLE of sysexits.h. No crash of Node has this code. */
 export const engineGoneCode = 69;
 
-/** Milliseconds after which a lost connection is made again. */
+/** Milliseconds before a lost connection is opened again. */
 const again = 1000;
 
 /**
- * Tells that the engine is gone, as after a SIGKILL of Pulumi's command line: the connection to it ends with its
- * process, and a further one is refused. One that is lost while the engine runs tells nothing: an update that goes on
- * must not end by it.
+ * Calls `tell` once the engine is gone, e.g. after a SIGKILL of Pulumi's command line: its connection ends, and a new
+ * one is refused. A lost connection alone proves nothing, because it must not end an update that goes on.
  */
 function onEngineGone(engine: string, tell: () => void): void {
   const session = http2.connect(`http://${engine}`);
@@ -49,20 +48,21 @@ function onEngineGone(engine: string, tell: () => void): void {
   session.unref();
 }
 
-/** `127.0.0.1:4000` of gRPC's `dns:127.0.0.1:4000`. */
+/** The engine's address without gRPC's scheme: `127.0.0.1:4000` for `dns:127.0.0.1:4000`. */
 function engineOfProgram(): string | undefined {
   const engine = pulumi.runtime.getEngine() as
     { getChannel(): { getTarget(): string } } | undefined;
   return engine?.getChannel().getTarget().replace(/^dns:/, "");
 }
 
-/** Node keeps it for its diagnostic report, whatever became of `process.argv`. */
+/** The command line in Node's diagnostic report, which does not change with `process.argv`. */
 function commandLine(): readonly string[] {
-  Object.assign(process.report, { excludeNetwork: true }); // which would ask for the names of addresses
+  Object.assign(process.report, { excludeNetwork: true }); // without this, the report would look up the names of
+  Object.assign(process.report, { excludeNetwork: true }); // addresses
   return (process.report.getReport() as { header: { commandLine: string[] } }).header.commandLine;
 }
 
-// Pulumi's Node SDK does not look. A plugin or policy pack would run on without an engine, and so would a program
-// with no request open.
+// Pulumi's Node SDK does not check the engine. Without this, a plugin, a policy pack, or a program without an open
+// request would run on after the engine's end.
 const engine = engineOf(process.argv, { ofProgram: engineOfProgram, asStarted: commandLine });
 if (engine !== undefined) onEngineGone(engine, () => process.exit(engineGoneCode));

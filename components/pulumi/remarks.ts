@@ -4,8 +4,8 @@ import { inLine } from "../recipe/rules/printable";
 import type { Finding } from "../recipe/types";
 
 /**
- * Shows findings that do not refuse a stack as messages of a resource: a warning in Pulumi's diagnostics, a note as a
- * line of information.
+ * Shows warnings and notes as messages of a resource: a warning in Pulumi's diagnostics, a note as an informational
+ * line.
  */
 export function showRemarks(resource: pulumi.Resource, remarks: readonly Finding[]): void {
   for (const remark of remarks) {

@@ -1,11 +1,10 @@
 import type * as pulumi from "@pulumi/pulumi";
 
 /**
- * Registers many resources without the stacks that the SDK writes down of every promise (runtime/debuggable.ts). It
- * looks at them for `PULUMI_DEBUG_PROMISE_LEAKS` alone, and Pulumi's command maps each of their frames to a line of
- * TypeScript: with 250 machines that was about half of the program's time. Pulumi keeps where a resource comes from;
- * the SDK asks for that by itself. For a program that has no transformations of a user's: they would run without
- * frames, too.
+ * Registers many resources without the stack traces that the SDK records for every promise (runtime/debuggable.ts). The
+ * SDK uses them only for `PULUMI_DEBUG_PROMISE_LEAKS`, but Pulumi's command maps each frame to a line of TypeScript:
+ * with 250 machines that took about half of the program's time. The source position of a resource is recorded
+ * separately, and stays. Not for programs with a user's transformations, which would also run without stack traces.
  *
  * @returns what `register` returns. An error of `register` keeps its message, but has no frames.
  */
@@ -20,17 +19,17 @@ export function withoutStackTraces<T>(register: () => T): T {
   }
 }
 
-/** Registers without stack traces, unless the component has transformations of its user, which need the frames. */
+/** Registers without stack traces, unless the component has a user's transformations, which may need them. */
 export const withoutStackTracesUnless =
   (isTransformed: boolean) =>
   <T>(register: () => T): T =>
     isTransformed ? register() : withoutStackTraces(register);
 
 /**
- * Whether a resource has transformations that its own class did not give it: of its options, its parents or the stack.
+ * Whether a resource has transformations other than those of its class: from its options, its parents or the stack.
  *
- * @param given its options with those of its class.
- * @param opts its options as its user gave them.
+ * @param given options including those of the class.
+ * @param opts options that the user passed.
  */
 export function transformsMore(
   resource: pulumi.Resource,

@@ -36,7 +36,7 @@ export class ComfyUi extends pulumi.ComponentResource {
       mountPath: "/root",
       container: (readyWithin) => ({
         image: args.image ?? comfyUiImage(args.cudaVersion ?? "12.6"),
-        // The image is made for root: it keeps the program and its data under /root.
+        // The image needs root: it has the program and its data under /root.
         securityContext: { ...unprivileged, runAsUser: 0 },
         // The first start copies the program to the volume.
         startupProbe: { ...alive, periodSeconds: 10, failureThreshold: patient(readyWithin, 10) },

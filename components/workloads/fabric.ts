@@ -2,18 +2,18 @@ import type * as k8s from "@pulumi/kubernetes";
 import { envList, unprivileged } from "../kubernetes/pods";
 import type { FabricSpec } from "../recipe/spec/index";
 
-/** Inputs of the check of a fabric. */
+/** Inputs of the fabric check. */
 interface Checked extends FabricSpec {
   image: string;
-  /** Of each machine. */
+  /** Number of cards in each machine. */
   cards: number;
-  /** Seconds for which a pod waits for the others, which may have an image to pull. */
+  /** Seconds for which a pod waits for the others, which may still pull their image. */
   limit: number;
 }
 
 /**
- * Init container of each pod of a server over several machines. It checks the network before the server starts, in
- * the server's image and with its cards.
+ * Init container of each pod of a server over several machines. It checks the network between the cards before the
+ * server starts, with the server's image.
  */
 export const fabricCheck = ({
   image,
@@ -36,12 +36,12 @@ export const fabricCheck = ({
 });
 
 /**
- * An all-reduce over all cards of the group, by PyTorch and its NCCL. It ends well once the cards are joined and fast
- * enough. While they are not, it says so in its log and tries again: if it ended, the group would be replaced, and
- * the log would be lost. It ends with an error only where the others do not come, as where their part of the group
- * was replaced without this one.
+ * An all-reduce over all cards of the group, with PyTorch and its NCCL. It succeeds once the cards are connected and
+ * fast enough. Until then it logs the reason and retries: if it failed, LeaderWorkerSet would replace the group, and
+ * the log would be lost. It fails only if other pods of the group do not connect, e.g. because they were replaced
+ * without this one.
  *
- * A process for each card, forked before CUDA is initialized (docs.pytorch.org, multiprocessing). Bus bandwidth:
+ * It forks a process for each card before CUDA is initialized (docs.pytorch.org, multiprocessing). Bus bandwidth:
  * NVIDIA/nccl-tests, doc/PERFORMANCE.md.
  */
 const program = `

@@ -3,18 +3,19 @@ import type { InputRules } from "../pulumi/checked-arguments";
 import type { GpuToleration } from "../kubernetes/pods";
 import { objectName, qualifiedName, ruleOf } from "../recipe/rules";
 
-/** Rules for the inputs among them. */
+/** Rules for the inputs in `GpuAccess`. */
 export const accessRules: InputRules = {
   runtimeClassName: objectName,
-  // Kubernetes: pkg/apis/core/v1/helper/helpers.go (IsExtendedResourceName); any other name is one of its own, or none.
+  // Kubernetes: pkg/apis/core/v1/helper/helpers.go (IsExtendedResourceName); any other name is a native resource of
+  // Kubernetes, or no resource.
   gpuResourceName: ruleOf(
     (text) =>
       text.includes("/")
         ? qualifiedName(text) === undefined
         : text.includes(".") && !objectName(text),
     {
-      problem: "is neither a resource of a device plugin nor a class of devices",
-      why: "Kubernetes refuses the pod, or places it nowhere",
+      problem: "is neither an extended resource nor a DeviceClass",
+      why: "Kubernetes refuses the pod, or never schedules it",
       remedy: "pass `gpuResourceName` of the cluster, e.g. `nvidia.com/gpu`",
     },
   ),
@@ -35,7 +36,7 @@ export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
   return said;
 }
 
-/** A workload's access to the GPUs, as a GpuCluster offers it. */
+/** A workload's access to the GPUs, usually from the outputs of a GpuCluster. */
 export interface GpuAccess {
   /**
    * RuntimeClass of the workload's pods; empty for none. Usually the output `runtimeClassName` of a GpuCluster: the
@@ -50,8 +51,8 @@ export interface GpuAccess {
   /** Tolerations of the workload's pods, for GPU machines with taints. Default: none. */
   tolerations?: GpuToleration[];
   /**
-   * Text that names how the cluster offers its GPUs, e.g. `operator on cdi`. The pods have it in an annotation, so a
-   * change of it restarts a server with devices of the new kind. The update waits for that restart. Default: none.
+   * Name of the way in which the cluster offers its GPUs, e.g. `operator on cdi`. The pods have it as an annotation. So
+   * a change restarts the server with the new kind of devices, and the update waits for that restart. Default: none.
    */
   exposure?: string;
   /** Seconds within which the workload must be ready, including the pull of its image. Default: 1200. */
@@ -61,7 +62,7 @@ export interface GpuAccess {
 /** A server's access to the GPUs, and its name. */
 export interface ServerAccess extends GpuAccess {
   /**
-   * Name of the server's Deployment and Service, and by default of its namespace. Default: the name of its kind, e.g.
+   * Name of the server's Deployment and Service, and by default of its namespace. Default: the kind of the server, e.g.
    * `ollama`.
    */
   serverName?: string;

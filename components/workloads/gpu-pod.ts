@@ -23,13 +23,13 @@ export interface GpuPodArgs extends GpuPodSpec, GpuAccess {
 }
 
 /**
- * A pod of the user's own with GPUs: like a pod of `kubectl run`, but with the right RuntimeClass, request and
- * tolerations. It may run to completion or go on. Kubernetes restarts its container if it fails. Nothing makes the
- * pod again after an eviction: put a server into a Deployment that takes `runtimeClassName` and `gpuResourceName`
- * from the cluster. The namespace must exist. A GpuCluster makes the default namespace for its own pods.
+ * A user's own pod with GPUs: like a pod of `kubectl run`, but with the right RuntimeClass, request and tolerations. It
+ * may run to completion or run forever. Kubernetes restarts its container if it fails. Nothing recreates the pod after
+ * an eviction: run a server in a Deployment that uses the cluster's `runtimeClassName` and `gpuResourceName`. The
+ * namespace must exist. A GpuCluster creates the default namespace for its own pods.
  *
- * Outside of a GpuCluster, the pod has no annotation with its owner, and no guard checks it. Objects left by a
- * killed update block the next one until you import or delete them.
+ * Outside of a GpuCluster, the pod has no annotation with its owner, and no guard checks it. Objects left by a killed
+ * update block the next one until you import or delete them.
  */
 export class GpuPod extends pulumi.ComponentResource {
   /** Name of the pod. Resolves once it is ready or has completed. */
@@ -53,8 +53,8 @@ export class GpuPod extends pulumi.ComponentResource {
       {
         parent: this,
         customTimeouts: outlasting(args.readyWithin ?? 1200),
-        // Of a pod's tolerations Kubernetes takes no change but further ones (kubernetes, pkg/apis/core/validation,
-        // ValidatePodUpdate), and the provider asks for one all the same (pulumi-kubernetes,
+        // Kubernetes only accepts additional tolerations for an existing pod (kubernetes, pkg/apis/core/validation,
+        // ValidatePodUpdate), but the provider tries other changes as well (pulumi-kubernetes,
         // provider/pkg/provider/diff.go: not among a Pod's fields).
         replaceOnChanges: ["spec.tolerations"],
         deleteBeforeReplace: true,

@@ -23,11 +23,11 @@ import { Vllm } from "./vllm";
 import { waitingFor, workloadNamespace } from "./namespace";
 
 /**
- * The workloads of a stack.
+ * Creates the workloads of a stack.
  *
- * @param access What they get at the GPUs by; as it resolves only after the gate, so do their pods.
- * @param ahead What their namespaces, volumes and Services wait for, as the namespace of the GPU provider does.
- * @returns URLs within the cluster of those that serve, by workload; an inactive one has none.
+ * @param access Access to the GPUs. It resolves only after the gate, so the pods wait for the gate.
+ * @param ahead Resources that their namespaces, volumes and Services wait for, like the namespace of the GPU provider.
+ * @returns URLs within the cluster, by server; an inactive server has none.
  */
 export function gpuWorkloads(
   name: string,
@@ -48,7 +48,7 @@ export function gpuWorkloads(
     readyWithin: clusterLimits(plan.spec.timeouts).workload,
   };
   const claims = isDeviceClass(plan.kubernetes.resourceName);
-  // With mixed MIG a workload may want devices of another size than the cluster's default.
+  // With mixed MIG a workload may need devices of another size than the cluster's default.
   const withGpuAccess = <T extends GpuRequestSpec>(workload: T): T & GpuAccess => ({
     ...workload,
     ...(claims ? { claim: workload.claim ?? {} } : {}),
@@ -76,7 +76,7 @@ interface Surroundings {
   opts: pulumi.ComponentResourceOptions;
 }
 
-/** A kind of server: a function that makes its component. */
+/** A kind of server. */
 type ServerKind = Exclude<WorkloadKind, "pods">;
 type Maker<W extends ServerKind> = (
   name: string,
@@ -85,12 +85,12 @@ type Maker<W extends ServerKind> = (
 ) => { endpoint: pulumi.Output<string> };
 type Endpoints = Record<string, pulumi.Output<string>>;
 
-/** LiteLLM's words for the servers' interfaces (litellm, docs/my-website/docs/providers: ollama, vllm). */
+/** LiteLLM's names for the servers' interfaces (litellm, docs/my-website/docs/providers: ollama, vllm). */
 const providers = { ollama: "ollama_chat", vllm: "hosted_vllm" };
 
 /**
- * The component of every kind of server, in the order in which they need each other. One that is missing does not
- * compile.
+ * Functions that create the component of each kind of server; a server comes after those that it needs. A missing kind
+ * does not compile.
  */
 const makers: { [W in ServerKind]: Maker<W> } = {
   ollama: (name, said, { withGpuAccess, opts }) => new Ollama(name, withGpuAccess(said), opts),
@@ -120,8 +120,8 @@ const makers: { [W in ServerKind]: Maker<W> } = {
 };
 
 /**
- * LeaderWorkerSet, which keeps the pods of one server together: the stack's own, or an external definition, read and
- * not made: without it a preview ends here, under this name, before any machine is touched.
+ * LeaderWorkerSet, which manages the pods of one server together. The stack installs it, or reads the CRD of an
+ * external one: if the CRD is missing, the preview fails at this resource, before any machine changes.
  */
 function groupController(
   name: string,
@@ -147,7 +147,7 @@ function groupController(
   return [gpuRelease(`${name}-${release.chart}`, release, limit, after, plan.spec.reconcileToken)];
 }
 
-/** Makes the servers of a stack; gives the URLs of those that run. */
+/** Creates the servers of a stack. @returns the URLs of active servers. */
 function serve(name: string, plan: Plan, around: Surroundings): Endpoints {
   const spec = plan.spec.workloads ?? {};
   const { cudaVersion } = plan.kubernetes;
@@ -172,7 +172,7 @@ function serve(name: string, plan: Plan, around: Surroundings): Endpoints {
   return endpoints;
 }
 
-/** The default namespace of pods is ours to make; one that the stack names must exist. */
+/** Creates the stack's pods and their default namespace. A namespace that the stack names must exist. */
 function gpuPods(
   name: string,
   pods: [string, GpuPodSpec & GpuAccess][],

@@ -30,7 +30,7 @@ export interface LiteLlmServer {
   models: string[];
   /** URL of the server, usually the output `endpoint` of its component. The proxy starts once the URL has resolved. */
   url: pulumi.Input<string>;
-  /** Key that the server asks for, in a Secret of the proxy's namespace. Default: none. */
+  /** Key that the server requires, in a Secret of the proxy's namespace. Default: none. */
   apiKeySecret?: SecretKeySpec;
 }
 
@@ -90,7 +90,7 @@ export class LiteLlm extends pulumi.ComponentResource {
   }
 }
 
-/** The arguments to check: a server that is yet to come, or its URL, is taken to be right. */
+/** The arguments for the checks. A server or URL that is not known yet counts as right. */
 function withUrls(args: unknown): unknown {
   if (!isMapping(args) || !Array.isArray(args["servers"])) return args;
   const url = "http://yet-to-come";
@@ -105,8 +105,8 @@ function withUrls(args: unknown): unknown {
 }
 
 /**
- * Its configuration: every model by the interface of its server (litellm, docs/my-website/docs/providers). Requests
- * for one that several servers have are shared out among them.
+ * LiteLLM's configuration: each model with the interface of its server (litellm, docs/my-website/docs/providers).
+ * LiteLLM distributes requests for a model among all servers that have it.
  */
 const modelList = ({ servers }: LiteLlmArgs): pulumi.Output<string> =>
   pulumi.all(servers).apply((all) => {
@@ -122,10 +122,10 @@ const modelList = ({ servers }: LiteLlmArgs): pulumi.Output<string> =>
     return stringify({ model_list: entries });
   });
 
-/** Variable with the key of a server, by its place in the list. */
+/** Variable with the key of the server at this place in the list. */
 const keyVariable = (index: number): string => `SERVER_KEY_${index}`;
 
-/** The keys of the servers that ask for one, and the key that clients of the proxy must send. */
+/** The keys that servers require, and the key that clients of the proxy must send. */
 const keysOf = ({
   servers,
   masterKeySecret,
@@ -148,7 +148,7 @@ function pod(
   readyWithin: number,
   revision: pulumi.Output<string>,
 ): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
-  // Both need no key (litellm, docs/my-website/docs/proxy/health.md).
+  // Both paths need no key (litellm, docs/my-website/docs/proxy/health.md).
   const ready = { httpGet: { path: "/health/readiness", port: "http" } };
   const alive = { httpGet: { path: "/health/liveliness", port: "http" } };
   return {
@@ -163,7 +163,7 @@ function pod(
         ports: [{ name: "http", containerPort: port }],
         // The proxy reads its configuration only at its start: a changed one needs a new pod.
         env: keysOf(args).apply((keys) => [{ name: "CONFIG_REVISION", value: revision }, ...keys]),
-        // The image is made for root (litellm, Dockerfile: no USER).
+        // The image has no user of its own (litellm, Dockerfile: no USER).
         securityContext: unprivileged,
         startupProbe: { ...alive, periodSeconds: 5, failureThreshold: Math.ceil(readyWithin / 5) },
         readinessProbe: { ...ready, periodSeconds: 5 },

@@ -8,7 +8,7 @@ export interface NamespaceRule<Spec> {
 }
 
 /**
- * Name of a server's namespace. It is made unless the workload uses an existing one.
+ * Name of a server's namespace, which this package creates unless the workload uses an existing one.
  *
  * @param name of the workload's component.
  */
@@ -25,7 +25,7 @@ export function namespaceOf<Spec extends { namespace?: string; serverName?: stri
 }
 
 /**
- * A namespace for a workload, with the Pod Security level that its pods keep to. Talos enforces the same by default
+ * A namespace for a workload, with the Pod Security level that its pods need. Talos enforces this level by default
  * (talos pkg/machinery/config: default admission control); other clusters may not.
  *
  * @param name of the resource.
@@ -41,20 +41,20 @@ export function workloadNamespace(
 }
 
 /**
- * Kinds that need no GPU, and so do not wait for the gate. A claim and a Service may be in a namespace that the stack
- * only names.
+ * Kinds that need no GPU, and therefore do not wait for the gate. Claims and Services may be in a namespace that the
+ * stack does not create.
  */
 const withoutGpu =
   /^kubernetes:(core\/v1:(Namespace|PersistentVolumeClaim|Service|ConfigMap)|networking.k8s.io\/v1:NetworkPolicy)$/;
 
 /**
- * Makes resources without a GPU wait only for the resources that the operator's namespace waits for. Then the
- * machines before the workloads are complete, and the preflight has accepted the update. A resource in a namespace
- * that an earlier workload makes also waits for that namespace.
+ * Makes resources without a GPU wait only for the resources that the GPU provider's namespace waits for: the first
+ * machines are then complete, and the preflight has accepted the update. A resource in a namespace that another
+ * workload creates also waits for that namespace.
  *
- * Pulumi deletes by levels of dependencies, and goes on to the next level when all of one are gone (pulumi,
- * pkg/resource/deploy/step_generator.go, ScheduleDeletes). So a destroy waits once for all namespaces, each of which
- * takes Kubernetes five seconds at least (kubernetes, pkg/controller/namespace, namespaceDeletionGracePeriod).
+ * Pulumi deletes by levels of dependencies, and starts a level when the previous one is gone (pulumi,
+ * pkg/resource/deploy/step_generator.go, ScheduleDeletes). So a destroy waits only once for all namespaces; Kubernetes
+ * needs at least five seconds to delete one (kubernetes, pkg/controller/namespace, namespaceDeletionGracePeriod).
  */
 export function waitingFor(ahead: pulumi.Resource[]): pulumi.ResourceTransformation {
   const made = new Map<unknown, pulumi.Resource>();

@@ -2,9 +2,9 @@ import * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 import { labels } from "../kubernetes/pods";
 
-/** Whom a server answers. */
+/** The clients that a server answers. */
 export interface AllowedClients {
-  /** Name of the server: of its pods' label, and of the policy. */
+  /** Name of the server, which is the label of its pods and the name of the policy. */
   name: string;
   namespace: pulumi.Input<string>;
   /** Other namespaces whose pods may reach it. Undefined: every pod may. */
@@ -12,11 +12,11 @@ export interface AllowedClients {
 }
 
 /**
- * A NetworkPolicy by which a server answers only the pods of its own namespace and of those that are named; none where every pod may
- * reach it. The pods of a server over several machines reach each other at every port: NCCL takes any. The kubelet's probes always pass
- * (kubernetes.io, Network Policies, "Allow traffic from the node").
+ * A NetworkPolicy that lets a server answer only pods of its own namespace and of the named ones; none if every pod may
+ * reach it. The pods of a server over several machines may reach each other at every port, because NCCL uses any. The
+ * kubelet's probes always pass (kubernetes.io, Network Policies, "Allow traffic from the node").
  *
- * @returns what the server's pods wait for, so that none of them is ever open.
+ * @returns resources that the server's pods wait for, so that no pod ever runs without the policy.
  */
 export function clientsOf(
   name: string,

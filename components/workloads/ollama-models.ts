@@ -12,7 +12,7 @@ import { outlasting } from "../kubernetes/timeouts";
 import { workloads as images } from "../recipe/facts/data/images.json";
 import { type OllamaSpec } from "../recipe/spec/index";
 
-/** Pulls the model unless the server lists it: `/api/tags` names every model as `fullName` does. */
+/** Script that pulls the model unless the server lists it; `/api/tags` names models in the form of `fullName`. */
 const pull = `
 set -eu
 have() { curl -fsS --retry 10 --retry-connrefused --retry-delay 3 "$OLLAMA/api/tags" | grep -qF "\\"name\\":\\"$MODEL\\""; }
@@ -23,9 +23,9 @@ have || { echo "$MODEL was pulled, but the server does not list it" >&2; exit 1;
 `.trim();
 
 /**
- * A model as the server lists it, however it was spelled: always with its tag, and without scheme, ollama's own registry and the
- * namespace `library`. E.g. `llama3.2:3b` for `registry.ollama.ai/library/llama3.2:3b`.
- * Source: ollama v0.12.0, types/model/name.go (ParseNameBare, DisplayShortest); server/routes.go, ListHandler.
+ * Name of a model in the server's list: always with its tag, and without scheme, ollama's own registry and the
+ * namespace `library`. E.g. `llama3.2:3b` for `registry.ollama.ai/library/llama3.2:3b`. Source: ollama v0.12.0,
+ * types/model/name.go (ParseNameBare, DisplayShortest); server/routes.go, ListHandler.
  */
 export function fullName(model: string): string {
   const short = model
@@ -36,11 +36,11 @@ export function fullName(model: string): string {
 }
 
 /**
- * A Job per model, asking the running server to pull it. A pull in the container's postStart hook would keep
- * the container from being Ready, and its failure kill it (ollama-helm#68, #100).
+ * Creates a Job per model, which makes the running server pull it. A pull in the container's postStart hook would keep
+ * the container from becoming ready, and a failed pull would kill the container (ollama-helm#68, #100).
  *
  * @param endpoint URL of the server.
- * @returns No Job while the server is inactive.
+ * @returns The Jobs; none while the server is inactive.
  */
 export function ollamaModels(
   name: string,
@@ -51,11 +51,12 @@ export function ollamaModels(
 ): k8s.batch.v1.Job[] {
   if (spec.active === false) return [];
   const { readyWithin: limit = 1200, tolerations = [] } = spec;
-  // It needs no GPU, but a cluster may have no node without the stack's taints. Nothing where there are none: a Job takes no change.
+  // The Job needs no GPU, but all nodes of the cluster may have the stack's taints. Without tolerations the field is
+  // left out: Jobs are immutable.
   const tolerating = tolerations.length === 0 ? {} : { tolerations: podTolerations(tolerations) };
   return [...new Set((spec.models ?? []).map(fullName))].sort().map((model) => {
     return new k8s.batch.v1.Job(
-      // Two models may differ only in what a Kubernetes name cannot hold.
+      // Two models may differ only in characters that a Kubernetes name cannot have.
       namedByPulumi(`${name} ${model}`, "pull", model),
       {
         metadata: { namespace, labels: labels("ollama-model"), annotations: anewUnlessDone },

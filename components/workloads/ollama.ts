@@ -44,7 +44,7 @@ export class Ollama extends pulumi.ComponentResource {
           { name: "OLLAMA_HOST", value: `0.0.0.0:${port}` },
         ],
         securityContext: unprivileged,
-        // The server finds and tries the cards before it listens: long on a cold card, longer with many.
+        // The server finds and tries the cards before it listens, which takes long with a cold card or with many cards.
         startupProbe: { ...alive, periodSeconds: 5, failureThreshold: Math.ceil(readyWithin / 5) },
         readinessProbe: { ...alive, periodSeconds: 5 },
         livenessProbe: { ...alive, periodSeconds: 10, failureThreshold: 6 },

@@ -7,27 +7,27 @@ import { groupName } from "../recipe/facts/vllm";
 import { clientsOf } from "./network-policy";
 import { podMetadata, type Server, type ServerArgs, serviceOf } from "./server";
 
-/** A server of several pods, each on a machine of its own; the first one answers. */
+/** A server of several pods, each on its own machine; the first pod (the leader) answers requests. */
 interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
   machines: number;
-  /** The pod that leads. The server is its first container. */
+  /** The leader's pod. Its first container is the server. */
   pod: Omit<k8s.types.input.core.v1.PodSpec, "containers"> & {
     containers: k8s.types.input.core.v1.Container[];
   };
-  /** Command of the server in a pod that does not lead, which answers at no port. */
+  /** Command of the server in the other pods, which open no port. */
   follower: string[];
-  /** Volume that each pod has for itself. */
+  /** Volume of which each pod gets its own. */
   volume: { name: string; claim: k8s.types.input.core.v1.PersistentVolumeClaimSpec };
 }
 
 /**
- * A LeaderWorkerSet of one group, and the Service of its leader. The group is replaced as a whole when a pod of it
- * goes or a container of it starts again: the others would wait for the one that has gone (kubernetes-sigs/lws
- * v0.9.0, RecreateGroupOnPodRestart).
+ * A LeaderWorkerSet of one group, and the Service of its leader. If a pod of the group ends or a container restarts,
+ * the whole group is replaced, because the other pods would wait in vain (kubernetes-sigs/lws v0.9.0,
+ * RecreateGroupOnPodRestart).
  *
- * If its content changes, the set is replaced, like a Deployment's pod by `Recreate`: the new pods need the cards of
- * the old ones. After a change Pulumi would take the old set's readiness for the new one's. Volumes stay, since they
- * belong to pods by name.
+ * If its content changes, Pulumi replaces the set, like the strategy `Recreate` of a Deployment: the new pods need the
+ * cards of the old ones. After an update in place, Pulumi would mistake the old set's readiness for the new one's.
+ * Volumes stay, because they belong to pods by name.
  */
 export function serverGroup(
   name: string,

@@ -4,23 +4,23 @@ import { labels } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
 import { type AllowedClients, clientsOf } from "./network-policy";
 
-/** A server of one replica that holds its GPUs for itself. */
+/** A server with one replica, which does not share its GPUs with a second one. */
 export interface ServerArgs extends AllowedClients {
   /** Name of the Deployment and the Service. */
   name: string;
   port: number;
-  /** Whether it runs: one replica, or none. */
+  /** Whether it has one replica or none. */
   active: boolean;
   /** Seconds until it must be ready. */
   readyWithin: number;
-  /** A change of it starts the pod again. Default: none. */
+  /** Text whose change restarts the pod. Default: none. */
   exposure?: string | undefined;
   pod: pulumi.Input<k8s.types.input.core.v1.PodSpec>;
 }
 
 /** Outputs of a server. */
 export interface Server {
-  /** Resource that makes the server's pods; undefined if no pod should run. */
+  /** Resource that creates the server's pods; undefined if no pod should run. */
   runs: pulumi.CustomResource | undefined;
   namespace: pulumi.Input<string>;
   /** URL within the cluster; resolves once the server is ready. */
@@ -28,9 +28,9 @@ export interface Server {
 }
 
 /**
- * How often a startup probe may fail, for a server whose first start downloads: an hour, or as long as the server may
- * take. A probe that gave up sooner would have the download begin again; that a server is late is for the
- * Deployment's deadline.
+ * Number of failures that a startup probe allows, for a server that downloads at its first start: an hour, or the
+ * server's limit if that is longer. A probe that gave up sooner would restart the download; the Deployment's deadline
+ * detects a late server.
  *
  * @param period Seconds between two probes.
  */
@@ -44,13 +44,13 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
   const deployment = new k8s.apps.v1.Deployment(
     `${name}-deployment`,
     {
-      // Pulumi waits for the claims of a Deployment too, even if no pod of it should run. A claim of a class with
-      // WaitForFirstConsumer is bound with the first pod (pulumi-kubernetes, provider/pkg/await/deployment.go,
+      // Pulumi also waits for the claims of a Deployment, even if no pod of it should run. A claim of a class with
+      // WaitForFirstConsumer is bound only with the first pod (pulumi-kubernetes, provider/pkg/await/deployment.go,
       // isEveryPVCReady).
       metadata: args.active ? metadata : { ...metadata, annotations: notWaitedFor },
       spec: {
         replicas: args.active ? 1 : 0,
-        // The old pod first: it holds the GPUs and the volume that the new one needs.
+        // The old pod must end first: it uses the GPUs and the volume that the new one needs.
         strategy: { type: "Recreate" },
         progressDeadlineSeconds: args.readyWithin,
         selector: { matchLabels: labels(args.name) },
@@ -71,7 +71,7 @@ export const podMetadata = ({ name, exposure }: Pick<ServerArgs, "name" | "expos
   ...(exposure === undefined ? {} : { annotations: { "talos-gpu/exposure": exposure } }),
 });
 
-/** The Service of a server. Gives the server's URL, which resolves once what runs it is ready. */
+/** Creates the Service of a server. @returns the server's URL, which resolves once the server is ready. */
 export function serviceOf(
   name: string,
   args: Pick<ServerArgs, "name" | "namespace" | "port">,
@@ -82,7 +82,7 @@ export function serviceOf(
   const { metadata } = new k8s.core.v1.Service(
     `${name}-service`,
     {
-      // The readiness of what runs it tells; without pods nothing could end the wait for the Service.
+      // Pulumi waits for the server's pods instead; without pods, the wait for the Service would never end.
       metadata: {
         name: args.name,
         namespace: args.namespace,

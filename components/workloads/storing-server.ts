@@ -10,7 +10,7 @@ import { namespaceOf, type NamespaceRule } from "./namespace";
 import { type Server, server } from "./server";
 import { serverGroup } from "./server-group";
 
-/** Arguments that every server on GPUs with a volume has. */
+/** Arguments of every GPU server with a volume. */
 export interface StoringArgs extends ServerAccess {
   active?: boolean;
   namespace?: string;
@@ -22,35 +22,34 @@ export interface StoringArgs extends ServerAccess {
   allowFrom?: string[];
 }
 
-/** A server over several machines, by what differs from one with one pod. */
+/** Properties of a server over several machines. */
 interface Group {
   machines: number;
   /**
-   * Its container that runs first in each pod, in addition to the common fields. It may wait so many seconds for the
-   * other pods.
+   * Init container of each pod, in addition to the common fields. It may wait `readyWithin` seconds for the other pods.
    */
   first: (readyWithin: number) => k8s.types.input.core.v1.Container;
-  /** Command of the server in a pod that does not lead. */
+  /** Command of the server in pods other than the leader. */
   follower: string[];
 }
 
 /** Properties that differ between the kinds of servers. */
 export interface Storing {
-  /** Size of the volume where none is given, e.g. `30Gi`. */
+  /** Default size of the volume, e.g. `30Gi`. */
   storage: string;
-  /** Where its container has the volume. */
+  /** Mount path of the volume in its container. */
   mountPath: string;
-  /** Its container, in addition to the common fields. It may be ready within so many seconds. */
+  /** Its container, in addition to the common fields. It must be ready within `readyWithin` seconds. */
   container: (readyWithin: number) => Omit<k8s.types.input.core.v1.Container, "name">;
-  /** That it is over several machines. Absent: it has one pod. */
+  /** Properties of a server over several machines. Absent: it has one pod. */
   group?: Group;
-  /** A further volume with its place. */
+  /** A further volume with its mount path. */
   beside?: { volume: k8s.types.input.core.v1.Volume; mountPath: string };
   /** Its pod, in addition to the common fields. */
   pod?: Partial<k8s.types.input.core.v1.PodSpec>;
 }
 
-/** A server on GPUs that keeps data: namespace, volume, Deployment and Service. */
+/** Creates a GPU server that keeps data: namespace, volume, Deployment and Service. */
 export function storingServer<Args extends StoringArgs>(
   name: string,
   kind: NamespaceRule<NoInfer<Args>> & {
@@ -108,10 +107,10 @@ export function storingServer<Args extends StoringArgs>(
   const annotations = { "pulumi.com/skipAwait": "true" };
   /**
    * A volume for one pod at a time. Pulumi does not wait until it is bound: a class with `WaitForFirstConsumer` binds
-   * it with the pod that is made next (pulumi-kubernetes#895, #4179), and that pod's readiness tells.
+   * it only with its first pod (pulumi-kubernetes#895, #4179), and Pulumi waits for that pod.
    *
-   * Pulumi does not delete a volume to replace it, e.g. by one of a new class. It makes the new one first, and
-   * Kubernetes refuses that, because the names are equal. In a `GpuCluster` the guard already refuses it at preview
+   * Pulumi does not delete a volume to replace it, e.g. with another class. It creates the new one first, which
+   * Kubernetes refuses because the names are equal. In a `GpuCluster` the guard refuses this already at preview
    * (`components/kubernetes/guard`).
    */
   const kept = new k8s.core.v1.PersistentVolumeClaim(

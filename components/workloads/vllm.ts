@@ -55,14 +55,14 @@ export class Vllm extends pulumi.ComponentResource {
         image,
         command: vllmCommand(args),
         env: [...secretsOf(args), ...(machines > 1 ? betweenMachines(fabric?.settings) : [])],
-        // The image is made for root: it keeps its caches under /root.
+        // The image needs root: it has its caches under /root.
         securityContext: { ...unprivileged, runAsUser: 0 },
         // The first start downloads the model and compiles for the card; /health answers once it is loaded.
         startupProbe: { ...alive, periodSeconds: 10, failureThreshold: patient(readyWithin, 10) },
         readinessProbe: { ...alive, periodSeconds: 5 },
         livenessProbe: { ...alive, periodSeconds: 15, timeoutSeconds: 5, failureThreshold: 6 },
       }),
-      // A container's own 64 MiB are too few for the processes of tensor parallelism (NCCL).
+      // A container's default of 64 MiB is too little for the processes of tensor parallelism (NCCL).
       beside: {
         volume: {
           name: "shm",
@@ -100,7 +100,7 @@ export function vllmCommand(spec: VllmSpec): string[] {
   ];
 }
 
-/** Each pod tells the others its own address (vllm, utils/network_utils.py, get_ip). */
+/** Variables with which each pod announces its own address to the others (vllm, utils/network_utils.py, get_ip). */
 const betweenMachines = (
   settings: Record<string, string> = {},
 ): k8s.types.input.core.v1.EnvVar[] => [
@@ -108,7 +108,10 @@ const betweenMachines = (
   ...envList(settings),
 ];
 
-/** Its token for models, and the key that clients must send (vllm, vllm/envs.py: HF_TOKEN, VLLM_API_KEY). */
+/**
+ * Variables with the token for model downloads, and with the key that clients must send (vllm, vllm/envs.py: HF_TOKEN,
+ * VLLM_API_KEY).
+ */
 const secretsOf = ({
   huggingFaceToken,
   apiKeySecret,

@@ -1,12 +1,14 @@
 import * as pulumi from "@pulumi/pulumi";
 
-/** Version of the provider that these classes speak to. The same as in package.json (a test compares them). */
+/** Version of the provider that these classes use. The same as in package.json (a test compares them). */
 export const version = "0.8.1";
 
 /** Where Pulumi's CLI finds the plugin: it is not on Pulumi's own server. */
 export const pluginDownloadURL = "github://api.github.com/pulumiverse";
 
-/** What a resource of the provider takes, gives and hides. Names as in the schema of pulumi-talos v0.8.1. */
+/**
+ * Inputs, outputs and secrets of a resource of the provider. The names are those in the schema of pulumi-talos v0.8.1.
+ */
 export interface ResourceShape {
   /** Names of the arguments. */
   readonly inputs: readonly string[];
@@ -18,12 +20,12 @@ export interface ResourceShape {
   readonly secrets?: readonly string[];
 }
 
-/** Options of every invoke: which plugin, unless the caller says otherwise. */
+/** Options of every invoke: the plugin to use, unless the caller sets it. */
 export function invokeOptions<T extends pulumi.InvokeOptions>(options: T | undefined): T {
   return { version, pluginDownloadURL, ...options } as T;
 }
 
-/** Options of every resource: which plugin, and which properties are secret. */
+/** Options of every resource: the plugin to use, and the secret properties. */
 export function resourceOptions(
   shape: ResourceShape,
   options: pulumi.CustomResourceOptions,
@@ -34,7 +36,9 @@ export function resourceOptions(
     : defaults;
 }
 
-/** Properties to register a resource with: the required ones must be there, secret ones are marked, outputs are open. */
+/**
+ * Properties to register a resource with. Required properties must be set, secrets are marked, and outputs are unknown.
+ */
 export function resourceProperties(shape: ResourceShape, values: unknown): pulumi.Inputs {
   const given = (values ?? {}) as Record<string, pulumi.Input<unknown>>;
   for (const name of shape.required ?? [])

@@ -76,7 +76,7 @@ const omni =
   "context: o\ncontexts: { o: { endpoints: [https://omni], auth: { siderov1: { identity: me } } } }\n";
 test.each<[string, string, ConfigurationOwner, RegExp | undefined]>([
   ["talosconfig", "a: [hidden", "adopted", /it is not YAML/],
-  ["talosconfig", "/home/hidden/.talos/config", "adopted", /it is not YAML of a file like this/],
+  ["talosconfig", "/home/hidden/.talos/config", "adopted", /it lacks the form of such a file/],
   [
     "talosconfig",
     "context: a\ncontexts: {}\n",
@@ -91,7 +91,7 @@ test.each<[string, string, ConfigurationOwner, RegExp | undefined]>([
   ],
   ["talosconfig", omni, "adopted", undefined],
   ["talosconfig", omni, "owned", /missing or of the wrong type: contexts\.o\.ca/],
-  ["kubeconfig", "~/.kube/hidden", "adopted", /it is not YAML of a file like this/],
+  ["kubeconfig", "~/.kube/hidden", "adopted", /it lacks the form of such a file/],
   [
     "kubeconfig",
     "apiVersion: v1\nkind: Config\n",

@@ -50,5 +50,5 @@ test("a credential that is too long in any form is refused with what to do, and 
   ).toThrow(
     /^kubeconfig: it has 257 KiB, of at most 120 KiB; .*; give a file that has this cluster alone$/,
   );
-  expect(() => fittingCredential("omniServiceAccountKey", secret)).toThrow(/give a shorter one/);
+  expect(() => fittingCredential("omniServiceAccountKey", secret)).toThrow(/pass a shorter one/);
 });

@@ -49,8 +49,8 @@ interface Guarded {
 const claim = { kind: "PersistentVolumeClaim", owner: ours };
 // Pulumi would delete the new one by its name, and a pod may have bound it by then.
 const emptyClaim = [
-  /to be replaced \(another storageClass, or --replace\).*; it has no volume yet, so nothing is lost: /,
-  /nothing is lost: take the workload out .* for one update, then add it again with this class; after a kill/,
+  /would be replaced \(another storageClass, or --replace\).*; it has no volume yet, so nothing is lost: /,
+  /nothing is lost: remove the workload .* for one update, then add it again with this class; after a kill/,
 ];
 const creations: Guarded[] = [
   { name: "is not there", verdict: "create" },
@@ -59,20 +59,20 @@ const creations: Guarded[] = [
   {
     name: "was lost, and holds something",
     live: { owner: ours, holds: ["Pod x"] },
-    verdict: /holds Pod x/,
+    verdict: /contains Pod x/,
   },
   {
     name: "holds something, at preview",
     live: { owner: ours, holds: ["Pod x"] },
     preview: true,
-    verdict: /--replace.*holds Pod x/,
+    verdict: /--replace.*contains Pod x/,
   },
   {
     name: "is a claim with a volume, at preview",
     live: { ...claim, holds: ["volume v"] },
     preview: true,
     verdict:
-      /to be replaced \(another storageClass, or --replace\).*holds volume v.*set storageClass to its former value/,
+      /would be replaced \(another storageClass, or --replace\).*contains volume v.*set storageClass to its former value/,
   },
   { name: "is a claim that never got a volume", live: claim, verdict: emptyClaim },
   {
@@ -97,14 +97,14 @@ const creations: Guarded[] = [
     live: { owner: ownerText("shop/test", "ns", "77") },
     withoutState: true,
     preview: true,
-    verdict: /made by/,
+    verdict: /already exists; .* created it/,
   },
   {
     name: "is of another stack of this project, whose name this one may have had",
     live: { owner: ownerText("shop/test", "gpu-namespace", "6f1c") },
     preview: true,
     verdict: [
-      /made by shop\/test\/gpu-namespace; .*; if you renamed the stack from test, /,
+      /already exists; shop\/test\/gpu-namespace created it; .*; if you renamed the stack from test, /,
       /; if you renamed the stack from test, rename it back: pulumi stack rename test$/,
     ],
   },
@@ -112,12 +112,12 @@ const creations: Guarded[] = [
     name: "is another project's",
     live: { owner: ownerText("home/test", "gpu-namespace", "77") },
     preview: true,
-    verdict: /an alias if it was renamed$/,
+    verdict: /if you renamed the resource, give it an alias$/,
   },
   {
     name: "is of a stack of this name with another state",
     live: { owner: ownerText("shop/prod", "gpu-namespace", "0") },
-    verdict: /made by/,
+    verdict: /already exists; .* created it/,
   },
   {
     name: "is another resource's of this stack",
@@ -171,10 +171,10 @@ describe("what the same resource has elsewhere", () => {
 
   test("a volume in the former namespace, and a claim in the former namespace itself, are not deleted for it", () => {
     const refused =
-      /^PersistentVolumeClaim ollama\/ollama-models: holds volume v, and would be deleted once .*ai\/ollama-models exists; /;
+      /^PersistentVolumeClaim ollama\/ollama-models: contains volume v, and would be deleted once .*ai\/ollama-models exists; /;
     expect(refusalOf(verdictOnMove([former], claim))).toMatch(refused);
     expect(refusalOf(verdictOnMove([namespace], live({ name: "ai" })))).toMatch(
-      /^Namespace ollama: holds PersistentVolumeClaim y, and .*set the namespace to its former value/,
+      /^Namespace ollama: contains PersistentVolumeClaim y, and .*set the namespace to its former value/,
     );
   });
 
@@ -255,7 +255,7 @@ describe("a Helm release", () => {
     );
     const another = record("deployed", 1, { chart: "another" });
     expect(takes(verdictOnRelease([another], changed, true))).toMatch(
-      /already \(another, deployed\), and is not/,
+      /already exists \(another, deployed\), and is not/,
     );
   });
 
@@ -288,9 +288,9 @@ describe("LeaderWorkerSet, one per cluster", () => {
       "another owner's under another name",
       {},
       of("sets"),
-      /has one already; .* leave the field out/,
+      /already has a LeaderWorkerSet controller; .* remove this field/,
     ],
-    ["another owner's without Helm", {}, {}, /has one already/],
+    ["another owner's without Helm", {}, {}, /already has a LeaderWorkerSet controller/],
     [
       "one whose upgrade deletes every set",
       of("lws"),

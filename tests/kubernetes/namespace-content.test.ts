@@ -112,19 +112,19 @@ test.each([
     "is forbidden",
     "/apis/batch/v1/namespaces/gpu/cronjobs",
     403,
-    "possibly a CronJob (they cannot be listed: ",
+    "possibly a CronJob (not listed: ",
   ],
   [
     "is not there",
     "/apis/batch/v1/namespaces/gpu/cronjobs",
     404,
-    "possibly a CronJob (they cannot be listed: ",
+    "possibly a CronJob (not listed: ",
   ],
   [
     "of a server that is down is unknown",
     "/apis/example.com/v1",
     503,
-    "possibly objects of apis/example.com/v1 (its kinds cannot be listed: ",
+    "possibly objects of apis/example.com/v1 (kinds not listed: ",
   ],
 ])("a namespace is not empty while a list %s", async (_, path, status, words) => {
   const [held, ...others] = await heldIn(answersOf(kinds, ofKubernetes, { [path]: status }));
@@ -135,6 +135,6 @@ test.each([
 test("a namespace is not empty while a kind is deleted with it that cannot be listed", async () => {
   const hidden = { ...kinds, "/apis/example.com/v1": [kind("Key", "keys", ["create", "delete"])] };
   expect(await heldIn(answersOf(hidden, ofKubernetes, {}))).toEqual([
-    "possibly a Key (the API server does not list them)",
+    "possibly a Key (the API server cannot list this kind)",
   ]);
 });

@@ -60,8 +60,8 @@ test.each<[string, unknown]>([
 
 test("the preview's warning has what is wrong, why it matters, and what to do", () => {
   expect(unseen("https://192.0.2.1:6443 refuses the connection").split("; ")).toEqual([
-    "kubeconfig: the cluster could not be asked (https://192.0.2.1:6443 refuses the connection)",
-    "so this preview does not show what is in it already, and the update first waits up to 3m for it",
-    expect.stringContaining("see whether a control plane is up"),
+    "kubeconfig: the cluster did not answer (https://192.0.2.1:6443 refuses the connection)",
+    "this preview cannot show which objects already exist, and the update first waits up to 3m for the cluster",
+    expect.stringContaining("check the URL, the credentials, and that a control plane is up"),
   ]);
 });

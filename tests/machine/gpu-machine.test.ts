@@ -243,7 +243,7 @@ describe("schematics", () => {
   test("with another ID than the computed one stop everything that follows", () => {
     const { error, registered } = failingProgram("wrong-schematic");
     expect(error).toContain(
-      `the Image Factory gave ID gpu-1-schematic-id, computed was ${SCHEMATIC}`,
+      `the Image Factory returned the ID gpu-1-schematic-id, but this package computed ${SCHEMATIC}`,
     );
     expect(registered).toContain("gpu-1-schematic");
     expect(registered).not.toContain("gpu-1-upgrade");

@@ -53,7 +53,7 @@ describe("a configuration that Talos would refuse", () => {
       adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", live).done,
     );
     expect(message).toContain(
-      "say under machine.kubelet.image what the patches say in KubeletConfig, or move",
+      "move the settings of KubeletConfig in the patches to machine.kubelet.image; or, in",
     );
   });
 

@@ -122,7 +122,7 @@ describe("adopt", () => {
       expect(read(machine.persistent)).toMatchObject({ theirs: "yes" });
       expect(machine.persistent.includes("nvidia")).toBe(verb === "adopt");
       expect(lines).toContainEqual(
-        expect.stringContaining("the configuration of gpu-1 changed meanwhile"),
+        expect.stringContaining("another tool changed the configuration of gpu-1"),
       );
     },
   );

@@ -133,12 +133,12 @@ test("what a run says of a thousand machines can be handed to the next run, warn
   const progress = new BoundedProgress((line) => (said += `${line}\n`));
   for (let number = 0; number < 1_000; number++)
     progress.report(
-      `gpu-${number}: not asked what it would lose (${"no answer ".repeat(10)}); its own update looks again`,
+      `gpu-${number}: did not say what it would lose (${"no answer ".repeat(10)}); its own update checks that again`,
     );
   progress.report("warning: gpu-7: the machine is node old now");
   progress.report("gpu-7: warning: it runs and is not ready");
   startWith("", said);
   expect(said).toMatch(/^gpu-0: .*$/m);
-  expect(said.match(/further lines are left out/g)).toHaveLength(1);
+  expect(said.match(/no further lines are printed/g)).toHaveLength(1);
   expect(said).toMatch(/^warning: gpu-7: .*\ngpu-7: warning: it runs and is not ready\n$/m);
 });

@@ -7,23 +7,23 @@ import { defined } from "../../recipe/mapping";
 import { type ClusterObjects, type LiveObject, OWNER, type ReleaseRecord } from "./live";
 import { contentOf } from "./namespace-content";
 
-/** Milliseconds within which an object must have gone: a pod's grace period of 30 s, and what runs finalizers. */
+/** Milliseconds within which a deleted object must disappear: a pod's grace period of 30 s, and time for finalizers. */
 const GONE = 180_000;
 const POLL = 1_000;
 
 /**
- * Objects of a cluster, with whatever a kubeconfig can authenticate by. A program of its own file: the client is
- * bundled with it.
+ * The guard's calls to the cluster of a kubeconfig, with any way of authentication. Bundled into its own file together
+ * with the Kubernetes client.
  *
- * @param persists whether a call without an answer is made again. Default false, as for a preview, which goes on
- * without its cluster.
+ * @param persists whether to repeat a call that got no answer. Default false, for a preview, which goes on without its
+ * cluster.
  */
 export function clusterObjects(kubeconfig: string, persists = false): ClusterObjects {
   const api = new KubernetesApi(readKubeconfig(kubeconfig), [kubeconfig]);
   return objectsBy(persists ? persistent(systemClock, api) : api);
 }
 
-/** Objects of the cluster of an existing client; `clusterObjects` makes the client from a kubeconfig. */
+/** The guard's calls with an existing client; `clusterObjects` creates the client from a kubeconfig. */
 export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): ClusterObjects {
   const live = async (key: ObjectKey, found: KubernetesObject): Promise<LiveObject> => ({
     ...key,
@@ -82,14 +82,14 @@ export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): Clust
         "Foreground",
       );
       await waitFor(clock, {
-        what: `${titleOf(object)}, left by a killed update, to go`,
+        what: `${titleOf(object)}, left by a killed update, to be deleted`,
         limit: GONE,
         poll: POLL,
         look: async () => {
           const found = await api.read<KubernetesObject>(object);
           return found === undefined || found.metadata?.uid !== object.uid
             ? { done: true }
-            : { not: "it is there" };
+            : { not: "it still exists" };
         },
       });
     },
@@ -103,8 +103,7 @@ export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): Clust
 }
 
 /**
- * A record is JSON, compressed, and encoded once by Helm and once more as a Secret (helm,
- * pkg/storage/driver/util.go).
+ * Decodes a record: compressed JSON in base64, which the Secret encodes once more (helm, pkg/storage/driver/util.go).
  */
 function releaseIn(release: string | undefined): Pick<ReleaseRecord, "chart" | "values"> {
   try {

@@ -18,8 +18,8 @@ import {
 } from "./verdict";
 
 /**
- * How a program that asks Kubernetes knows an object of this stack: the annotation that names the owner, and how its
- * value begins.
+ * The annotation that names an object's owner, and the beginning of its value for objects of this stack; programs
+ * recognize the stack's objects by them.
  */
 export const stackMark = (): { annotation: string; ours: string } => ({
   annotation: OWNER,
@@ -28,19 +28,19 @@ export const stackMark = (): { annotation: string; ours: string } => ({
 
 const stackName = (): string => `${pulumi.getProject()}/${pulumi.getStack()}`;
 
-/** Type of a Helm release, whose record is Helm's and has no mark. */
+/** Pulumi type of a Helm release. Helm writes its records, which have no owner annotation. */
 const RELEASE = "kubernetes:helm.sh/v3:Release";
 
 /**
- * Options for everything that a stack makes in its cluster. Each object is marked with its owner, and before one is
- * created (of a Helm release: before each of its operations) the cluster is looked at: it deletes what a killed
- * update of this very stack left, so that the next update succeeds. An object of another owner ends the update,
- * already at preview where that is sure. By Pulumi's resource hooks, so that it costs no resource and an update that
- * creates nothing looks at nothing.
+ * Options for every object that a stack creates in its cluster. They mark each object with its owner. Before an object
+ * is created, and before each operation of a Helm release, a hook checks the cluster. It deletes objects that a killed
+ * update of this stack left, so that the next update succeeds. An object of another owner ends the update, already at
+ * preview if the result is certain. Pulumi's resource hooks need no resource, and run only if an update creates
+ * something.
  *
  * @param takeOver Name of an external Helm release that the stack takes over. Default: none.
- * @param kubeconfig Of the cluster; empty where Pulumi finds it by itself: then objects are marked, and nothing is
- * looked at.
+ * @param kubeconfig Kubeconfig of the cluster; empty if Pulumi finds the cluster by itself: objects are then marked,
+ * but not checked.
  */
 export function guarded(
   name: string,
@@ -48,7 +48,7 @@ export function guarded(
   takeOver?: string,
 ): pulumi.ResourceTransformation {
   const stack = stackName();
-  /** Owner of each release, which has no mark itself, by the name of its resource. */
+  /** Owner of each Helm release, by resource name; a release has no owner annotation. */
   const owners = new Map<string, pulumi.Input<string>>();
   const hook = hooksAreThere("registerResourceHook")
     ? [guardHook(name, kubeconfig, owners, takeOver)]
@@ -82,10 +82,9 @@ export function guarded(
 }
 
 /**
- * Whether a replacement has the name of what it replaces. Then the old one must go first, also on request
- * (`--replace`). Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by
- * itself. A claim stays until its replacement exists. The hook refuses the replacement in every update: of the two
- * steps, only the creation has such a hook.
+ * Whether a replacement has the same name as the old object, so that Pulumi must delete the old one first, also with
+ * `--replace`. Not for Jobs, whose names Pulumi generates. Not for a namespace, whose deletion deletes its content. Not
+ * for a claim, which stays until its replacement exists: the hook of that creation refuses the replacement.
  */
 const keepsItsName = (
   type: string,
@@ -117,7 +116,7 @@ function guardHook(
               owners.get(resource),
             )
           : guardObject(objects, newInputs, preview);
-      // A preview without its cluster does not fail, and Pulumi's provider does the same.
+      // Like Pulumi's provider, a preview goes on without its cluster.
       await guarding.catch((error: Error) => {
         if (!preview || error instanceof Refusal) throw error;
       });
@@ -126,7 +125,7 @@ function guardHook(
   );
 }
 
-/** Does something once for all that ask, and again for the next one that asks where it failed. */
+/** Runs a function once and shares its result with all callers; after a failure, the next caller runs it again. */
 export function untilItSucceeds<T>(act: () => Promise<T>): () => Promise<T> {
   let done: Promise<T> | undefined;
   return () => {
@@ -138,7 +137,7 @@ export function untilItSucceeds<T>(act: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Undefined while the cluster is not there yet, or where Pulumi finds it by itself. */
+/** The guard's client; undefined while the cluster does not exist yet, or if Pulumi finds it by itself. */
 async function open(kubeconfig: pulumi.Output<string>): Promise<ClusterObjects | undefined> {
   const text = await valueOf(kubeconfig);
   return text === undefined || text === ""
@@ -152,7 +151,7 @@ async function valueOf(output: pulumi.Output<string>): Promise<string | undefine
   return (await isKnown) ? new Promise((resolve) => output.apply(resolve)) : undefined;
 }
 
-/** An object or a release that ends the update, at preview too. */
+/** Error about an object or release that ends the update, also at preview. */
 class Refusal extends Error {
   constructor(finding: FieldFinding) {
     super(renderFinding(finding));
@@ -169,7 +168,7 @@ async function guardObject(
   const owner = isKnown(metadata?.annotations?.[OWNER]) ? metadata.annotations[OWNER] : undefined;
   if (!isKnown(name) || (namespace !== undefined && !isKnown(namespace))) return;
   if (kind === "Job") {
-    // It gets a new name each time: a lost one does not block the next, but it holds a card.
+    // Each Job has a new name: a lost one does not block the next, but occupies a card.
     if (owner === undefined || namespace === undefined || preview) return;
     for (const lost of await objects.ownedBy(owner, { apiVersion, kind }, namespace))
       await objects.remove(lost);
@@ -220,11 +219,11 @@ async function guardRelease(
     await objects.forget(namespace, record);
 }
 
-/** A text, and not what stands for one that is not known yet. */
+/** Whether an input is a known text, and not a placeholder of a preview. */
 const isKnown = (value: unknown): value is string =>
   typeof value === "string" && value !== pulumi.runtime.unknownValue;
 
-/** Objects that a verdict deletes. Logs the verdict's warning, and throws a Refusal if the verdict refuses. */
+/** The objects that a verdict deletes. Logs the verdict's warning; throws a Refusal if the verdict refuses. */
 function carriedOut<T>(verdict: Verdict<T>): T[] {
   if ("refuse" in verdict) throw new Refusal(verdict.refuse);
   if (verdict.say !== undefined) void pulumi.log.warn(verdict.say);

@@ -3,8 +3,8 @@ import type { FieldFinding } from "../../recipe/rules/finding";
 import type { ClusterObjects, LiveObject } from "./live";
 
 /**
- * Marks of what Helm made of a chart's templates (helm, pkg/action/validate.go), and of what it keeps
- * (pkg/kube/resource_policy.go).
+ * Annotations of objects that Helm created from a chart's templates (helm, pkg/action/validate.go), and of objects that
+ * it keeps (pkg/kube/resource_policy.go).
  */
 const [ownerName, ownerNamespace, policy] = [
   "meta.helm.sh/release-name",
@@ -12,16 +12,16 @@ const [ownerName, ownerNamespace, policy] = [
   "helm.sh/resource-policy",
 ];
 
-/** The field of the stack that asks for LeaderWorkerSet. */
+/** The stack's field that installs LeaderWorkerSet. */
 const field = "leaderWorkerSet";
 
 const annotationsOf = (found: LiveObject | undefined): Record<string, string> =>
   found?.object?.metadata?.annotations ?? {};
 
 /**
- * Why a stack may not install LeaderWorkerSet; a cluster has only one: the webhooks have fixed names. Charts up to
- * 0.7.0 had the definition of the kind among their templates. In an upgrade to a later one Helm deletes it, and with
- * it every set of the cluster (lws#880).
+ * Findings for which a stack must not install LeaderWorkerSet. A cluster can have only one, because its webhooks have
+ * fixed names. Charts up to 0.7.0 have the CRD among their templates: an upgrade to a later chart deletes the CRD, and
+ * with it every LeaderWorkerSet of the cluster (lws#880).
  */
 export async function foreignSets(
   objects: Pick<ClusterObjects, "read">,
@@ -37,8 +37,8 @@ export async function foreignSets(
     return {
       field,
       problem: `Helm release ${kind[ownerNamespace] ?? "default"}/${kind[ownerName]} is 0.7.0 or older`,
-      why: "an upgrade deletes the definition of LeaderWorkerSets, and each of them with it",
-      remedy: `first run \`kubectl annotate crd ${definition} ${policy}=keep\`, upgrade that release yourself with the definitions of the new chart (lws#880), and leave leaderWorkerSet out`,
+      why: "an upgrade deletes the CRD, and with it every LeaderWorkerSet of the cluster",
+      remedy: `first run \`kubectl annotate crd ${definition} ${policy}=keep\`, upgrade that release yourself with the CRDs of the new chart (lws#880), and remove leaderWorkerSet from the stack`,
     };
   const webhooks = "MutatingWebhookConfiguration";
   const found = await read(
@@ -51,8 +51,8 @@ export async function foreignSets(
     return undefined;
   return {
     field,
-    problem: "the cluster has one already",
-    why: "two would answer to the same webhooks, and Helm refuses the second",
-    remedy: "leave the field out: workloads then use the one that is there",
+    problem: "the cluster already has a LeaderWorkerSet controller",
+    why: "two controllers would answer the same webhooks, and Helm refuses to install a second one",
+    remedy: "remove this field: workloads then use the existing controller",
   };
 }

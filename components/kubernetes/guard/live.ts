@@ -1,16 +1,16 @@
 import type { ObjectKey } from "../../clients/kubernetes/api";
 
-/** Annotation of every object that a stack makes: which stack and resource own it, as `ownerText` writes it. */
+/** Annotation of every object that a stack creates. It names the owning stack and resource (`ownerText`). */
 export const OWNER = "talos-gpu/owner";
 
-/** An object as it is in the cluster. */
+/** An object in the cluster. */
 export interface LiveObject extends ObjectKey {
   uid: string;
-  /** Value of its owner's annotation. */
+  /** Value of its owner annotation. */
   owner: string | undefined;
-  /** Losses with it, in words: a namespace's content, a claim's volume. Empty: none. */
+  /** Sentences about data that would be lost with it: a namespace's content, a claim's volume. */
   holds: string[];
-  /** The object itself, for callers that need more. */
+  /** Further properties of the object, which some callers need. */
   object?: {
     handler?: string;
     status?: { conditions?: { type: string; status: string }[] };
@@ -28,9 +28,9 @@ export interface ReleaseRecord {
   name: string;
   uid: string;
   revision: number;
-  /** Helm's word, e.g. `deployed` or `pending-upgrade`. */
+  /** Helm's status, e.g. `deployed` or `pending-upgrade`. */
   status: string;
-  /** Name of the chart; empty where the record cannot be read. */
+  /** Name of the chart; empty if the record cannot be read. */
   chart: string;
   /** The user's values. */
   values: unknown;
@@ -38,11 +38,11 @@ export interface ReleaseRecord {
 
 /** The guard's calls to a cluster. Every call has a limit. */
 export interface ClusterObjects {
-  /** The object; undefined when it, its namespace or its kind is not there. */
+  /** The object; undefined if the object, its namespace or its kind does not exist. */
   read(key: ObjectKey): Promise<LiveObject | undefined>;
-  /** Value of an object's owner annotation, without a look at the object's content. */
+  /** Value of an object's owner annotation; does not check what the object contains. */
   ownerOf(key: ObjectKey): Promise<string | undefined>;
-  /** Objects of a kind with this owner, of one namespace or of all. None where their list is forbidden. */
+  /** Objects of a kind with this owner, in one namespace or in all. Empty if the credentials may not list them. */
   ownedBy(
     owner: string,
     kind: Pick<ObjectKey, "apiVersion" | "kind">,
@@ -50,28 +50,28 @@ export interface ClusterObjects {
   ): Promise<LiveObject[]>;
   /** Helm's records of a release, the oldest first. */
   records(namespace: string, release: string): Promise<ReleaseRecord[]>;
-  /** Deletes exactly this object with what depends on it, and waits until it is gone. */
+  /** Deletes this object (by UID) with its dependents, and waits until it is gone. */
   remove(object: LiveObject): Promise<void>;
   forget(namespace: string, record: ReleaseRecord): Promise<void>;
 }
 
 /**
- * Who makes an object: a resource of a stack, and the provider's id, which Pulumi draws once and keeps in the stack's
- * state. So a stack of the same name with another state is another owner.
+ * Value of the owner annotation: stack, resource, and the provider's ID, which Pulumi generates once and keeps in the
+ * stack's state. A stack of the same name with another state is therefore another owner.
  */
 export const ownerText = (stack: string, resource: string, provider: string): string =>
   `${stack}/${resource} ${provider}`;
 
-/** Whether two owners are of one stack and its state. */
+/** Whether two owners are the same stack with the same state. */
 export function sameStack(one: string, other: string): boolean {
   const stackOf = (owner: string): string => owner.replace(/^(\S+)\/[^\s/]+ /, "$1 ");
   return stackOf(one) === stackOf(other);
 }
 
 /**
- * Name of the first one's stack, where both owners are of one project and of different stacks; else undefined. A
- * stack that was renamed finds its own objects so: `pulumi stack rename` changes the names in its state, and nothing
- * in the cluster.
+ * Stack name of the first owner, if both owners belong to one project but to different stacks; else undefined. This
+ * finds the objects of a renamed stack: `pulumi stack rename` changes the names in its state, but nothing in the
+ * cluster.
  */
 export function otherStack(one: string, other: string): string | undefined {
   const [[project, stack], [sameProject, own]] = [one.split("/"), other.split("/")];

@@ -3,26 +3,25 @@ import { someAtATime } from "../../clients/clock";
 import { CallError, lastLine } from "../../clients/failure";
 import type { KubernetesApi } from "../../clients/kubernetes/api";
 
-/** A kind as the API server's discovery tells it (meta/v1, APIResource). */
+/** A kind in the API server's discovery (meta/v1, APIResource). */
 interface DiscoveredKind {
   kind: string;
-  /** In the plural, as paths have it. Of a part of another kind with a slash, e.g. `pods/log`. */
+  /** Plural name, as in paths. A subresource has a slash, e.g. `pods/log`. */
   name: string;
   namespaced: boolean;
   verbs: string[];
 }
 
-/** A kind whose objects a namespace takes along when it is deleted. */
+/** A kind whose objects are deleted with their namespace. */
 interface ContainedKind extends DiscoveredKind {
   /** Path of its group and version, e.g. `/apis/batch/v1`. */
   root: string;
 }
 
 /**
- * Whether Kubernetes itself puts an object into every namespace, so that it says nothing of whether someone uses the
- * namespace: the root certificates (kubernetes, pkg/controller/certificates/rootcacertpublisher), the default
- * ServiceAccount (pkg/controller/serviceaccount/serviceaccounts_controller.go), and events, which it deletes after an
- * hour.
+ * Whether Kubernetes itself puts the object into every namespace, so that it does not show that the namespace is in
+ * use: the root certificates (kubernetes, pkg/controller/certificates/rootcacertpublisher), the default ServiceAccount
+ * (pkg/controller/serviceaccount/serviceaccounts_controller.go), and events, which it deletes after an hour.
  */
 function isOfKubernetes({ root, kind }: ContainedKind, name: string | undefined): boolean {
   if (kind === "Event") return root === "/api/v1" || root.startsWith("/apis/events.k8s.io/");
@@ -34,16 +33,16 @@ function isOfKubernetes({ root, kind }: ContainedKind, name: string | undefined)
 }
 
 /**
- * Asks for names without contents: a namespace may hold Secrets, and thousands of objects
+ * Media type that asks for names without contents: a namespace may have Secrets, and thousands of objects
  * (kubernetes.io/docs/reference/using-api/api-concepts).
  */
 const NAMES_ALONE =
   "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /**
- * Content of a namespace, each object as `Kind name`: every object that its deletion would delete, except those that
- * Kubernetes itself puts into every namespace. A kind that cannot be listed is reported as well, so that a namespace
- * counts as empty only if all of it was seen.
+ * Content of a namespace, each object as `Kind name`: all objects that a deletion of the namespace would delete, except
+ * those that Kubernetes puts into every namespace. A kind that cannot be listed is included as well, so that a
+ * namespace is empty only if all kinds were listed.
  */
 export async function contentOf(namespace: string, api: KubernetesApi): Promise<string[]> {
   const { kinds, unseen } = await containedKinds(api);
@@ -51,7 +50,7 @@ export async function contentOf(namespace: string, api: KubernetesApi): Promise<
   await someAtATime(kinds, async (contained) => {
     const { kind, name, root, verbs } = contained;
     if (!verbs.includes("list")) {
-      found.push(`possibly a ${kind} (the API server does not list them)`);
+      found.push(`possibly a ${kind} (the API server cannot list this kind)`);
       return;
     }
     const path = `${root}/namespaces/${namespace}/${name}`;
@@ -63,17 +62,17 @@ export async function contentOf(namespace: string, api: KubernetesApi): Promise<
       found.push(...others.map(({ metadata }) => `${kind} ${metadata?.name ?? ""}`));
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
-      found.push(`possibly a ${kind} (they cannot be listed: ${lastLine(error)})`);
+      found.push(`possibly a ${kind} (not listed: ${lastLine(error)})`);
     }
   });
   return [...new Set(found)].sort();
 }
 
 /**
- * The kinds whose objects the deletion of a namespace deletes: those that are namespaced and have the verb `delete`
- * (kubernetes, pkg/controller/namespace/deletion/namespaced_resources_deleter.go). Each group is asked in each of its
- * versions, since a kind may be in only one of them. `unseen` names a group whose server is down; the deletion itself
- * would not end either.
+ * The kinds whose objects are deleted with a namespace: those that are namespaced and have the verb `delete`
+ * (kubernetes, pkg/controller/namespace/deletion/namespaced_resources_deleter.go). Each version of each group is asked,
+ * because a kind may be in only one of them. `unseen` names a group whose server is down; until it is up, Kubernetes
+ * could not finish the deletion either.
  */
 async function containedKinds(
   api: KubernetesApi,
@@ -100,9 +99,7 @@ async function containedKinds(
         }
       } catch (error) {
         if (!(error instanceof CallError)) throw error;
-        unseen.push(
-          `possibly objects of ${root.slice(1)} (its kinds cannot be listed: ${lastLine(error)})`,
-        );
+        unseen.push(`possibly objects of ${root.slice(1)} (kinds not listed: ${lastLine(error)})`);
       }
     }
   });

@@ -3,7 +3,10 @@ import * as path from "node:path";
 import { packageRoot } from "../../pulumi/package-root";
 import type { ClusterObjects } from "./live";
 
-/** Objects of a cluster (`clusterObjects`). Their client is bundled with them into a file of its own, which no program loads that asks nothing. */
+/**
+ * The guard's calls to a cluster (`clusterObjects`). They are in a separate bundle with the Kubernetes client, which a
+ * program without such calls never loads.
+ */
 export function openCluster(kubeconfig: string, persists = false): ClusterObjects {
   const file = path.join(packageRoot(), "bin/cluster-objects.js");
   return (createRequire(file)(file) as { clusterObjects: typeof openCluster }).clusterObjects(

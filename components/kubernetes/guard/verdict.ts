@@ -12,7 +12,7 @@ const nothing = { take: [] };
 /** Kinds that keep irreplaceable data. */
 type Keeper = "Namespace" | "PersistentVolumeClaim";
 
-/** Whether an object's end is the end of data. */
+/** Whether data is lost with an object. */
 export const keepsData = <Key extends ObjectKey>(key: Key): key is Key & { kind: Keeper } =>
   key.kind === "Namespace" || key.kind === "PersistentVolumeClaim";
 
@@ -23,22 +23,22 @@ const reasons: Record<Keeper, string> = {
 };
 
 const remedies: Record<Keeper, string> = {
-  Namespace: "leave --replace out; ",
-  PersistentVolumeClaim: `set storageClass to its former value, and leave --replace out; ${ifDataMayGo}; `,
+  Namespace: "update without --replace; ",
+  PersistentVolumeClaim: `set storageClass to its former value, and update without --replace; ${ifDataMayGo}; `,
 };
 
 const nameOfBoth =
   "both have the same name: Pulumi creates the new one, then deletes the old one by its name, and so deletes the new one";
 
-/** The first of many: a namespace may hold thousands of objects. */
+/** A list that is cut after ten entries, because a namespace may have thousands of objects. */
 const inWords = (held: readonly string[]): string =>
   held.length <= 10
     ? held.join(", ")
     : `${held.slice(0, 10).join(", ")} and ${held.length - 10} more`;
 
-/** How to change a claim that no pod has used. */
+/** Remedy for a claim that no pod has used. */
 const emptyClaim =
-  "it has no volume yet, so nothing is lost: take the workload out of the stack for one update, then add it again with this class; ";
+  "it has no volume yet, so nothing is lost: remove the workload from the stack for one update, then add it again with this class; ";
 
 const pendingCreate =
   "pulumi refresh --import-pending-creates (the page on troubleshooting has the whole command)";
@@ -47,16 +47,15 @@ const pendingCreate =
  * Decides what to do about an existing object with the name of one that Pulumi is about to create.
  *
  * Pulumi's Kubernetes provider refuses to create an existing object (pulumi-kubernetes, provider/pkg/await/await.go,
- * Creation), and with `upsertExistingObjects` takes over anybody's. An object with the mark of the very resource that
- * is being created is one that Pulumi lost: it was killed after it had created the object and before it had recorded
- * that.
+ * Creation), and with `upsertExistingObjects` takes over an object of any owner. If the object has the mark of the same
+ * resource, Pulumi has lost it: Pulumi was killed after it had created the object and before it had recorded that.
  *
  * @param live The existing object of this name.
- * @param owner Who creates it; undefined while that is not known yet, in a first preview.
- * @param preview Whether it only would be created. Then an object may still go by the update itself, but for what
- * keeps data: no update takes that away in favour of another, not even `--replace`. Pulumi makes the new one first,
- * and then deletes the old one by its name, which is the new one's. So a claim is not taken away either that has no
- * volume yet: a pod may bind the new one meanwhile.
+ * @param owner Owner of the new object; undefined in a first preview, where it is not known yet.
+ * @param preview Whether this is a preview. The update itself may then still delete the existing object, unless the
+ * object keeps data: no update may replace that, not even with `--replace`. Pulumi creates the new object first and
+ * then deletes the old one by its name, which deletes the new one. This also holds for a claim without a volume,
+ * because a pod may bind the new one meanwhile.
  */
 export function verdictOnObject(
   live: LiveObject | undefined,
@@ -71,7 +70,7 @@ export function verdictOnObject(
     if (!isClaim && isEmpty)
       return {
         take: [live],
-        say: `${titleOf(live)}: left by an update that was killed; it is made again`,
+        say: `${titleOf(live)}: left by a killed update; this update creates it again`,
       };
     return { refuse: replacedOrLost(live) };
   }
@@ -81,25 +80,25 @@ export function verdictOnObject(
 }
 
 /**
- * An object of this very resource that must not be deleted. Pulumi tells its hook the same of a replacement, and of a
+ * Finding about an object of the same resource that must not be deleted. A hook cannot distinguish a replacement from a
  * creation after a kill.
  */
 function replacedOrLost(live: LiveObject): FieldFinding {
   const field = titleOf(live);
   const reason = keepsData(live) ? reasons[live.kind] : "";
-  const problem = `is to be replaced${reason}, or was left by an update that was killed`;
-  const afterKill = `after a kill, take it into the stack's state: ${pendingCreate}`;
+  const problem = `would be replaced${reason}, or was left by a killed update`;
+  const afterKill = `after a kill, import it into the stack's state: ${pendingCreate}`;
   if (live.holds.length === 0)
     return { field, problem, why: nameOfBoth, remedy: `${emptyClaim}${afterKill}` };
   return {
     field,
-    problem: `${problem}, and holds ${inWords(live.holds)}`,
-    why: "what it holds would be lost",
+    problem: `${problem}, and contains ${inWords(live.holds)}`,
+    why: "its content would be lost",
     remedy: `${keepsData(live) ? remedies[live.kind] : ""}${afterKill}`,
   };
 }
 
-/** An object with the mark of another stack, or of another resource of this one. */
+/** Finding about an object with the mark of another stack, or of another resource of this stack. */
 function ofAnotherOwner(
   live: LiveObject,
   liveOwner: string,
@@ -112,18 +111,18 @@ function ofAnotherOwner(
       : `; if you renamed the stack from ${former}, rename it back: pulumi stack rename ${former}`;
   return {
     field: titleOf(live),
-    problem: `is in the cluster already, made by ${liveOwner.split(" ")[0]!}`,
+    problem: `already exists; ${liveOwner.split(" ")[0]!} created it`,
     why: "two stacks, or two resources, would change and delete the same object",
-    remedy: `give one of them another name or namespace, or an alias if it was renamed${renamed}`,
+    remedy: `give one of the two another name or namespace; if you renamed the resource, give it an alias${renamed}`,
   };
 }
 
-/** An object that no stack has marked. */
+/** Finding about an object without an owner annotation. */
 const withoutOwner = (live: LiveObject): FieldFinding => ({
   field: titleOf(live),
-  problem: "is in the cluster already, and is not this stack's",
+  problem: "already exists, and is not this stack's",
   why: "the stack would take it over, and later delete it",
-  remedy: `choose another name or namespace, delete it if it is not needed, or take it into the stack's state: ${pendingCreate}`,
+  remedy: `choose another name or namespace, delete the object if it is not needed, or import it into the stack's state: ${pendingCreate}`,
 });
 
 /**
@@ -141,7 +140,7 @@ export function verdictOnMove(owned: readonly LiveObject[], to: ObjectKey): Verd
   return {
     refuse: {
       field: titleOf(former),
-      problem: `holds ${inWords(former.holds.filter(isData))}, and would be deleted once ${titleOf(to)} exists`,
+      problem: `contains ${inWords(former.holds.filter(isData))}, and would be deleted once ${titleOf(to)} exists`,
       why: "volumes do not move to another namespace, so their data would be lost",
       remedy: `set the namespace to its former value; ${ifDataMayGo}`,
     },
@@ -155,7 +154,7 @@ export interface ReleaseStep {
   creates: boolean;
   chart: string;
   values: unknown;
-  /** Whether the release's namespace is this stack's own. */
+  /** Whether the release's namespace belongs to this stack. */
   namespaceIsOurs: boolean;
   /** Whether the stack takes over the existing release of this name (`takeOver`). */
   takesOver: boolean;
@@ -163,9 +162,9 @@ export interface ReleaseStep {
 
 /**
  * Decides what to do about Helm's records of a release that Pulumi is about to install or upgrade. Helm refuses to
- * install under a name that has a record, and to upgrade while the last record is of an operation that goes on (helm,
- * pkg/action/install.go, availableName, and upgrade.go, errPending); one that was killed leaves such a record
- * forever. Without it Helm goes on from the revision before, and an installation takes over the objects with the
+ * install under a name that has a record, and to upgrade while the last record shows a running operation (helm,
+ * pkg/action/install.go, availableName, and upgrade.go, errPending); a killed operation leaves such a record forever.
+ * Without that record, Helm continues from the revision before, and an installation takes over the objects with the
  * release's name (pkg/action/validate.go).
  */
 export function verdictOnRelease(
@@ -180,7 +179,7 @@ export function verdictOnRelease(
     if (!last.status.startsWith("pending-") || records.length < 2) return nothing;
     return {
       take: preview ? [] : [last],
-      say: `${title}: revision ${last.revision} is ${last.status}, left by an update that was killed; Helm goes on from the one before`,
+      say: `${title}: revision ${last.revision} is ${last.status}, left by a killed update; Helm continues from the revision before`,
     };
   }
   const isChart = last.chart === chartName(step.chart);
@@ -188,35 +187,36 @@ export function verdictOnRelease(
     step.namespaceIsOurs ||
     (isChart && isDeepStrictEqual(plain(last.values), plain(step.values)))
   ) {
-    const say = `${title}: ${last.status}, left by an update that was killed; it is installed again over what is there`;
+    const say = `${title}: ${last.status}, left by a killed update; Helm installs it again, over the existing objects`;
     return preview ? nothing : { take: [...records], say };
   }
   if (step.takesOver && isChart) {
-    const say = `${title}: is taken over; Helm's ${records.length} records of it go, its objects stay, and pods are replaced where these values change them`;
+    const say = `${title}: this stack takes it over: Helm's ${records.length} records are deleted, its objects stay, and Helm replaces pods that these values change`;
     return { take: preview ? [] : [...records], say };
   }
-  // The stack's own release, too, stands there at preview that the update replaces for other values: it goes only in
-  // the update.
+  // At preview, this may be the stack's own release with earlier values, which only the update replaces.
   if (preview && isChart) {
-    const say = `${title}: is in the cluster with other values; if it is this stack's, the update replaces it; if it belongs to another owner, the update fails at this point, after it has upgraded the machines; to avoid that, uninstall it first, or give this stack's release another namespace`;
+    const say = `${title}: already exists with other values; if it is this stack's, the update replaces it; if it belongs to another owner, the update fails at this point, after it has upgraded the machines; to avoid that, uninstall it first, or give this stack's release another namespace`;
     return { take: [], say };
   }
   return { refuse: foreignRelease(title, last, isChart ? step.name : undefined) };
 }
 
-/** A release that is neither this stack's, by its namespace or its values, nor one that it takes over. */
+/**
+ * Finding about a release that is not this stack's by its namespace or values, and that the stack does not take over.
+ */
 const foreignRelease = (
   field: string,
   { chart, status }: ReleaseRecord,
   takeOver: string | undefined,
 ): FieldFinding => ({
   field,
-  problem: `is in the cluster already (${chart || "unknown chart"}, ${status}), and is not this stack's`,
-  why: "two would fight over the GPUs",
+  problem: `already exists (${chart || "unknown chart"}, ${status}), and is not this stack's`,
+  why: "two releases would allocate the same GPUs",
   remedy:
     takeOver === undefined
       ? "uninstall it, or give this stack's release another namespace"
-      : `declare it as external if its owner keeps it, or take it over: takeOver: ${takeOver}`,
+      : `declare it as external if its owner keeps it, or let this stack take it over: takeOver: ${takeOver}`,
 });
 
 const chartName = (chart: string): string => chart.split("/").at(-1)!;

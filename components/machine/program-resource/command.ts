@@ -3,17 +3,17 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { packageRoot as ownRoot, realpath } from "../../pulumi/package-root";
 
-/** Where things are, for the choice of a command text. */
+/** Folders that determine the text of a command. */
 export interface Places {
   /** Folder of this package. */
   packageRoot: string;
-  /** Working directory of the command: that of the program that provisions. */
+  /** Working directory of the command, which is that of the Pulumi program. */
   workingDirectory: string;
   /** Pulumi's folder, with its plugins. */
   pulumiHome: string;
   /**
-   * Folder of the package `talos-gpu` as it is found from a folder, symbolic links resolved; undefined when it is
-   * not.
+   * Finds the folder of the package `talos-gpu` from a folder, with symbolic links resolved; undefined if Node does not
+   * find it.
    */
   resolve: (from: string) => string | undefined;
 }
@@ -21,10 +21,10 @@ export interface Places {
 const PROGRAM = "bin/program.js";
 
 /**
- * Command that runs a verb of the machine program. The text is part of the resource's state, so it holds nothing of the
- * machine it was written on: an absolute path would differ between a laptop and a CI runner, and show as a change of
- * every machine. In order: by the package's name where the working directory finds this very package; by Pulumi's
- * folder where the package is an installed plugin; else relative to the working directory.
+ * Command that runs a verb of the machine program. The text is part of the resource's state, so it must not depend on
+ * the computer: an absolute path would differ between a laptop and a CI runner, and appear as a change of every
+ * machine. It uses the package's name, if Node finds this package from the working directory; else Pulumi's folder, if
+ * the package is an installed plugin; else a path relative to the working directory.
  */
 export function programCommand(verb: string, places: Places): string {
   const { packageRoot, workingDirectory, pulumiHome, resolve } = places;
@@ -44,9 +44,7 @@ export function programCommand(verb: string, places: Places): string {
 
 const texts = new Map<string, string>();
 
-/**
- * The command of a verb in this process, looked for on the disk once for each working directory: every machine asks.
- */
+/** The command of a verb in this process. It is cached for each working directory, because every machine needs it. */
 export function programCommandHere(verb: string): string {
   const key = `${verb} ${process.cwd()}`;
   const text = texts.get(key) ?? programCommand(verb, placesHere());
@@ -54,13 +52,13 @@ export function programCommandHere(verb: string): string {
   return text;
 }
 
-/** Double quotes around single ones: both sh and cmd take it. */
+/** Double quotes outside and single quotes inside, which both sh and cmd accept. */
 const nodeCommand = (module: string, verb: string): string =>
   `node -e "require(${module})" -- ${verb}`;
 
 /**
- * A text as a literal of JavaScript. Characters with a meaning for sh, cmd or JavaScript are written as numbers,
- * since a folder may have any name.
+ * A text as a JavaScript literal. Characters with a meaning in sh, cmd or JavaScript are escaped as numbers, because a
+ * folder may have any name.
  */
 function literal(text: string): string {
   const signs = /["'`$\\%!^]|[^\S ]/g;
@@ -69,7 +67,7 @@ function literal(text: string): string {
 
 const posix = (file: string): string => file.split(path.sep).join("/");
 
-/** The places of this process. */
+/** The folders of this process. */
 const placesHere = (): Places => ({
   packageRoot: ownRoot(),
   workingDirectory: process.cwd(),

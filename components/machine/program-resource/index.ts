@@ -5,35 +5,32 @@ import { defined } from "../../recipe/mapping";
 import type { Secrets } from "../../credentials/access";
 import { type Credential, credentials } from "../../credentials/credentials";
 
-/** One use of the machine program. */
+/** A resource that runs the machine program. */
 export interface ProgramUse {
   /** Verb on create and update. */
   verb: string;
-  /** Verb on delete. Default: nothing is done. */
+  /** Verb on delete. Default: nothing runs. */
   deleteVerb?: string;
   /** Task as JSON text. Not secret: it shows in previews. */
   task: pulumi.Input<string>;
-  /**
-   * Credentials that it works with. Those that are not among the secrets are left to the variables of its
-   * environment.
-   */
+  /** Credentials that the verb needs. The verb takes those that are not among the secrets from its environment. */
   needs: readonly Credential[];
   secrets: Secrets;
   /** Limit of one run, a Go duration. */
   limit: string;
-  /** Text whose change makes it run again. Default none. */
+  /** Text whose change makes the program run again. Default none. */
   reconcileToken?: string | undefined;
   /** Values whose change replaces the resource. Default none. */
   triggers?: string[];
   /**
-   * Whether the verb has no use for what its last run said. That comes by environment, where a text over 128 KiB
-   * keeps every later run from starting (Linux, execve: MAX_ARG_STRLEN), and a line for each of a thousand machines
-   * is longer. Default: it has, since it must know what was added to take it away.
+   * Whether the verb does not need the output of its last run. Pulumi passes that output in an environment variable: if
+   * it is longer than 128 KiB, no later run can start (Linux, execve: MAX_ARG_STRLEN), and with a thousand machines it
+   * may be longer. Default: the verb needs the output, which lists the additions to remove.
    */
   forgets?: boolean;
 }
 
-/** The machine program as a resource: runs when its task, its text or its credentials change. */
+/** The machine program as a resource. It runs again if its task, its command or its credentials change. */
 export function runProgram(
   name: string,
   use: ProgramUse,
@@ -62,7 +59,7 @@ export function runProgram(
       ...(use.forgets ? { addPreviousOutputInEnv: false } : {}),
     },
     {
-      // The removal of the old resource would take away the changes of its replacement.
+      // Deleting the old resource last would remove the changes of its replacement.
       ...(use.deleteVerb === undefined ? {} : { deleteBeforeReplace: true }),
       ...opts,
       customTimeouts: { create: use.limit, update: use.limit, delete: use.limit },
@@ -71,8 +68,8 @@ export function runProgram(
 }
 
 /**
- * The program's answer: the last line of its standard output. Not secret, whatever the provider makes of the secrets
- * in its environment.
+ * The program's answer: the last line of its standard output. It is not secret, although the provider marks it so
+ * because of the secrets in its environment.
  */
 export const answerOf = <T>(
   program: command.local.Command,

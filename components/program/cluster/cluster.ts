@@ -34,7 +34,7 @@ import { markedTaints, type NodeTaints, TAINTED_BY, taintMark } from "./taint-ma
 
 export type * from "./states";
 
-/** An object as a task of `put-back` has it. */
+/** An object of a `put-back` task, in its wanted state. */
 export type WantedObject = PutBackTask["objects"][number];
 
 /** Facts that identify the cluster. */
@@ -49,17 +49,17 @@ export const keyOf = ({
   ...defined({ namespace }),
 });
 
-/** Kubernetes as the program sees it, behind its API, with whatever a kubeconfig can authenticate by. */
+/** All calls of the program to the Kubernetes API; tests implement them without a server. */
 export type Cluster = Pick<KubernetesCluster, keyof KubernetesCluster>;
 
-/** A claim with a volume, whose data would be lost with it. */
+/** A PersistentVolumeClaim that has a volume: deleting the claim loses the data. */
 export type BoundClaim = Awaited<ReturnType<Cluster["boundClaims"]>>[number];
 
-/** The real one. */
+/** Kubernetes through its API, with any way of authentication that a kubeconfig can name. */
 export class KubernetesCluster {
-  /** URL of its API. */
+  /** URL of the API server. */
   readonly server: string;
-  /** Certificates (PEM) by which its API is known; undefined where the kubeconfig names none. */
+  /** Certificates (PEM) of the API server's CA; undefined if the kubeconfig names none. */
   readonly authority: string | undefined;
   private readonly api: KubernetesApi;
 
@@ -71,15 +71,12 @@ export class KubernetesCluster {
     else if (caFile && fs.existsSync(caFile)) this.authority = fs.readFileSync(caFile, "utf8");
   }
 
-  /** All nodes, as far as they tell which machines they are. */
+  /** All nodes, reduced to the properties that identify their machines. */
   async nodes(): Promise<AskedNode[]> {
     return (await this.api.list<V1Node>("nodes", "/api/v1/nodes")).map(askedNode);
   }
 
-  /**
-   * A node, with the devices for claims that are published of it, if these are asked for; undefined when the cluster
-   * has none of that name.
-   */
+  /** A node, on request with the devices in its ResourceSlices; undefined if the cluster has no node of that name. */
   async node(name: string, withDevices = false): Promise<NodeState | undefined> {
     const node = await this.readNode(name);
     if (node === undefined || !withDevices) return node && nodeState(node);
@@ -89,8 +86,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Devices of a class that pods have by claims on a node, by the UID of the pod: none where Kubernetes knows no
-   * claims.
+   * Number of devices of a class that pods on a node hold by ResourceClaims, by pod UID. Empty if the cluster has no
+   * ResourceClaims.
    */
   async claimed(node: string, deviceClass: string): Promise<Record<string, number>> {
     const path = "/apis/resource.k8s.io/v1/resourceclaims";
@@ -113,7 +110,7 @@ export class KubernetesCluster {
     });
   }
 
-  /** Takes both away, in one request. */
+  /** Removes the mark and the annotation, in one request. */
   async uncordon(name: string, annotation: string): Promise<void> {
     await this.patch(name, {
       metadata: { annotations: { [annotation]: null } },
@@ -121,7 +118,7 @@ export class KubernetesCluster {
     });
   }
 
-  /** Removes the annotation, and changes nothing else of the node. */
+  /** Removes the annotation and changes nothing else on the node. */
   async unmark(name: string, annotation: string): Promise<void> {
     await this.patch(name, { metadata: { annotations: { [annotation]: null } } });
   }
@@ -139,9 +136,9 @@ export class KubernetesCluster {
     );
   }
 
-  /** Asks for the eviction; a disruption budget may refuse. */
+  /** Requests the eviction; a PodDisruptionBudget may refuse it. */
   async evict({ namespace, name, uid }: PodState): Promise<{ refused?: string }> {
-    // The UID keeps a pod of the same name, made again by a StatefulSet meanwhile, from being evicted in its place.
+    // With the UID, a pod of the same name that a StatefulSet has created meanwhile is not evicted instead.
     const options = { metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
     const body = { apiVersion: "policy/v1", kind: "Eviction", ...options };
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
@@ -160,8 +157,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Volumes that are attached to the node, or on their way there or off. Undefined where the credentials may not see
-   * them.
+   * Volumes that are attached to the node, are being attached, or are being detached. Undefined if the credentials may
+   * not list them.
    */
   async attachedVolumes(node: string): Promise<string[] | undefined> {
     const path = "/apis/storage.k8s.io/v1/volumeattachments";
@@ -173,7 +170,9 @@ export class KubernetesCluster {
       .map(({ metadata, spec }) => spec.source.persistentVolumeName ?? metadata?.name ?? "");
   }
 
-  /** Taints of a node and the version that they are of; undefined when the cluster has no such node. */
+  /**
+   * Taints of a node, with the resource version that they were read from; undefined if the cluster has no such node.
+   */
   async taints(name: string): Promise<(NodeTaints & { version: string }) | undefined> {
     const node = await this.readNode(name);
     if (node === undefined) return undefined;
@@ -183,8 +182,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Sets all taints of a node and what is ours of them, provided that it is of that version still. False when it is
-   * not.
+   * Sets all taints of a node and the record of this package's, if the node still has that resource version. False if
+   * it changed.
    */
   async setTaints(name: string, { taints, ours }: NodeTaints, version: string): Promise<boolean> {
     const metadata = { resourceVersion: version, annotations: { [TAINTED_BY]: taintMark(ours) } };
@@ -205,7 +204,7 @@ export class KubernetesCluster {
     return { policy, handler: found.handler, annotations };
   }
 
-  /** Annotation of a namespace; undefined where there is no such namespace, or no such annotation. */
+  /** Annotation of a namespace; undefined if the namespace or the annotation does not exist. */
   async annotationOf(namespace: string, annotation: string): Promise<string | undefined> {
     const path = `/api/v1/namespaces/${namespace}`;
     const found = await this.api.ask<V1Namespace>(`Namespace ${namespace}`, path, {
@@ -215,8 +214,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Pods, as `namespace/name`, that name a RuntimeClass and are not this package's. None where their list is
-   * forbidden.
+   * Pods that name a RuntimeClass and are not this package's, as `namespace/name`. Empty if the credentials may not
+   * list pods.
    */
   async podsOfClass(name: string): Promise<string[]> {
     const others = query({ labelSelector: "app.kubernetes.io/managed-by!=talos-gpu" });
@@ -295,7 +294,10 @@ export class KubernetesCluster {
     );
   }
 
-  /** Claims that have a volume and the annotation, which names the `owner`. None where their list is forbidden. */
+  /**
+   * PersistentVolumeClaims that have a volume, and the annotation that names their `owner`. Empty if the credentials
+   * may not list them.
+   */
   async boundClaims(annotation: string) {
     const asking = { instead: { 403: undefined } };
     const claims = await this.api.list<V1PersistentVolumeClaim>(
@@ -308,7 +310,7 @@ export class KubernetesCluster {
       if (owner === undefined || !spec?.volumeName) return [];
       const { name = "", namespace = "", managedFields = [] } = metadata ?? {};
       const { storageClassName: storageClass = "" } = spec;
-      /** Class that the stack gave it; undefined where it left that to the cluster. */
+      /** StorageClass that the stack set; undefined if the stack left it to the cluster. */
       const givenClass = isClassGiven(managedFields) ? storageClass : undefined;
       return [{ name, namespace, owner, storageClass, givenClass }];
     });
@@ -329,7 +331,7 @@ export class KubernetesCluster {
   }
 
   /**
-   * Kubernetes' warnings about a Job, the newest last, e.g. why its pod cannot be made. None if the credentials may
+   * Kubernetes' warnings about a Job, the newest last, e.g. why its pod cannot be created. Empty if the credentials may
    * not read events.
    */
   async warningsOfJob(namespace: string, job: string): Promise<string[]> {
@@ -345,14 +347,14 @@ export class KubernetesCluster {
       .flatMap(({ message }) => message ?? []);
   }
 
-  /** Suspends a Job, which takes its pods away, and notes why on it. */
+  /** Suspends a Job, whereupon Kubernetes deletes its pods, and records the reason in an annotation. */
   async suspend(namespace: string, name: string, why: string): Promise<void> {
     const body = { metadata: { annotations: { [UNTESTED]: why } }, spec: { suspend: true } };
     const path = `${jobsOf(namespace)}/${name}?fieldManager=${GATE}`;
     await this.api.ask(`Job ${namespace}/${name}`, path, { method: "PATCH", type: MERGE, body });
   }
 
-  /** Deletes a Job with its pods. It is gone a moment later. */
+  /** Deletes a Job with its pods. Kubernetes finishes that shortly after the call. */
   async remove({ metadata }: V1Job): Promise<void> {
     const [name, namespace, uid] = [metadata!.name!, metadata!.namespace!, metadata!.uid!];
     await this.api.deleteExactly(
@@ -364,8 +366,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Makes a Job as this one was made; false while that one is not gone. One that an earlier try made, whose answer
-   * was lost, is it.
+   * Creates a deleted Job again, from its old specification; false while the old Job still exists. A Job that an
+   * earlier attempt created, whose answer was lost, counts as created.
    */
   async makeAnew({ metadata, spec }: V1Job): Promise<boolean> {
     const { name = "", namespace = "", uid, labels = {}, annotations = {} } = metadata ?? {};
@@ -393,20 +395,20 @@ export class KubernetesCluster {
     return there !== undefined && there.metadata?.uid !== uid;
   }
 
-  /** An object as it is; undefined where it is not there. */
+  /** An object's current state; undefined if it does not exist. */
   read(object: WantedObject): Promise<KubernetesObject | undefined> {
     return this.api.read(keyOf(object));
   }
 
   /**
-   * Sets the object's wanted state by server-side apply; makes it where it is not there. Undefined where the API does
-   * not have its kind.
+   * Sets the object's wanted state by server-side apply, which creates a missing object. Undefined if the API server
+   * lacks the object's kind.
    */
   async apply(object: WantedObject, manager: string): Promise<KubernetesObject | undefined> {
     const { kind, metadata } = object;
     const path = await this.api.pathOf(keyOf(object));
     if (path === undefined) return undefined;
-    // Forced: this undoes changes of our fields by others.
+    // Forced, to undo changes that others made to this stack's fields.
     const asking = { method: "PATCH", type: "application/apply-patch+yaml", body: object } as const;
     const way = `${path}?fieldManager=${manager}&force=true`;
     return this.api.ask<KubernetesObject>(`${kind} ${metadata.name}`, way, asking);
@@ -426,7 +428,10 @@ export class KubernetesCluster {
   }
 }
 
-/** The plugin's field in the operator's policy (gpu-operator v26.3.3, api/nvidia/v1/clusterpolicy_types.go). */
+/**
+ * The operator's policy, as far as it configures the device plugin (gpu-operator v26.3.3,
+ * api/nvidia/v1/clusterpolicy_types.go).
+ */
 type ClusterPolicy = KubernetesObject & { spec?: { devicePlugin?: { enabled?: boolean } } };
 
 const MERGE = "application/merge-patch+json";
@@ -437,16 +442,17 @@ const query = (parts: Record<string, string>): string => new URLSearchParams(par
 /** Answers of an API server for a kind that it lacks, or that the credentials may not read. */
 const notKnown = { 403: undefined, 404: undefined };
 
-/** Field manager of what the gate does to Jobs. */
+/** Field manager for the gate's changes to Jobs. */
 const GATE = "talos-gpu-gate";
 
 /**
- * Whether an eviction was refused for this pod and for now, so that others may go meanwhile and it may go later:
- * - 429: a disruption budget has no room (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go);
- * - 500 with a Status: more than one disruption budget selects the pod (there too), or a webhook failed. An answer without a Status
- *   comes from something before the API server, which cannot reach it;
- * - 403 for `NamespaceTerminating`: nothing is created in a namespace that is being deleted, and an eviction is. kubectl tries
- *   again until the namespace's controller deletes the pod (kubectl pkg/drain/drain.go, evictPods).
+ * Whether Kubernetes refused an eviction only for this pod and only for now. The drain then goes on with other pods and
+ * tries this one later:
+ * - 429: a PodDisruptionBudget allows no eviction now (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go);
+ * - 500 with a Status: several PodDisruptionBudgets select the pod (same file), or a webhook failed. An answer without
+ *   a Status comes from a proxy that cannot reach the API server;
+ * - 403 for `NamespaceTerminating`: an eviction is an object, and Kubernetes creates none in a namespace that is being
+ *   deleted. kubectl retries until the namespace's controller deletes the pod (kubectl pkg/drain/drain.go, evictPods).
  */
 const isRefusal = ({ code, byServer, reasons }: KubernetesError): boolean =>
   code === 429 ||

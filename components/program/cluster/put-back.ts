@@ -5,11 +5,11 @@ import type { PutBackTask } from "../task";
 import { keyOf, type Cluster } from "./cluster";
 
 /**
- * Puts back what of a stack's objects is gone, or says something else than the stack. An object in its wanted state is not touched, and
- * what others added to it (status, defaults, fields of their own) stays.
+ * Restores the stack's objects that are missing or differ from the stack. It does not touch an object in its wanted
+ * state, and keeps what others added (status, defaults, further fields).
  *
- * @throws Failure with each object whose kind the cluster no longer has; all others are in their wanted state by then.
- * @returns objects that were gone, and those that said something else, each as `Kind namespace/name`.
+ * @throws Failure with each object whose kind the cluster no longer has; all other objects are restored by then.
+ * @returns the objects that were missing, and those that differed, each as `Kind namespace/name`.
  */
 export async function putBack(
   task: PutBackTask,
@@ -27,13 +27,13 @@ export async function putBack(
       homeless.push({
         field: titleOf(keyOf(object)),
         problem: `the cluster no longer has the kind ${object.kind} (${object.apiVersion})`,
-        why: "the object went with the definition of its kind, and cannot be restored without it",
+        why: "Kubernetes deleted the object together with its CRD, and cannot restore it without that CRD",
         remedy:
-          "install what defines the kind again, or take what needs it out of the stack, then run again",
+          "install the chart or manifest with that CRD again, or remove from the stack what needs it, then run again",
       });
       continue;
     }
-    // The API server may write a value in another way than we do, and then nothing has changed.
+    // The API server may store a value in another notation; the apply then changes nothing.
     const changed = applied.metadata?.resourceVersion !== live?.metadata?.resourceVersion;
     if (changed) (live ? mended : made).push(titleOf(keyOf(object)));
   }
@@ -41,11 +41,11 @@ export async function putBack(
   for (const title of made) report(`${title}: was missing, and is restored`);
   for (const title of mended) report(`${title}: differed from the stack, and is restored`);
   if (made.length + mended.length === 0)
-    report(`equal: ${task.objects.length} objects are as the stack says`);
+    report(`equal: ${task.objects.length} objects agree with the stack`);
   return { made, mended };
 }
 
-/** Whether the object says all that is wanted. Lists are compared without their order: others may add items in between. */
+/** Whether the object has all wanted values. The order of lists does not count: others may add items in between. */
 export function says(live: unknown, wanted: unknown): boolean {
   if (wanted === undefined || wanted === null) return true;
   if (typeof wanted !== "object") return live === wanted;

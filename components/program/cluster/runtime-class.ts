@@ -6,14 +6,14 @@ import type { FreeTask } from "../task";
 import type { Cluster } from "./cluster";
 
 /**
- * Waits until a RuntimeClass is no longer the GPU Operator's. It goes by garbage collection, a while after the
- * operator's release, and a class of the same name cannot be made before. Changes nothing.
+ * Waits until the GPU Operator's RuntimeClass is gone. Kubernetes' garbage collection deletes it some time after the
+ * operator's release; only then can the stack create a class of the same name. Changes nothing.
  *
- * One that should be external (`theirs`) is only looked at: it may come later, and of the name `nvidia` it has the
- * handler `nvidia`, which NVIDIA's toolkit on Talos registers (siderolabs/extensions,
- * 10-nvidia-container-runtime.part).
+ * An external class (`theirs`) is only checked: it may come later. If its name is `nvidia`, its handler must be
+ * `nvidia`, which NVIDIA's toolkit on Talos registers (siderolabs/extensions, 10-nvidia-container-runtime.part).
  *
- * @throws Failure if the class is external, and at the limit, since an external operator then runs.
+ * @throws Failure if another owner has a class of that name; also at the limit, because an external operator then still
+ *   runs.
  */
 export async function awaitFree(
   task: FreeTask,
@@ -25,9 +25,9 @@ export async function awaitFree(
   const wrongHandler = (handler: string): Failure =>
     new Failure({
       field,
-      problem: `RuntimeClass ${name} has the handler ${handler}, and is not this stack's`,
-      why: "on Talos only the handler nvidia leads to NVIDIA's runtime: the smoke test and the workloads would not start, or see no card",
-      remedy: `its owner must write \`handler: nvidia\`; a handler cannot be edited, so delete the class first: kubectl delete runtimeclass ${name} (running pods stay)`,
+      problem: `RuntimeClass ${name}, which is not this stack's, has the handler ${handler}`,
+      why: "on Talos only the handler nvidia starts NVIDIA's runtime: the smoke test and the workloads would not start, or would see no card",
+      remedy: `its owner must set \`handler: nvidia\`; a handler cannot be edited, so delete the class first: kubectl delete runtimeclass ${name} (running pods stay)`,
     });
   const limit = parseDuration(task.limit);
   let isReported = false;
@@ -36,7 +36,9 @@ export async function awaitFree(
     if (found?.policy !== undefined) {
       const its = `ClusterPolicy ${found.policy}`;
       if (!isReported)
-        report(`waiting up to ${formatDuration(limit)} for RuntimeClass ${name} of ${its} to go`);
+        report(
+          `waiting up to ${formatDuration(limit)} until RuntimeClass ${name} of ${its} is deleted`,
+        );
       isReported = true;
       return { not: `it belongs to ${its}` };
     }
@@ -45,36 +47,36 @@ export async function awaitFree(
     if (owner !== "")
       throw new Failure({
         field,
-        problem: `RuntimeClass ${name} is in the cluster already, made by ${owner.split(" ")[0]!}`,
+        problem: `RuntimeClass ${name} already exists; ${owner.split(" ")[0]!} created it`,
         why: "the stack makes one of this name once the machines are upgraded, and Kubernetes would refuse it then",
-        remedy: "let one stack have all GPU machines of the cluster",
+        remedy: "put all GPU machines of the cluster into one stack",
       });
     throw found.handler === "nvidia"
       ? new Failure({
           field,
-          problem: `RuntimeClass ${name} is in the cluster already, and is not this stack's`,
+          problem: `RuntimeClass ${name} already exists, and is not this stack's`,
           why: "the stack makes one of this name once the machines are upgraded, and Kubernetes would refuse it then",
-          remedy: `kubectl delete runtimeclass ${name}, then run again; running pods stay, and new pods of that class start once the stack has made its own`,
+          remedy: `kubectl delete runtimeclass ${name}, then run again; running pods stay, and new pods of that class start once the stack has created its own`,
         })
       : wrongHandler(found.handler);
   };
   if (!task.theirs)
     return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (within) => ({
       field,
-      problem: `RuntimeClass ${name} did not go ${within}`,
-      why: "that GPU Operator and what this stack installs would both offer the GPUs",
+      problem: `RuntimeClass ${name} was not deleted ${within}`,
+      why: "that GPU Operator and this stack's GPU provider would both offer the GPUs",
       remedy:
-        "uninstall the GPU Operator that is there, or let this stack bring it (gpuOperator), then run again",
+        "uninstall the existing GPU Operator, or install it with this stack (gpuOperator), then run again",
     }));
   const found = await classes.runtimeClass(name);
   if (found === undefined)
     report(
-      `RuntimeClass ${name} is not in the cluster yet; pods that need a GPU are refused until it is`,
+      `RuntimeClass ${name} does not exist yet; until then Kubernetes refuses pods that need a GPU`,
     );
   else if (name === "nvidia" && found.handler !== "nvidia") throw wrongHandler(found.handler);
   else
     report(
-      `RuntimeClass ${name}, with the handler ${found.handler}, is external, and stays as it is`,
+      `RuntimeClass ${name} with the handler ${found.handler} is external, and stays unchanged`,
     );
   return { runtimeClass: name };
 }

@@ -3,16 +3,16 @@ import { offeredBy } from "../../clients/kubernetes/devices";
 import { MANAGER } from "../../clients/kubernetes/manager";
 
 /**
- * Field managers of what a stack says. Pulumi's Kubernetes provider creates an object under a name of its own,
- * whatever its annotation `pulumi.com/patchFieldManager` says; the first update hands all fields to the annotation's
- * manager (pulumi-kubernetes ≥ 4.29, provider/pkg/await/await.go, Creation and fixCSAFieldManagers).
+ * Field managers of the fields that a stack sets. Pulumi's Kubernetes provider creates an object under a name of its
+ * own, whatever its annotation `pulumi.com/patchFieldManager` says; the first update hands all fields to the
+ * annotation's manager (pulumi-kubernetes ≥ 4.29, provider/pkg/await/await.go, Creation and fixCSAFieldManagers).
  */
 const stackManagers = [MANAGER, "pulumi-kubernetes"];
 
 /**
- * Whether a claim's class was given by a stack. A class that the cluster filled in has no owner, or belongs to
- * Kubernetes' controller: the fields of a create are noted before admission sets the default class (kubernetes,
- * staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
+ * Whether a stack set the StorageClass of a PersistentVolumeClaim. A class that the cluster filled in has no field
+ * manager, or Kubernetes' controller as its manager: Kubernetes records the fields of a create before admission sets
+ * the default class (kubernetes, staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
  */
 export const isClassGiven = (
   managedFields: Pick<V1ManagedFieldsEntry, "manager" | "fieldsV1">[],
@@ -22,10 +22,10 @@ export const isClassGiven = (
     return stackManagers.includes(manager) && "f:storageClassName" in spec;
   });
 
-/** A node, as far as it tells which machine it is. */
+/** The properties of a node that identify its machine. */
 export interface AskedNode {
   name: string;
-  /** Changes with every boot; the machine has the same one. */
+  /** Kubernetes' and Talos' ID of the current boot; it changes with every boot. */
   bootId: string;
   addresses: string[];
   /** Release of its kubelet, e.g. `v1.35.0`; empty where the node does not give it. */
@@ -46,7 +46,7 @@ export interface NodeState {
   unschedulable: boolean;
   annotations: Record<string, string>;
   ready: boolean;
-  /** Units of resources that it offers, by their names, and devices for claims, by their class. */
+  /** Units of each resource that it offers, by resource name; devices for ResourceClaims, by device class. */
   allocatable: Record<string, string>;
 }
 
@@ -63,7 +63,7 @@ export function nodeState(node: V1Node, slices: readonly V1ResourceSlice[] = [])
   };
 }
 
-/** A pod, as far as a drain looks at it. */
+/** The properties of a pod that a drain needs. */
 export interface PodState {
   namespace: string;
   name: string;
@@ -76,13 +76,13 @@ export interface PodState {
   finished: boolean;
   /** Whether its deletion was requested. */
   terminating: boolean;
-  /** Whether it keeps something in an emptyDir, which goes with it. */
+  /** Whether it has an emptyDir, whose content is lost with the pod. */
   localStorage: boolean;
-  /** Cards, or parts of them, that it holds (`nvidia.com/…`), and claims. */
+  /** Number of cards or parts of cards (`nvidia.com/…`) and of claims that it holds. */
   gpus: number;
-  /** Seconds that it may take to end. */
+  /** Its termination grace period in seconds. */
   grace: number | undefined;
-  /** Conditions for its deletion that are still open, in the words of its metadata. */
+  /** Finalizers that still block its deletion. */
   finalizers: string[];
 }
 

@@ -3,18 +3,17 @@ import type { NodeTaintState } from "../task";
 /** Taints of a node. */
 export interface NodeTaints {
   taints: NodeTaintState[];
-  /** Taints that the node's annotation names as this program's, whether or not the node has them. */
+  /** Taints that the node's annotation names as this program's, even if the node no longer has them. */
   ours: NodeTaintState[];
 }
 
 /**
- * Annotation of a node that names the taints which this program has put there, as kubectl writes them, joined by
- * commas. It is written together with the taints: the last run's answer alone does not name those of a run whose
- * answer was lost.
+ * Annotation of a node with the taints that this program has set, in kubectl's notation, separated by commas. The
+ * program writes both in one request: if a run's answer is lost, only the annotation names its taints.
  */
 export const TAINTED_BY = "talos-gpu/taints";
 
-/** Value of the annotation; null, which takes it away, where there are none. */
+/** Value of the annotation; without taints null, which removes the annotation. */
 export function taintMark(taints: readonly NodeTaintState[]): string | null {
   const texts = taints.map(
     ({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`,
@@ -22,7 +21,7 @@ export function taintMark(taints: readonly NodeTaintState[]): string | null {
   return texts.length === 0 ? null : texts.join();
 }
 
-/** Taints that the annotation names; none where there is no annotation. Texts that are no taints are left out. */
+/** Taints that the annotation names; empty without an annotation. Skips texts that are not taints. */
 export const markedTaints = (mark: string | undefined): NodeTaintState[] =>
   (mark ?? "").split(",").flatMap((text) => {
     const [, key, value, effect] = /^([^=:]+)(?:=([^=:]*))?:([^=:]+)$/.exec(text) ?? [];

@@ -7,10 +7,13 @@ import type { NodeTaintState, UpgradeTask } from "../task";
 import type { Cluster } from "./cluster";
 import { taintMark } from "./taint-mark";
 
-/** Nodes of a cluster, as far as their taints go. */
+/** The calls to a cluster that read and set taints. */
 export type TaintedNodes = Pick<Cluster, "taints" | "setTaints">;
 
-/** A node's status changes every few seconds, and each change is a version: a lost race is tried again. */
+/**
+ * Attempts to write taints. A node's status changes every few seconds, and each change makes a new resource version, so
+ * a write may lose the race.
+ */
 const ATTEMPTS = 20;
 
 /** Consequence of taints that the update could not set. */
@@ -18,7 +21,7 @@ const MISSING = "without its taints, pods that do not belong there take the GPU 
 
 /** Consequence of taints that the update could not remove. */
 const LEFT =
-  "the stack's taints could not be taken off the node, and keep pods away that do not tolerate them";
+  "the node keeps the stack's taints, so pods without a toleration cannot be scheduled there";
 
 const taintsPart = { ending: "-upgrade", why: LEFT };
 
@@ -26,16 +29,16 @@ const taintsPart = { ending: "-upgrade", why: LEFT };
 export type TaintTask = Pick<UpgradeTask, "machine" | "taints">;
 
 /**
- * Puts the stack's taints onto the node, takes off those that it no longer wants, and leaves all others there. To
- * Kubernetes the taints of a node are one list, so an applied list takes away what others added meanwhile; here it is
- * read, merged by key and effect, and written only onto the version that was read.
+ * Sets the stack's taints on the node, removes those that the stack no longer wants, and keeps all others. Kubernetes
+ * treats a node's taints as one list, so applying a list would remove taints that others added meanwhile. This function
+ * reads the list, merges it by key and effect, and writes it only if the node has not changed since.
  *
- * An existing taint that is as wanted is not ours, unless the node's annotation names it. It stays when the stack no
- * longer lists it. One of the same key and effect with another value gets the stack's value.
+ * If the node already has a wanted taint, it belongs to another owner, unless the node's annotation names it: it stays
+ * when the stack no longer lists it. A taint with the same key and effect but another value gets the stack's value.
  *
- * @param before the stack's own when the machine was looked at last.
- * @returns those that are its own now.
- * @throws Failure where there is no such node, or Kubernetes does not answer.
+ * @param before the taints that the last run recorded as the stack's.
+ * @returns the taints that are the stack's now.
+ * @throws Failure if there is no such node, or Kubernetes does not answer.
  */
 export async function taint(
   task: TaintTask,
@@ -56,7 +59,7 @@ export async function taint(
       field: fieldOf(task),
       problem: `Kubernetes did not answer ${within}`,
       why,
-      remedy: `see that \`kubectl get node ${task.machine}\` answers, then run again`,
+      remedy: `make sure that \`kubectl get node ${task.machine}\` answers, then run again`,
     }),
   );
   if (own === undefined && wants)
@@ -70,9 +73,9 @@ export async function taint(
 }
 
 /**
- * Takes the stack's taints off the node of a machine that leaves the stack, unless they have another value since.
+ * Removes the stack's taints from the node of a machine that leaves the stack. A taint whose value changed since stays.
  *
- * @throws Failure where it has some of its own, and Kubernetes does not answer.
+ * @throws Failure if the stack has taints on the node, and Kubernetes does not answer.
  */
 export async function untaint(
   machine: string,
@@ -88,8 +91,8 @@ export async function untaint(
 }
 
 /**
- * If the stack has no known taint, only a lost reply of `taint` can have left one; the node's annotation records it:
- * that is looked for once, and not waited for.
+ * Tries the change once, for a stack without known taints. Only a run whose answer was lost can have left a taint,
+ * which the node's annotation then names; that is not worth a wait.
  */
 async function once(
   change: () => Promise<NodeTaintState[] | undefined>,
@@ -99,16 +102,18 @@ async function once(
     return (await change()) ?? [];
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
-    report(`untaint: the stack added none, and the node was not looked at (${lastLine(error)})`);
+    report(
+      `untaint: the stack has no record of a taint, and could not check the node (${lastLine(error)})`,
+    );
     return [];
   }
 }
 
 /**
- * Reads, changes and writes; again if another change was faster.
+ * Reads, changes and writes the taints; repeats this if the node changed in between.
  *
- * @param why what it means where that fails.
- * @returns the stack's own; undefined where the cluster has no such node, and so nothing to take away either.
+ * @param why the consequence if this fails.
+ * @returns the taints that are the stack's now; undefined if the cluster has no such node.
  */
 async function bring(
   task: TaintTask,
@@ -138,7 +143,7 @@ async function bring(
     task,
     problem,
     why,
-    "run again, and find out which program keeps changing the node",
+    "find out which program keeps changing the node, then run again",
   );
 }
 
@@ -149,7 +154,7 @@ function tell(what: string, taints: NodeTaintState[], report: Report): void {
 const without = (taints: NodeTaintState[], dropped: NodeTaintState[]): NodeTaintState[] =>
   taints.filter((there) => !has(dropped, there));
 
-/** A taint replaces the one with its key and effect: Kubernetes allows only one of each pair. */
+/** Adds a taint to the list in place of one with the same key and effect: Kubernetes allows only one of each pair. */
 function putIn(taints: NodeTaintState[], wanted: NodeTaintState): NodeTaintState[] {
   const at = taints.findIndex((there) => sameTaint(there, wanted));
   return at < 0 ? [...taints, wanted] : has(taints, wanted) ? taints : taints.with(at, wanted);

@@ -11,7 +11,7 @@ import { allInUse, namesOf, unitsOf } from "./units";
 
 type Test = GateTask["tests"][number];
 
-/** The cluster as the gate sees it. */
+/** The calls to a cluster that the gate needs. */
 export type TestedCluster = Pick<
   Cluster,
   | "jobs"
@@ -26,14 +26,13 @@ export type TestedCluster = Pick<
 >;
 
 /**
- * Waits for the smoke test of every machine. A test takes a free unit and never another pod's: where pods that run
- * have all units for as long as `patience`, it is given up as untested, with the pods' names. That is no failure:
- * what runs there shows that the machine gives its cards to pods, and an update of a cluster in use would never end
- * otherwise. A test that an earlier run left failed or given up is replaced.
+ * Waits for the smoke test of every machine. A test uses a free unit and evicts no pod. If running pods use all units
+ * for as long as `patience`, the gate gives the test up and records the machine as untested, with the pods' names. This
+ * is no failure: running pods show that the machine gives its cards to pods, and an update of a busy cluster would
+ * otherwise never end. The gate replaces a test that an earlier run left failed or given up.
  *
- * @throws Failure with every test that failed, or did not pass within the limit: what its pods say, what the node
- * offers,
- *   who has it, and how the device plugin is.
+ * @throws Failure with every test that failed or did not pass within the limit: the state of its pods, the units that
+ * the node offers, the pods that use them, and the state of the device plugin.
  */
 export async function awaitTests(
   task: GateTask,
@@ -43,7 +42,7 @@ export async function awaitTests(
 ): Promise<GateResult> {
   const { namespace } = task;
   const [limit, patience] = [parseDuration(task.limit), parseDuration(task.patience)];
-  /** A test that must pass is never given up: it fails at the limit, with the pods' names. */
+  /** How long a test waits for a free unit. A test that must pass is never given up: it fails at the limit. */
   const forAUnit = task.mustPass ? limit : patience;
   const result: GateResult = { passed: [], untested: {} };
   const failed: FieldFinding[] = [];
@@ -70,7 +69,7 @@ export async function awaitTests(
     earlier.set(name, job);
   }
 
-  /** Looks at one test; true when it is over. */
+  /** Checks one test; true when it has ended. */
   const look = async (test: Test, job: V1Job | undefined): Promise<boolean> => {
     const { machine, resource } = test;
     const before = earlier.get(test.job);
@@ -91,9 +90,10 @@ export async function awaitTests(
     }
     const givenUp = job?.spec?.suspend === true ? job.metadata?.annotations?.[UNTESTED] : undefined;
     if (givenUp !== undefined) {
-      // By this run, which lost the answer: those of an earlier one are replaced above.
+      // Given up by this run, whose call succeeded although its answer was lost. Tests of an earlier run are replaced
+      // above.
       result.untested[machine] = givenUp;
-      say(machine, `not tested: ${givenUp}; a test evicts no other pod`);
+      say(machine, notTested(givenUp));
       return true;
     }
     const pods = await cluster.podsOfJob(namespace, test.job);
@@ -118,14 +118,15 @@ export async function awaitTests(
     if (task.mustPass || clock.now() - since < patience) return false;
     await cluster.suspend(namespace, test.job, inUse);
     result.untested[machine] = inUse;
-    say(machine, `not tested: ${inUse}; a test evicts no other pod`);
+    say(machine, notTested(inUse));
     return true;
   };
 
   /**
-   * Whether the pods behind the gate find the planned units. The kubelet reports a change of them only at its next
-   * sync, up to ten seconds later. A pod that is scheduled by the old number ends with UnexpectedAdmissionError, and
-   * nothing makes a bare pod again. The doctor names a card that stays away, so this wait has a limit.
+   * Whether the node offers the planned units, for the pods that start after the gate. The kubelet reports a changed
+   * number only at its next sync, up to ten seconds later. A pod that is scheduled by the old number ends with
+   * UnexpectedAdmissionError, and nothing creates a bare pod again. The wait has a limit, because `doctor` reports a
+   * missing card.
    */
   const offers = async ({ machine, job, resource, units }: Test): Promise<boolean> => {
     const passed = `its smoke test passed${sightOf(await cluster.podsOfJob(namespace, job))}`;
@@ -141,8 +142,8 @@ export async function awaitTests(
       say(machine, passed);
       return true;
     }
-    const differs = `the node offers ${allocatable} of ${resource}, the plan says ${units}`;
-    const waits = late ? "" : `: waits up to ${formatDuration(patience)}`;
+    const differs = `the node offers ${allocatable} of ${resource}, but the plan expects ${units}`;
+    const waits = late ? "" : `; waits up to ${formatDuration(patience)} for them`;
     say(machine, `${passed}; ${differs}${waits}`);
     return late;
   };
@@ -154,7 +155,7 @@ export async function awaitTests(
       isDeviceClass(resource) ? cluster.claimed(machine, resource) : {},
     ]);
     const { pods: named } = offersOf(resource);
-    // The place of an external release is unknown here: its program tells it from other makers' plugins.
+    // The namespace of an external release is unknown here, so its image tells it from other makers' plugins.
     const plugin = pods.filter(
       ({ metadata, spec }) =>
         named.test(metadata?.name ?? "") &&
@@ -164,7 +165,7 @@ export async function awaitTests(
     return { ...unitsOf(resource, node, pods, claimed), plugin };
   };
 
-  /** Why a test is not over yet; undefined where nothing tells it. */
+  /** Why a test has not ended yet; undefined if Kubernetes gives no reason. */
   const stateOf = async (
     test: Test,
     pods: V1Pod[],
@@ -187,14 +188,14 @@ export async function awaitTests(
     return `its smoke test waits: ${[...words, ...offer].join("; ")}`;
   };
 
-  /** Why Kubernetes makes no pod of a test; undefined where it says nothing. */
+  /** Why Kubernetes creates no pod for a test; undefined if it gives no reason. */
   const refusalOf = async ({ job }: Test): Promise<string | undefined> => {
-    // It only explains: without it the test is waited for all the same.
+    // The reason only explains: the gate waits for the test without it as well.
     const last = (await cluster.warningsOfJob(namespace, job).catch(() => [])).at(-1);
-    // The pod that could not be made has a new name at each try.
+    // Without the pod's name, which is new in each attempt, repeated reasons are equal.
     return (
       last &&
-      `its pod is refused: ${last.replace(/^Error creating: (?:pods "[^"]*" is forbidden: )?/, "")}`
+      `Kubernetes refuses its pod: ${last.replace(/^Error creating: (?:pods "[^"]*" is forbidden: )?/, "")}`
     );
   };
 
@@ -217,9 +218,9 @@ export async function awaitTests(
       field: `machines.${machine}`,
       problem: `its smoke test (Job ${namespace}/${job}) ${outcome} (${facts.join(", ")})`,
       why: task.mustPass
-        ? "it goes ahead (upgrade.first), so no other worker starts before its test has passed"
-        : "no workload may have a GPU before a test has computed on it",
-      remedy: `${task.mustPass && others.length > 0 ? "free a unit on it, or " : ""}fix what the message names, or run \`npx talos-gpu doctor\`; then run the update again`,
+        ? "upgrade.first names this machine, so no other worker starts before its test has passed"
+        : "no workload may use a GPU before a test has computed on it",
+      remedy: `${task.mustPass && others.length > 0 ? "free a unit on it, or " : ""}fix the cause named in parentheses (\`npx talos-gpu doctor\` shows more), then run the update again`,
     };
   };
 
@@ -249,7 +250,7 @@ export async function awaitTests(
     for (const test of left) {
       const gone = !jobs.some(({ metadata }) => metadata?.name === test.job);
       const outcome = gone
-        ? "is gone from the cluster: run the update with --refresh"
+        ? "no longer exists: run the update with --refresh"
         : `did not pass within ${formatDuration(limit)}`;
       failed.push(await explained(test, outcome));
     }
@@ -259,17 +260,19 @@ export async function awaitTests(
 }
 
 /**
- * The scheduler's words (kubernetes v1.36.3, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go,
- * Filter).
+ * The scheduler's message if no claim can be met (kubernetes v1.36.3,
+ * pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, Filter).
  */
 const cannotAllocate = "cannot allocate all claims";
 
-/** Images of NVIDIA's device plugin and DRA driver, also in a mirror. */
+/** Matches images of NVIDIA's device plugin and DRA driver, also in a mirror. */
 const ofNvidia = /k8s-device-plugin|k8s-dra-driver-gpu|dra-driver-nvidia-gpu/;
 
-/** The controllers that need a pod on the machine, so that pods can get its cards. */
+/** The controllers that must have a pod on the machine before other pods can get its cards. */
 const offersOf = (resource: string): GpuProvider["offers"] =>
   (isDeviceClass(resource) ? gpuProviders.dra : gpuProviders.devicePlugin).offers;
+
+const notTested = (why: string): string => `not tested: ${why}; a smoke test never evicts pods`;
 
 function pluginWords(plugin: V1Pod[], resource: string): string[] {
   if (plugin.length === 0) return [`no pod of ${offersOf(resource).words} is on the node`];

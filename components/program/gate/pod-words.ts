@@ -2,12 +2,11 @@ import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { onlookerName } from "../../recipe/cluster/smoke-test-names";
 
 /**
- * Characters of a text that are quoted. The end of a long one says what went wrong: wrapped errors begin with who
- * wraps them.
+ * Longest quote of a text, in characters. The quote is the end of a long text: wrapped errors name their cause last.
  */
 const WIDTH = 300;
 
-/** Reasons of a pod that does not run well; empty if it gives none. */
+/** Reasons why a pod does not run; empty if its status gives none. */
 export function podWords(pod: V1Pod): string {
   const { metadata, status } = pod;
   const containers = [
@@ -33,8 +32,8 @@ export function schedulerWords({ status }: V1Pod): string {
 }
 
 /**
- * Cards that a test's container saw without a request, with the consequence; empty if it saw none. NVIDIA's own
- * validation fails a cluster for it (NVIDIA/aicr#1620).
+ * Sentence about the cards that a container without a GPU request saw during the test; empty if it saw none. NVIDIA's
+ * own validation fails such a cluster (NVIDIA/aicr#1620).
  */
 export function sightOf(pods: readonly V1Pod[]): string {
   const onlookers = pods
@@ -42,7 +41,7 @@ export function sightOf(pods: readonly V1Pod[]): string {
     .filter(isOnlooker);
   const sight = onlookers.map(({ state }) => state?.terminated?.message?.trim()).find(Boolean);
   if (sight === undefined) return "";
-  return `; a container next to it ${sight}: under NVIDIA's runtime every image that says NVIDIA_VISIBLE_DEVICES=all, as CUDA's do, gets all cards`;
+  return `; a container next to it ${sight}: with NVIDIA's runtime, every image that sets NVIDIA_VISIBLE_DEVICES=all (CUDA images do) gets all cards`;
 }
 
 const isOnlooker = ({ name, state }: V1ContainerStatus): boolean =>
@@ -52,7 +51,7 @@ const isOnlooker = ({ name, state }: V1ContainerStatus): boolean =>
 export const isReady = ({ status }: V1Pod): boolean =>
   status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
 
-/** While a container waits to be started again its own last words say more than why it waits. */
+/** Why a container does not run. While it waits for a restart, its last exit says more than the reason for the wait. */
 function containerWords({ state, lastState }: V1ContainerStatus): string {
   const ended = state?.terminated ?? lastState?.terminated;
   const waiting = state?.waiting;

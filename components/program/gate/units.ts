@@ -1,17 +1,17 @@
 import type { V1Container, V1Pod } from "@kubernetes/client-node";
 import type { NodeState } from "../cluster/cluster";
 
-/** Units of a GPU resource on a node, and who has them. */
+/** Units of a GPU resource on a node, and the pods that use them. */
 export interface Units {
-  /** Units that the node offers; undefined where the resource is unknown to it. */
+  /** Units that the node offers; undefined if the node does not list the resource. */
   allocatable: number | undefined;
   users: { pod: V1Pod; units: number }[];
 }
 
 /**
- * The units of a node. Pods that have ended hold none.
+ * The units of a node. Pods that have ended use none.
  *
- * @param claimed units that pods have by claims, by their UID.
+ * @param claimed units that pods hold by ResourceClaims, by pod UID.
  */
 export function unitsOf(
   resource: string,
@@ -30,8 +30,8 @@ export function unitsOf(
 }
 
 /**
- * Whether pods that run have all units: no test can have one, and that they run shows that the machine gives its
- * cards to pods. A pod that is on the node and does not run shows nothing.
+ * Whether running pods use all units. Then no test can get a unit, and the running pods show that the machine gives its
+ * cards to pods. A pod on the node that does not run shows nothing.
  */
 export function allInUse({ allocatable, users }: Units): boolean {
   if (allocatable === undefined || allocatable === 0) return false;
@@ -39,7 +39,7 @@ export function allInUse({ allocatable, users }: Units): boolean {
   return taken >= allocatable && users.every(({ pod }) => pod.status?.phase === "Running");
 }
 
-/** The pods that have units, e.g. `default/train (2), default/chat (1)`. */
+/** The pods that use units, e.g. `default/train (2), default/chat (1)`. */
 export const namesOf = (users: Units["users"]): string =>
   users
     .map(({ pod: { metadata }, units }) => {
@@ -48,7 +48,9 @@ export const namesOf = (users: Units["users"]): string =>
     })
     .join(", ");
 
-/** Devices of init containers are used again by the containers, so the larger of both counts. */
+/**
+ * Units that a pod requests. Its containers use the devices of its init containers again, so the larger number counts.
+ */
 function requested({ spec }: V1Pod, resource: string): number {
   const unitsIn = ({ resources }: V1Container): number =>
     Number(resources?.limits?.[resource] ?? 0);

@@ -9,14 +9,15 @@ import type { Report } from "../progress";
 import type { OmniTask } from "../task";
 
 /**
- * Gives Omni what it should know of one machine. Looks first (`checkForOmni`), and refuses before anything is
- * changed. Only what differs is written, so a second run changes nothing; resources of others are never touched.
+ * Writes one machine's patches and extensions into Omni. Checks first (`checkForOmni`), and fails before it changes
+ * anything. It writes only resources that differ, so a second run changes nothing; it never touches resources of other
+ * owners.
  *
- * @returns IDs that were written, and those of ours that are not wanted any more.
- * @throws Failure with all that `checkForOmni` finds; Omni is then as it was.
+ * @returns IDs of the resources that were written, and of this stack's resources that are no longer wanted.
+ * @throws Failure with all findings of `checkForOmni`; Omni is then unchanged.
  */
 export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
-  report(`look: machine ${task.uuid} of cluster ${task.cluster} in Omni`);
+  report(`check: machine ${task.uuid} of cluster ${task.cluster} in Omni`);
   const found = await checkForOmni(task, omni);
   if (found.length > 0) throw new Failure(...found);
   const state = await omni.clusterMachine(task.uuid);
@@ -28,9 +29,10 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
     const there = await omni.resource(resource.metadata.type, resource.metadata.id);
     if (there === undefined || !saysAll(there, resource)) different.push(resource);
   }
-  // First, so that no patch with a new ID exists twice meanwhile: Talos does not boot if some files occur twice.
+  // Removed before the writing, so that no patch exists under two IDs at once: if two patches write certain files,
+  // Talos does not boot.
   for (const { type, id } of stale) {
-    report(`remove: ${id}, which is ours and no longer wanted`);
+    report(`remove: ${id}, which this stack made and no longer wants`);
     await omni.delete(type, id);
   }
   if (different.length > 0) {
@@ -41,7 +43,7 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
     report(`apply: ${different.map(({ metadata }) => metadata.id).join(", ")}; ${then}`);
     await omni.apply(different);
   } else {
-    report("equal: Omni has all of it already");
+    report("equal: Omni already has the patches and extensions");
   }
   return {
     written: different.map(({ metadata }) => metadata.id),
@@ -50,8 +52,8 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
 }
 
 /**
- * Omni prints fields of a spec that its author left out, such as `compresseddata: []` of a patch (siderolabs/omni,
- * client/api/omni/specs/config_patch.go).
+ * Whether Omni's resource has all wanted values. Omni also prints fields of a spec that its author left out, such as
+ * `compresseddata: []` of a patch (siderolabs/omni, client/api/omni/specs/config_patch.go).
  */
 function saysAll(
   { spec, labels }: OmniContent,
@@ -62,10 +64,10 @@ function saysAll(
 }
 
 /**
- * Takes away what is ours in Omni, and nothing else. Omni then makes the image and the configuration without it, and
- * reboots the machine for it: who destroys a stack of Omni's machines takes the driver from them.
+ * Removes this stack's resources from Omni, and nothing else. Omni then makes image and configuration without them, and
+ * reboots the machine: destroying a stack with Omni machines removes their driver.
  *
- * @throws Failure where Omni does not answer.
+ * @throws Failure if Omni does not answer.
  */
 export async function releaseFromOmni(
   task: OmniTask,
@@ -80,11 +82,11 @@ export async function releaseFromOmni(
     report(`release: ${id}`);
     await omni.delete(type, id);
   }
-  if (found.length === 0) report("release: Omni holds nothing of ours");
+  if (found.length === 0) report("release: Omni has no resources of this stack");
   return { removed: found.map(({ id }) => id) };
 }
 
-/** Everything of ours in Omni that is for this machine. */
+/** All resources that this package has written into Omni for this machine. */
 async function ours(task: OmniTask, omni: Omni): Promise<{ type: string; id: string }[]> {
   const found = [];
   for (const type of [configPatchType, extensionsType])

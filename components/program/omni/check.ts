@@ -15,7 +15,7 @@ import type { FieldFinding } from "../../clients/failure";
 import type { OmniTask } from "../task";
 import type { Omni, OmniCluster, OmniMachineState } from "../../clients/omni/server";
 
-/** All that would keep `applyToOmni` from giving Omni a machine's part. Changes nothing. */
+/** Findings for which `applyToOmni` must not write a machine's resources into Omni. Changes nothing. */
 export async function checkForOmni(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   const state = await omni.clusterMachine(task.uuid);
   const cluster = await omni.cluster(task.cluster);
@@ -29,11 +29,11 @@ export async function checkForOmni(task: OmniTask, omni: Omni): Promise<FieldFin
 }
 
 /**
- * Refuses what would reach no machine. One that Omni knows and that is in no cluster yet is welcome: Omni takes
- * patches and extensions labelled for a machine of a cluster before there is one (siderolabs/omni,
- * internal/backend/runtime/omni/ validations/config_patch.go and extensions_configuration.go: the cluster must exist,
- * but the machine does not have to; its ConfigPatchCleanupController removes none whose cluster exists), and the
- * machine is then installed with them at once.
+ * Refuses resources that would reach no machine. A machine that Omni knows may still be in no cluster: Omni accepts
+ * patches and extensions for a machine before it joins (siderolabs/omni,
+ * internal/backend/runtime/omni/validations/config_patch.go and extensions_configuration.go: only the cluster must
+ * exist; ConfigPatchCleanupController removes no patch whose cluster exists). Omni then installs the machine with them
+ * at once.
  */
 async function strangers(
   task: OmniTask,
@@ -47,7 +47,7 @@ async function strangers(
     return [
       {
         field,
-        problem: `machine ${task.uuid} is of the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`,
+        problem: `machine ${task.uuid} belongs to the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`,
         why: "Omni would accept a patch with these labels, apply it to no machine, and report nothing",
         remedy: "compare `omnictl get clustermachines` with the stack",
       },
@@ -59,7 +59,7 @@ async function strangers(
         problem: `Omni knows no machine ${task.uuid}`,
         why: "Omni would accept a patch with these labels, apply it to no machine, and report nothing",
         remedy:
-          "compare `omnictl get machines` with the stack; boot the machine from a medium of Omni's first",
+          "compare `omnictl get machines` with the stack; a new machine must first boot from an installation medium of Omni",
       },
     ];
   return cluster === undefined
@@ -69,17 +69,18 @@ async function strangers(
           problem: `Omni has no cluster ${task.cluster}`,
           why: "Omni would accept a patch with these labels, apply it to no machine, and report nothing",
           remedy:
-            "compare `omnictl get clusters` with the stack; make the cluster on Omni's page first",
+            "compare `omnictl get clusters` with the stack; create a new cluster in Omni first",
         },
       ]
     : [];
 }
 
 /**
- * Refuses a cluster that a template describes. A sync deletes each patch and extensions list that has the cluster's
- * label and that the template lacks (siderolabs/omni, client/pkg/template/template.go: actualResources,
- * getOperationForNoMoreExpectedResource). Without that label Omni takes no extensions
- * (internal/backend/runtime/omni/validations/extensions_configuration.go), so nothing of ours would survive.
+ * Refuses a cluster that a template describes. A sync deletes each patch and extensions list with the cluster's label
+ * that is not in the template (siderolabs/omni, client/pkg/template/template.go: actualResources,
+ * getOperationForNoMoreExpectedResource). Omni refuses extensions without that label
+ * (internal/backend/runtime/omni/validations/extensions_configuration.go), so a sync would delete everything that this
+ * package writes.
  */
 function templated(
   { machine, cluster: name }: OmniTask,
@@ -89,15 +90,15 @@ function templated(
   return [
     {
       field: `machines.${machine}.configuration`,
-      problem: `the cluster ${name} is kept as a template in Omni (it has the annotation ${templateAnnotation})`,
-      why: "each `omnictl cluster template sync` deletes the patches and extensions that the template lacks: it would take the driver from the machine and reboot it",
-      remedy: `delete the annotation (\`omnictl edit cluster ${name}\`), and never sync the template again; or write the machine's patches and extensions into the template yourself, and take the machine out of the stack`,
+      problem: `a cluster template manages the cluster ${name} in Omni (it has the annotation ${templateAnnotation})`,
+      why: "each `omnictl cluster template sync` deletes the patches and extensions that the template lacks: the machine would lose its driver and reboot",
+      remedy: `delete the annotation (\`omnictl edit cluster ${name}\`), and never sync the template again; or write the machine's patches and extensions into the template yourself, and remove the machine from the stack`,
     },
   ];
 }
 
 /**
- * @param machineSet undefined while the machine is in no cluster: then it may join any set, and each one's patches
+ * @param machineSet undefined while the machine is in no cluster: it may then join any set, so the patches of every set
  * count.
  */
 async function rivals(
@@ -119,7 +120,7 @@ async function rivals(
     field,
     problem: `the patch ${id} in Omni, for ${scope}, writes ${customizationPath} as well`,
     why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes; a newer Talos silently takes only the first one",
-    remedy: `say what it sets under machines.<name>.containerd of each machine, delete it first (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
+    remedy: `copy its settings to machines.<name>.containerd of each machine, delete the patch (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
   }));
   const overriding = overridingPatches(theirs, machine, own, part.content).map(
     ({ id, scope, override }) => ({
@@ -133,11 +134,11 @@ async function rivals(
 }
 
 /**
- * Refuses another list of extensions for the one machine. Omni takes a single one, that with the highest ID, so
- * `schematic-<uuid>`, as Omni's page names it, beats ours; `disabled` says nothing of a list (siderolabs/omni,
- * machine_extensions.go, determineExtensions; frontend/src/views/Machines/components/UpdateExtensionsModal.vue).
- * Lower IDs are refused as well: a list that Omni worked out earlier, in another order, may stay
- * (shouldRecalculateExtensions there).
+ * Refuses any other list of extensions for this machine. Omni uses only the list with the highest ID:
+ * `schematic-<uuid>`, which Omni's page creates, overrides this package's. The field `disabled` has no effect on a list
+ * (siderolabs/omni, machine_extensions.go, determineExtensions;
+ * frontend/src/views/Machines/components/UpdateExtensionsModal.vue). Lower IDs are refused as well: Omni may keep a
+ * list that it computed earlier, in another order (shouldRecalculateExtensions in the same file).
  */
 async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   if (!task.resources.some(({ spec }) => "extensions" in spec)) return [];
@@ -151,15 +152,14 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding
     field: `machines.${task.machine}.extensions`,
     problem: `${id} in Omni lists extensions for this machine as well (${((spec["extensions"] as string[] | null) ?? []).join(", ") || "none"})`,
     why: "Omni uses only one list for a machine and would ignore the stack's, so the machine would get no driver",
-    remedy: `list those that it needs under machines.<name>.extensions, delete the list (\`omnictl delete ${extensionsType} ${id}\`; Omni may reboot the machine for it), and run again`,
+    remedy: `list the extensions that the machine needs under machines.<name>.extensions, delete the list (\`omnictl delete ${extensionsType} ${id}\`; Omni may then reboot the machine), and run again`,
   }));
 }
 
 /**
- * Refuses to take extensions away. A list for one machine replaces those of the cluster and the machine set, and that
- * of its boot medium; everything else of the image Omni keeps (siderolabs/omni, machine_extensions.go and
- * schematic_configuration.go). A machine that has our list already has lost nothing that was not taken out of the
- * stack on purpose.
+ * Refuses to remove extensions. A list for one machine replaces the lists of its cluster, machine set and boot medium;
+ * Omni keeps everything else in the image (siderolabs/omni, machine_extensions.go and schematic_configuration.go). If
+ * Omni already has this package's list, extensions can be missing only because a user removed them from the stack.
  */
 async function lostExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   const wanted = task.resources.flatMap(({ spec }) =>

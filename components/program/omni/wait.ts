@@ -14,15 +14,15 @@ import { driverProblems } from "../seen/driver";
 import { criProblem } from "../seen/sandbox";
 
 /**
- * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration. A machine
- * that is in no cluster yet has to be added by the manager of the cluster: the program asks for that, and Omni then
- * installs image and configuration together, with one reboot. A member is upgraded first and then configured; the
- * latter reboots it once more if a file changed (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/
- * machineconfig/status.go), so the limit is that of two reboots. Changes nothing; may be run again at any time.
+ * Waits until Omni has given the machine the wanted Talos version, extensions, driver and configuration. If the machine
+ * is in no cluster yet, the program asks the cluster's manager to add it; Omni then installs image and configuration
+ * with one reboot. Omni upgrades a member of a cluster first and then configures it, with a second reboot if a file
+ * changed (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/ machineconfig/status.go), so the limit
+ * allows two reboots. Changes nothing; may be repeated at any time.
  *
- * @param bench.machine the machine, through Omni's proxy: read only, which is all that is needed here.
- * @throws Failure at the limit, with everything that is still missing; or when the machine's boot has ended in a pause
- *   twice, since it then begins again and again.
+ * @param bench.machine the machine, through Omni's proxy, which allows only reading.
+ * @throws Failure at the limit, with everything that is still missing. Also after a boot has stopped and paused twice,
+ *   because it would then repeat forever.
  */
 export async function waitForOmni(
   task: OmniWaitTask,
@@ -39,7 +39,7 @@ export async function waitForOmni(
   let asked = false;
   const guard = new BootGuard(machine, {
     name: task.machine,
-    remedy: `see which patches of the machine say so (\`omnictl get configpatches\`; the file ${customizationPath} in only one of them), and correct or delete one: Omni applies the rest in the pause`,
+    remedy: `find the patches of the machine that set this (\`omnictl get configpatches\`); only one may write ${customizationPath}: correct or delete the other, and Omni applies the rest during the pause`,
     report: (line) => report(`omni: ${line}`),
     modulesMayCome: true,
   });
@@ -55,12 +55,12 @@ export async function waitForOmni(
   const says = `waiting up to ${formatDuration(limit)} for Omni to bring ${task.talosVersion}, ${task.extensions.length} extensions, driver and configuration`;
   const { talosVersion, schematicId } = await phases.run("omni", says, () =>
     waitOrFail(clock, { limit, poll: task.pollSeconds * 1_000, look }, (_, last) =>
-      // The last look counts: one that got no answer says that instead of what was missing before.
+      // If the last check got no answer, the message says so instead of listing what was missing earlier.
       (last === missing.join("; ") ? missing : [last]).map((line) => ({
         field: `machines.${task.machine}`,
         problem: `${line} (after ${formatDuration(limit)})`,
-        why: "Omni has not applied the wanted state to the machine, so its GPUs are not available",
-        remedy: `look at \`omnictl get clustermachinestatus ${task.uuid} -o yaml\`, at locks and at the machine's own log, then run again`,
+        why: "Omni has not applied the wanted state, so the machine's GPUs are not available",
+        remedy: `check \`omnictl get clustermachinestatus ${task.uuid} -o yaml\`, locks in Omni, and the machine's log, then run again`,
       })),
     ),
   );
@@ -97,7 +97,7 @@ async function observe(
     !semver.eq(image.talosVersion, task.talosVersion)
   ) {
     missing.push(
-      `it runs ${image.talosVersion}, not ${task.talosVersion}: the release of a cluster is Omni's to upgrade ("Update Talos" on the cluster's page)`,
+      `it runs ${image.talosVersion}, not ${task.talosVersion}: Omni upgrades a cluster's Talos version ("Update Talos" on the cluster's page)`,
     );
   }
   const absent = task.extensions.filter((name) => !image.extensions.includes(name));
@@ -105,15 +105,15 @@ async function observe(
   if (state.configError !== "")
     missing.push(`Omni could not apply its configuration: ${state.configError}`);
   if (!state.configUpToDate || (await omni.pending(task.uuid)))
-    missing.push("Omni still has changes for it");
+    missing.push("Omni still has to apply changes to it");
   if (missing.length > 0) return { image, missing };
-  // Omni's word may be older than what it was given just now; what is seen on the machine is not.
+  // Omni's status may be older than the resources just written, so the machine itself is checked as well.
   missing.push(...(await driverProblems(machine, task)));
   const cri = await criProblem(machine);
   if (cri !== undefined) missing.push(`${cri}${/\bsandboxd\b/.test(cri) ? sandboxRemedy : ""}`);
   for (const [path, content] of Object.entries(task.files)) {
     const there = await machine.read(path);
-    if (there?.trim() !== content.trim()) missing.push(`${path} is not as configured`);
+    if (there?.trim() !== content.trim()) missing.push(`${path} differs from the configuration`);
   }
   if (task.containerdPart !== undefined) {
     const there = await machine.read(containerdEvidence(task.talosVersion));
@@ -121,14 +121,14 @@ async function observe(
     if (problem !== undefined) missing.push(problem);
   }
   if (missing.length > 0) await guard.look();
-  if (missing.length === 0 && !state.ready) missing.push("Omni does not call it ready");
+  if (missing.length === 0 && !state.ready) missing.push("Omni reports it as not ready");
   return { image, missing };
 }
 
-/** Omni reboots no machine for a configuration that Talos takes as it runs. */
+/** Talos accepts this document without a reboot, so Omni does not reboot the machine for it. */
 const sandboxRemedy =
-  ": workload isolation (SecurityProfileConfig) takes effect at a boot, so reboot the machine";
+  ": workload isolation (SecurityProfileConfig) takes effect at the next boot, so reboot the machine";
 
-/** Tasks that only the owner of the cluster can do; the lab, which plays the owner, reads these texts. */
+/** Request to the cluster's owner, who alone can add a machine; the lab plays the owner and reads this text. */
 const addToCluster = ({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string =>
-  `add the machine ${uuid} to the cluster ${cluster} in Omni ("Cluster Scaling" on the cluster's page): its patches and extensions are there`;
+  `add the machine ${uuid} to the cluster ${cluster} in Omni ("Cluster Scaling" on the cluster's page); Omni already has its patches and extensions`;

@@ -4,12 +4,13 @@ import { imageParts, namesSchematic } from "./image-parts";
 import { type Places, type Web, wordsOf } from "./web";
 import type { Releases } from "../seen/way";
 
-/** Milliseconds for the Factory to list its releases: where it does not, the tables tell. */
+/** Milliseconds for the Factory to list its releases; without an answer the preflight uses this package's tables. */
 const LIMIT = 10_000;
 
 /**
- * Asks an Image Factory for its releases (`GET /versions`; siderolabs/image-factory, docs/api.md), each one once in a
- * run. Where it does not answer, that is reported, and the releases are those that the tables know.
+ * Asks an Image Factory for its releases (`GET /versions`; siderolabs/image-factory, docs/api.md), at most once for
+ * each Factory in a run. If it does not answer, the program reports that and uses the releases in this package's
+ * tables.
  */
 export function releasesOf(web: Web, places: Places, report: Report): Releases {
   const asked = new Map<string, Promise<string[] | undefined>>();
@@ -31,12 +32,12 @@ async function ask(url: string, web: Web, report: Report): Promise<string[] | un
     "status" in answer && answer.status === 200 ? readReleases(answer.body) : undefined;
   if (releases === undefined)
     report(
-      `the Image Factory does not list its releases (${wordsOf(answer)}): the last patch release of each minor is the last that this package knows`,
+      `the Image Factory does not list its releases (${wordsOf(answer)}): for each minor, the program uses the newest patch release that this package knows`,
     );
   return releases;
 }
 
-/** The releases in the Factory's answer; undefined where it is no such list. */
+/** The releases in the Factory's answer; undefined if the answer is not such a list. */
 function readReleases(body: string): string[] | undefined {
   try {
     const list: unknown = JSON.parse(body);

@@ -14,15 +14,18 @@ import type { AskedNode, Cluster } from "../cluster/cluster";
 import type { AskedMachine, PreflightResult } from "./task";
 import { anotherNode, oldName } from "../seen/same-cluster";
 
-/** Milliseconds for a machine to answer: its own update waits for one that is down, so it is not waited for here. */
+/**
+ * Milliseconds for a machine to answer. The preflight does not wait for a machine that is down; the machine's own
+ * update does.
+ */
 const ANSWER = 15_000;
 
 /**
- * Checks what machines would lose with their next image, whether each can read its next configuration, and is the
- * node of its name. Machines that are unchanged in the stack, at the same address, are not asked. Parts that the
- * stack itself added may go: the user has removed them from the stack on purpose.
+ * Checks what the machines would lose with their next image, whether each can read its next configuration, and whether
+ * each is the node of its name. Machines that are unchanged in the stack, at the same address, are not asked. Parts
+ * that the stack itself added may go: the user has removed them on purpose.
  *
- * @param around.nodes nodes of the cluster; none if that is unknown.
+ * @param around.nodes nodes of the cluster; empty if they are unknown.
  */
 export async function askMachines(
   machines: readonly AskedMachine[],
@@ -35,7 +38,7 @@ export async function askMachines(
     nodes: Promise<readonly AskedNode[]>;
     /** Releases that the Image Factory lists. */
     releases: Releases;
-    /** Findings about installer images of the releases that machines run on their way. */
+    /** Checks the installer images of the releases between a machine's current and its wanted one. */
     installers: (images: string[]) => Promise<FieldFinding[]>;
   },
 ): Promise<FieldFinding[]> {
@@ -75,7 +78,7 @@ export async function askMachines(
           : undefined;
       if (foreign === undefined)
         around.report(
-          `${machine}: not asked what it would lose (${lastLine(error)}); its own update looks again`,
+          `${machine}: did not say what it would lose (${lastLine(error)}); its own update checks that again`,
         );
       else if (!refused.has(foreign.problem))
         findings.push({ ...foreign, field: `machines.${machine}: ${foreign.field}` });
@@ -87,7 +90,7 @@ export async function askMachines(
     const old = oldName(next, bootId, nodes);
     if (old !== undefined)
       around.report(
-        `warning: ${next.machine}: the machine is node ${old} now, and its configuration gives it the name ${next.machine}; the update does not drain ${old}: to move its pods first, stop here and run \`kubectl drain ${old} --ignore-daemonsets --delete-emptydir-data\`; afterwards run \`kubectl delete node ${old}\``,
+        `warning: ${next.machine}: the machine is node ${old} now, and the update renames it to ${next.machine} without draining ${old}; to move its pods first, stop here and run \`kubectl drain ${old} --ignore-daemonsets --delete-emptydir-data\`; afterwards run \`kubectl delete node ${old}\``,
       );
   }
   return [
@@ -97,7 +100,7 @@ export async function askMachines(
   ];
 }
 
-/** Whether the release that a machine runs reads the configuration that it gets before its upgrade. */
+/** Checks that the release that a machine runs can read the configuration that it gets before its upgrade. */
 function checkContract({ machine, contract }: AskedMachine, release: string): FieldFinding[] {
   const fault = contract === undefined ? undefined : contractFinding(release, contract);
   return fault === undefined ? [] : [{ field: `machines.${machine}.versionContract`, ...fault }];
@@ -116,10 +119,7 @@ async function checkContainerd(
   }));
 }
 
-/**
- * Checks an adopted configuration for settings of multipathd with which the next release's service would wait
- * forever.
- */
+/** Checks an adopted configuration for settings of multipathd that make the next release's service wait forever. */
 async function checkMultipath(
   { machine, configuration, talosVersion, image }: AskedMachine,
   ask: Machine,
@@ -143,10 +143,10 @@ const changedMachines = (
   });
 
 /**
- * Warns of nodes that an update which failed has left cordoned. Pulumi keeps the inputs of a program's last run that
- * ended well (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a
- * plain error). So if the stack returns to its state before that update, Pulumi finds nothing to do for the machine.
- * Then the upgrade program does not run. The preflight itself ended well in the failed update, so it runs again.
+ * Warns of nodes that a failed update has left cordoned. Pulumi keeps the inputs of a program's last successful run
+ * (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a plain error).
+ * So if the user reverts the stack, Pulumi finds nothing to do for the machine, and does not run the upgrade program.
+ * The preflight succeeded in the failed update, so it runs again.
  */
 export async function warnOfCordons(
   machines: readonly AskedMachine[],
@@ -161,13 +161,13 @@ export async function warnOfCordons(
     try {
       if (!isCordonedByUs(await cluster.node(machine))) return;
       report(
-        `warning: ${machine}: an earlier update failed here: node ${machine} is still cordoned, and the machine may be half upgraded. ` +
+        `warning: ${machine}: an earlier update failed: node ${machine} is still cordoned, and the machine may be half upgraded. ` +
           "If you reversed that update's edit, also change `reconcileToken`; otherwise nothing upgrades or uncordons it.",
       );
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       report(
-        `${machine}: not asked whether an update that failed left its node cordoned (${lastLine(error)})`,
+        `${machine}: not known whether a failed update left its node cordoned (${lastLine(error)})`,
       );
     }
   });

@@ -5,12 +5,12 @@ import type { PreflightAnswer, PreflightTask, Remembered } from "./task";
 
 type AllMachines = Pick<PreflightTask, "machines" | "omni">;
 
-/** Schematics that are remembered of a machine: if several updates are undone, what it runs is unknown. */
+/** Number of schematics that are remembered for a machine, in case several updates are undone. */
 const REMEMBERED = 10;
 
 /**
- * Facts about this update's machines that the next update needs. An answer that would be too long has shorter
- * histories, and where that does not suffice it has no machines: then the next update asks them all again.
+ * Facts about this update's machines that the next update needs. If the answer would be too long, its histories are
+ * shortened. If it is still too long, it has no machines, and the next update asks all of them again.
  */
 export function remembered(task: AllMachines, before: Record<string, Remembered>): PreflightAnswer {
   for (let length = REMEMBERED; length > 0; length--) {
@@ -21,8 +21,9 @@ export function remembered(task: AllMachines, before: Record<string, Remembered>
 }
 
 /**
- * Records the plan, since the preflight ends before a machine is changed: after an update that failed, a machine may
- * be as before it. Machines of a pool have one history, so each is written once.
+ * Records the planned schematics next to the earlier ones: the preflight ends before machines change, and after a
+ * failed update a machine may still run its earlier image. Machines of a pool share a history, so each history is
+ * written once.
  */
 function written(
   { machines, omni }: AllMachines,
@@ -47,11 +48,11 @@ function written(
 }
 
 /**
- * Additions that an update would make to a machine and then remove again. Pulumi deletes last (pulumi,
- * pkg/resource/deploy/step_generator.go: deletes are scheduled after all other steps), so our part of a leaving
- * machine is removed late: after another machine at the same place has got its own.
+ * Findings about machines whose new settings the same update would remove again. Pulumi deletes last (pulumi,
+ * pkg/resource/deploy/step_generator.go: deletes are scheduled after all other steps), so it removes the settings of a
+ * leaving machine after a new machine with the same address has received its own.
  *
- * @param before what the last update remembers, by node name.
+ * @param before the last update's record of each machine, by node name.
  */
 export function takenAway(
   { machines, omni }: AllMachines,

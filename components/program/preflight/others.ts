@@ -7,10 +7,10 @@ import type { Cluster } from "../cluster/cluster";
 import type { PreflightTask } from "./task";
 
 /**
- * GPU providers in the cluster that are not the stack's: together with the stack's own release, two would give out
- * the same cards. Name and namespace identify the stack's release, so one that it takes over counts as its own. A
- * release in a namespace of the stack, or one that Pulumi installed, may come from this stack's previous update. This
- * update replaces it.
+ * Findings about GPU providers in the cluster that are not the stack's: together with the stack's release, two would
+ * allocate the same cards. Name and namespace identify the stack's release, so a release that it takes over counts as
+ * its own. A release in a namespace of the stack, or one that Pulumi installed, may come from this stack's previous
+ * update, and this update replaces it.
  */
 export async function foreignOffers(
   { installs, mark }: PreflightTask,
@@ -21,7 +21,7 @@ export async function foreignOffers(
   const { offers, withoutPlugin } = await cluster.gpuOffers();
   if (offers === undefined) {
     report(
-      "not known whether something else in the cluster gives out the cards: DaemonSets or Deployments may not be listed",
+      "not known whether another GPU provider runs in the cluster: the credentials may not list DaemonSets or Deployments",
     );
     return [];
   }
@@ -42,7 +42,8 @@ function isForeign(offer: GpuOffer, installs: Installs, withoutPlugin: boolean):
     offer.namespace === installs.namespace &&
     (offer.release === undefined || offer.release === installs.release);
   if (isOwn) return false;
-  // An operator without its plugin gives out nothing. Two operators fight over more than the cards.
+  // An operator without its plugin allocates no cards; only a second operator conflicts with it, over more than the
+  // cards.
   return offer.field !== "gpuOperator" || installs.field === "gpuOperator" || !withoutPlugin;
 }
 
@@ -51,16 +52,16 @@ function problemOf(
   installs: Installs,
 ): FieldFinding {
   const whose =
-    keeper === undefined ? "which nothing marks as its own" : `kept by ${keeperWords(keeper)}`;
+    keeper === undefined ? "without a mark of its owner" : `managed by ${keeperWords(keeper)}`;
   const remove =
     keeper === undefined
       ? `kubectl delete ${kubectlName(title)} -n ${namespace}`
       : removeWords(keeper);
   return {
     field: installs.field,
-    problem: `${gpuProviderOfField(field).words} is in the cluster already (${title}, ${whose}), and this stack would install its own`,
+    problem: `the cluster already has ${gpuProviderOfField(field).words} (${title}, ${whose}), and this stack would install its own`,
     why: "both would allocate the same cards, and pods would fail after the reboots",
-    remedy: `if it is to stay, write \`external: { kind: ${field}, namespace: ${namespace} }\` instead of ${installs.field}; if not, ${remove}, then run again`,
+    remedy: `to keep it, write \`external: { kind: ${field}, namespace: ${namespace} }\` instead of ${installs.field}; to replace it, ${remove}, then run again`,
   };
 }
 

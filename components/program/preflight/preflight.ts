@@ -21,10 +21,10 @@ import { defined } from "../../recipe/mapping";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
 
-/** Machines that are asked of which cluster they are: one of them answers, as a rule. */
+/** Number of machines that are asked which cluster they belong to; usually at least one of them answers. */
 const WITNESSES = 3;
 
-/** The cluster of the kubeconfig, as far as something is asked of it before machines are touched. */
+/** The calls to the kubeconfig's cluster that the preflight needs. */
 export type AskedCluster = Pick<
   Cluster,
   | "server"
@@ -41,16 +41,18 @@ export type AskedCluster = Pick<
   | "objectsAt"
 >;
 
-/** Clients that the questions go to. */
+/** Clients of the preflight. */
 export interface Surroundings {
   web: Web;
   places: Places;
-  /** Undefined without a kubeconfig: the stack makes its cluster, or Kubernetes is not asked. */
+  /** Undefined without a kubeconfig: the stack creates its cluster, or does not use Kubernetes. */
   cluster: AskedCluster | undefined;
   machineAt: (address: string) => Machine;
-  /** Content of the talosconfig, for its context's name; undefined where it is not known. */
+  /** Content of the talosconfig, which contains the name of its context; undefined if it is unknown. */
   talosconfig: string | undefined;
-  /** Credentials that are not in force: a question with them is refused. */
+  /**
+   * Findings about credentials that have expired or are not valid yet; the preflight skips questions that need them.
+   */
   expired: FieldFinding[];
   omni: Omni;
   clock: Clock;
@@ -58,12 +60,12 @@ export interface Surroundings {
 }
 
 /**
- * Asks for all that comes after the first reboot, before it: chart and repository, installer images, the Kubernetes
- * API; whether the credentials are for one cluster; who owns the namespaces; whether each machine is the node of its
- * name, and what it would lose. Changes nothing.
+ * Checks, before the first reboot, everything that the update needs after it: chart and repository, installer images,
+ * and the Kubernetes API. It also checks whether the credentials are for one cluster, who owns the namespaces, whether
+ * each machine is the node of its name, and what it would lose. Changes nothing.
  *
- * @param previous answer of the last run: what has not changed since is not asked about again.
- * @throws Failure with everything that is known to be missing; what cannot be checked is reported and skipped.
+ * @param previous answer of the last run; the preflight skips questions about unchanged parts.
+ * @throws Failure with everything that is known to be missing; a check that is impossible is reported and skipped.
  */
 export async function preflight(
   task: PreflightTask,
@@ -73,7 +75,7 @@ export async function preflight(
   const { web, places, report } = around;
   const before = previous?.machines ?? {};
   report(
-    "asks for what comes after the first reboot: chart, images, Kubernetes, credentials, what machines would lose",
+    "checks what the update needs after the first reboot: chart, images, Kubernetes, credentials, and what machines would lose",
   );
   const inForce = (credential: string): boolean =>
     !around.expired.some(({ field }) => field === credential);
@@ -101,7 +103,8 @@ export async function preflight(
       orTold(
         checkForOmni(machine, around.omni),
         report,
-        (why) => `${machine.machine}: Omni was not asked (${why}); its own update asks again`,
+        (why) =>
+          `${machine.machine}: Omni did not answer (${why}); the machine's own update asks again`,
       ),
     ),
   ]);
@@ -113,14 +116,14 @@ export async function preflight(
   return { ...remembered(task, before), ...defined({ together, release }) };
 }
 
-/** Findings of Kubernetes' part of the questions. */
+/** Result of the questions to Kubernetes. */
 interface KubernetesAnswer {
   findings: FieldFinding[];
-  /** As in the result. */
+  /** As `together` of the preflight's answer. */
   together?: string;
   /** As in the result. */
   release?: string | undefined;
-  /** Nodes of the cluster; absent where they could not be had. */
+  /** Nodes of the cluster; absent if Kubernetes did not list them. */
   nodes?: AskedNode[];
 }
 
@@ -159,7 +162,9 @@ async function askKubernetes(
     if (!(error instanceof CallError)) throw error;
     const foreign = foreignCredentials(error.message);
     if (foreign !== undefined) return { findings: [foreign] };
-    report(`Kubernetes at ${cluster.server}: not asked (${lastLine(error)})`);
+    report(
+      `Kubernetes at ${cluster.server}: no answer, so its checks are skipped (${lastLine(error)})`,
+    );
     return noAnswer;
   }
   await warnOfClass(task, cluster, report);
@@ -179,16 +184,16 @@ async function askKubernetes(
     ...(await orTold(lostVolumes(task, cluster), report, unknown)),
     ...(await orTold(
       waitFor(clock, {
-        what: "what gives out the cards",
+        what: "the GPU providers in the cluster",
         limit,
         poll: task.pollSeconds * 1_000,
         look: async () => ({ done: await foreignOffers(task, cluster, report) }),
       }),
       report,
-      (why) => `not known whether something else in the cluster gives out the cards (${why})`,
+      (why) => `not known whether another GPU provider runs in the cluster (${why})`,
     )),
   ];
-  // Unchanged credentials belong to the same cluster as in the last check, so this check asks no machine again.
+  // The last run has already compared these credentials with the machines.
   const pair = shortHash(
     JSON.stringify([cluster.server, cluster.authority, around.talosconfig]),
     16,
@@ -212,7 +217,7 @@ function unreachable(
 ): FieldFinding[] {
   if (!drain) {
     report(
-      `Kubernetes at ${server}: no answer within ${within}; no machine is to be drained, so the update goes on`,
+      `Kubernetes at ${server}: no answer within ${within}; the update drains no machine, so it goes on`,
     );
     return [];
   }
@@ -220,14 +225,17 @@ function unreachable(
     {
       field: "kubeconfig",
       problem: `the Kubernetes API at ${server} did not answer within ${within}`,
-      why: "machines could not be drained, nor anything installed after their reboot, so nothing was changed",
+      why: "machines could not be drained, and nothing could be installed after their reboot; nothing was changed",
       remedy:
-        "see whether a control plane is up (`talosctl service kubelet`, `talosctl dmesg`) and whether the URL is right, then run again; to reboot machines without it, set upgrade.drain: false",
+        "check the URL, and that a control plane is up (`talosctl service kubelet`, `talosctl dmesg`), then run again; to reboot machines without a drain, set upgrade.drain: false",
     },
   ];
 }
 
-/** Pods of others that name a RuntimeClass which no machine will know: they run on until their machine reboots. */
+/**
+ * Warns of other users' pods with a RuntimeClass for which no machine will have a handler: they run only until their
+ * machine reboots.
+ */
 async function warnOfClass(
   { classGone }: PreflightTask,
   cluster: AskedCluster,
@@ -236,18 +244,18 @@ async function warnOfClass(
   if (classGone === undefined) return;
   const { name, but } = classGone;
   const unknown = (why: string): string =>
-    `not known whether pods of others name RuntimeClass ${name} (${why})`;
+    `not known whether other users' pods name RuntimeClass ${name} (${why})`;
   const pods = await answerOr([], cluster.podsOfClass(name), report, unknown);
   const others = pods.filter((pod) => !pod.startsWith(`${but}/`));
   const more = others.length > 5 ? ` and ${others.length - 5} more` : "";
   if (others.length > 0)
     report(
-      `warning: no machine will have a handler for RuntimeClass ${name}, which ${others.slice(0, 5).join(", ")}${more} name: take runtimeClassName out of them, else they do not start again`,
+      `warning: no machine will have a handler for RuntimeClass ${name}, which these pods name: ${others.slice(0, 5).join(", ")}${more}; remove runtimeClassName from their manifests, or they will not restart`,
     );
 }
 
 /**
- * A RuntimeClass that the operator makes its own: it then goes with the operator (gpu-operator v26.3.3,
+ * Warns of an existing RuntimeClass that the operator takes over and later deletes (gpu-operator v26.3.3,
  * controllers/object_controls.go).
  */
 async function warnOfOperatorsClass(
@@ -257,17 +265,17 @@ async function warnOfOperatorsClass(
 ): Promise<void> {
   if (installs?.field !== "gpuOperator") return;
   const unknown = (why: string): string =>
-    `not known whether RuntimeClass nvidia is in the cluster already (${why})`;
+    `not known whether RuntimeClass nvidia already exists (${why})`;
   const found = await answerOr(undefined, cluster.runtimeClass("nvidia"), report, unknown);
   if (found !== undefined && found.policy === undefined)
     report(
-      "warning: RuntimeClass nvidia is in the cluster already: the operator takes it over, and deletes it when it is uninstalled; whatever else needs it must then create it again",
+      "warning: RuntimeClass nvidia already exists: the operator takes it over, and deletes it when the operator is uninstalled; other users of the class must then create it again",
     );
 }
 
 /**
- * Namespaces with the mark of another stack. One without a mark may be from an earlier version of this stack: the
- * preview knows it by the state.
+ * Findings about namespaces with the mark of another stack. A namespace without a mark may come from an earlier version
+ * of this stack; the preview recognizes it by Pulumi's state.
  */
 async function foreignNamespaces(
   task: PreflightTask,
@@ -288,8 +296,8 @@ async function foreignNamespaces(
     found.push({
       field: "kubeconfig",
       problem: `Namespace ${name} was made by ${owner.split(" ")[0]!}`,
-      why: "two stacks would change and delete the same objects, which the update would find out after the reboots",
-      remedy: "give one of the stacks another namespace, or take the other one down first",
+      why: "two stacks would change and delete the same objects, and the update would fail only after the reboots",
+      remedy: "give one of the stacks another namespace, or destroy the other stack first",
     });
   }
   return found;
@@ -310,24 +318,24 @@ async function foreignKubeconfig(
         return [{ machine, address, bootId, configuration: active }];
       } catch (error) {
         if (!(error instanceof CallError)) throw error;
-        return []; // asked for its losses it says why
+        return []; // `askMachines` asks it as well, and reports the error
       }
     }),
   );
   const machines = seen.flat();
   const verdict = ofOneCluster(machines, { authority: cluster!.authority, nodes });
   if (verdict === "unknown" && machines.length > 0)
-    report("not known from here whether talosconfig and kubeconfig are of one cluster");
+    report("not known whether talosconfig and kubeconfig belong to one cluster");
   if (verdict !== "no") return { verdict, findings: [] };
   const someNodes = nodes.map(({ name }) => name).slice(0, 5);
   const ours = machines.map(({ machine, address }) => `${machine} (${address})`);
   const findings = [
     {
       field: "kubeconfig",
-      problem: `it is of another cluster than the talosconfig: ${cluster!.server} has the nodes ${someNodes.join(", ")}, none of which is ${ours.join(", ")}, and another certificate authority`,
-      why: "machines would reboot without a drain, and what belongs on them would be installed in another cluster",
+      problem: `it belongs to another cluster than the talosconfig: ${cluster!.server} has another certificate authority, and its nodes (${someNodes.join(", ")}) are none of the stack's machines: ${ours.join(", ")}`,
+      why: "machines would reboot without a drain, and the update would install their GPU provider in another cluster",
       remedy:
-        "fetch the machines' own (`talosctl kubeconfig`) and give it, or the talosconfig of the other cluster",
+        "fetch the machines' kubeconfig with `talosctl kubeconfig`, or use the talosconfig of the other cluster",
     },
   ];
   return { verdict, findings };

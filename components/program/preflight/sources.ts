@@ -8,7 +8,7 @@ import type { PreflightTask } from "./task";
 import { imageParts, namesSchematic } from "./image-parts";
 import { type Places, silence, type Web, wordsOf } from "./web";
 
-/** Findings about the chart's repository, as far as this computer can reach it. */
+/** Checks that the chart's repository has the chart, if this computer can reach the repository. */
 export async function askForChart(
   { chart }: PreflightTask,
   web: Web,
@@ -20,15 +20,15 @@ export async function askForChart(
   const { field } = gpuProviderOfChart(name as ChartName);
   const base = places.charts(repository);
   if (base === undefined || !/^https?:/.test(base)) {
-    report(`chart ${name} ${version}: not asked for`);
+    report(`chart ${name} ${version}: not checked`);
     return [];
   }
   const finding = (problem: string, remedy: string): FieldFinding[] => [
     {
       field,
       problem,
-      why: "machines would reboot first, and their GPU provider could not be installed then",
-      remedy: `${remedy}; where charts come from a mirror, set TALOS_GPU_CHARTS to its address, or to none, which asks no server`,
+      why: "machines would reboot first, and then their GPU provider could not be installed",
+      remedy: `${remedy}; if charts come from a mirror, set TALOS_GPU_CHARTS to its address, or to none, which skips this check`,
     },
   ];
 
@@ -37,10 +37,10 @@ export async function askForChart(
   if (silent !== undefined)
     return finding(
       `the chart repository ${repository} cannot be reached: ${silent}`,
-      "run again when it can",
+      "run again once it is reachable",
     );
   if (!("status" in index) || index.status !== 200) {
-    report(`chart ${name} ${version}: not known whether it is there (${wordsOf(index)})`);
+    report(`chart ${name} ${version}: not known whether it exists (${wordsOf(index)})`);
     return [];
   }
   const releases = chartReleases(index.body, name);
@@ -53,7 +53,7 @@ export async function askForChart(
     const newest = releases.slice(0, 3).map((one) => one.version);
     return finding(
       `${repository} has no chart ${name} ${version}${newest.length === 0 ? "" : `; it has ${newest.join(", ")} and others`}`,
-      `set ${field}.version to a release that it has`,
+      `set ${field}.version to a release in the repository`,
     );
   }
   const archive = release.urls?.[0];
@@ -61,10 +61,10 @@ export async function askForChart(
   const there = await web.get(new URL(archive, `${base}/`).href, { method: "HEAD" });
   if ("status" in there && (there.status === 404 || there.status === 410))
     return finding(
-      `${repository} names chart ${name} ${version}, and does not have its archive (${there.status})`,
-      "run again when it is back",
+      `${repository} lists chart ${name} ${version}, but lacks its archive (${there.status})`,
+      "run again once the repository has the archive",
     );
-  report(`chart ${name} ${version}: there`);
+  report(`chart ${name} ${version}: found`);
   return [];
 }
 
@@ -74,8 +74,8 @@ interface Release {
 }
 
 /**
- * Releases of a chart in a repository's index (helm.sh/docs/topics/chart_repository); undefined where it is none, or
- * cannot be read.
+ * Releases of a chart in a repository's index (helm.sh/docs/topics/chart_repository); undefined if the text is not a
+ * readable index.
  */
 function chartReleases(index: string, chart: string): Release[] | undefined {
   try {
@@ -88,8 +88,8 @@ function chartReleases(index: string, chart: string): Release[] | undefined {
 }
 
 /**
- * An index with one chart's entry alone, since a repository of thousands of charts is more than is read. Undefined
- * where the text is not written as Helm writes it, or lacks the chart: lists begin below their key, with the same
+ * The part of an index that has one chart: an index with thousands of charts is larger than the reader's limit.
+ * Undefined if the text lacks the chart, or is not in Helm's layout, where lists begin below their key with the same
  * indentation.
  */
 function entryIn(index: string, chart: string): string | undefined {
@@ -101,18 +101,18 @@ function entryIn(index: string, chart: string): string | undefined {
   return ["entries:", ...lines.slice(begin, end < 0 ? undefined : end)].join("\n");
 }
 
-/** Helm takes `v25.10.1` and `25.10.1` for the same release. */
+/** Whether two versions are the same release for Helm, such as `v25.10.1` and `25.10.1`. */
 const isSame = (one: string, other: string): boolean =>
   one === other ||
   (semver.valid(one) !== null && semver.valid(other) !== null && semver.eq(one, other));
 
 /**
- * Milliseconds for a Factory to make an image: the first who asks waits until it is built (image-factory,
+ * Milliseconds for a Factory to build an image: the first request for it waits until it is built (image-factory,
  * internal/frontend/http/registry.go).
  */
 const BUILT = 120_000;
 
-/** Forms of an image's manifest. */
+/** Media types of an image's manifest. */
 const accept = [
   "application/vnd.oci.image.index.v1+json",
   "application/vnd.docker.distribution.manifest.list.v2+json",
@@ -121,8 +121,8 @@ const accept = [
 ].join(", ");
 
 /**
- * Whether a refusal is a Factory's own: its images have a schematic's ID in their names, and it says what it lacks. A
- * server that does not know the path says the status alone, e.g. `404 page not found` (Go, net/http, NotFound).
+ * Whether a refusal comes from a Factory: its image names contain a schematic's ID, and its message names what is
+ * missing. Another server answers with the status only, e.g. `404 page not found` (Go, net/http, NotFound).
  */
 const isWordOfFactory = (name: string, body: string): boolean =>
   namesSchematic(name) &&
@@ -130,9 +130,9 @@ const isWordOfFactory = (name: string, body: string): boolean =>
   !/^(\d{3} )?(page )?(not found|bad request)\.?\s*$/i.test(body);
 
 /**
- * Whether the Image Factory can make the installer images. It says here, and not before, that an extension is not
- * there for a release. Only its clear no counts: machines may pull through a mirror that has what this computer
- * cannot see, and each one pulls its image before it is drained.
+ * Findings about installer images that the Image Factory cannot build: only this request shows that an extension does
+ * not exist for a release. Only the Factory's own refusal counts. Machines may pull through a mirror that this computer
+ * cannot reach, and each machine pulls its image before its drain.
  */
 export async function askForInstallers(
   images: readonly string[],
@@ -146,8 +146,8 @@ export async function askForInstallers(
     const { host, name, tag } = parts;
     const url = `${places.registry(host)}/v2/${name}/manifests/${tag}`;
     const answer = await web.get(url, { accept, limit: BUILT, redirect: "manual" });
-    // A Factory says it in words; a registry in between answers JSON, a page of errors HTML, and neither knows what
-    // the Factory can make.
+    // A Factory refuses in plain text. A registry in between answers JSON and a proxy HTML; neither knows what the
+    // Factory can build.
     if (
       "status" in answer &&
       (answer.status === 400 || answer.status === 404) &&
@@ -157,14 +157,16 @@ export async function askForInstallers(
         {
           field: "talosVersion",
           problem: `the Image Factory does not have ${image}: ${answer.body.trim().split("\n")[0] ?? ""} (${answer.status})`,
-          why: "the machines that are to run it would be left behind, after others were upgraded",
+          why: "the update would stop at the machines with this image, after it has upgraded others",
           remedy:
-            "choose a release and extensions that it has, or try again later if it should have them",
+            "choose a release and extensions that it has; if it should have them, try again later",
         },
       ];
     }
     const there = "status" in answer && answer.status < 400;
-    report(`image ${image}: ${there ? "there" : `not known (${wordsOf(answer)})`}`);
+    report(
+      `image ${image}: ${there ? "found" : `not known whether it exists (${wordsOf(answer)})`}`,
+    );
     return [];
   });
   return (await Promise.all(asked)).flat();

@@ -2,11 +2,11 @@ import * as z from "zod";
 import { duration } from "../../recipe/stack/notation";
 import { omniTask, ownersMark, pollSeconds, upgradeTask } from "../task";
 
-/** How to go on where the data of a volume is not needed. */
+/** Remedy for a volume whose data is not needed. */
 export const ifDataMayGo =
   "if you do not need the data, remove the workload from the stack for one update";
 
-/** A machine as far as something is asked about it before it is touched. */
+/** The facts about a machine that the preflight needs. */
 const askedMachine = upgradeTask
   .pick({
     machine: true,
@@ -20,15 +20,15 @@ const askedMachine = upgradeTask
     unnamedDriver: true,
   })
   .extend({
-    /** Who holds its configuration. */
+    /** Whether this stack owns its configuration or adopted it. */
     configuration: z.enum(["owned", "adopted"]),
-    /** Release whose features its generated configuration uses; absent where the stack does not generate it. */
+    /** Release whose features its generated configuration uses; absent if the stack does not generate it. */
     contract: z.string().optional(),
-    /** Whether NVIDIA's extensions on it are the stack's to choose. */
+    /** Whether the stack chooses the machine's NVIDIA extensions. */
     gpu: z.boolean(),
-    /** False where its next image has no runtime of NVIDIA's for containerd. */
+    /** False if its next image lacks NVIDIA's runtime for containerd. */
     handler: z.literal(false).optional(),
-    /** Hash of all that may reboot it. Only its change matters: the machine is asked about again. */
+    /** Hash of everything that may reboot it. If it changes, the preflight checks the machine again. */
     wanted: z.string(),
   });
 /** A machine that the preflight asks about, as the program reads it. */
@@ -36,28 +36,28 @@ export type AskedMachine = z.infer<typeof askedMachine>;
 
 /** Task of `preflight`: everything that must exist before the update drains the first machine. */
 export const preflightTask = z.strictObject({
-  /** Machines that the upgrade program brings to their image. None while a stack installs them. */
+  /** Machines that the upgrade program upgrades. Empty while the stack installs its machines. */
   machines: z.array(askedMachine),
-  /** Machines of Omni's, as `omni-apply` gets them. */
+  /** The stack's Omni machines, in the form of the tasks of `omni-apply`. */
   omni: z.array(omniTask),
   installers: z.array(z.string()),
-  /** The chart that exposes the GPUs; undefined where it is not this stack's to install. */
+  /** The GPU provider's chart; undefined if the stack does not install it. */
   chart: z
     .strictObject({ name: z.string(), version: z.string(), repository: z.string() })
     .optional(),
   /**
-   * GPU provider that the stack installs. The cluster may have no other for the same cards. Absent if the stack does
-   * not install it.
+   * GPU provider that the stack installs; the cluster must have no other for the same cards. Absent if the stack
+   * installs none.
    */
   installs: z
     .strictObject({
       field: z.enum(["gpuOperator", "devicePlugin", "dra"]),
-      /** Name of its Helm release, and its namespace. */
+      /** Namespace and name of its Helm release. */
       release: z.string(),
       namespace: z.string(),
     })
     .optional(),
-  /** Whether there is a cluster to be asked; none while the stack makes it. */
+  /** Whether a cluster exists; false while the stack creates it. */
   kubernetes: z.boolean(),
   /** Kubernetes release of the owned machines. Absent where the stack owns none, or makes its cluster. */
   release: z
@@ -70,27 +70,27 @@ export const preflightTask = z.strictObject({
     })
     .optional(),
   namespaces: z.array(z.string()),
-  /** Volumes of its workloads, which no update may replace. */
+  /** Volumes of the stack's workloads, which no update may replace. */
   volumes: z.array(
     z.strictObject({
       field: z.string(),
-      /** Resource that makes it, as the annotation says it. */
+      /** Pulumi resource that creates it, as in the owner annotation. */
       owner: z.string(),
       name: z.string(),
       namespace: z.string(),
-      /** Absent: the stack leaves it to the cluster. */
+      /** Absent if the stack leaves it to the cluster. */
       storageClass: z.string().optional(),
     }),
   ),
   mark: ownersMark,
   /**
-   * A RuntimeClass that no machine will have a handler for, and a namespace whose pods lose it by this update; absent
-   * where machines have one.
+   * A RuntimeClass for which no machine will have a handler. `but` is the stack's namespace, whose pods this update
+   * changes. Absent if machines have the handler.
    */
   classGone: z.strictObject({ name: z.string(), but: z.string() }).optional(),
-  /** Whether machines are drained, for which the Kubernetes API has to answer. */
+  /** Whether the update drains machines, which needs the Kubernetes API. */
   drain: z.boolean(),
-  /** How long an answer that may still come is waited for. */
+  /** How long the preflight waits for an answer of Kubernetes. */
   limit: duration,
   pollSeconds,
 });
@@ -99,26 +99,27 @@ export type PreflightTask = z.infer<typeof preflightTask>;
 
 /** A machine in the answer. */
 const keptMachine = z.object({
-  /** Hash by which it was asked about; absent of a machine of Omni's. */
+  /** Its `wanted` hash at its last check; absent for an Omni machine. */
   wanted: z.string().optional(),
-  /** Its history, by the place in `histories`; absent of a machine of Omni's. */
+  /** Index of its history in `histories`; absent for an Omni machine. */
   brought: z.number().optional(),
-  /** Address or, of a machine of Omni's, UUID, by who holds the configuration. */
+  /** Address, or UUID for an Omni machine, under the key of the configuration's owner. */
   owned: z.string().optional(),
   adopted: z.string().optional(),
   omni: z.string().optional(),
 });
 
-/** Answer of `preflight`: kept by Pulumi and handed back to the next one. */
+/** Answer of `preflight`, which Pulumi keeps and passes to the next run. */
 export const preflightResult = z
   .object({
     /** Machines of the stack, by name. */
     machines: z.record(z.string(), keptMachine),
-    /** Schematics that the stack brought machines so far, the newest first; each history once. */
-    histories: z.array(z.array(z.string())).default([]),
     /**
-     * Hash of the talosconfig and of the kubeconfig's cluster that were seen to be of one cluster. Absent if unknown.
+     * Histories of the schematics that the stack has installed on machines, the newest first; equal histories are
+     * written once.
      */
+    histories: z.array(z.array(z.string())).default([]),
+    /** Hash of a talosconfig and a kubeconfig that are known to belong to one cluster. Absent if that is unknown. */
     together: z.string().optional(),
     /** Hash by which the Kubernetes release was asked about; absent where it was not. */
     release: z.string().optional(),
@@ -145,10 +146,10 @@ export type PreflightResult = z.infer<typeof preflightResult>;
 
 /** Facts about a machine that the last update recorded. */
 export interface Remembered {
-  /** Hash by which it was asked about; undefined of a machine of Omni's. */
+  /** Its `wanted` hash at its last check; undefined for an Omni machine. */
   wanted: string | undefined;
-  /** Schematics that the stack brought it so far, the newest first. */
+  /** Schematics that the stack has installed on it, the newest first. */
   brought: string[];
-  /** Who was to hold its configuration, and its address or Omni's UUID of it; undefined where the answer has none. */
+  /** Owner of its configuration, with its address or Omni's UUID; undefined if the answer lacks them. */
   place: { owner: "owned" | "adopted" | "omni"; at: string } | undefined;
 }

@@ -5,9 +5,9 @@ import { ifDataMayGo, type PreflightTask } from "./task";
 type Volume = PreflightTask["volumes"][number];
 
 /**
- * Volumes that the update would replace, with the loss of their data: neither the class of a claim changes (kubernetes,
- * pkg/apis/core/validation, ValidatePersistentVolumeClaimUpdate) nor its namespace, so Pulumi deletes the claim and
- * makes a new one. The preview says it too; an update without one does not see that.
+ * Findings about volumes whose data the update would delete. Kubernetes changes neither the class of a claim
+ * (kubernetes, pkg/apis/core/validation, ValidatePersistentVolumeClaimUpdate) nor its namespace, so Pulumi deletes the
+ * claim and creates a new one. The preview shows this as well, but a user may update without a preview.
  */
 export async function lostVolumes(
   { volumes, mark }: Pick<PreflightTask, "volumes" | "mark">,
@@ -16,7 +16,7 @@ export async function lostVolumes(
   if (volumes.length === 0) return [];
   const claims = await cluster.boundClaims(mark.annotation);
   return volumes.flatMap((volume) => {
-    // Behind the resource, the mark has the provider (`ownerText`).
+    // The annotation names the resource and then its provider (`ownerText`).
     const claim = claims.find(({ owner }) => owner.startsWith(`${volume.owner} `));
     if (claim === undefined) return [];
     if (claim.namespace !== volume.namespace) return [moved(volume, claim)];
@@ -26,13 +26,13 @@ export async function lostVolumes(
 
 function another(volume: Volume, { givenClass, storageClass }: BoundClaim) {
   const [is, was] = [
-    volume.storageClass ?? "left to the cluster",
-    givenClass ?? `that of the cluster, ${storageClass}`,
+    volume.storageClass ?? "not set",
+    givenClass ?? `the cluster's default, ${storageClass}`,
   ];
-  const remedy = givenClass === undefined ? "leave storageClass out" : `write ${givenClass}`;
+  const remedy = givenClass === undefined ? "remove storageClass" : `write ${givenClass}`;
   return {
     field: `${volume.field}.storageClass`,
-    problem: `is ${is}, and claim ${volume.namespace}/${volume.name} was made with ${was}`,
+    problem: `is ${is}, but claim ${volume.namespace}/${volume.name} was created with ${was}`,
     why: "Kubernetes cannot change the class of a claim, so Pulumi would delete the claim with its data and create an empty one",
     remedy: `${remedy}; ${ifDataMayGo}`,
   };
@@ -40,7 +40,7 @@ function another(volume: Volume, { givenClass, storageClass }: BoundClaim) {
 
 const moved = ({ field, namespace }: Volume, claim: BoundClaim) => ({
   field: `${field}.namespace`,
-  problem: `is ${namespace}, and the workload's volume is in ${claim.namespace}`,
-  why: `a volume does not move to another namespace, so claim ${claim.namespace}/${claim.name} would be deleted with its data`,
+  problem: `is ${namespace}, but the workload's volume is in ${claim.namespace}`,
+  why: `a volume cannot move to another namespace, so Pulumi would delete claim ${claim.namespace}/${claim.name} with its data`,
   remedy: `write ${claim.namespace}; ${ifDataMayGo}`,
 });

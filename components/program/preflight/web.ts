@@ -4,22 +4,22 @@ import { defined } from "../../recipe/mapping";
 
 /** Result of a request to a server. */
 export type Answer =
-  /** It answered. `retryAfter` is after how many milliseconds it wants to be asked again. */
+  /** The server answered. `retryAfter` is the milliseconds until it accepts the next request. */
   | { status: number; body: string; retryAfter?: number }
   /** It does not answer, and would not answer Helm either, which asks from the same computer. */
   | { silent: string }
   /** Only others can tell: they go through a proxy, or trust more certificates than Node does. */
   | { unknown: string };
 
-/** An answer in a few words, for its reader. */
+/** An answer in a few words, for messages. */
 export function wordsOf(answer: Answer): string {
   if ("status" in answer) return `it answers ${answer.status}`;
   return "silent" in answer ? answer.silent : answer.unknown;
 }
 
 /**
- * Why there is no answer; undefined if there is one, or that is unknown. 404 is what a repository that moved away
- * answers.
+ * Why a server gives no answer; undefined if it answers, or if that is unknown. 404 counts as no answer: a repository
+ * that has moved answers so.
  */
 export function silence(answer: Answer): string | undefined {
   if ("silent" in answer) return answer.silent;
@@ -28,7 +28,7 @@ export function silence(answer: Answer): string | undefined {
     : undefined;
 }
 
-/** How a server is asked. */
+/** Options of a request. */
 export interface Asking {
   /** Media types. Default: any. */
   accept?: string;
@@ -36,33 +36,33 @@ export interface Asking {
   method?: "GET" | "HEAD";
   /** Milliseconds for one answer. Default 20 s. */
   limit?: number;
-  /** Treatment of a redirect. Default `follow`. */
+  /** Whether to follow a redirect. Default `follow`. */
   redirect?: "follow" | "manual";
 }
 
-/** Milliseconds before each further try: a server that is busy is no answer. */
+/** Milliseconds before each retry, for a server that is busy or does not answer. */
 const pauses = [1_000, 3_000, 10_000];
 
-/** How often a name is asked for that DNS does not know: once more, since one server of several may not know it yet. */
+/** Retries for a host name that DNS does not know: one of several DNS servers may not know it yet. */
 const UNKNOWN_NAME = 1;
 
-/** The most bytes of an answer that are read: an index of a chart repository may have megabytes. */
+/** Limit in bytes for reading an answer: an index of a chart repository may have megabytes. */
 const longestBody = 32 * 2 ** 20;
 
 /** Milliseconds for one answer. */
 const LIMIT = 20_000;
 
-/** Asks servers on the web. */
+/** Client for servers on the web. */
 export interface Web {
   /**
-   * Asks for a URL, again if the server is busy or does not answer.
+   * Requests a URL; repeats that if the server is busy or does not answer.
    *
-   * @returns its status and body, or why there is no answer. Never rejects.
+   * @returns the answer's status and body, or why there is no answer. Never rejects.
    */
   get(url: string, options?: Asking): Promise<Answer>;
 }
 
-/** The web as Node sees it, asked again within bounds. */
+/** A client with Node's `fetch` and a limited number of retries. */
 export class RealWeb implements Web {
   constructor(
     private readonly clock: Clock,
@@ -70,7 +70,8 @@ export class RealWeb implements Web {
   ) {}
 
   async get(url: string, options: Asking = {}): Promise<Answer> {
-    if (goesThroughProxy(url, this.environment)) return { unknown: "it is asked through a proxy" };
+    if (goesThroughProxy(url, this.environment))
+      return { unknown: "it is reached through a proxy" };
     let answer = await once(url, options);
     for (const [tries, pause] of pauses.entries()) {
       if (!("silent" in answer) && !("status" in answer && isBusy(answer.status))) break;
@@ -107,14 +108,14 @@ async function once(
     };
     if (name === "TimeoutError") return { silent: `no answer within ${limit / 1_000} s` };
     const reason = cause?.code ?? cause?.message ?? message;
-    // Of the certificates that this computer trusts, Node knows its own list alone.
+    // Node knows only its own list of certificates, so it may refuse one that this computer trusts.
     return /CERT|SSL|TLS|SELF_SIGNED|VERIFY/i.test(reason)
       ? { unknown: reason }
       : { silent: reason };
   }
 }
 
-/** Text of an answer; undefined of one that is longer than what is read. */
+/** Text of an answer; undefined if it is longer than the limit. */
 async function bodyOf({ body }: Response): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -126,7 +127,7 @@ async function bodyOf({ body }: Response): Promise<string | undefined> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Whether Go's programs, Helm among them, would ask through a proxy, while `fetch` ignores it. */
+/** Whether Go programs such as Helm would use a proxy for this URL, which `fetch` ignores. */
 export function goesThroughProxy(url: string, environment: NodeJS.ProcessEnv): boolean {
   const { protocol, hostname } = new URL(url);
   const variable = (name: string): string | undefined =>
@@ -142,17 +143,17 @@ export function goesThroughProxy(url: string, environment: NodeJS.ProcessEnv): b
   );
 }
 
-/** Where servers are, when not where a stack says. */
+/** Addresses of servers, which the environment may change. */
 export interface Places {
-  /** A chart repository; undefined: it is not to be asked. */
+  /** URL of a chart repository or its mirror; undefined if it must not be asked. */
   charts(repository: string): string | undefined;
-  /** The server of an installer image, with its scheme. */
+  /** URL of the server for an installer image's host. */
   registry(host: string): string;
 }
 
 /**
- * Servers by the environment: TALOS_GPU_CHARTS (a mirror that has a folder for each repository's address, or `none`)
- * and TALOS_GPU_FACTORY.
+ * Addresses of servers with the changes of the environment: TALOS_GPU_CHARTS (a mirror with a folder for each
+ * repository's address, or `none`) and TALOS_GPU_FACTORY.
  */
 export function placesOf(environment: NodeJS.ProcessEnv): Places {
   const { TALOS_GPU_CHARTS: charts } = environment;

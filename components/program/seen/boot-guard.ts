@@ -8,28 +8,28 @@ import type { Machine } from "../../clients/talos/talos-machine";
 export interface BootGuardOptions {
   /** Machine in the stack. */
   name: string;
-  /** How to get it to boot. */
+  /** Remedy that lets it boot. */
   remedy: string;
-  /** Told once, when the first such boot is seen. */
+  /** Prints the line about the first such boot. */
   report: (line: string) => void;
   /**
-   * Whether kernel modules may come into the configuration while the machine boots: Omni brings image and
-   * configuration one by one. Default false.
+   * Whether the configuration may get kernel modules while the machine boots: Omni applies the image first and the
+   * configuration later. Default false.
    */
   modulesMayCome?: boolean;
 }
 
 /**
- * Ends the wait for a machine that boots again and again: Talos pauses where its configuration does not let
- * it go on, and then begins again (talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go,
- * pauseOnFailure). The first pause is reported and awaited: a user who corrects the configuration during it gets a
- * machine that boots; unless the wait ends before the pause does. A boot that waits for a driver that no module
- * brings is reported at once: nothing corrects that by itself.
+ * Ends the wait for a machine that boots again and again: if Talos cannot apply its configuration, it pauses the boot
+ * and then starts it again (talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go,
+ * pauseOnFailure). The guard reports the first pause and waits, unless the time limit comes first: if a user corrects
+ * the configuration during the pause, the machine boots. If a boot waits for a driver without a kernel module, the
+ * guard fails at once, because waiting cannot change that.
  */
 export class BootGuard {
-  /** Boot id of the first boot that was seen paused. */
+  /** Boot ID of the first paused boot. */
   private pausedBoot?: string;
-  /** Why the last boot that was seen paused did not go on. */
+  /** Why the last paused boot did not go on. */
   problem?: string;
 
   constructor(
@@ -37,7 +37,7 @@ export class BootGuard {
     private readonly options: BootGuardOptions,
   ) {}
 
-  /** Why the boot does not end, as the machine says now; undefined when it goes on, or is over one way or the other. */
+  /** Why the current boot does not end; undefined if it goes on, or if no boot is in progress. */
   async paused(): Promise<string | undefined> {
     if (!(await this.boots())) return undefined;
     return (await this.erring()) ?? (await this.withoutModules());
@@ -54,8 +54,8 @@ export class BootGuard {
   }
 
   /**
-   * The image's NVIDIA services wait for a driver, and the configuration names no module that would bring it: Talos
-   * waits for them for 70 minutes, and then reboots (talos#14373).
+   * Message about an image whose NVIDIA services wait for a driver that no kernel module in the configuration loads:
+   * Talos waits 70 minutes for them, and then reboots (talos#14373).
    */
   private async withoutModules(): Promise<string | undefined> {
     if (this.options.modulesMayCome) return undefined;
@@ -70,11 +70,11 @@ export class BootGuard {
   }
 
   /**
-   * Looks whether the boot goes on, while it is waited for.
+   * Checks, during a wait, whether the boot goes on.
    *
-   * @param left Milliseconds that are left to wait; default: enough for another boot.
+   * @param left Milliseconds until the wait ends; default: no limit.
    * @returns why it does not go on; undefined when it does.
-   * @throws Failure when there is nothing left to wait for.
+   * @throws Failure if waiting longer cannot help.
    */
   async look(left = Infinity): Promise<string | undefined> {
     if (!(await this.boots())) return undefined;
@@ -94,10 +94,10 @@ export class BootGuard {
     return problem;
   }
 
-  /** That a boot does not go on, and nothing that waits for the next one changes that. */
+  /** The failure for a boot that does not go on, and that waiting cannot change. */
   async failure(problem: string): Promise<Failure> {
     const why =
-      "Talos gives such a boot up after 5 to 70 minutes and reboots, again and again, until its configuration changes";
+      "Talos aborts such a boot after 5 to 70 minutes and reboots, again and again, until the configuration changes";
     return new Failure({
       field: `machines.${this.options.name}`,
       problem,
@@ -107,8 +107,8 @@ export class BootGuard {
   }
 
   /**
-   * How to get it to boot, and what comes of that: a reboot that ends Talos' wait for services takes no upgrade back,
-   * unlike one that ends a pause (seen on Talos v1.13.0).
+   * Remedy with its consequence for an upgrade. A reboot that ends a pause rolls back an unconfirmed upgrade; a reboot
+   * that ends Talos' wait for services does not (seen on Talos v1.13.0).
    */
   private async remedy(problem: string): Promise<string> {
     const takesBack =
@@ -120,7 +120,7 @@ export class BootGuard {
   }
 }
 
-/** Milliseconds of the pause that Talos announces, or that it waits for the kubelet; 0 if neither is known. */
+/** Milliseconds that Talos pauses or waits for the kubelet; 0 if neither is known. */
 function pauseOf(problem: string): number {
   const minutes = /(?:rebooting in|Talos waits) (\d+) minutes/.exec(problem)?.[1];
   return Number(minutes ?? 0) * 60_000;

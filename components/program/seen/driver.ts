@@ -2,7 +2,7 @@ import { loadedDriver, parseModules } from "../../clients/talos/driver";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 
-/** Missing parts of the driver, in words; empty if modules, driver and extension services are as wanted. */
+/** Problems of the driver, in words; empty if modules, driver and extension services agree with the stack. */
 export async function driverProblems(
   machine: Machine,
   task: Pick<UpgradeTask, "modules" | "driverVersion" | "extensionServices">,
@@ -23,11 +23,11 @@ export async function driverProblems(
     const services = await machine.services();
     for (const { name, state } of task.extensionServices)
       if (services[name] !== state)
-        problems.push(`service ${name} is ${services[name] ?? "not there"}, not ${state}`);
+        problems.push(`service ${name} is ${services[name] ?? "missing"}, not ${state}`);
   }
   return problems;
 }
 
-/** Whether a driver is the wanted one: the very version, or one of the branch where only that is known. */
+/** Whether a driver has the wanted version, or belongs to the wanted branch if only the branch is known. */
 const isDriver = (driver: string, wanted: string): boolean =>
   driver === wanted || (/^\d+$/.test(wanted) && driver.startsWith(`${wanted}.`));

@@ -4,12 +4,11 @@ import type { Machine } from "../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 
 /**
- * Parts that the machine would lose with the image of the stack, and its kernel arguments that would have no effect.
- * The former is asked only of a machine that the stack takes over: where it runs the image that an earlier update
- * brought, what is missing now was taken out of the stack on purpose. The content of an image of the user's own is
- * unknown.
+ * Findings about parts that the machine would lose with the stack's image, and about kernel arguments that would have
+ * no effect. Losses are checked only while the machine runs an image that this stack did not install: otherwise the
+ * user has removed the missing parts from the stack on purpose. The content of a user's own image is unknown.
  *
- * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
+ * @param brought the running schematic, if an update of this stack installed it; else undefined.
  */
 export async function checkImage(
   task: Pick<

@@ -2,12 +2,13 @@ import { containerdOverrides, fieldOverrides } from "../../recipe/machine/docume
 import { documentsOf } from "../../recipe/merge/wanted";
 
 /**
- * Settings of a machine's configuration that have no effect, since another document overrides them: it may have been
- * added after the update that brought the rest. In words, one for each.
+ * Sentences about settings of a machine's configuration that another document overrides; a user may have added that
+ * document after the last update.
  */
 export function overriddenIn(configuration: string): string[] {
   const documents = new Map(documentsOf(configuration));
   return [...fieldOverrides(documents), ...containerdOverrides(documents)].map(
-    ({ key, wins, loses }) => `${wins} and ${loses} both say ${key}, and Talos lets ${wins} win`,
+    ({ key, wins, loses }) =>
+      `${wins} and ${loses} both set ${key}, and Talos uses the value of ${wins}`,
   );
 }

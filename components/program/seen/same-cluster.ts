@@ -4,7 +4,7 @@ import type { FieldFinding } from "../../clients/failure";
 import type { AskedNode } from "../cluster/cluster";
 import type { UpgradeTask } from "../task";
 
-/** Facts that a machine shows about its cluster. */
+/** Facts about a machine that identify its cluster. */
 export interface MachineSide {
   machine: string;
   address: string;
@@ -14,13 +14,12 @@ export interface MachineSide {
 }
 
 /**
- * Whether talosconfig and kubeconfig are of one cluster. Each of these shows that they are: a node of the cluster has
- * a machine's boot id; or kubeconfig and machine configuration have the same certificate authority; or a node has a
- * machine's name and address. Only where both authorities are known, are not the same, and nothing else speaks for
- * it, is it another one: a kubeconfig may lead through a proxy with a certificate of its own, and a machine may be
- * about to join.
+ * Whether talosconfig and kubeconfig belong to one cluster. Each of these facts proves it: a node has a machine's boot
+ * ID; kubeconfig and machine configuration have the same certificate authority; a node has a machine's name and
+ * address. The answer is no only if both authorities are known and differ, and none of these facts holds: a kubeconfig
+ * may use a proxy with its own certificate, and a machine may be about to join.
  *
- * @param kubernetes what the kubeconfig leads to.
+ * @param kubernetes nodes and certificate authority of the kubeconfig's cluster.
  */
 export function ofOneCluster(
   machines: readonly MachineSide[],
@@ -44,10 +43,10 @@ export function ofOneCluster(
 type NamedMachine = Pick<UpgradeTask, "machine" | "address" | "configuration">;
 
 /**
- * Refuses a machine that is a node of another name, or behind the address of another machine: its own node would be
- * cordoned and drained, and the other one would reboot with its pods. The boot id tells it. A boot id of no node
- * proves nothing: a machine may be about to join, or its kubelet may not have reported the boot yet. A node that the
- * update renames is accepted.
+ * Refuses a machine whose address belongs to a node of another name: the update would drain one node and reboot the
+ * other with its pods. The boot ID shows which node the machine is. If no node has that boot ID, this proves nothing:
+ * the machine may be about to join, or its kubelet may not have reported the boot yet. A node that the update renames
+ * is accepted.
  */
 export function anotherNode(
   asked: NamedMachine,
@@ -62,15 +61,15 @@ export function anotherNode(
       field: `machines.${machine}.address`,
       problem: `the machine at ${address} is node ${other}`,
       why: `the update would drain node ${machine} and reboot node ${other}, with its pods on it`,
-      remedy: `compare \`kubectl get nodes -o wide\`: give the machine its node's name, or ${machine} its own address`,
+      remedy: `compare the stack with \`kubectl get nodes -o wide\`: correct the machine's name or its address`,
     },
   ];
 }
 
 /**
- * Name that the machine's node has until the update gives it the machine's; undefined where the update does not
- * rename it. An owned configuration sets the hostname (`hostnamePatch`). A node that has the wanted name already is
- * another machine's, so that is no new name but a wrong address.
+ * Current name of the machine's node, if the update renames it; else undefined. An owned configuration sets the
+ * hostname (`hostnamePatch`). If a node already has the wanted name, it belongs to another machine, and the address is
+ * wrong.
  */
 export function oldName(
   { machine, configuration }: NamedMachine,
@@ -81,19 +80,22 @@ export function oldName(
   return otherName(machine, bootId, nodes);
 }
 
-/** Name of the machine's node, if it differs from the machine's name; undefined if it is the same or no node's. */
+/**
+ * Name of the machine's node, if it differs from the machine's name; undefined if it is the same, or if no node has the
+ * boot ID.
+ */
 function otherName(
   machine: string,
   bootId: string,
   nodes: readonly AskedNode[],
 ): string | undefined {
   const same = nodes.filter((node) => node.bootId !== "" && node.bootId === bootId.trim());
-  // A node that got another name leaves the object of its old one behind, with the same boot.
+  // A renamed node leaves its old Node object behind, with the same boot ID.
   return same.some(({ name }) => name === machine) ? undefined : same[0]?.name;
 }
 
 /**
- * Authorities of a machine's cluster: the one that signs, and those that it accepts besides (talos, v1alpha1
+ * Certificate authorities of a machine's cluster: the one that signs, and the others that it accepts (talos, v1alpha1
  * ClusterConfig).
  */
 function authoritiesOf(configuration = ""): string[] {

@@ -2,8 +2,8 @@ import { isolatesWorkload } from "../../clients/talos/configuration-text";
 import type { Machine } from "../../clients/talos/talos-machine";
 
 /**
- * Why containerd, as pods use it, is not up; undefined where it is. Talos calls a machine running and ready all the same (seen on
- * Talos v1.14.1).
+ * Why the containerd that serves pods is not up; undefined if it is. Even then, Talos reports the machine as running
+ * and ready (seen on Talos v1.14.1).
  */
 export async function criProblem(machine: Machine): Promise<string | undefined> {
   const cri = await machine.service("cri");
@@ -13,11 +13,11 @@ export async function criProblem(machine: Machine): Promise<string | undefined> 
 }
 
 /**
- * Whether workload isolation is in the configuration in force, and waits for a boot: Talos starts the service sandboxd at a boot alone, and
- * containerd waits for it from its own next start on (talos v1.14.1, internal/app/machined/pkg/sandboxd/enabled.go, and
- * pkg/system/services/cri.go; seen on Talos v1.14.1).
+ * Whether the active configuration has workload isolation that only takes effect at the next boot. Talos starts the
+ * service sandboxd only at a boot, and containerd, once restarted, waits for that service (talos v1.14.1,
+ * internal/app/machined/pkg/sandboxd/enabled.go, and pkg/system/services/cri.go; seen on Talos v1.14.1).
  *
- * @param active the configuration in force.
+ * @param active the active configuration.
  */
 export const isolationWaits = async (machine: Machine, active: string): Promise<boolean> =>
   isolatesWorkload(active) && (await machine.service("sandboxd")) === undefined;

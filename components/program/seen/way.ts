@@ -5,12 +5,12 @@ import type { Machine } from "../../clients/talos/talos-machine";
 import { minorsBetween, wayBetween } from "../../recipe/effect/hops";
 import type { UpgradeTask } from "../task";
 
-/** Asks for the releases that the Image Factory of an installer image lists; undefined where it does not say. */
+/** Lists the releases that the Image Factory of an installer image has; undefined if the Factory does not answer. */
 export type Releases = (installerImage: string) => Promise<string[] | undefined>;
 
-/** How a machine gets from the release that it runs to the wanted one, and what is in its way. */
+/** The way of a machine from its current Talos release to the wanted one, and an obstacle on it. */
 export interface MachineWay {
-  /** Releases that it runs on the way. */
+  /** Releases that it runs in between. */
   hops: string[];
   findings: FieldFinding[];
 }
@@ -19,7 +19,7 @@ export interface MachineWay {
 type Goal = Pick<UpgradeTask, "machine" | "talosVersion" | "installerImage" | "ownImage" | "image">;
 
 /**
- * The way of a machine, by what it is. Only one that goes over several minors is asked, and the Image Factory for its
+ * Finds the way of a machine. Only for a way over several minors does it ask the machine, and the Image Factory for its
  * releases.
  */
 export async function wayOf(
@@ -51,7 +51,7 @@ export const wayFindings = (
 ): FieldFinding[] =>
   fault === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...fault }];
 
-/** Facts from the machine itself. All hops have the configuration that waits for its boot. */
+/** Facts from the machine itself. The configuration that waits for the next boot applies to all hops. */
 async function seenOf(machine: Machine) {
   const { active = "", persistent = active } = await machine.configurations();
   const { etcd } = await machine.services();

@@ -12,27 +12,27 @@ import { patiently, type Run } from "./run";
 
 /** Release, image and configuration of a running machine. */
 export interface Observed {
-  /** Of the boot that the rest was seen in, or of one just before it. */
+  /** ID of the boot in which the rest was observed, or of the boot just before it. */
   bootId: string;
   talosVersion: string;
   schematicId: string | undefined;
   /** Whether the next boot uses a changed configuration. */
   staged: boolean;
-  /** Parts of the configuration that the next boot brings otherwise. */
+  /** Parts of the configuration that change at the next boot. */
   stagedParts: string[];
-  /** Whether workload isolation, which is in force, has no effect before a boot. */
+  /** Whether workload isolation is in the active configuration, but takes effect only at the next boot. */
   isolationWaits: boolean;
 }
 
 /**
- * Asks a machine what it runs. Of an image of the user's own no schematic tells: the machine runs it if its active
- * configuration names it. That configuration is staged with the upgrade and active from its reboot on, unless this
- * run knows better. Modules, driver and services are looked at besides.
+ * Asks a machine for its release, image and configuration. For a user's own image there is no schematic: the machine
+ * counts as running it if its active configuration names it. That configuration is staged with the upgrade and becomes
+ * active at its reboot; `lacksOwnImage` records an exception. Later phases check modules, driver and services.
  */
 export function observe(run: Run): Promise<Observed> {
   const { machine, task } = run;
   return patiently(run, async () => {
-    const bootId = await machine.bootId(); // first: a boot that comes in between is then told from it
+    const bootId = await machine.bootId(); // read first, so that a boot in between is noticed
     const configurations = await machine.configurations();
     const staged = isStaged(configurations);
     const isNamed = installImage(configurations.active ?? "") === task.installerImage;
@@ -54,16 +54,16 @@ export function observe(run: Run): Promise<Observed> {
 export const imageNameOf = ({ ownImage, installerImage, schematicId }: UpgradeTask): string =>
   ownImage ? installerImage : `schematic ${schematicId}`;
 
-/** Whether the machine runs the wanted image: release and schematic, since either alone may be right by chance. */
+/** Whether the machine runs the wanted image: both release and schematic must agree. */
 export function runsImage({ talosVersion, schematicId }: Observed, task: UpgradeTask): boolean {
   return semver.eq(talosVersion, task.talosVersion) && schematicId === task.schematicId;
 }
 
 /**
- * Image that is installed and waits for the machine's next boot, where Talos says so. No installation may overwrite
- * it: an installation keeps the image of the next boot and removes the other one. The other one is then the running
- * one (seen on Talos v1.13.0 with systemd-boot; talos v1.13.0, bootloader/sdboot/sdboot.go, Upgrade, and
- * bootloader/grub/boot_label.go, flip). If neither boots, there is no way back.
+ * Image that is installed and boots next, if Talos reports one. No further installation may follow: it would keep the
+ * image of the next boot and overwrite the running one (seen on Talos v1.13.0 with systemd-boot; talos v1.13.0,
+ * bootloader/sdboot/sdboot.go, Upgrade, and bootloader/grub/boot_label.go, flip). If the remaining images do not boot,
+ * there is no way back.
  */
 export const waitingImage = async (
   machine: Machine,
@@ -73,15 +73,15 @@ export const waitingImage = async (
     ? undefined
     : waitingImageOf(await machine.console());
 
-/** Whether two references name one image of the Image Factory, whatever registry mirrors it. */
+/** Whether two references name the same image of the Image Factory, even through different mirrors. */
 export function isSameImage(a: string | undefined, b: string): boolean {
   const last = (reference: string): string => reference.split("/").slice(-2).join("/");
   return a !== undefined && last(a) === last(b);
 }
 
 /**
- * Observed state of a machine: its running image, its way to the wanted one, and the image that waits for its next
- * boot.
+ * State of a machine compared with the stack: its running image, the kind of update that it needs, and the image that
+ * boots next.
  */
 export interface Compared {
   before: Observed;
@@ -94,8 +94,8 @@ export interface Compared {
 }
 
 /**
- * Observes what the machine runs and what waits for its boot, its way to the wanted state, and whether its boot is
- * still paused.
+ * Compares the machine with the stack: its running image, the image and configuration of its next boot, the kind of
+ * update that it needs, and whether its boot is still paused.
  *
  * @param paused why its boot is paused, if it is.
  */
@@ -107,7 +107,7 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
     if (!before.staged) {
       if ((await patiently(run, () => guard.paused())) !== undefined)
         throw await guard.failure(paused);
-      // The machine's own reboot came in between, with a configuration that was corrected meanwhile.
+      // The machine has rebooted by itself meanwhile, into a corrected configuration.
       return compare(run, await reach(run, true));
     }
     report(
@@ -126,15 +126,15 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
   const waiting = await patiently(run, () => waitingImage(machine, before.talosVersion));
   if (effect === "none" && waiting !== undefined && !isSameImage(waiting, task.installerImage))
     report(
-      `warning: ${task.machine}: ${waiting} is installed there, so the next boot brings another image`,
+      `warning: ${task.machine}: the next boot starts a different image, which is already installed: ${waiting}`,
     );
   return { before, effect, differs: planned !== "none", paused: paused !== undefined, waiting };
 }
 
 /**
- * Whether the machine must boot before anything else of its configuration is touched: workload isolation waits for a
- * boot, and containerd does not come up again without it. Where nothing is to be done and containerd is up, that is
- * only reported.
+ * Whether the machine must reboot before its configuration changes: workload isolation waits for the next boot, and a
+ * restarted containerd does not come up before it. If the update changes nothing and containerd is up, this is only
+ * reported.
  */
 async function waitsForSandbox(
   run: Run,
@@ -145,7 +145,7 @@ async function waitsForSandbox(
   if (!before.isolationWaits) return false;
   const problem = await patiently(run, () => criProblem(machine));
   const what =
-    "its SecurityProfileConfig takes effect at a boot, and containerd does not start again before that";
+    "its SecurityProfileConfig takes effect at the next boot, and before that a restarted containerd does not come up";
   if (planned === "none" && problem === undefined) {
     report(
       `warning: ${task.machine}: ${what}: reboot the machine before its configuration changes`,

@@ -6,13 +6,13 @@ import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
 
 /**
- * Whether a control plane may go: every etcd member votes and is healthy; there are not exactly two; and every other
- * control plane is up, even one outside the stack. LifecycleService.Upgrade and Reboot do not check any of it,
- * MachineService.Upgrade checks etcd (talos v1.13.9 internal/app/lifecycle/lifecycle.go, internal/pkg/etcd).
+ * Findings for which a control plane must not reboot now: an etcd member that does not vote or is not healthy, exactly
+ * two members, or another control plane that is down, even one outside the stack. LifecycleService.Upgrade and Reboot
+ * check none of this; MachineService.Upgrade checks only etcd (talos v1.13.9 internal/app/lifecycle/lifecycle.go,
+ * internal/pkg/etcd).
  *
- * @param paused whether its boot is paused. Talos then most often has not come to etcd, and a member that is down
- * costs no
- *   quorum by a reboot; where it is up all the same, as on a boot that waits for a driver, it is asked like any other.
+ * @param paused whether its boot is paused. Talos has then usually not started etcd, and the reboot of a member that is
+ * down costs no quorum. If etcd runs, e.g. while the boot waits for a driver, its member is checked like any other.
  */
 export async function checkControlPlanes(run: Run, paused: boolean): Promise<FieldFinding[]> {
   if (run.task.role !== "controlplane") return [];
@@ -21,7 +21,7 @@ export async function checkControlPlanes(run: Run, paused: boolean): Promise<Fie
   return [...own, ...(await checkOthers(run))];
 }
 
-/** State of the machine's own etcd, and its members that the stack does not have. */
+/** Checks the machine's own etcd, and etcd members that are not in the stack. */
 async function checkMembers(run: Run): Promise<FieldFinding[]> {
   const { task, machine } = run;
   const finding = findingOf(task);
@@ -42,13 +42,13 @@ async function checkMembers(run: Run): Promise<FieldFinding[]> {
       .map((member) =>
         finding({
           problem: `etcd member ${member.hostname} is a learner`,
-          why: "it does not vote yet, so the quorum is smaller than it looks",
+          why: "it does not vote yet, so etcd has fewer voting members than it shows",
           remedy: "wait until it has caught up and run again",
         }),
       ),
     ...problems.map((problem) =>
       finding({
-        problem: `its etcd member complains: ${problem}`,
+        problem: `its etcd member reports: ${problem}`,
         why: "an upgrade may lose the quorum",
         remedy: "repair etcd (`talosctl etcd status`) and run again",
       }),
@@ -59,7 +59,7 @@ async function checkMembers(run: Run): Promise<FieldFinding[]> {
   return findings;
 }
 
-/** Control planes of the stack. */
+/** Checks the stack's other control planes. */
 async function checkOthers({ task, others, clock }: Run): Promise<FieldFinding[]> {
   const findings: FieldFinding[] = [];
   for (const [address, other] of others) {
@@ -78,7 +78,7 @@ async function checkOthers({ task, others, clock }: Run): Promise<FieldFinding[]
   return findings;
 }
 
-/** Stage and etcd of another control plane. @throws CallError where it does not say its stage. */
+/** Checks stage and etcd of another control plane. @throws CallError if it does not report its stage. */
 async function healthOf(
   address: string,
   other: Machine,
@@ -97,12 +97,12 @@ async function healthOf(
           finding({
             problem: `control plane ${address} is in stage ${stage}`,
             why: "two control planes down at a time may lose etcd's quorum",
-            remedy: "wait until it runs and run again",
+            remedy: "wait until it is running, then run again",
           }),
         ]),
     ...problems.map((problem) =>
       finding({
-        problem: `the etcd member at ${address} complains: ${problem}`,
+        problem: `the etcd member at ${address} reports: ${problem}`,
         why: "an upgrade may lose the quorum",
         remedy: "repair etcd (`talosctl etcd status`) and run again",
       }),
@@ -111,9 +111,9 @@ async function healthOf(
 }
 
 /**
- * Members that are neither this machine nor another control plane of the stack. A machine may give etcd another
- * address than the stack has for it (`cluster.etcd.advertisedSubnets`). If an address is not in the stack, the
- * machines are asked which member is theirs.
+ * Etcd members that are neither this machine nor another control plane of the stack. A machine may announce another
+ * address to etcd than the one in the stack (`cluster.etcd.advertisedSubnets`). If an address is not in the stack, the
+ * stack's control planes are asked for their member IDs.
  */
 async function strangersAmong(
   members: EtcdMember[],
@@ -131,8 +131,8 @@ async function strangersAmong(
 }
 
 /**
- * A member that is not in the stack counts for the quorum as well. Asked with the stack's credentials; where these
- * are refused, or nothing says where it is, its health is unknown; that is reported and stops nothing.
+ * Checks an etcd member that is not in the stack, because it counts for the quorum as well. It is asked with the
+ * stack's credentials. If it refuses them, or its address is unknown, this is reported and the update goes on.
  */
 async function checkStranger(
   member: EtcdMember,
@@ -142,7 +142,7 @@ async function checkStranger(
   const addresses = addressesOf(member);
   if (addresses.length === 0) {
     report(
-      `precheck: ${who}: its health is not known, it gives no address (${member.urls.join(", ") || "no URL"})`,
+      `precheck: ${who}: its health is unknown, because it has no address (${member.urls.join(", ") || "no URL"})`,
     );
     return [];
   }
@@ -162,11 +162,13 @@ async function checkStranger(
         problem: `control plane ${address} does not answer (${lastLine(errors[0])})`,
         why: "two control planes down at a time may lose etcd's quorum",
         remedy:
-          "bring it up and run again; if it will not return, take it out with `talosctl etcd remove-member`",
+          "bring it up and run again; if it will not return, remove it with `talosctl etcd remove-member`",
       }),
     ];
   }
-  report(`precheck: ${who}: its health is not known, it cannot be asked (${lastLine(telling)})`);
+  report(
+    `precheck: ${who}: its health is unknown, because it cannot be asked (${lastLine(telling)})`,
+  );
   return [];
 }
 
@@ -174,7 +176,7 @@ const findingOf =
   ({ machine }: UpgradeTask) =>
   (fault: FindingText): FieldFinding => ({ field: `machines.${machine}`, ...fault });
 
-/** Where a member is, by its URLs, each address once. */
+/** The addresses in a member's URLs, without duplicates. */
 function addressesOf({ urls }: EtcdMember): string[] {
   const hosts = urls.map((url) =>
     URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : "",
@@ -182,6 +184,6 @@ function addressesOf({ urls }: EtcdMember): string[] {
   return [...new Set(hosts.filter((host) => host !== ""))];
 }
 
-/** An address as a URL has it: IPv6 has more than one way to be written. */
+/** An address in the notation of a URL; IPv6 has several notations. */
 const canonical = (address: string): string =>
   isIPv6(address) ? new URL(`https://[${address}]`).hostname.slice(1, -1) : address.toLowerCase();

@@ -16,12 +16,12 @@ import type { UpgradeTask } from "../task";
 import { type NodeCluster, type Run, upTo, waitIn } from "./run";
 
 /**
- * Milliseconds that volumes have to be detached once no pod is left: those of pods that stay, of a DaemonSet say,
- * never are.
+ * Milliseconds to wait for volumes to detach after the last eviction. Volumes of pods that stay, e.g. of a DaemonSet,
+ * never detach.
  */
 const DETACHING = 120_000;
 
-/** Evicts the node's pods, where the stack wants it. */
+/** Evicts the node's pods, if the stack wants a drain. */
 export async function drain(run: Run): Promise<void> {
   const { task, cluster, limits, report } = run;
   if (!task.drain || cluster === undefined) return;
@@ -40,14 +40,14 @@ type Evicting = Pick<Run, "clock" | "poll" | "report"> & {
 };
 
 /**
- * Cordons the node unless it is cordoned already, and evicts its pods. Pods of DaemonSets and mirrors of static pods
- * stay, as with kubectl's and Talos' own drain; bare pods and pods with emptyDir go, as with Talos' (talos v1.13.0
- * cmd/talosctl/pkg/talos/nodedrain). A node that Kubernetes does not know has nothing to drain, and the only node of
- * a cluster has nowhere to drain to. While the node is not ready, no kubelet reports that a pod has ended: one whose
- * deletion was requested counts as gone.
+ * Cordons the node if needed, and evicts its pods. Pods of DaemonSets and mirrors of static pods stay, as in kubectl's
+ * and Talos' own drain; bare pods and pods with emptyDir are evicted, as in Talos' drain (talos v1.13.0
+ * cmd/talosctl/pkg/talos/nodedrain). Nothing happens if Kubernetes lacks the node, or if it is the cluster's only node.
+ * While the node is not ready, no kubelet reports that a pod has ended, so a pod with a requested deletion counts as
+ * gone.
  *
- * @returns one line on what was done.
- * @throws Failure when pods are left at the limit; it names them and the node that stays cordoned.
+ * @returns one line about the result.
+ * @throws Failure if pods are left at the limit; it names the pods and the node, which stays cordoned.
  */
 export async function evictPods({
   cluster,
@@ -59,31 +59,31 @@ export async function evictPods({
 }: Evicting): Promise<string> {
   const { machine: node, schematicId: brings } = task;
   const limit = limits.drain;
-  /** Whether another tool or user cordoned it; undefined before it was looked at. */
+  /** Whether another tool or user cordoned the node; undefined before the first check. */
   let foreign: boolean | undefined;
   const refusals = new Map<string, string>();
-  /** Pods whose eviction was taken on. */
+  /** Pods whose eviction Kubernetes accepted. */
   const going = new Set<string>();
   const end = clock.now() + limit;
   const reported = new Set<string>();
   let left: PodState[] = [];
   let emptySince: number | undefined;
-  /** Text for a node without pods; undefined while volumes may still be detached. */
+  /** The drain's result for a node without pods; undefined while volumes may still detach. */
   const stillAttached = async (): Promise<string | undefined> => {
     emptySince ??= clock.now();
     const volumes = (await cluster.attachedVolumes(node)) ?? [];
     if (volumes.length === 0) return `node ${node} is drained`;
     if (clock.now() + poll < Math.min(emptySince + DETACHING, end)) return undefined;
-    return `node ${node} is drained; warning: ${volumes.join(", ")} still attached to it, so their next pods elsewhere may have to wait`;
+    return `node ${node} is drained; warning: volumes are still attached to it (${volumes.join(", ")}), so their pods may start late on other nodes`;
   };
   const look = async () => {
     const state = await cluster.node(node);
     if (state === undefined) return { done: `node ${node} is not in Kubernetes, nothing to drain` };
     if (foreign === undefined) {
       if (await cluster.isAlone())
-        return { done: `node ${node} is the only one, its pods have nowhere to go: not drained` };
+        return { done: `node ${node} is not drained: it is the cluster's only node` };
       const cordoned = state.unschedulable && state.annotations[CORDONED_BY] === undefined;
-      // The record of an earlier update stays: this update may fail before it writes its own.
+      // Earlier updates stay in the mark: this update may fail before it installs its own schematic.
       const mark = [...new Set([brings, ...bringsOf(state)])].join();
       if (!cordoned) await cluster.cordon(node, CORDONED_BY, mark);
       foreign = cordoned;
@@ -100,8 +100,8 @@ export async function evictPods({
       if (clock.now() >= end) break;
       if (!reported.has(pod.uid)) for (const cost of costOf(pod)) report(`drain: ${cost}`);
       reported.add(pod.uid);
-      // A pod that is already being deleted is not reported again: in a namespace that is being deleted the API
-      // always refuses that.
+      // No eviction for a pod that is already being deleted: in a namespace that is being deleted, the API would always
+      // refuse it.
       const { refused } = pod.terminating ? {} : await cluster.evict(pod);
       if (refused === undefined) refusals.delete(pod.uid);
       else refusals.set(pod.uid, refused);
@@ -110,7 +110,7 @@ export async function evictPods({
     return { not: `${left.length} pods left` };
   };
   const failed = (problem: string, decides: string): FieldFinding => {
-    const cordoned = foreign === undefined ? "" : `; node ${node} is left cordoned`;
+    const cordoned = foreign === undefined ? "" : `; node ${node} stays cordoned`;
     const next = foreign
       ? "then run again; the node was already cordoned before this update"
       : `then run again, or \`${uncordonCommand(node)}\` to give up`;
@@ -125,7 +125,7 @@ export async function evictPods({
     const refused = pod.terminating ? undefined : refusals.get(pod.uid);
     const wasAsked = pod.terminating || refused !== undefined || going.has(pod.uid);
     const { reason, decides } = wasAsked ? holding(pod, refused) : unanswered(last);
-    const problem = `pod ${pod.namespace}/${pod.name} did not go within ${formatDuration(limit)}: ${reason}`;
+    const problem = `pod ${pod.namespace}/${pod.name} did not end within ${formatDuration(limit)}: ${reason}`;
     return failed(problem, `${decides}; `);
   };
   const withPods = `look at \`kubectl get pods -A --field-selector spec.nodeName=${node}\`, `;
@@ -134,21 +134,21 @@ export async function evictPods({
     { limit, poll, look },
     (within, last) =>
       left.length === 0
-        ? failed(`its pods did not go ${within}`, withPods)
+        ? failed(`its pods did not end ${within}`, withPods)
         : left.map((pod) => stayed(pod, last)),
     (message) => failed(`its pods could not be evicted: ${message}`, withPods),
   );
 }
 
 /**
- * Whether nothing of Kubernetes runs on the machine, and its API does not answer: a control plane whose own boot is
- * paused serves no API that could be asked for a drain, and has nothing to drain.
+ * Whether the machine runs no pods and the Kubernetes API does not answer: if the boot of the only control plane is
+ * paused, it serves no API to drain with, and has nothing to drain.
  */
 export async function runsNothing({ machine, cluster, task, clock }: Run): Promise<boolean> {
   if (cluster === undefined) return false;
   const { cri, kubelet } = await machine.services();
   if (cri === "Running" || kubelet === "Running") {
-    // One that fails at every start is running now and then, and has started nothing in this boot.
+    // A kubelet that fails at every start shows as running for moments, but has started no pod in this boot.
     const fails = (await machine.bootErrors()).some((error) => error.startsWith(kubeletFails));
     if (!fails) return false;
   }
@@ -161,7 +161,7 @@ export async function runsNothing({ machine, cluster, task, clock }: Run): Promi
   );
 }
 
-/** Makes the node schedulable again, once it is ready, if an earlier run or this one cordoned it. */
+/** Makes the node schedulable again once it is ready, if this run or an earlier run cordoned it. */
 export async function uncordon(run: Run): Promise<void> {
   const { cluster, limits, report } = run;
   if (cluster === undefined) return;
@@ -173,19 +173,19 @@ export async function uncordon(run: Run): Promise<void> {
       if (state.unschedulable && CORDONED_BY_TALOS in state.annotations)
         return { not: "Talos still cordons it" };
       const is = state.unschedulable
-        ? "stays cordoned, since this stack did not cordon it"
+        ? "stays cordoned, because this stack did not cordon it"
         : "is not cordoned";
       return { done: `node ${node} ${is}` };
     }
     if (!state.ready) return { not: "not ready" };
-    await run.taint?.(); // after the uncordon the scheduler would be first
+    await run.taint?.(); // before the uncordon, or the scheduler could place pods first
     await cluster.uncordon(node, CORDONED_BY);
     return { done: `node ${node} takes pods again` };
   };
   const done = await waitIn(run, "uncordon", limits.verify, "the node", look, (within) => ({
     field: `machines.${node}`,
     problem: `its node was not ready after the reboot ${within}`,
-    why: "pods would not start there, so it is left cordoned",
+    why: "pods would not start there, so it stays cordoned",
     remedy: `look at \`kubectl describe node ${node}\`, then run again`,
   }));
   report(done);
@@ -195,9 +195,9 @@ const mustGo = (pod: PodState): boolean =>
   pod.controller !== "DaemonSet" && !pod.mirror && !pod.finished;
 
 /**
- * Asks once what an earlier run that was cut off has left: its cordon (undefined where Kubernetes does not answer), a
- * machine that may be down, and the schematics that it was about to bring. A control plane may be the one that serves
- * Kubernetes, so no answer from there counts as a machine that may be down.
+ * The traces of an earlier run that was killed: its cordon (undefined if Kubernetes does not answer), whether the
+ * machine may be down, and the schematics that it was about to install. If Kubernetes does not answer, a control plane
+ * may be down, because it may be the one that serves the API.
  */
 export async function earlierRun({ task, cluster }: Run) {
   if (cluster === undefined) return { cordoned: false, maybeDown: false, brings: [] };
@@ -212,8 +212,8 @@ export async function earlierRun({ task, cluster }: Run) {
 }
 
 /**
- * Reads a node. If a node with our mark takes pods, it was uncordoned by hand: the mark goes, so that their next
- * cordon is theirs.
+ * Reads a node. If the node has this program's mark but is not cordoned, a user has uncordoned it. The mark is then
+ * removed, so that the user's next cordon is not mistaken for this program's.
  */
 async function lookAt(name: string, cluster: NodeCluster): Promise<NodeState | undefined> {
   const node = await cluster.node(name);
@@ -223,8 +223,8 @@ async function lookAt(name: string, cluster: NodeCluster): Promise<NodeState | u
 }
 
 /**
- * Waits until Kubernetes says whether an earlier run left the node cordoned, where it did not say so before the
- * machine was reached: an API server that boots with the machine answers a while after the machine does.
+ * Waits until Kubernetes says whether an earlier run left the node cordoned, if it did not answer before: an API server
+ * on the same machine answers some time after the machine does.
  */
 export async function isStillCordoned(run: Run): Promise<boolean> {
   const { cluster, limits } = run;
@@ -235,13 +235,13 @@ export async function isStillCordoned(run: Run): Promise<boolean> {
     run,
     "compare",
     limits.verify,
-    "Kubernetes to say whether the node is cordoned",
+    "an answer of Kubernetes whether the node is cordoned",
     look,
     (within) => ({
       field: `machines.${node}`,
       problem: `Kubernetes did not answer ${within}, so it is unknown whether an earlier run left the node cordoned`,
-      why: "the machine matches the stack, but a node that stays cordoned takes no pods",
-      remedy: `see that \`kubectl get node ${node}\` answers, then run again`,
+      why: "the machine agrees with the stack, but a cordoned node takes no pods",
+      remedy: `make sure that \`kubectl get node ${node}\` answers, then run again`,
     }),
   );
 }

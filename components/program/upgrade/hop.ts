@@ -9,8 +9,8 @@ import type { UpgradeTask } from "../task";
 import { patiently, type Run } from "./run";
 
 /**
- * The task of one hop: the wanted image's schematic at a release on the way, and what that release makes of it. The
- * configuration is the wanted one: it is staged, and takes effect with the first hop.
+ * The task of one hop: the wanted image's schematic at a release in between, with that release's modules, driver and
+ * services. The configuration is the wanted one: it is staged, and takes effect with the first hop.
  */
 export function hopTask(task: UpgradeTask, talosVersion: string): UpgradeTask {
   const { extensions } = task.image;
@@ -31,9 +31,9 @@ export function hopTask(task: UpgradeTask, talosVersion: string): UpgradeTask {
 }
 
 /**
- * Says in a failure on the way where the machine stands, and how it goes on.
+ * Adds to a failure on the way which release the machine runs, and how to go on.
  *
- * @param from release that it ran when the run began.
+ * @param from release that the machine ran at the start of this run.
  */
 export async function onTheWay<T>(
   run: Run,
@@ -47,11 +47,11 @@ export async function onTheWay<T>(
     if (hops.length === 0 || !(error instanceof Failure)) throw error;
     const way = wayText(from, hops, run.task.talosVersion);
     const runs = await patiently(run, () => run.machine.version()).catch(() => undefined);
-    const stands = runs === undefined ? "it does not answer now" : `it runs ${runs} now`;
+    const stands = runs === undefined ? "does not answer now" : `runs ${runs} now`;
     throw new Failure(
       ...error.findings.map((finding) => ({
         ...finding,
-        why: `${finding.why}; it is on its way ${way}, and ${stands}, from where the next run goes on`,
+        why: `${finding.why}; the machine is on its way ${way} and ${stands}; the next run continues from there`,
       })),
     );
   }

@@ -1,7 +1,8 @@
 import type { PodState } from "../cluster/cluster";
 
 /**
- * Losses with an evicted pod, in addition to its processes; none for a pod that its controller makes again elsewhere.
+ * Losses that an eviction causes, other than stopped processes; empty if a controller recreates the pod and it loses
+ * nothing.
  */
 export function costOf(pod: PodState): string[] {
   const name = `${pod.namespace}/${pod.name}`;
@@ -9,7 +10,7 @@ export function costOf(pod: PodState): string[] {
     ...(pod.controller === undefined
       ? [`pod ${name} has no controller, so nothing recreates it after the eviction`]
       : []),
-    ...(pod.localStorage ? [`pod ${name} loses what it keeps in an emptyDir`] : []),
+    ...(pod.localStorage ? [`pod ${name} loses the content of its emptyDir volumes`] : []),
     ...(pod.gpus > 0
       ? [
           `pod ${name} holds ${pod.gpus === 1 ? "a GPU" : `${pod.gpus} GPUs`}: its computation is interrupted`,
@@ -19,9 +20,9 @@ export function costOf(pod: PodState): string[] {
 }
 
 /**
- * Why a pod is still there, and who decides.
+ * Why a pod still runs, and who can change that.
  *
- * @param refused the API's words, where it refused the eviction.
+ * @param refused the API's message, if it refused the eviction.
  */
 export function holding(
   pod: PodState,
@@ -42,21 +43,21 @@ export function holding(
   };
 }
 
-/** Of a pod that was not told to go at all: Kubernetes did not answer when it was its turn. */
+/** For a pod whose eviction was never requested, because Kubernetes did not answer in time. */
 export const unanswered = (last: string): { reason: string; decides: string } => ({
-  reason: `the update could not ask for its eviction (last: ${last})`,
+  reason: `the update could not request its eviction (last: ${last})`,
   decides: "check that the Kubernetes API answers",
 });
 
 /**
- * Who decides on a refusal, by the API's words (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go, and the
+ * Who can change a refusal, by the API's message (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go, and the
  * admission plugin NamespaceLifecycle).
  */
 function whoDecides(namespace: string, refused: string): string {
   if (/more than one PodDisruptionBudget/.test(refused))
     return `several disruption budgets in the namespace ${namespace} select the pod, so Kubernetes never evicts it: their owner must change them until only one selects it (\`kubectl -n ${namespace} get pdb\`)`;
   if (/namespace \S+ is being terminated/.test(refused))
-    return `the namespace ${namespace} is being deleted with its pods: \`kubectl get namespace ${namespace} -o yaml\` says what it waits for`;
+    return `the namespace ${namespace} is being deleted with its pods: \`kubectl get namespace ${namespace} -o yaml\` shows what blocks that`;
   const budget = /disruption budget (\S+)/.exec(refused)?.[1];
   return budget === undefined
     ? `the owner of the namespace ${namespace} must allow the eviction`

@@ -9,7 +9,10 @@ import { type Compared, isSameImage, runsImage } from "./compare";
 import { checkControlPlanes } from "./control-planes";
 import { patiently, type Run, upTo } from "./run";
 
-/** Refuses to install over an image that waits for its boot and is not the wanted one, and to reboot into it. */
+/**
+ * Refuses the update if an installed image that the stack does not want boots next: a reboot would start it, and an
+ * installation would overwrite the running one.
+ */
 function checkWaiting(
   { machine, address, installerImage }: UpgradeTask,
   waiting: string | undefined,
@@ -20,21 +23,21 @@ function checkWaiting(
       field: `machines.${machine}`,
       problem: `an image that this stack does not want is installed and boots next: ${waiting}`,
       why: "a reboot would start it, and a further installation would overwrite the running image, the only one that is known to boot",
-      remedy: `\`talosctl -n ${address} rollback\` goes back to the running image; \`talosctl -n ${address} reboot\` goes on to the other one; both reboot without a drain; then run again`,
+      remedy: `run \`talosctl -n ${address} rollback\` to keep the running image, or \`talosctl -n ${address} reboot\` to start the other one (both reboot without a drain); then run again`,
     },
   ];
 }
 
-/** Milliseconds for Kubernetes to list its nodes: where it does not, the drain tells. */
+/** Milliseconds for Kubernetes to list its nodes; if it does not answer, the drain reports that. */
 const NODES = 60_000;
 
-/** Whether the machine is the node of its name, which is the one that is drained. */
+/** Checks that the machine is the node of its name, because the drain uses that name. */
 async function checkNode(
   { task, machine, cluster, clock, poll, report }: Run,
   paused: boolean,
 ): Promise<FieldFinding[]> {
   if (cluster === undefined) return [];
-  const limit = paused ? poll : NODES; // the API server may wait for this very boot
+  const limit = paused ? poll : NODES; // the API server may be on this machine, and wait for this boot
   const look = async () => ({ done: await cluster.nodes() });
   const listed = await waitFor(clock, {
     what: "the nodes of the cluster",
@@ -49,22 +52,22 @@ async function checkNode(
   return anotherNode(task, await machine.bootId(), listed);
 }
 
-/** A step of a machine's way: what it runs next. */
+/** A step of a machine's way to the wanted release. */
 export interface Step {
-  /** Task with the image that it runs next. */
+  /** Task with the image that the machine runs next. */
   next: UpgradeTask;
-  /** Whether this run has just booted it on its way: its node has to be ready before the next boot. */
+  /** Whether an earlier step of this run has booted it: its node must be ready before the next boot. */
   onItsWay: boolean;
-  /** Whether it may just have booted: what it lacks then may still come. */
+  /** Whether it may just have booted: missing parts may then still appear. */
   settles: boolean;
-  /** Findings of its way as a whole. */
+  /** Findings about the whole way. */
   way: FieldFinding[];
 }
 
 /**
- * Everything that is looked at before a machine is disturbed; throws with all that is wrong.
+ * Checks everything before a machine is disturbed. @throws Failure with all problems.
  *
- * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
+ * @param brought the running schematic, if an update of this stack installed it; else undefined.
  */
 export async function precheck(
   run: Run,
@@ -72,7 +75,7 @@ export async function precheck(
   brought: string | undefined,
   step: Step,
 ): Promise<void> {
-  const says = "talosctl, upgrade path, etcd, credentials, what the machine would lose";
+  const says = "talosctl, upgrade path, etcd, credentials, and what the machine would lose";
   const { clock, poll, limits } = run;
   const limit = limits.verify;
   const look = async (): Promise<FieldFinding[]> => [
@@ -85,33 +88,36 @@ export async function precheck(
     return;
   }
   let found: FieldFinding[] = [];
-  await run.phases.run("precheck", `${says}, ${upTo(limit)} for what comes after its boot`, () =>
-    waitOrFail(
-      clock,
-      {
-        limit,
-        poll,
-        look: async () => {
-          found = await look();
-          return found.length === 0
-            ? { done: true }
-            : { not: found.map(({ problem }) => problem).join(", ") };
+  await run.phases.run(
+    "precheck",
+    `${says}, waiting ${upTo(limit)} for parts that appear after its boot`,
+    () =>
+      waitOrFail(
+        clock,
+        {
+          limit,
+          poll,
+          look: async () => {
+            found = await look();
+            return found.length === 0
+              ? { done: true }
+              : { not: found.map(({ problem }) => problem).join(", ") };
+          },
         },
-      },
-      (within, last) =>
-        found.length > 0
-          ? found
-          : {
-              field: `machines.${run.task.machine}`,
-              problem: `it was not seen to be well ${within} (last: ${last})`,
-              why: "the next release is installed only where the machine is well on this one",
-              remedy: "see that the machine and Kubernetes answer, then run again",
-            },
-    ),
+        (within, last) =>
+          found.length > 0
+            ? found
+            : {
+                field: `machines.${run.task.machine}`,
+                problem: `it gave no sign of being healthy ${within} (last: ${last})`,
+                why: "the next release is installed only where the machine is well on this one",
+                remedy: "see that the machine and Kubernetes answer, then run again",
+              },
+      ),
   );
 }
 
-/** Whether the machine's node is up again on its way. */
+/** Checks that the machine's node is ready again between two steps. */
 async function nodeProblems({ task, cluster }: Run): Promise<FieldFinding[]> {
   const node = await cluster?.node(task.machine);
   if (node === undefined || node.ready) return [];
@@ -150,10 +156,10 @@ async function problemsOf(
       ? [
           {
             field: "talos-gpu:kubeconfig",
-            problem: "the machine must reboot, and there are no credentials to drain it with",
-            why: "its pods would be cut off",
+            problem: "the machine must reboot, but there is no kubeconfig for its drain",
+            why: "its pods would be killed without an eviction",
             remedy:
-              "give the kubeconfig (stack configuration or KUBECONFIG), or set upgrade.drain: false",
+              "pass the kubeconfig (stack configuration or KUBECONFIG), or set upgrade.drain: false",
           },
         ]
       : []),

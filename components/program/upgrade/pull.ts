@@ -4,19 +4,19 @@ import type { Ending, InstallerPlace, UpgradeApi } from "../../clients/machine";
 import { pullErrorOf } from "../../clients/talos/console";
 import { patiently, type Run, upTo } from "./run";
 
-/** Calls that a pull has time for: one that hangs on a dead connection must leave time for another. */
+/** Number of calls within a pull's limit: a call that hangs on a dead connection must leave time for a second one. */
 const PULLS = 2;
 
 /** Errors that Talos retries for 20 minutes although they do not go away by themselves (seen on Talos v1.13.0). */
 const DISK_IS_FULL = /no space left on device/;
 
-/** Milliseconds between two looks at what the console says of a pull. */
+/** Milliseconds between two checks of the console for errors of a pull. */
 const LOOKS = 30_000;
 
 /**
- * Pulls before anything is disturbed: a registry that is down must not be found out on a drained node. Talos itself
- * tries again for 20 minutes and says why in its console alone (talos v1.13.0,
- * internal/pkg/containers/image/image.go): an error is reported at once, and such a call is not repeated.
+ * Pulls the installer before the drain, so that a registry that is down stops the update in time. Talos itself retries
+ * for 20 minutes, and reports the reason only on its console (talos v1.13.0, internal/pkg/containers/image/image.go):
+ * the program reports such an error at once.
  */
 export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, limits } = run;
@@ -25,10 +25,10 @@ export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
 }
 
 /**
- * The work of that phase. If the machine's power is cut, files of a just pulled installer are empty. Talos does not
- * check them or pull them again: its installer reports success, but has replaced the good boot loader by an empty
- * one. Then the machine boots no image any more. A container that was running keeps them, so they cannot be removed
- * either (seen on Talos v1.13.0). So the update keeps existing images, and pulls the installer into memory.
+ * Pulls the installer, into memory if the disk already has it. After a power cut, files of a just pulled installer are
+ * empty. Talos neither checks nor pulls them again: its installer reports success, but has replaced the boot loader by
+ * an empty file, and the machine boots no image any more. A container that ran then keeps the files, so they cannot be
+ * removed either (seen on Talos v1.13.0).
  */
 export async function pullInstaller(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, machine, report } = run;
@@ -36,7 +36,7 @@ export async function pullInstaller(run: Run, api: UpgradeApi): Promise<Installe
     api === "lifecycle" && (await patiently(run, () => machine.hasPulled(task.installerImage)));
   if (isThere)
     report(
-      "pull: it was pulled before, maybe not to the end, so it is pulled into the machine's memory",
+      "pull: the disk already has this installer, maybe incomplete, so the machine pulls it into its memory",
     );
   const place = isThere ? "memory" : "disk";
   await pullInto(run, place);
@@ -61,7 +61,7 @@ async function pullInto(
     ends: async () => {
       const why = await reason();
       if (why !== undefined && !isReported)
-        report(`pull: Talos tries again, since it could not pull the installer: ${why}`);
+        report(`pull: Talos could not pull the installer, and retries: ${why}`);
       isReported ||= why !== undefined;
       return why === undefined ? clock.now() - begun >= limit / PULLS : DISK_IS_FULL.test(why);
     },
@@ -87,11 +87,11 @@ async function pullInto(
             throw new Failure({
               field,
               problem: `its disk has no room for the installer: ${why}`,
-              why: "nothing was changed on it, and nothing drained, and Talos itself would try for 20 minutes",
-              remedy: `free some room (\`talosctl -n ${task.address} usage /var\` says what takes it), or give the volume EPHEMERAL more, then run again`,
+              why: "Talos would retry this for 20 minutes; nothing was changed on it, and nothing was drained",
+              remedy: `free some space (\`talosctl -n ${task.address} usage /var\` shows what uses it), or enlarge the volume EPHEMERAL, then run again`,
             });
           const silence =
-            "and Talos reports no error: the registry does not answer it, or sends slowly";
+            "and Talos reports no error: the registry does not answer the machine, or sends slowly";
           return { not: why ?? `${lastLine(error)}, ${silence}` };
         }
       },
@@ -105,7 +105,7 @@ async function pullInto(
     throw new Failure({
       field,
       problem: `it could not pull ${installerImage}: ${error.message}`,
-      why: "nothing was changed on it, and nothing drained",
+      why: "the upgrade needs this installer; nothing was changed on it, and nothing was drained",
       remedy:
         "check that the Image Factory has every extension for this release and that the machine reaches it, then run again",
     });

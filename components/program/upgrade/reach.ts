@@ -3,10 +3,10 @@ import type { MachineStatus } from "../../clients/talos/talos-machine";
 import { patienceOf, type Run, waitIn } from "./run";
 
 /**
- * Waits until the machine answers and its stage is `running`. A machine that is in the middle of an upgrade or a boot, as
- * after a run that was killed, gets the time to finish; one whose boot is paused, since it cannot go on, does not.
+ * Waits until the machine answers and its stage is `running`. A machine in the middle of an upgrade or boot, e.g. after
+ * a killed run, gets time to finish. The wait ends at once if the boot is paused, because it then cannot go on.
  *
- * @param maybeDown whether an earlier run may have left it in a reboot, whose time it then gets to answer.
+ * @param maybeDown whether an earlier run may have left it in a reboot; the wait then uses the limit of a reboot.
  * @returns why the boot is paused, if it is.
  */
 export async function reach(run: Run, maybeDown: boolean): Promise<string | undefined> {
@@ -28,14 +28,17 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
     (within) => ({
       field: `machines.${task.machine}.address`,
       problem: `the machine at ${task.address} was not up ${within}`,
-      why: "nothing was changed on it",
+      why: "the update cannot go on without an answer; nothing was changed on it",
       remedy: `check the address, the endpoints of the talosconfig and \`talosctl -n ${task.address} dmesg\`, then run again`,
     }),
   );
   return paused;
 }
 
-/** A machine that leaves maintenance mode still shows the certificate that it made for itself there, which no credential covers. */
+/**
+ * Accepts a certificate error while a machine installs Talos: until it leaves maintenance mode, it shows a certificate
+ * that it made itself, and that no credentials match.
+ */
 function unlessInstalling({ installs }: Run["task"]): (error: unknown) => MachineStatus {
   return (error) => {
     if (installs && error instanceof CallError && /unknown authority/.test(error.message))
@@ -44,7 +47,7 @@ function unlessInstalling({ installs }: Run["task"]): (error: unknown) => Machin
   };
 }
 
-/** Waits until a machine that was just installed has its node in Kubernetes, whose API may be starting itself. */
+/** Waits until a newly installed machine has its node in Kubernetes, whose API may still be starting. */
 export async function join(run: Run): Promise<void> {
   const { cluster, task, limits } = run;
   if (!task.installs || cluster === undefined) return;
@@ -55,7 +58,7 @@ export async function join(run: Run): Promise<void> {
   await waitIn(run, "join", limits.reboot, `node ${task.machine}`, look, (within) => ({
     field: `machines.${task.machine}`,
     problem: `its node did not join the cluster ${within}`,
-    why: "the machine runs, but Kubernetes gives it no pods",
-    remedy: `check that clusterEndpoint reaches a control plane and that the machine's host name is its name here; read \`talosctl -n ${task.address} logs kubelet\`; then run again`,
+    why: "the machine runs, but Kubernetes schedules no pods on it",
+    remedy: `check that clusterEndpoint reaches a control plane, and that the machine's host name is ${task.machine}; read \`talosctl -n ${task.address} logs kubelet\`; then run again`,
   }));
 }

@@ -24,13 +24,13 @@ import { drain, runsNothing } from "./drain";
 import { pull, pullInstaller } from "./pull";
 import { patiently, type Run, upTo } from "./run";
 
-/** Times that the reboot is asked for when the connection drops and the machine is seen to have gone on as before. */
+/** Number of requests for the reboot if the connection drops and the machine goes on as before. */
 const STARTS = 3;
 
 /**
- * Ends a paused boot by a reboot into the corrected configuration that waits. Nothing is installed in the pause:
- * Talos counts the boot as failed. At its end it rolls back an unconfirmed upgrade, even a new one (seen on Talos
- * v1.13.0; talos v1.13.0, internal/app/machined/main.go, handle, and revert.go).
+ * Ends a paused boot by a reboot into the corrected configuration. Installs nothing: Talos counts the paused boot as
+ * failed, and when it ends, Talos rolls back any unconfirmed upgrade, even a new one (seen on Talos v1.13.0; talos
+ * v1.13.0, internal/app/machined/main.go, handle, and revert.go).
  */
 export async function leavePause(run: Run, before: Observed): Promise<void> {
   const { task, machine, report } = run;
@@ -50,7 +50,7 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
   );
   const after = await observe(run);
   if (after.staged) throw stillStaged(task);
-  // Only the configuration shows which image of the user's own runs, and it has changed in any case.
+  // A user's own image is recognized by the configuration alone, and the configuration has changed in any case.
   const isOther = !task.ownImage && before.schematicId !== after.schematicId;
   if (isOther || before.talosVersion !== after.talosVersion)
     report(
@@ -59,17 +59,17 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
 }
 
 /**
- * Talos goes back by itself where its own init came up and the boot then failed. The boot loaders count no boots: one
- * whose kernel does not come up is begun again and again (talos v1.13.0, bootloader/sdboot/sdboot.go, setup, and
- * grub/encode.go).
+ * Remedy for an image whose kernel does not start. Talos rolls back only if its own init has started and the boot then
+ * fails. The boot loaders count no boots, so they start such a kernel again and again (talos v1.13.0,
+ * bootloader/sdboot/sdboot.go, setup, and grub/encode.go).
  */
 const onlyByConsole =
-  "Where an image's kernel does not come up, Talos cannot go back by itself: an operator at its console chooses the other entry of the boot menu";
+  "If an image's kernel does not start, Talos cannot roll back by itself: choose the other entry of the boot menu on the machine's console";
 
 /**
- * By what an image is installed. LifecycleService does not pass on `machine.install.extraKernelArgs`, and GRUB then
+ * The API that installs an image. LifecycleService does not pass on `machine.install.extraKernelArgs`, and GRUB then
  * starts the kernel without them (seen on Talos v1.13.0; siderolabs/docs v1.14, upgrading-talos); the older call does
- * (`olderUpgradeCall` of facts/data/since.json has the last minor with it).
+ * (`olderUpgradeCall` in facts/data/since.json names the last minor that has it).
  */
 async function upgradeApi({ machine, task, report }: Run, before: Observed): Promise<UpgradeApi> {
   const api = capabilitiesOf(before.talosVersion).upgradeApi;
@@ -77,15 +77,15 @@ async function upgradeApi({ machine, task, report }: Run, before: Observed): Pro
   const { configuredArgs } = await machine.image();
   if (configuredArgs.length === 0) return api;
   report(
-    "precheck: its boot loader takes kernel arguments from machine.install, which only the older upgrade call keeps",
+    "precheck: its boot loader reads kernel arguments from machine.install, which only the older upgrade call keeps",
   );
   return "legacy";
 }
 
 /**
- * One boot into the wanted image and configuration: the installer pulled and the node drained before it.
+ * Boots the machine once into the wanted image and configuration, after pulling the installer and draining the node.
  *
- * @returns what the machine runs then.
+ * @returns the state of the machine after that.
  */
 export async function rebootInto(run: Run, { before, waiting }: Compared): Promise<Observed> {
   const { task, machine, guard } = run;
@@ -93,13 +93,15 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   const isInstalled = isSameImage(waiting, task.installerImage);
   const isRun = runsImage(before, task);
   if (!isRun)
-    run.report(`precheck: the running image stays in addition to the new one. ${onlyByConsole}`);
+    run.report(
+      `precheck: the running image stays on the disk next to the new one. ${onlyByConsole}`,
+    );
   let place: InstallerPlace = isRun || isInstalled ? "disk" : await pull(run, api);
   await drain(run);
   const doing = (): string => {
     if (isRun) return `rebooting once, ${purposeOf(task, before)}`;
     if (isInstalled) return "rebooting once, into the image that is installed already";
-    const evictions = api === "legacy" ? ", in which Talos itself evicts pods that are left" : "";
+    const evictions = api === "legacy" ? ", which also evicts the remaining pods" : "";
     return `upgrading through the ${api} API${evictions}`;
   };
   const start = async (now: Observed, limit: number): Promise<void> => {
@@ -120,16 +122,16 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   return after;
 }
 
-/** Purpose of a reboot without a new image. */
+/** Purpose of a reboot without a new image, for messages. */
 function purposeOf({ reboots }: UpgradeTask, { staged }: Observed): string {
   if (staged) return "to activate the staged configuration";
-  return reboots ? "as asked" : "so that the configuration in force takes effect";
+  return reboots ? "as requested" : "so that the active configuration takes effect";
 }
 
 /**
- * The phase of a reboot.
+ * Runs the phase `reboot`.
  *
- * @param isDone whether nothing is left to reboot for, where the machine began again by itself before it was asked.
+ * @param isDone whether the machine needs no further reboot, if it rebooted by itself before the request.
  */
 async function rebootBy(
   run: Run,
@@ -148,7 +150,7 @@ async function rebootBy(
       const now = await observe(run);
       if (isDone(now)) return;
       report(
-        "reboot: the machine began again before it took the request on; it is asked once more",
+        "reboot: the machine rebooted by itself before it accepted the request, so the program requests the reboot again",
       );
       await bootOnce(run, now, start, end - clock.now());
     },
@@ -156,15 +158,15 @@ async function rebootBy(
 }
 
 /**
- * Starts the reboot and waits until the machine runs after it and is ready. Talos tells neither whether it went well
- * nor when, and confirms an upgrade only then: before, a boot that fails takes it back (talos v1.13.0,
- * controllers/runtime/ drop_upgrade_fallback.go). One that does not get ready is left to the phases that look at what
- * it lacks.
+ * Requests the reboot and waits until the machine runs again and is ready. Talos does not report the result of a
+ * reboot. It confirms an upgrade only once the machine is ready; if a boot fails before that, Talos rolls back (talos
+ * v1.13.0, controllers/runtime/drop_upgrade_fallback.go). If the machine runs but does not become ready, the later
+ * phases report what it lacks.
  *
- * @param before what the machine was seen to run; a boot that it began since then was its own.
- * @param start asks for it, within so many milliseconds.
- * @returns whether the machine took it on: one whose boot is paused may begin again by itself before that, and one
- * may lose its power.
+ * @param before the last observed state; a boot since then is the machine's own.
+ * @param start requests the reboot, within the given milliseconds.
+ * @returns whether the machine accepted the request. It may reboot by itself before that: at the end of a paused boot,
+ * or after a power loss.
  */
 async function bootOnce(
   run: Run,
@@ -178,7 +180,7 @@ async function bootOnce(
   let drops = 0;
   let accepted = false;
   let runsSince: number | undefined;
-  /** Whether it was gone when it was last asked, after it had taken the reboot on. */
+  /** Whether the machine accepted the reboot, but did not answer the last call. */
   let gone = false;
   const look = async () => {
     gone = accepted;
@@ -202,11 +204,12 @@ async function bootOnce(
     }
     if (accepted) return { not: "the boot id has not changed" };
     const { stage } = await machine.status();
-    // A paused boot gives way to a reboot or an upgrade (talos, internal/app/machined/pkg/runtime/sequencer.go).
+    // Talos accepts a reboot or an upgrade during a paused boot (talos,
+    // internal/app/machined/pkg/runtime/sequencer.go).
     if (stage !== "running" && (await guard.paused()) === undefined)
       return { not: `stage ${stage}` };
     if (drops >= STARTS)
-      throw new CallError("refused", `the connection dropped ${STARTS} times while it was asked`);
+      throw new CallError("refused", `the connection dropped ${STARTS} times during the request`);
     try {
       await start(before, Math.max(end - clock.now(), poll));
       accepted = true;
@@ -225,15 +228,15 @@ async function bootOnce(
     why: "it is unknown whether it runs the wanted image; its node stays cordoned if it was drained",
     remedy:
       gone && !runsImage(before, task)
-        ? `look at its console. ${onlyByConsole}; then \`talosctl -n ${task.address} rollback\` makes that the default again, and run again`
-        : `look at ${gone ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program goes on from what it finds`,
+        ? `look at its console. ${onlyByConsole}; \`talosctl -n ${task.address} rollback\` then makes that image the default again; run again`
+        : `look at ${gone ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program continues from the state that it finds`,
   });
   return waitOrFail(
     clock,
     { limit, poll, look },
     (_, last) =>
       failed(
-        `it did not run within ${formatDuration(limit)} after the reboot was asked for (last: ${last})`,
+        `it did not run within ${formatDuration(limit)} after the request for the reboot (last: ${last})`,
       ),
     (message) => failed(`it was not rebooted: ${message}`),
   );
@@ -242,7 +245,7 @@ async function bootOnce(
 /**
  * Finding for a machine that came back with an image other than the wanted one.
  *
- * @param paused why a boot of the new image did not go on, if that was seen.
+ * @param paused why a boot of the new image did not go on, if the program observed one.
  */
 function imageFailure(
   task: UpgradeTask,
@@ -251,35 +254,35 @@ function imageFailure(
   api: UpgradeApi,
   paused?: string,
 ): Failure {
-  // The configuration, which names an image of the user's own, is no part of the image that Talos takes back.
+  // Only the configuration names a user's own image, and a rollback does not change the configuration.
   const sameImage = task.ownImage || after.schematicId === before.schematicId;
   const rolledBack = semver.eq(after.talosVersion, before.talosVersion) && sameImage;
   const now = task.ownImage
     ? after.talosVersion
     : `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
-  // By the older API Talos installs after it has taken the request on, and reboots where that fails (seen on Talos
-  // v1.12.6).
+  // With the older API, Talos installs after it has accepted the request, and reboots if the installation fails (seen
+  // on Talos v1.12.6).
   const isInstalled = paused !== undefined || api === "lifecycle";
   return new Failure({
     field: `machines.${task.machine}`,
     problem: rolledBack
-      ? `Talos rolled back${isInstalled ? "" : ", or did not come to install the image"}: after the reboot it runs the old image (${now})`
-      : `after the reboot it runs another image (${now}) than ${task.talosVersion}, ${imageNameOf(task)}`,
+      ? `Talos rolled back${isInstalled ? "" : ", or did not install the image"}: after the reboot it runs the old image (${now})`
+      : `after the reboot it runs ${now}, not ${task.talosVersion}, ${imageNameOf(task)}`,
     why: rolledBack
-      ? `the boot of the new image failed${paused === undefined ? "" : ` (${paused})`}, and Talos then takes back what it has not confirmed` +
+      ? `the boot of the new image failed${paused === undefined ? "" : ` (${paused})`}, and Talos then rolls back an upgrade that it has not confirmed` +
         (isInstalled
           ? ""
-          : "; or it was not installed: its installer failed, or the machine lost its power or was reset")
-      : "another tool changes the machine, or the installer image is not what its name says",
-    remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, and run again when the cause is gone; its node stays cordoned until then if it was drained`,
+          : "; or the installation failed: an error of its installer, a power loss, or a reset")
+      : "another tool changes the machine, or the installer image contains something else than its name says",
+    remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, fix the cause, and run again; a drained node stays cordoned until then`,
   });
 }
 
-/** The reboot came, and the configuration that it was for is not the active one. */
+/** Failure for a machine that has rebooted, but whose staged configuration is not active. */
 const stillStaged = (task: UpgradeTask): Failure =>
   new Failure({
     field: `machines.${task.machine}`,
     problem: "after the reboot the staged configuration is not the active one",
     why: "another tool staged a configuration meanwhile, or Talos refused it at boot",
-    remedy: `compare the two that \`talosctl -n ${task.address} get machineconfig -o yaml\` shows, then run again`,
+    remedy: `compare the two configurations that \`talosctl -n ${task.address} get machineconfig -o yaml\` shows, then run again`,
   });

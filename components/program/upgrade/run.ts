@@ -13,7 +13,7 @@ import { BootGuard } from "../seen/boot-guard";
 import type { Releases } from "../seen/way";
 import { limitsOf, type UpgradeTask } from "../task";
 
-/** The cluster, as far as an upgrade looks at it and drains. */
+/** The calls to a cluster that an upgrade needs. */
 export type NodeCluster = Pick<
   Cluster,
   | "nodes"
@@ -39,37 +39,36 @@ export interface Workbench {
   clock: Clock;
   report: Report;
   /**
-   * Releases that the Image Factory lists, asked where a machine goes over several minors. Default: those that the
-   * tables know.
+   * Lists the Image Factory's releases, for a way over several minors. Default: the releases in this package's tables.
    */
   releases?: Releases;
   /**
-   * Told before the machine or its node is changed: from then on the run is brought to its end. Default: nothing is
+   * Called before the machine or its node changes: from then on the program finishes the run. Default: nothing is
    * called.
    */
   touches?: () => void;
-  /** Gives the node its taints; asked before it takes pods again. Default: it has none to get. */
+  /** Sets the node's taints; called before the node is uncordoned. Default: the node gets no taints. */
   taint?: () => Promise<unknown>;
 }
 
-/** One run of the upgrade program on one machine. Each of its phases looks at the machine first. */
+/** One run of the upgrade program on one machine. Each of its phases first checks the machine. */
 export interface Run extends Workbench {
   task: UpgradeTask;
   /** Milliseconds. */
   limits: UpgradeLimits;
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two checks. */
   poll: number;
   /** Ends the wait for a boot that cannot end. */
   guard: BootGuard;
   /**
-   * Whether an image of the user's own, which the configuration in force may name already, was not installed or may
-   * have been taken back.
+   * Whether a user's own image was not installed, or may have been rolled back, although the active configuration may
+   * already name it.
    */
   lacksOwnImage?: boolean;
   phases: Phases<UpgradePhase>;
 }
 
-/** A run that begins. */
+/** A new run. */
 export function runOf(task: UpgradeTask, bench: Workbench): Run {
   const { machine, clock, report } = bench;
   return {
@@ -79,14 +78,14 @@ export function runOf(task: UpgradeTask, bench: Workbench): Run {
     poll: task.pollSeconds * 1_000,
     guard: new BootGuard(machine, {
       name: task.machine,
-      remedy: `correct that part of the machine's configuration, or the stack's part of it (\`talosctl -n ${task.address} edit machineconfig\` ends the pause by a reboot)`,
+      remedy: `correct that setting in the stack or in the machine's configuration (\`talosctl -n ${task.address} edit machineconfig\` ends the pause with a reboot)`,
       report,
     }),
     phases: new Phases(clock, report, (phase) => changesSomething(phase) && bench.touches?.()),
   };
 }
 
-/** A phase that waits at most so many milliseconds: its line says for what. */
+/** Runs a phase that waits at most `limit` milliseconds; its progress line names what it waits for. */
 export const waitIn = <T>(
   { phases, clock, poll }: Run,
   phase: UpgradePhase,
@@ -99,15 +98,13 @@ export const waitIn = <T>(
     waitOrFail(clock, { limit, poll, look }, late),
   );
 
-/**
- * Milliseconds that a machine gets to answer at the start, unless it is seen to be on its way up from an earlier run.
- */
+/** Milliseconds for a machine to answer at the start, unless an earlier run may have left it in a reboot. */
 const REACH_LIMIT = 300_000;
 
-/** Milliseconds in which a machine that is up answers. */
+/** Milliseconds for a machine that is up to answer. */
 export const patienceOf = ({ limits }: Run): number => Math.min(REACH_LIMIT, limits.reboot);
 
-/** Asks again while the machine does not answer: one dropped connection must not end an upgrade. */
+/** Repeats a call while the machine does not answer: one dropped connection must not end an upgrade. */
 export function patiently<T>(run: Run, ask: () => Promise<T>): Promise<T> {
   const { clock, poll, task } = run;
   const limit = patienceOf(run);
@@ -117,8 +114,8 @@ export function patiently<T>(run: Run, ask: () => Promise<T>): Promise<T> {
     (within) => ({
       field: `machines.${task.machine}`,
       problem: `it stopped answering: no answer ${within}`,
-      why: "its state is not known, and its node stays cordoned if it was drained",
-      remedy: `look at its console and \`talosctl -n ${task.address} dmesg\`, then run again: the program goes on from what it finds`,
+      why: "its state is unknown; if its node was drained, it stays cordoned",
+      remedy: `look at its console and \`talosctl -n ${task.address} dmesg\`, then run again: the program continues from the state that it finds`,
     }),
   );
 }

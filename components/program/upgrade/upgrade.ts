@@ -16,12 +16,12 @@ import { patiently, type Run, runOf, type Workbench } from "./run";
 import { isWell, verify } from "./verify";
 
 /**
- * Brings the machine to the wanted image and configuration, with one reboot or none. One that goes over several
- * minors reboots once for each; a reboot ends a paused boot. May be killed at any moment and run again: every step
- * looks at the machine first, and the cordon carries our mark.
+ * Gives the machine the wanted image and configuration, with at most one reboot. A way over several minors takes one
+ * reboot for each, and a paused boot is ended by a reboot. The program may be killed at any moment and run again: every
+ * step first checks the machine, and the cordon carries this program's mark.
  *
- * @param previous answer of the last update of this machine that ended well; undefined on the first.
- * @throws Failure with everything that is wrong.
+ * @param previous answer of the machine's last successful update; undefined on the first.
+ * @throws Failure with all problems.
  */
 export async function upgrade(
   task: UpgradeTask,
@@ -35,21 +35,24 @@ export async function upgrade(
     const { cordoned } = await earlierRun(run).catch(() => ({ cordoned: false }));
     if (cordoned)
       bench.report(
-        `node ${task.machine} ${STAYS_CORDONED}; \`${uncordonCommand(task.machine)}\` gives up`,
+        `node ${task.machine} ${STAYS_CORDONED}; to abandon the upgrade, run \`${uncordonCommand(task.machine)}\``,
       );
     throw error;
   }
 }
 
-/** A requested reboot brings nothing new: what differs from the stack is an update's to bring. */
+/**
+ * The effect of a requested reboot, which must not change anything. @throws Failure if the machine differs from the
+ * stack.
+ */
 function rebootAlone({ machine }: UpgradeTask, { differs }: Compared): UpdateEffect {
   if (!differs) return "reboot";
   throw new Failure({
     field: `machines.${machine}`,
     problem:
-      "does not run what the stack says, or waits with another configuration for its next boot",
-    why: "a reboot alone would apply changes that no preview has shown",
-    remedy: "run `pulumi up`, which reboots it",
+      "differs from the stack in its image, or has a changed configuration staged for its next boot",
+    why: "the requested reboot would apply changes that no preview has shown",
+    remedy: "run `pulumi up`, which applies the changes and reboots it",
   });
 }
 
@@ -79,7 +82,7 @@ async function runPhases(
   }
   if (task.reboots) {
     const effect = rebootAlone(task, compared);
-    // The end of a pause is the reboot that was asked for.
+    // Ending the pause has already rebooted the machine, as requested.
     compared = { ...compared, effect: paused ? "none" : effect };
   }
   if (!paused && compared.effect === "none" && earlier.cordoned !== true && (await isWell(run))) {
@@ -94,7 +97,7 @@ async function runPhases(
   );
   const { rebooted, after } = await goThrough(run, way, compared, {
     brought: broughtBy(compared),
-    // An earlier run may have been killed on its way.
+    // An earlier run may have been killed right after its reboot.
     settles: earlier.brings.some((id) => id === compared.before.schematicId),
   });
   await warnOfOverrides(run);
@@ -103,11 +106,11 @@ async function runPhases(
 }
 
 /**
- * Takes the machine through the releases on its way to the wanted one, each verified before the next. Without a
- * release between, that is one step.
+ * Upgrades the machine through the releases on its way to the wanted one, and verifies each before the next. Without a
+ * release in between, this is one step.
  *
  * @param first comparison before the first step.
- * @param precheckOfFirst for the first step: the schematic that an earlier run brought, and whether the machine may
+ * @param precheckOfFirst for the first step: the schematic that an earlier run installed, and whether the machine may
  * just have booted.
  * @returns whether it rebooted, and the machine after the last reboot.
  */
@@ -137,7 +140,7 @@ async function goThrough(
         await precheck(run, compared, brought, { next, onItsWay, settles, way: findings });
       }
     };
-    // A refusal before the first step leaves the machine as it is, so it needs no word on where the machine stands.
+    // A refusal before the first step leaves the machine unchanged, so the message does not name its current release.
     if (!onItsWay) await check();
     await onTheWay(run, from, hops, async () => {
       if (onItsWay) await check();
@@ -150,13 +153,13 @@ async function goThrough(
   return { rebooted, after };
 }
 
-/** Where nothing asks the Image Factory. */
+/** Default for `releases`: does not ask the Image Factory. */
 const tablesAlone = (): Promise<undefined> => Promise.resolve(undefined);
 
 async function warnOfOverrides(run: Run): Promise<void> {
   const { active = "" } = await patiently(run, () => run.machine.configurations());
   for (const words of overriddenIn(active))
-    run.report(`warning: ${run.task.machine}: in its configuration ${words}`);
+    run.report(`warning: ${run.task.machine}: in its configuration, ${words}`);
 }
 
 /** State of the machine at the end. */
@@ -178,17 +181,18 @@ async function resultOf(run: Run, rebooted: boolean, seen?: Observed): Promise<U
   };
 }
 
-/** Has Talos take the staged configuration as it runs; false where Talos wants a boot for it. */
+/** Runs the phase `apply`. @returns false if Talos needs a reboot for the staged configuration. */
 const apply = (run: Run): Promise<boolean> =>
   run.phases.run("apply", "the staged configuration, without a reboot if Talos can", () =>
     patiently(run, () => applyLive(run)),
   );
 
 /**
- * Puts the staged configuration into effect without a reboot, where Talos can: it refuses what needs a boot, such as
- * `machine.files` (talos v1.13.9 internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_runtime.go, CanApplyImmediate).
+ * Puts the staged configuration into effect without a reboot, if Talos can. Talos refuses changes that need a boot,
+ * such as `machine.files` (talos v1.13.9 internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_runtime.go,
+ * CanApplyImmediate).
  *
- * Not for what Talos takes and does not act on before a boot (`waitsForBoot`).
+ * Not for settings that Talos accepts but applies only at the next boot (`waitsForBoot`).
  *
  * @returns whether it is in effect.
  */

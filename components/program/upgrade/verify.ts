@@ -8,7 +8,7 @@ import { criProblem } from "../seen/sandbox";
 import type { UpgradeTask } from "../task";
 import { patiently, type Run, upTo } from "./run";
 
-/** Whether the driver is loaded as wanted, and pods can start. */
+/** Whether the wanted driver is loaded, and containerd can start pods. */
 export const isWell = (run: Run): Promise<boolean> =>
   patiently(run, async () => {
     const { machine, task } = run;
@@ -18,7 +18,7 @@ export const isWell = (run: Run): Promise<boolean> =>
     );
   });
 
-/** Waits until containerd is up, and modules, driver and extension services are as wanted. */
+/** Waits until containerd is up, and modules, driver and extension services agree with the stack. */
 export async function verify(run: Run): Promise<void> {
   const { task, machine, report, limits } = run;
   await run.phases.run(
@@ -29,7 +29,7 @@ export async function verify(run: Run): Promise<void> {
   const unfollowed = await patiently(run, () => unfollowedBy(machine, task));
   if (unfollowed.length > 0)
     report(
-      `warning: ${task.machine}: the running kernel does not follow these kernelArgs: ${unfollowed.join(" ")}; GRUB takes arguments from the image only if the machine's configuration sets machine.install.grubUseUKICmdline`,
+      `warning: ${task.machine}: the running kernel does not follow these kernelArgs: ${unfollowed.join(" ")}; GRUB reads arguments from the image only if the machine's configuration sets machine.install.grubUseUKICmdline`,
     );
 }
 
@@ -57,7 +57,7 @@ async function awaitDriver({
     field,
     problem: `${problem} (after ${within})`,
     why: "pods would get no GPU there",
-    remedy: `look at \`talosctl -n ${task.address} dmesg\` and \`services\`, check the card, the modules' flavour and branch, then run again`,
+    remedy: `look at \`talosctl -n ${task.address} dmesg\` and \`talosctl -n ${task.address} services\`, check the card, and the driver's flavour and branch, then run again`,
   });
   await waitOrFail(clock, { limit, poll, look }, (_, last) => [
     ...(cri === undefined ? [] : [withoutPods(cri, within, task)]),
@@ -72,11 +72,11 @@ const withoutPods = (
 ): FieldFinding => ({
   field: `machines.${machine}`,
   problem: `${problem} (after ${within})`,
-  why: "containerd does not serve Kubernetes there, although Talos may call the machine ready",
+  why: "containerd starts no pods there, although Talos may report the machine as ready",
   remedy: `look at \`talosctl -n ${address} services\` and \`talosctl -n ${address} logs cri\`, repair the cause and run again`,
 });
 
-/** Kernel arguments of the stack that the kernel's command line does not follow. */
+/** The stack's kernel arguments that the kernel's command line does not follow. */
 async function unfollowedBy(
   machine: Machine,
   { image }: Pick<UpgradeTask, "image">,

@@ -47,7 +47,7 @@ const pulumi = builtTool("pulumi");
         [],
       ]);
       expect(diagnostics.join("\n")).toContain(
-        "a-m-schematic: the Image Factory did not take the schematic",
+        "a-m-schematic: the Image Factory did not accept the schematic",
       );
       expect(factory.requests()["POST /schematics"]).toBe(3);
     } finally {

@@ -217,7 +217,7 @@ describe("two stacks of one program that would make the same namespace: what a g
       const refused = await other![verb]();
       expect(refused.result).toBe("failed");
       expect(errors(refused).join("\n")).toMatch(
-        /Namespace gpu-operator: is in the cluster already, made by trial\/one\/gpu-namespace; .*give one of them another name/,
+        /Namespace gpu-operator: already exists; trial\/one\/gpu-namespace created it; .*give one of the two another name/,
       );
     },
   );
@@ -236,7 +236,7 @@ describe("two stacks of one program that would make the same namespace: what a g
       const refused = await one![verb]({ replace });
       expect(refused.result).toBe("failed");
       expect(errors(refused).join("\n")).toMatch(
-        /Namespace gpu-operator: is to be replaced \(--replace\), .*holds .*ConfigMap s/,
+        /Namespace gpu-operator: would be replaced \(--replace\), .*contains .*ConfigMap s/,
       );
       expect((await there()).uid).toBe(uid);
       expect(await one!.preview()).toMatchObject(unchanged);

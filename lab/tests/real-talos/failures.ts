@@ -107,7 +107,7 @@ const paused =
  * fails.
  */
 const notInstalled =
-  /Talos rolled back, or did not come to install the image: .*its installer failed, or the machine lost its power/;
+  /Talos rolled back, or did not install the image: .*the installation failed: an error of its installer, a power loss/;
 
 /** lab/docs/conformance.md says which of them have run on a machine, and which wait for that. */
 const all: readonly Row[] = [
@@ -144,7 +144,7 @@ const all: readonly Row[] = [
     },
     run: (stand) => stand.start("adopt", stand.adoption()).ended,
     code: 0,
-    says: [/stage: the next boot brings it into effect/],
+    says: [/stage: the configuration takes effect at the next boot/],
     within: 30,
     then: async (stand) => {
       const now = await stand.configuration();
@@ -303,7 +303,7 @@ const all: readonly Row[] = [
         /starting upgrade|performing upgrade/.test(stand.console()),
       ),
     code: API === "legacy" ? 1 : 0,
-    says: [API === "legacy" ? notInstalled : /it is asked once more/],
+    says: [API === "legacy" ? notInstalled : /so the program requests the reboot again/],
     within: 900,
     then: (stand) => endsWell(stand, API === "legacy"),
   },

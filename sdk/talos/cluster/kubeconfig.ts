@@ -24,7 +24,7 @@ export interface KubeconfigArgs {
   timeouts?: pulumi.Input<inputs.cluster.KubeconfigTimeouts | undefined>;
 }
 
-/** Administrator's kubeconfig of a cluster, as a control-plane machine issues it. */
+/** Administrator's kubeconfig of a cluster, issued by a control-plane machine. */
 export class Kubeconfig extends pulumi.CustomResource {
   /** @internal */
   public static readonly __pulumiType = "talos:cluster/kubeconfig:Kubeconfig";
@@ -37,7 +37,7 @@ export class Kubeconfig extends pulumi.CustomResource {
   declare public readonly endpoint: pulumi.Output<string>;
   /** The kubeconfig (YAML). Secret. */
   declare public readonly kubeconfigRaw: pulumi.Output<string>;
-  /** The kubeconfig taken apart: host, certificates, key. */
+  /** The kubeconfig's parts: host, certificates, key. */
   declare public readonly kubernetesClientConfiguration: pulumi.Output<outputs.cluster.KubeconfigKubernetesClientConfiguration>;
   /** Address of a control-plane machine. */
   declare public readonly node: pulumi.Output<string>;

@@ -10,8 +10,8 @@ export interface SchematicArgs {
 }
 
 /**
- * Recipe of an image, registered at the Image Factory. Its `id` is the schematic ID, and goes stale when `schematic`
- * changes in place (the provider does not ask for a replacement): use `replaceOnChanges: ["schematic"]`.
+ * Recipe of an image, registered at the Image Factory. Its `id` is the schematic ID. If `schematic` changes, the
+ * provider updates the resource in place and keeps the old `id`: use `replaceOnChanges: ["schematic"]`.
  */
 export class Schematic extends pulumi.CustomResource {
   /** @internal */

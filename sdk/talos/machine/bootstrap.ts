@@ -20,7 +20,7 @@ export interface BootstrapArgs {
   timeouts?: pulumi.Input<inputs.machine.BootstrapTimeouts | undefined>;
 }
 
-/** Start of a new etcd cluster on one control-plane machine; done once in a cluster's life. */
+/** Starts a new etcd cluster on one control-plane machine, once in the life of a Talos cluster. */
 export class Bootstrap extends pulumi.CustomResource {
   /** @internal */
   public static readonly __pulumiType = "talos:machine/bootstrap:Bootstrap";

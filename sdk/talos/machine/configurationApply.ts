@@ -33,15 +33,15 @@ export interface ConfigurationApplyArgs {
   machineConfigurationInput?: pulumi.Input<string | undefined>;
   /** Address of the machine. */
   node: pulumi.Input<string>;
-  /** What destroying the resource does to the machine. Default: nothing. */
+  /** Changes to the machine when the resource is destroyed. Default: none. */
   onDestroy?: pulumi.Input<inputs.machine.ConfigurationApplyOnDestroy | undefined>;
   /** How long creating, updating and deleting may take. Default: `10m` each. */
   timeouts?: pulumi.Input<inputs.machine.Timeout | undefined>;
 }
 
 /**
- * The whole configuration of one machine, applied. The provider never reads it back, and destroying the resource leaves
- * the machine as it is unless `onDestroy` says otherwise. Two of these for one machine overwrite each other.
+ * Applies the whole configuration of one machine. The provider never reads it back. Destroying the resource does not
+ * change the machine, unless `onDestroy` is set. Two such resources for one machine overwrite each other.
  */
 export class ConfigurationApply extends pulumi.CustomResource {
   /** @internal */
@@ -57,19 +57,19 @@ export class ConfigurationApply extends pulumi.CustomResource {
   declare public readonly configPatches: pulumi.Output<string[] | undefined>;
   /** Machine that was asked. */
   declare public readonly endpoint: pulumi.Output<string>;
-  /** Configuration as sent: input and patches merged. Secret. */
+  /** The sent configuration: the input with the patches merged in. Secret. */
   declare public readonly machineConfiguration: pulumi.Output<string>;
-  /** SHA-256 of the configuration as sent, hexadecimal. */
+  /** SHA-256 of the sent configuration, in hexadecimal. */
   declare public readonly machineConfigurationHash: pulumi.Output<string>;
   /** Whole machine configuration (YAML). Secret. */
   declare public readonly machineConfigurationInput: pulumi.Output<string | undefined>;
   /** Address of the machine. */
   declare public readonly node: pulumi.Output<string>;
-  /** What destroying the resource does to the machine. */
+  /** Changes to the machine when the resource is destroyed. */
   declare public readonly onDestroy: pulumi.Output<
     outputs.machine.ConfigurationApplyOnDestroy | undefined
   >;
-  /** Mode that was really used: `staged_if_needing_reboot` resolves to `auto` or `staged`. */
+  /** Mode that the provider used: for `staged_if_needing_reboot` it is `auto` or `staged`. */
   declare public readonly resolvedApplyMode: pulumi.Output<string>;
   /** How long each step may take. */
   declare public readonly timeouts: pulumi.Output<outputs.machine.Timeout | undefined>;

@@ -5,19 +5,19 @@ import { invokeOptions } from "../utilities";
 
 const token = "talos:machine/getConfiguration:getConfiguration";
 
-/** What a machine configuration is generated from. */
+/** Inputs of a generated machine configuration. */
 export interface GetConfigurationOutputArgs {
   /** URL of the Kubernetes API, e.g. `https://192.168.1.10:6443`. */
   clusterEndpoint: pulumi.Input<string>;
   /** Name of the cluster. */
   clusterName: pulumi.Input<string>;
-  /** Patches merged into what is generated, in this order. */
+  /** Patches that are merged into the generated configuration, in this order. */
   configPatches?: pulumi.Input<pulumi.Input<string>[] | undefined>;
-  /** Explain every field by a comment. Default: false. */
+  /** Whether comments explain every field. Default: false. */
   docs?: pulumi.Input<boolean | undefined>;
-  /** Show examples in comments. Default: false. */
+  /** Whether comments show examples. Default: false. */
   examples?: pulumi.Input<boolean | undefined>;
-  /** Kubernetes release, e.g. `v1.34.1`. Default: the one that the provider knows. */
+  /** Kubernetes release, e.g. `v1.34.1`. Default: the provider's own. */
   kubernetesVersion?: pulumi.Input<string | undefined>;
   /** Secrets of the cluster. */
   machineSecrets: pulumi.Input<inputs.machine.MachineSecretsArgs>;
@@ -39,13 +39,13 @@ export interface GetConfigurationResult {
   readonly docs?: boolean;
   /** As given. */
   readonly examples?: boolean;
-  /** Name of the look-up in the provider; without meaning. */
+  /** ID of the look-up in the provider; it has no meaning. */
   readonly id: string;
   /** As given. */
   readonly kubernetesVersion?: string;
   /**
-   * The configuration (YAML). Secret. Unless patched, it installs `ghcr.io/siderolabs/installer:v1.13.0` on `/dev/sda`,
-   * whatever `talosVersion` says.
+   * The configuration (YAML). Secret. Without a patch it installs `ghcr.io/siderolabs/installer:v1.13.0` on `/dev/sda`,
+   * for any `talosVersion`.
    */
   readonly machineConfiguration: string;
   /** As given. */

@@ -9,7 +9,7 @@ const shape: ResourceShape = {
 
 /** Arguments of the secrets of a cluster. */
 export interface SecretsArgs {
-  /** Talos release whose features the secrets are for, e.g. `v1.12.6`. Default: the provider's own. */
+  /** Talos release whose features need the secrets, e.g. `v1.12.6`. Default: the provider's own. */
   talosVersion?: pulumi.Input<string | undefined>;
 }
 
@@ -20,9 +20,9 @@ export class Secrets extends pulumi.CustomResource {
 
   /** Client certificate of the machine API, with its authority. */
   declare public readonly clientConfiguration: pulumi.Output<outputs.machine.ClientConfiguration>;
-  /** Secrets that every machine configuration of the cluster is generated from. */
+  /** Secrets for generating the machine configurations of the cluster. */
   declare public readonly machineSecrets: pulumi.Output<outputs.machine.MachineSecrets>;
-  /** Talos release whose features the secrets are for. */
+  /** Talos release whose features need the secrets. */
   declare public readonly talosVersion: pulumi.Output<string>;
 
   constructor(name: string, args?: SecretsArgs, opts: pulumi.CustomResourceOptions = {}) {

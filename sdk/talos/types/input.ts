@@ -2,7 +2,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type * as inputs from "./input";
 
-// Shapes of what the provider takes.
+// Types of the provider's inputs.
 
 export namespace cluster {
   /** Client certificate of the machine API, with its authority. */
@@ -67,17 +67,17 @@ export namespace machine {
   export interface ClusterArgs {
     /** Identifier of the cluster, base64. */
     id: pulumi.Input<string>;
-    /** Secret that members find each other by, base64. Secret. */
+    /** Secret with which members find each other, base64. Secret. */
     secret: pulumi.Input<string>;
   }
 
-  /** What destroying does to the machine. */
+  /** Changes to the machine when the resource is destroyed. */
   export interface ConfigurationApplyOnDestroy {
-    /** Leave etcd and drain first. Default: true. */
+    /** Whether to leave etcd and drain the node first. Default: true. */
     graceful?: pulumi.Input<boolean | undefined>;
-    /** Reboot afterwards instead of halting. Default: false. */
+    /** Whether to reboot afterwards instead of halting. Default: false. */
     reboot?: pulumi.Input<boolean | undefined>;
-    /** Wipe the machine. Default: false, which makes the others meaningless. */
+    /** Whether to wipe the machine. Default: false; the other two fields then have no effect. */
     reset?: pulumi.Input<boolean | undefined>;
   }
 
@@ -91,13 +91,13 @@ export namespace machine {
   export interface KubernetesSecretsArgs {
     /** Key that encrypts Secrets at rest (older clusters). Secret. */
     aescbcEncryptionSecret?: pulumi.Input<string | undefined>;
-    /** Token by which kubelets join. Secret. */
+    /** Token with which kubelets join. Secret. */
     bootstrapToken: pulumi.Input<string>;
     /** Key that encrypts Secrets at rest. Secret. */
     secretboxEncryptionSecret: pulumi.Input<string>;
   }
 
-  /** Secrets that every machine configuration of the cluster is generated from. */
+  /** Secrets for generating the machine configurations of the cluster. */
   export interface MachineSecretsArgs {
     /** Authorities. */
     certs: pulumi.Input<inputs.machine.CertificatesArgs>;
@@ -121,7 +121,7 @@ export namespace machine {
 
   /** Secret of the machines' certificate service. */
   export interface TrustdInfoArgs {
-    /** Token by which machines join. Secret. */
+    /** Token with which machines join. Secret. */
     token: pulumi.Input<string>;
   }
 }

@@ -1,7 +1,7 @@
 /* eslint-disable @typescript-eslint/no-namespace -- the published package has its types in namespaces */
 import type * as outputs from "./output";
 
-// Shapes of what the provider gives.
+// Types of the provider's outputs.
 
 export namespace cluster {
   /** Client certificate of the machine API, with its authority. */
@@ -14,7 +14,7 @@ export namespace cluster {
     clientKey: string;
   }
 
-  /** A kubeconfig taken apart. */
+  /** The parts of a kubeconfig. */
   export interface KubeconfigKubernetesClientConfiguration {
     /** Certificate of the authority, base64. */
     caCertificate: string;
@@ -78,17 +78,17 @@ export namespace machine {
   export interface Cluster {
     /** Identifier of the cluster, base64. */
     id: string;
-    /** Secret that members find each other by, base64. Secret. */
+    /** Secret with which members find each other, base64. Secret. */
     secret: string;
   }
 
-  /** What destroying does to the machine. */
+  /** Changes to the machine when the resource is destroyed. */
   export interface ConfigurationApplyOnDestroy {
-    /** Leave etcd and drain first. Default: true. */
+    /** Whether to leave etcd and drain the node first. Default: true. */
     graceful: boolean;
-    /** Reboot afterwards instead of halting. Default: false. */
+    /** Whether to reboot afterwards instead of halting. Default: false. */
     reboot: boolean;
-    /** Wipe the machine. Default: false, which makes the others meaningless. */
+    /** Whether to wipe the machine. Default: false; the other two fields then have no effect. */
     reset: boolean;
   }
 
@@ -102,13 +102,13 @@ export namespace machine {
   export interface KubernetesSecrets {
     /** Key that encrypts Secrets at rest (older clusters). Secret. */
     aescbcEncryptionSecret?: string;
-    /** Token by which kubelets join. Secret. */
+    /** Token with which kubelets join. Secret. */
     bootstrapToken: string;
     /** Key that encrypts Secrets at rest. Secret. */
     secretboxEncryptionSecret: string;
   }
 
-  /** Secrets that every machine configuration of the cluster is generated from. */
+  /** Secrets for generating the machine configurations of the cluster. */
   export interface MachineSecrets {
     /** Authorities. */
     certs: outputs.machine.Certificates;
@@ -132,7 +132,7 @@ export namespace machine {
 
   /** Secret of the machines' certificate service. */
   export interface TrustdInfo {
-    /** Token by which machines join. Secret. */
+    /** Token with which machines join. Secret. */
     token: string;
   }
 }

@@ -56,9 +56,7 @@ test(
       { clusterIsDown: true },
     );
     expect(result).toBe("succeeded");
-    const unseen = told(diagnostics).filter((line) =>
-      line.includes("the cluster could not be asked"),
-    );
+    const unseen = told(diagnostics).filter((line) => line.includes("the cluster did not answer"));
     expect(unseen).toEqual([
       expect.stringMatching(/^warning: kubeconfig: .*refuses the connection.*; so this preview/),
     ]);

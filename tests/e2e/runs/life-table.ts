@@ -210,18 +210,18 @@ export const lives: Record<string, Life> = {
             change: { workloads: { ollama: { storageClass: "fast" } } },
             refused: {
               preview:
-                "PersistentVolumeClaim ollama/ollama-models: is to be replaced \\(another storageClass",
+                "PersistentVolumeClaim ollama/ollama-models: would be replaced \\(another storageClass",
               update:
-                "workloads\\.ollama\\.storageClass: is fast, and claim ollama/ollama-models was made with that of the cluster",
+                "workloads\\.ollama\\.storageClass: is fast, but claim ollama/ollama-models was created with the cluster's default",
             },
           },
           {
             name: "another namespace for it",
             change: { workloads: { ollama: { namespace: "ai" } } },
             refused: {
-              preview: "Namespace ollama: holds PersistentVolumeClaim ollama-models",
+              preview: "Namespace ollama: contains PersistentVolumeClaim ollama-models",
               update:
-                "workloads\\.ollama\\.namespace: is ai, and the workload's volume is in ollama",
+                "workloads\\.ollama\\.namespace: is ai, but the workload's volume is in ollama",
             },
           },
         ],

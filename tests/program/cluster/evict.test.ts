@@ -151,8 +151,8 @@ test.each([
     expect(api.evictions.filter((name) => name === "web")).toHaveLength(1);
     expect(api.evictions.filter((name) => name === "db").length).toBeGreaterThan(1);
     expect(message.split("\n")).toHaveLength(1);
-    expect(message).toMatch(/^machines\.n: pod default\/db did not go within 1m: /);
-    for (const part of [words, decides, "node n is left cordoned"]) expect(message).toContain(part);
+    expect(message).toMatch(/^machines\.n: pod default\/db did not end within 1m: /);
+    for (const part of [words, decides, "node n stays cordoned"]) expect(message).toContain(part);
   },
 );
 
@@ -179,7 +179,9 @@ test("volumes that are attached to the node are reported, and those of other nod
     spec: { attacher: "csi.example", nodeName, source: { persistentVolumeName } },
   });
   api.volumes = [attached("n", "pvc-1"), attached("m", "pvc-2")];
-  expect(await drained()).toMatch(/^node n is drained; warning: pvc-1 still attached to it/);
+  expect(await drained()).toMatch(
+    /^node n is drained; warning: volumes are still attached to it \(pvc-1\)/,
+  );
 });
 
 test("a refusal that no waiting changes ends the drain at once", async () => {

@@ -35,9 +35,9 @@ test("an object whose kind is gone is named with what restores it, and the other
     { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "markers", namespace: "gpu" } },
   ];
   expect(await failure(putBack({ manager: "talos-gpu", objects }, cluster, () => {}))).toBe(
-    "ServiceMonitor gpu/dcgm: the cluster no longer has the kind ServiceMonitor (monitoring.coreos.com/v1); the object went with the " +
-      "definition of its kind, and cannot be restored without it; install what defines the kind again, or take what needs it out of the " +
-      "stack, then run again",
+    "ServiceMonitor gpu/dcgm: the cluster no longer has the kind ServiceMonitor (monitoring.coreos.com/v1); Kubernetes deleted the object together " +
+      "with its CRD, and cannot restore it without that CRD; install the chart or manifest with that CRD again, or remove from the " +
+      "stack what needs it, then run again",
   );
   expect(written).toEqual([
     "/api/v1/namespaces/gpu/configmaps/markers?fieldManager=talos-gpu&force=true",

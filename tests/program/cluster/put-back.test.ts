@@ -66,7 +66,7 @@ test("makes what is gone, restores what says something else, and touches nothing
   );
   expect([again, lines.at(-1)]).toEqual([
     { made: [], mended: [] },
-    "equal: 3 objects are as the stack says",
+    "equal: 3 objects agree with the stack",
   ]);
 });
 

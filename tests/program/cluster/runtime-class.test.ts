@@ -45,7 +45,7 @@ test.each([
   [
     "another stack's",
     found("shop/test/lab-runtime-class 77"),
-    /made by shop\/test\/lab-runtime-class; .*; let one /,
+    /already exists; shop\/test\/lab-runtime-class created it; .*; put all GPU machines /,
   ],
 ])(
   "a class that is there before the stack makes it ends the update before any machine: %s",
@@ -61,14 +61,14 @@ test("a class of an operator that has gone is waited for", async () => {
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect(clock.now()).toBeLessThan(45_000);
   expect(lines).toEqual([
-    "waiting up to 10m for RuntimeClass nvidia of ClusterPolicy cluster-policy to go",
+    "waiting up to 10m until RuntimeClass nvidia of ClusterPolicy cluster-policy is deleted",
   ]);
 });
 
 test("a class of an operator that stays is named at the limit", async () => {
   const { run } = ask(operators, 3600, { field: "dra" });
   expect(await failure(run())).toMatch(
-    /^dra: RuntimeClass nvidia did not go within 10m \(last: it belongs to ClusterPolicy cluster-policy\)/,
+    /^dra: RuntimeClass nvidia was not deleted within 10m \(last: it belongs to ClusterPolicy cluster-policy\)/,
   );
 });
 
@@ -76,10 +76,10 @@ test.each([
   [
     "has the right handler",
     found(),
-    /nvidia, with the handler nvidia, is external, and stays as it is/,
+    /nvidia with the handler nvidia is external, and stays unchanged/,
   ],
-  ["is the operator's", operators, /with the handler nvidia, is external/],
-  ["is not there yet", undefined, /not in the cluster yet/],
+  ["is the operator's", operators, /with the handler nvidia is external/],
+  ["is not there yet", undefined, /nvidia does not exist yet; until then Kubernetes refuses/],
 ])(
   "a class that should be external is inspected without waiting: it %s",
   async (_, there, said) => {
@@ -94,7 +94,9 @@ test.each([{ field: "external", theirs: true }, { theirs: true }, { field: "dra"
   async (more) => {
     const { run } = ask({ ...found(), handler: "nvidia-legacy" }, 3600, more);
     expect(await failure(run())).toMatch(
-      new RegExp(`^${more.field ?? task.field}: RuntimeClass nvidia has the handler nvidia-legacy`),
+      new RegExp(
+        `^${more.field ?? task.field}: RuntimeClass nvidia, which is not this stack's, has the handler nvidia-legacy`,
+      ),
     );
   },
 );

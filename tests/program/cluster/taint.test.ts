@@ -56,7 +56,7 @@ const gpu = { key: "gpu", value: "true", effect: "NoSchedule" };
 const only = { key: "gpu", value: "only", effect: "NoSchedule" };
 const old = { key: "old", value: "x", effect: "NoSchedule" };
 const foreign = { key: "maintenance", effect: "NoExecute", timeAdded: "2026-01-01T00:00:00Z" };
-const staysOnNode = "the stack's taints could not be taken off the node";
+const staysOnNode = "the node keeps the stack's taints";
 
 /** A step of Pulumi's: it gives the node the stack's taints, or takes them away. */
 type Step = (
@@ -329,7 +329,7 @@ describe("a cluster, when taints leave the stack,", () => {
         leaves: true,
         known: [gpu],
         expect: {
-          error: ["during each of 20 attempts; the stack's taints could not be taken off the node"],
+          error: ["during each of 20 attempts; the node keeps the stack's taints"],
         },
       },
     ));

@@ -184,7 +184,7 @@ test("the gate stays shut until the kubelet reports what the node offers", () =>
       passed: true,
       seconds: { atLeast: 8, lessThan: 10 },
       logs: [
-        "gpu-1: its smoke test passed; the node offers 4 of nvidia.com/gpu, the plan says 2: waits up to 1m",
+        "gpu-1: its smoke test passed; the node offers 4 of nvidia.com/gpu, but the plan expects 2; waits up to 1m for them",
         "gpu-1: its smoke test passed",
       ],
     },
@@ -198,8 +198,8 @@ test("a card that stays away does not keep the gate shut for longer than its pat
       passed: true,
       seconds: 60,
       logs: [
-        "gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, the plan says 3: waits up to 1m",
-        "gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, the plan says 3",
+        "gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, but the plan expects 3; waits up to 1m for them",
+        "gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, but the plan expects 3",
       ],
     },
   }));
@@ -225,8 +225,8 @@ test("if a container sees cards that it did not ask for, the line says what that
     expect: {
       passed: true,
       logs: [
-        "gpu-1: its smoke test passed; a container next to it sees nvidia0, and asked for no card: under NVIDIA's " +
-          "runtime every image that says NVIDIA_VISIBLE_DEVICES=all, as CUDA's do, gets all cards",
+        "gpu-1: its smoke test passed; a container next to it sees nvidia0, and asked for no card: with NVIDIA's " +
+          "runtime, every image that sets NVIDIA_VISIBLE_DEVICES=all (CUDA images do) gets all cards",
       ],
     },
   });
@@ -240,7 +240,7 @@ test("with every unit in use the gate waits for its patience, evicts no pod, and
       seconds: 60,
       logs: [
         `gpu-1: its smoke test waits up to 1m for a free unit: all 2 units of nvidia.com/gpu are ${users}`,
-        `gpu-1: not tested: all 2 units of nvidia.com/gpu are ${users}; a test evicts no other pod`,
+        `gpu-1: not tested: all 2 units of nvidia.com/gpu are ${users}; a smoke test never evicts pods`,
       ],
     },
   }));
@@ -362,8 +362,8 @@ test("a test that failed is reported with the words of its pods, without a wait 
         "machines.gpu-1: its smoke test (Job gpu/test-1) failed: Job has reached the specified backoff limit " +
           `(Pod t-1: UnexpectedAdmissionError: ${rejected}, Pod t-2: exit 2, cuda error | Test FAILED, ` +
           "the node offers 2 of nvidia.com/gpu, no other pod uses it, Pod nvidia-device-plugin-x: ready); " +
-          "no workload may have a GPU before a test has computed on it; " +
-          "fix what the message names, or run `npx talos-gpu doctor`; then run the update again",
+          "no workload may use a GPU before a test has computed on it; " +
+          "fix the cause named in parentheses (`npx talos-gpu doctor` shows more), then run the update again",
         /then run the update again$/,
       ],
       seconds: 5,
@@ -413,7 +413,7 @@ describe("what the gate says while it waits", () => {
     });
     expect(lines).toEqual([
       "waits up to 10m for the smoke test of gpu-1",
-      'gpu-1: its smoke test waits: its pod is refused: pod rejected: RuntimeClass "nvidia" not found',
+      'gpu-1: its smoke test waits: Kubernetes refuses its pod: pod rejected: RuntimeClass "nvidia" not found',
       "gpu-1: its smoke test's pod starts",
       "gpu-1: its smoke test runs",
       "gpu-1: its smoke test passed",
@@ -435,7 +435,7 @@ describe("what the gate says while it waits", () => {
     Object.assign(cluster, { tests: [], warnings: [rejected("test-1-a")] });
     const message = await failure(awaitTests(task, cluster, new FakeClock(), () => {}));
     expect(message).toContain(
-      'did not pass within 10m (its pod is refused: pod rejected: RuntimeClass "nvidia" not found',
+      'did not pass within 10m (Kubernetes refuses its pod: pod rejected: RuntimeClass "nvidia" not found',
     );
   });
 });

@@ -267,7 +267,7 @@ describe("omni-apply", () => {
     test("of another cluster", () =>
       play({
         omni: { state: { ...new FakeOmni().state!, cluster: "other" } },
-        expect: { error: ["is of the cluster other, not frank"] },
+        expect: { error: ["belongs to the cluster other, not frank"] },
       }));
 
     test("for a cluster that Omni does not have", () =>
@@ -276,11 +276,11 @@ describe("omni-apply", () => {
         expect: { error: ["clusterName: Omni has no cluster frank"] },
       }));
 
-    test("of a cluster that is kept as a template", () =>
+    test("of a cluster that a cluster template manages", () =>
       play({
         omni: { templated: true },
         expect: {
-          error: ["machines.gpu-1.configuration: the cluster frank is kept as a template"],
+          error: ["machines.gpu-1.configuration: a cluster template manages the cluster frank"],
         },
       }));
   });

@@ -172,7 +172,7 @@ describe("omni-wait", () => {
       "configuration",
       (omni) => (omni.state!.configUpToDate = false),
       {},
-      "Omni still has changes for it",
+      "Omni still has to apply changes to it",
     ],
     [
       "refusal",
@@ -181,9 +181,14 @@ describe("omni-wait", () => {
       "could not apply its configuration: not allowed",
     ],
     ["driver", () => {}, { driverVersion: "570.211.01" }, "no NVIDIA driver is loaded"],
-    ["file", () => {}, { files: { "/proc/sys/a": "x" } }, "/proc/sys/a is not as configured"],
+    [
+      "file",
+      () => {},
+      { files: { "/proc/sys/a": "x" } },
+      "/proc/sys/a differs from the configuration",
+    ],
     ["part", () => {}, { containerdPart: "a = 1\n" }, `${customizationPath} is not as configured`],
-    ["readiness", (omni) => (omni.state!.ready = false), {}, "Omni does not call it ready"],
+    ["readiness", (omni) => (omni.state!.ready = false), {}, "Omni reports it as not ready"],
   ])("says what is missing at its limit: %s", async (_, spoil, more, part) => {
     const parts = bench();
     spoil(parts.omni);

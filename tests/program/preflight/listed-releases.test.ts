@@ -33,7 +33,7 @@ test("another one stands for it where TALOS_GPU_FACTORY says so", async () => {
 
 test.each<[string, Answer]>([
   ["no answer", { silent: "ECONNREFUSED" }],
-  ["a proxy", { unknown: "it is asked through a proxy" }],
+  ["a proxy", { unknown: "it is reached through a proxy" }],
   ["no such page", { status: 404, body: "404 page not found" }],
   ["no list", { status: 200, body: '{"a": 1}' }],
   ["an empty list", { status: 200, body: "[]" }],
@@ -41,7 +41,9 @@ test.each<[string, Answer]>([
 ])("%s: the tables tell, and one line says so", async (_, answer) => {
   const { said, lines } = await listed(answer);
   expect(said).toBeUndefined();
-  expect(lines).toEqual([expect.stringContaining("the last that this package knows")]);
+  expect(lines).toEqual([
+    expect.stringContaining("the program uses the newest patch release that this package knows"),
+  ]);
 });
 
 test("an image of no Image Factory is not asked about", async () => {

@@ -56,7 +56,7 @@ describe("something else that gives out the cards ends the update before the fir
       operator,
       daemonSet("kube-system", "nvdp-nvidia-device-plugin", pluginImage, { labels: ofFlux }),
       [
-        "gpuOperator: device plugin is in the cluster already (DaemonSet kube-system/nvdp-nvidia-device-plugin, kept by Flux' HelmRelease kube-system/nvdp)",
+        "gpuOperator: the cluster already has device plugin (DaemonSet kube-system/nvdp-nvidia-device-plugin, managed by Flux' HelmRelease kube-system/nvdp)",
         "write `external: { kind: devicePlugin, namespace: kube-system }` instead of gpuOperator",
         "take Flux' HelmRelease kube-system/nvdp out of its repository, then run again",
       ],
@@ -67,7 +67,7 @@ describe("something else that gives out the cards ends the update before the fir
       daemonSet("gpu", "gpu-operator", operatorImage, {
         annotations: { "argocd.argoproj.io/tracking-id": "gpu:apps/Deployment:gpu/gpu-operator" },
       }),
-      ["kept by Argo CD's Application gpu)", "argocd app delete gpu"],
+      ["managed by Argo CD's Application gpu)", "argocd app delete gpu"],
     ],
     [
       "a plugin of the same chart that Helm installed in another namespace",
@@ -84,7 +84,7 @@ describe("something else that gives out the cards ends the update before the fir
         "ghcr.io/mirror/k8s-device-plugin@sha256:0",
       ),
       [
-        "which nothing marks as its own",
+        "without a mark of its owner",
         "kubectl delete daemonset nvidia-device-plugin-daemonset -n kube-system",
       ],
     ],
@@ -94,7 +94,7 @@ describe("something else that gives out the cards ends the update before the fir
       daemonSet("dra", "kubelet-plugin", "registry.example.com/own:1", {
         labels: { "helm.sh/chart": "nvidia-dra-driver-gpu-25.8.0" },
       }),
-      ["devicePlugin: DRA driver is in the cluster already"],
+      ["devicePlugin: the cluster already has DRA driver"],
     ],
   ])("%s", async (_, installs, workload, parts) => {
     const found = await foundBy(installs, [workload]);
@@ -192,7 +192,7 @@ test("a question that gets no answer at once is asked again; one that gets none 
   });
   expect(outcome).toMatchObject({ machines: {} });
   expect(lines).toContainEqual(
-    expect.stringMatching(/^not known whether something else in the cluster gives out/),
+    expect.stringMatching(/^not known whether another GPU provider runs in the cluster/),
   );
 });
 

@@ -69,12 +69,12 @@ const namesTheExtension =
 test.each<[keyof AskedCluster, RegExp, Partial<Stand>]>([
   [
     "podsOfClass",
-    /^not known whether pods of others name RuntimeClass nvidia \(no answer\)$/,
+    /^not known whether other users' pods name RuntimeClass nvidia \(no answer\)$/,
     { classed: [] },
   ],
   [
     "runtimeClass",
-    /^not known whether RuntimeClass nvidia is in the cluster already \(no answer\)$/,
+    /^not known whether RuntimeClass nvidia already exists \(no answer\)$/,
     { installs },
   ],
   [
@@ -119,7 +119,7 @@ describe("the preflight refuses", () => {
   test("an archive that is gone", () =>
     play({
       around: { web: { archive: { status: 404, body: "" } } },
-      refusals: [/does not have its archive/],
+      refusals: [/but lacks its archive/],
     }));
 
   test("an image that the Factory cannot make", () =>
@@ -230,7 +230,7 @@ describe("the preflight refuses", () => {
       warnings: [
         [
           /^warning: no machine will have a handler for RuntimeClass nvidia, /,
-          /RuntimeClass nvidia, which ai\/whisper-0 name: take runtimeClassName out/,
+          /RuntimeClass nvidia, which these pods name: ai\/whisper-0; remove runtimeClassName/,
         ],
       ],
     }));
@@ -253,8 +253,8 @@ describe("the preflight refuses", () => {
       },
       refusals: [
         [
-          /^kubeconfig: it is of another cluster than the talosconfig: /,
-          /than the talosconfig: .* has the nodes other, none of which is gpu-1 \(10\.0\.0\.1\)/,
+          /^kubeconfig: it belongs to another cluster than the talosconfig: /,
+          /than the talosconfig: .* its nodes \(other\) are none of the stack's machines: gpu-1 \(10\.0\.0\.1\)/,
         ],
       ],
     }));
@@ -332,7 +332,7 @@ describe("an index of thousands of charts", () => {
   test("is read for the one chart", () =>
     play({
       around: { web: { index: { status: 200, body: withOthers(chart("v25.10.1")) } } },
-      logs: /chart gpu-operator v25\.10\.1: there/,
+      logs: /chart gpu-operator v25\.10\.1: found/,
     }));
 
   test("says that the one chart lacks the release", () =>
@@ -345,7 +345,7 @@ describe("an index of thousands of charts", () => {
 describe("the preflight logs and accepts what cannot be checked from here:", () => {
   test("a repository behind a proxy", () =>
     play({
-      around: { web: { index: { unknown: "it is asked through a proxy" } } },
+      around: { web: { index: { unknown: "it is reached through a proxy" } } },
       logs: /chart gpu-operator .*: not known .*proxy/,
     }));
 
@@ -368,30 +368,30 @@ describe("the preflight logs and accepts what cannot be checked from here:", () 
     play({ around: { web: { archive: { status: 405, body: "" } } } }));
 
   test("charts from a mirror that is not asked", () =>
-    play({ around: { environment: { TALOS_GPU_CHARTS: "none" } }, logs: /not asked for/ }));
+    play({ around: { environment: { TALOS_GPU_CHARTS: "none" } }, logs: /not checked/ }));
 
   test("an Image Factory that cannot be reached from here", () =>
     play({
       around: { web: { image: { silent: "ENOTFOUND" } } },
-      logs: /image .*: not known \(ENOTFOUND\)/,
+      logs: /image .*: not known whether it exists \(ENOTFOUND\)/,
     }));
 
   test("a pull-through registry that does not have the image yet", () =>
     play({
       around: { web: { image: { status: 404, body: '{"errors":[]}' } } },
-      logs: /image .*: not known \(it answers 404\)/,
+      logs: /image .*: not known whether it exists \(it answers 404\)/,
     }));
 
   test("a server that does not know the path", () =>
     play({
       around: { web: { image: { status: 404, body: "404 page not found\n" } } },
-      logs: /image .*: not known \(it answers 404\)/,
+      logs: /image .*: not known whether it exists \(it answers 404\)/,
     }));
 
   test("a registry that asks for credentials", () =>
     play({
       around: { web: { image: { status: 401, body: "" } } },
-      logs: /image .*: not known \(it answers 401\)/,
+      logs: /image .*: not known whether it exists \(it answers 401\)/,
     }));
 
   test("Kubernetes that is down, if nothing is drained", () =>
@@ -400,7 +400,7 @@ describe("the preflight logs and accepts what cannot be checked from here:", () 
         drain: false,
         nodes: new CallError("unreachable", "Kubernetes: nodes: ECONNREFUSED"),
       },
-      logs: /the update goes on/,
+      logs: /no answer within 3m .*; the update drains no machine, so it goes on/,
     }));
 
   test("a user that may not list nodes", () =>
@@ -411,16 +411,16 @@ describe("the preflight logs and accepts what cannot be checked from here:", () 
           'Kubernetes: nodes: nodes is forbidden: User "x" cannot list',
         ),
       },
-      logs: /not asked \(.*forbidden/,
+      logs: /no answer, so its checks are skipped \(.*forbidden/,
     }));
 
   test("a machine that is down", () =>
-    play({ around: { machine: { down: true } }, logs: /gpu-1: not asked what it would lose/ }));
+    play({ around: { machine: { down: true } }, logs: /gpu-1: did not say what it would lose/ }));
 
   test("a kubeconfig that leads through a proxy, of a machine that is about to join", () =>
     play({
       around: { nodes: [strange], authority: base64("proxy") },
-      logs: /not known from here whether talosconfig and kubeconfig are of one cluster/,
+      logs: /not known whether talosconfig and kubeconfig belong to one cluster/,
     }));
 
   test("a node that was renamed and is listed twice", () =>
@@ -509,7 +509,7 @@ describe("a node that a failed update has left cordoned", () => {
       around: { wanted: "2", state: cordoned },
       broughtBefore: [schematics.gpu],
       warnings: [
-        /^warning: gpu-1: an earlier update failed .*node gpu-1 is still cordoned.*change `reconcileToken`/,
+        /^warning: gpu-1: an earlier update failed: node gpu-1 is still cordoned.*change `reconcileToken`/,
       ],
     }));
 
@@ -559,8 +559,8 @@ describe("the volume of a workload", () => {
       around: { volumes: [fastVolume], claims: [claimOfSlow] },
       refusals: [
         [
-          /^workloads\.ollama\.storageClass: is fast, and claim ollama\/ollama-models /,
-          /ollama-models was made with slow; .*; write slow; /,
+          /^workloads\.ollama\.storageClass: is fast, but claim ollama\/ollama-models /,
+          /ollama-models was created with slow; .*; write slow; /,
         ],
       ],
     }));
@@ -569,16 +569,14 @@ describe("the volume of a workload", () => {
     play({
       around: { volumes: [slowVolume], claims: [claimOfDefault] },
       refusals: [
-        /storageClass: is slow, and .* was made with that of the cluster, slow; .*; leave storageClass out; /,
+        /storageClass: is slow, but .* was created with the cluster's default, slow; .*; remove storageClass; /,
       ],
     }));
 
   test("is refused if the stack leaves out the class that it gave: it would be replaced", () =>
     play({
       around: { volumes: [volume], claims: [claimOfSlow] },
-      refusals: [
-        /storageClass: is left to the cluster, and .* was made with slow; .*; write slow; /,
-      ],
+      refusals: [/storageClass: is not set, but .* was created with slow; .*; write slow; /],
     }));
 
   test("is refused if its workload moves to another namespace: it would be deleted", () =>
@@ -586,8 +584,8 @@ describe("the volume of a workload", () => {
       around: { volumes: [volumeInAi], claims: [claimOfDefault] },
       refusals: [
         [
-          /^workloads\.ollama\.namespace: is ai, and the workload's volume is in ollama; /,
-          /volume is in ollama; .*deleted with its data.*; write ollama; /,
+          /^workloads\.ollama\.namespace: is ai, but the workload's volume is in ollama; /,
+          /volume is in ollama; .*would delete claim .* with its data.*; write ollama; /,
         ],
       ],
     }));

@@ -63,7 +63,7 @@ describe("control planes that are not in the stack", () => {
       machine: threeMembers,
       outsideStack: { "10.0.0.2": {}, "10.0.0.3": { etcdComplaints: ["NOSPACE"] } },
       expect: {
-        error: ["10.0.0.3 (etcd member cp-3, not in the stack) complains: NOSPACE"],
+        error: ["10.0.0.3 (etcd member cp-3, not in the stack) reports: NOSPACE"],
         changesNothing: true,
       },
     }));
@@ -76,7 +76,7 @@ describe("control planes that are not in the stack", () => {
         "10.0.0.2": {},
         "10.0.0.3": { etcdProblems: failing("unimplemented", "etcdProblems: unimplemented") },
       },
-      expect: { error: ["complains: etcdProblems: unimplemented"], changesNothing: true },
+      expect: { error: ["reports: etcdProblems: unimplemented"], changesNothing: true },
     }));
 
   test("are logged and stop nothing if their health cannot be known", () =>
@@ -92,11 +92,11 @@ describe("control planes that are not in the stack", () => {
       expect: {
         result: { rebooted: true },
         logs: [
-          "precheck: etcd member cp-2, not in the stack: its health is not known, it cannot be asked " +
+          "precheck: etcd member cp-2, not in the stack: its health is unknown, because it cannot be asked " +
             "(status: refused)",
-          "precheck: etcd member cp-3, not in the stack: its health is not known, it gives no address " +
+          "precheck: etcd member cp-3, not in the stack: its health is unknown, because it has no address " +
             "(https://:2380)",
-          "precheck: etcd member cp-4, not in the stack: its health is not known, it gives no address (no URL)",
+          "precheck: etcd member cp-4, not in the stack: its health is unknown, because it has no address (no URL)",
         ],
       },
     }));

@@ -13,7 +13,7 @@ describe("a run that meets a fault", () => {
     play({
       cluster: { podList: [pod("db"), pod("app")], budgets: { db: budget } },
       expect: {
-        error: [`pod default/db did not go within 5m: ${budget}`, "node gpu-1 is left cordoned"],
+        error: [`pod default/db did not end within 5m: ${budget}`, "node gpu-1 stays cordoned"],
         errorLacks: ["default/app"],
         machineCalls: [pullCall],
         node: { annotations: { "talos-gpu/cordoned-by": schematics.gpu } },
@@ -35,7 +35,7 @@ describe("a run that meets a fault", () => {
         podList: [pod("db")],
         budgets: { db: "Cannot evict pod" },
       },
-      expect: { error: ["pod default/db did not go within 5m: Cannot evict pod"] },
+      expect: { error: ["pod default/db did not end within 5m: Cannot evict pod"] },
     }));
 
   test("the drain waits for the volumes of the evicted pods", () =>
@@ -56,7 +56,7 @@ describe("a run that meets a fault", () => {
       expect: {
         result: { rebooted: true },
         phaseSeconds: { drain: 119 },
-        logs: ["warning: pvc-2 still attached to it"],
+        logs: ["warning: volumes are still attached to it (pvc-2)"],
       },
     }));
 
@@ -80,8 +80,8 @@ describe("a run that meets a fault", () => {
       machine: { hangingPulls: 99 },
       expect: {
         error: [
-          /could not pull \S+: waited 10m for installer .*Talos reports no error: the registry does not answer it/,
-          /Talos reports no error.*nothing drained/,
+          /could not pull \S+: waited 10m for installer .*Talos reports no error: the registry does not answer the machine/,
+          /Talos reports no error.*nothing was drained/,
         ],
         minutes: { lessThan: 11 },
         kubernetesCalls: [],
@@ -169,7 +169,7 @@ describe("a run that meets a fault", () => {
     play({
       machine: { timing: { install: 40, boot: Infinity } },
       expect: {
-        error: ["last: connection refused", "chooses the other entry of the boot menu", "rollback"],
+        error: ["last: connection refused", "choose the other entry of the boot menu", "rollback"],
         minutes: { atLeast: 30, lessThan: 32 },
       },
     }));
@@ -211,7 +211,7 @@ describe("refused before any change", () => {
       expect: { error: ["8 minor releases", "v1.7 release first"], changesNothing: true },
     }));
 
-  test("no credentials to drain with", () =>
+  test("no kubeconfig for its drain", () =>
     play({
       workbench: { cluster: undefined },
       expect: { error: ["talos-gpu:kubeconfig"], changesNothing: true },
@@ -336,7 +336,7 @@ describe("pods that are evicted", () => {
       expect: {
         logsOnce: ["default/shell has no controller"],
         error: [
-          /^.*pod default\/db did not go within 5m: .*the owner of the disruption budget default\/db-1 must.*\n/,
+          /^.*pod default\/db did not end within 5m: .*the owner of the disruption budget default\/db-1 must.*\n/,
           /^.*\n.*pod default\/web .*default\/web-1 must.*kubectl uncordon gpu-1.*$/,
         ],
       },
@@ -357,7 +357,7 @@ describe("pods that are evicted", () => {
       },
       expect: {
         error: [
-          "pod default/app did not go within 5m: the update could not ask for its eviction " +
+          "pod default/app did not end within 5m: the update could not request its eviction " +
             "(last: Kubernetes: connection refused); ",
           /connection refused\); .*check that the Kubernetes API answers/,
         ],
@@ -411,7 +411,9 @@ describe("an image that is installed and waits for its boot", () => {
       },
       expect: {
         result: { rebooted: false },
-        logs: ["warning: gpu-1: other:v1.13.1 is installed there"],
+        logs: [
+          "warning: gpu-1: the next boot starts a different image, which is already installed: other:v1.13.1",
+        ],
       },
     }));
 
@@ -468,7 +470,7 @@ describe("what an earlier run left", () => {
       expect: {
         error: [
           /^machines\.gpu-1: Kubernetes did not answer within 5m .*, so it is unknown whether /,
-          /within 5m .*takes no pods; see that `kubectl get node gpu-1` answers/,
+          /within 5m .*takes no pods; make sure that `kubectl get node gpu-1` answers/,
         ],
         minutes: { atLeast: 5, lessThan: 5.01 },
       },
@@ -501,8 +503,8 @@ describe("what an earlier run left", () => {
         expect: {
           error: ["upgrade: refused"],
           logs: [
-            /^node gpu-1 stays cordoned.*; `kubectl uncordon gpu-1 && .*` gives up$/,
-            "`kubectl uncordon gpu-1 && kubectl annotate node gpu-1 talos-gpu/cordoned-by-` gives up",
+            /^node gpu-1 stays cordoned.*; to abandon the upgrade, run `kubectl uncordon gpu-1 && .*`$/,
+            "to abandon the upgrade, run `kubectl uncordon gpu-1 && kubectl annotate node gpu-1 talos-gpu/cordoned-by-`",
           ],
         },
       },

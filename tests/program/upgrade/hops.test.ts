@@ -82,7 +82,7 @@ describe("a machine that is several minors behind", () => {
       ...to("v1.13.9"),
       machine: { ...machine(), drivers: { ...drivers, "v1.12.12": "570.1.1" } },
       expect: {
-        error: ["NVIDIA driver 570.1.1 is loaded, not 570.211.01", "it runs v1.12.12 now"],
+        error: ["NVIDIA driver 570.1.1 is loaded, not 570.211.01", "runs v1.12.12 now"],
         machine: { boots: 2 },
         node: { unschedulable: true },
       },
@@ -111,7 +111,7 @@ describe("a machine that is several minors behind", () => {
       ...to("v1.13.9"),
       machine: { ...machine(), rollback: true },
       expect: {
-        error: ["rolled back", "on its way v1.11.5 → v1.12.12 → v1.13.9", "it runs v1.11.5 now"],
+        error: ["rolled back", "on its way v1.11.5 → v1.12.12 → v1.13.9", "runs v1.11.5 now"],
         machine: { boots: 2, talosVersion: "v1.11.5" },
         node: { unschedulable: true },
       },
@@ -121,7 +121,7 @@ describe("a machine that is several minors behind", () => {
     ...to("v1.13.9"),
     events: [{ atSecond: 200, machine: { rollback: true } }],
     expect: {
-      error: ["rolled back", "on its way v1.11.5 → v1.12.12 → v1.13.9", "it runs v1.12.12 now"],
+      error: ["rolled back", "on its way v1.11.5 → v1.12.12 → v1.13.9", "runs v1.12.12 now"],
       machine: { boots: 3, talosVersion: "v1.12.12" },
       node: { unschedulable: true },
     },
@@ -154,7 +154,7 @@ describe("a machine that is several minors behind", () => {
       machine: { ...machine(), etcdState: "Running" },
       events: [{ atSecond: 100, machine: { etcdComplaints: ["no leader"] } }],
       expect: {
-        error: ["etcd member complains: no leader", "it runs v1.12.12 now"],
+        error: ["etcd member reports: no leader", "runs v1.12.12 now"],
         machine: { boots: 2, talosVersion: "v1.12.12" },
       },
     }));
@@ -166,7 +166,7 @@ describe("a machine that is several minors behind", () => {
         { atSecond: 100, cluster: { state: nodeState({ ready: false, unschedulable: true }) } },
       ],
       expect: {
-        error: ["its node is not ready", "it runs v1.12.12 now"],
+        error: ["its node is not ready", "runs v1.12.12 now"],
         machine: { boots: 2, talosVersion: "v1.12.12" },
       },
     }));
@@ -277,6 +277,6 @@ test("a machine that does not answer after a failure leaves its release unknown"
   };
   parts.machine.timing = { install: 40, boot: 900 };
   await expect(parts.run()).rejects.toThrow(
-    /stopped answering.*it does not answer now|it does not answer now/,
+    /stopped answering.*does not answer now|does not answer now/,
   );
 });

@@ -289,7 +289,7 @@ describe("a paused boot that a run finds", () => {
         services: async () => ({ cri: "Running", kubelet: "Running" }),
       },
       cluster: servedByMachine,
-      expect: { error: ["its pods did not go within 5m"], machineCalls: [] },
+      expect: { error: ["its pods did not end within 5m"], machineCalls: [] },
     }));
 
   test("of the machine that serves Kubernetes is rebooted without a drain if its kubelet always fails", () =>
@@ -372,7 +372,7 @@ test("an installer that was pulled before may have empty files after a power cut
         `pull ${factoryImage("v1.13.1")} into memory`,
         "upgrade lifecycle from memory",
       ],
-      logs: ["it was pulled before"],
+      logs: ["the disk already has this installer"],
     },
   }));
 

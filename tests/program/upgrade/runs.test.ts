@@ -114,7 +114,7 @@ describe("a machine that differs from its stack", () => {
     play({
       task: { drain: false },
       cluster: { podList: [pod("app")] },
-      expect: { kubernetesCalls: [], logs: ["in which Talos itself evicts pods"] },
+      expect: { kubernetesCalls: [], logs: ["which also evicts the remaining pods"] },
     }));
 
   test("that is the only node of its cluster is neither cordoned nor drained", () =>
@@ -183,7 +183,7 @@ describe("a reboot that the user asks for", () => {
       machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu },
       expect: {
         error: [
-          "machines.gpu-1: does not run what the stack says, or waits with another configuration",
+          "machines.gpu-1: differs from the stack in its image, or has a changed configuration",
           "pulumi up",
         ],
         changesNothing: true,
@@ -227,7 +227,7 @@ describe("a machine that is up to date", () => {
       },
       {
         machine: { services: async () => ({}) },
-        expect: { error: ["service ext-nvidia-persistenced is not there"], machine: { boots: 2 } },
+        expect: { error: ["service ext-nvidia-persistenced is missing"], machine: { boots: 2 } },
       },
     ));
 });

@@ -85,7 +85,7 @@ describe("workload isolation that came into a configuration without a boot", () 
     expect((await run()).rebooted).toBe(true);
     expect(machine.calls).toEqual(["reboot"]);
     expect(lines.join("\n")).toContain(
-      "containerd does not start again before that, so the machine reboots",
+      "before that a restarted containerd does not come up, so the machine reboots",
     );
   });
 
@@ -94,7 +94,7 @@ describe("workload isolation that came into a configuration without a boot", () 
     expect((await run()).rebooted).toBe(false);
     expect(machine.calls).toEqual([]);
     expect(lines.join("\n")).toContain(
-      "warning: gpu-1: its SecurityProfileConfig takes effect at a boot",
+      "warning: gpu-1: its SecurityProfileConfig takes effect at the next boot",
     );
   });
 
@@ -108,7 +108,7 @@ describe("workload isolation that came into a configuration without a boot", () 
     expect(said).toContain(
       'service cri is Waiting and not healthy (Waiting for service "sandboxd" to be registered)',
     );
-    expect(said).toContain("rebooting once, so that the configuration in force takes effect");
+    expect(said).toContain("rebooting once, so that the active configuration takes effect");
     expect(said).not.toContain("nothing to do");
   });
 
@@ -148,12 +148,12 @@ test.each([
   [
     "SysctlConfig",
     `${withDriver}  sysctls: {a: "1"}\n---\nkind: SysctlConfig\nparams: {a: "2"}\n`,
-    "machine.sysctls both say a",
+    "machine.sysctls both set a",
   ],
   [
     "CRICustomizationConfig",
     `${withDriver}  files: [{path: ${customizationPath}, op: create, content: "a = 1"}]\n---\nkind: CRICustomizationConfig\nname: zz\ncontent: a = 2\n`,
-    "containerd's part in machine.files both say a",
+    "containerd's part in machine.files both set a",
   ],
 ])(
   "a %s that was added since is reported, also if nothing is to be done",
