@@ -12,7 +12,7 @@ export { Ollama, type OllamaArgs } from "./workloads/ollama";
 export { Vllm, type VllmArgs } from "./workloads/vllm";
 export { GpuMachine, type GpuMachineArgs } from "./machine/gpu-machine";
 export type * from "./recipe/spec/index";
-// Lists of words of which only the type is public: with `export *`, tools would report missing values.
+// Lists of words. Only their types are public: with `export *`, tools would report missing values.
 export type {
   ConfigurationOwner,
   DriverBranch,

@@ -16,9 +16,9 @@ export interface Ambient {
 }
 
 /**
- * Warns that Pulumi may create objects in another cluster than the one of `kubeconfig`, because the options have no
- * Kubernetes provider and the default one may use another cluster. This is only a warning: one cluster may have several
- * URLs, and a proxy may have its own certificate authority.
+ * Warns that Pulumi may create objects in another cluster than the one of `kubeconfig`: the options have no Kubernetes
+ * provider, and the default one may use another cluster. This is only a warning: one cluster may have several URLs, and
+ * a proxy may have its own certificate authority.
  *
  * @param kubeconfig the argument; undefined if it is not set: the machine program and the default provider then both
  * use the shell's kubeconfig.

@@ -46,8 +46,8 @@ export const testRequest = (
  * and reports which cards it sees.
  *
  * A Job is immutable. Pulumi replaces it if it failed, or if its subject changed: its pod has a hash of the driver, the
- * machine's GPU configuration and the release. Pulumi generates a new name each time, so that the new Job runs before
- * the old one is deleted, and resources behind the gate are not replaced.
+ * machine's GPU configuration and the release. Pulumi generates a new name each time, so the new Job runs before the
+ * old one is deleted. Resources behind the gate are not replaced.
  *
  * @param name Name of the resource, short enough for the part that Pulumi adds.
  * @param limit Seconds until the test must have passed, with the wait for the device plugin and the image.

@@ -77,10 +77,10 @@ export function clusterCredentials(
   const secrets = new talos.machine.Secrets(
     `${name}-secrets`,
     { talosVersion },
-    // No `additionalSecretOutputs`: the provider already marks fields within these outputs (terraform-provider-talos
-    // v0.11.0, `Sensitive`), and for a secret within a secret, Pulumi's SDK gives a program the wrapper instead of the
-    // value (@pulumi/pulumi 3.248.0, runtime/rpc.ts, deserializeProperty). The kinds of secrets depend on the Talos
-    // release, but a cluster keeps the secrets of its creation.
+    // No `additionalSecretOutputs`: the provider marks fields within these outputs (terraform-provider-talos v0.11.0,
+    // `Sensitive`), and of a secret within a secret, Pulumi's SDK passes on only the wrapper (@pulumi/pulumi 3.248.0,
+    // runtime/rpc.ts, deserializeProperty). The kinds of secrets depend on the Talos release, but a cluster keeps the
+    // secrets of its creation.
     { ...opts, ignoreChanges: ["talosVersion"] },
   );
   return {

@@ -85,7 +85,7 @@ const own: Configuring = (name, machine, access, opts) => {
     },
     { ...opts, customTimeouts: { create: LIMIT, update: LIMIT, delete: LIMIT } },
   );
-  // The hash need not be secret: the configuration contains keys, so nobody can guess it.
+  // The hash need not be secret: the configuration contains keys, so its hash cannot be guessed.
   return {
     hash: pulumi.unsecret(configuration.apply((text) => hashOf([text, ...patches]))),
     by: applied,

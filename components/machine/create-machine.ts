@@ -99,8 +99,8 @@ export function machineResources(
     program,
   );
   // The kubeconfig for the provider resolves only once the machine is a node. Pulumi's Kubernetes provider asks for the
-  // API's schema once, when it is configured, and treats a cluster that does not answer then as unreachable until the
-  // end of the update (pulumi-kubernetes, provider/pkg/provider/provider.go, Configure: clusterUnreachable).
+  // API's schema only once, when it is configured. If the cluster does not answer then, it counts as unreachable until
+  // the update ends (pulumi-kubernetes, provider/pkg/provider/provider.go, Configure: clusterUnreachable).
   const joined = fetched && pulumi.all([fetched, upgraded.by.urn]).apply(([text]) => text);
   // The options of the component cannot contain this provider, because it needs the kubeconfig of this machine.
   const provider =

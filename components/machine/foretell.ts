@@ -96,8 +96,8 @@ export function foretold(
 /**
  * Subject of a message about a resource that is just being registered, with its URN only. If Pulumi refuses the
  * resource, its own URN never resolves, and the SDK delays every later message of the process until it does
- * (sdk/nodejs/log/index.ts, `lastLog`). The program would then never end, nor would the next one of a program that uses
- * the Automation API.
+ * (sdk/nodejs/log/index.ts, `lastLog`). The program would then never end. With the Automation API, the next update of
+ * the same process would not end either.
  */
 const named = (urn: pulumi.URN): pulumi.Resource =>
   ({ urn: pulumi.output(urn) }) as pulumi.Resource;

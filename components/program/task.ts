@@ -215,7 +215,7 @@ export const gateTask = z.strictObject({
       job: z.string().min(1),
       /** UID of the Job. The program ignores it; Pulumi runs the program again if the Job is replaced. */
       uid: z.string().optional(),
-      /** GPU resource of which it requests one unit. */
+      /** GPU resource; the Job requests one unit. */
       resource: z.string().min(1),
       /** Number of units that the node should offer. Default: any number. */
       units: z.number().int().positive().optional(),

@@ -169,7 +169,8 @@ async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): 
 
 async function runOmniWait(task: z.infer<typeof omniWaitTask>, clients: Clients): Promise<unknown> {
   const taint = tainting(task, clusterOf(task, clients), clients);
-  await clients.clientVersion(); // fails without talosctl: otherwise the program would wait for the machine in vain
+  await clients.clientVersion(); // fails without talosctl: otherwise the program would wait for the machine without
+  await clients.clientVersion(); // effect
   const answer = await waitForOmni(task, { ...benchOf(task, clients), omni: clients.omni });
   return { ...answer, ...(await taint()) };
 }

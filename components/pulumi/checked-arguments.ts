@@ -54,9 +54,9 @@ export function refuse(component: string, name: string, findings: Finding[]): vo
 }
 
 /**
- * Error about a user's mistake, of which Pulumi prints only the message. It has no stack: for an error with a stack,
- * Pulumi's Node host renders the whole error (sdk/nodejs/cmd/run/run.ts, uncaughtHandler; error.ts,
- * defaultErrorMessage), and `util.inspect` then walks every promise on its way, which takes 4 to 18 s.
+ * Error about a user's mistake: Pulumi prints only its message. It has no stack, because Pulumi's Node host renders an
+ * error with a stack as a whole (sdk/nodejs/cmd/run/run.ts, uncaughtHandler; error.ts, defaultErrorMessage).
+ * `util.inspect` then walks every promise on its way, which takes 4 to 18 s.
  */
 export function refusal(message: string): pulumi.RunError {
   const error = new pulumi.RunError(message);

@@ -16,13 +16,13 @@ interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
   };
   /** Command of the server in the other pods, which open no port. */
   follower: string[];
-  /** Volume of which each pod gets its own. */
+  /** Volume; each pod gets its own. */
   volume: { name: string; claim: k8s.types.input.core.v1.PersistentVolumeClaimSpec };
 }
 
 /**
  * A LeaderWorkerSet of one group, and the Service of its leader. If a pod of the group ends or a container restarts,
- * the whole group is replaced, because the other pods would wait in vain (kubernetes-sigs/lws v0.9.0,
+ * the whole group is replaced, because the other pods would wait for it forever (kubernetes-sigs/lws v0.9.0,
  * RecreateGroupOnPodRestart).
  *
  * If its content changes, Pulumi replaces the set, like the strategy `Recreate` of a Deployment: the new pods need the

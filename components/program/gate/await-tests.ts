@@ -27,7 +27,7 @@ export type TestedCluster = Pick<
 
 /**
  * Waits for the smoke test of every machine. A test uses a free unit and evicts no pod. If running pods use all units
- * for as long as `patience`, the gate gives the test up and records the machine as untested, with the pods' names. This
+ * for as long as `patience`, the gate gives the test up. It records the machine as untested, with the pods' names. This
  * is no failure: running pods show that the machine gives its cards to pods, and an update of a busy cluster would
  * otherwise never end. The gate replaces a test that an earlier run left failed or given up.
  *

@@ -15,10 +15,10 @@ import { criProblem } from "../seen/sandbox";
 
 /**
  * Waits until Omni has given the machine the wanted Talos version, extensions, driver and configuration. If the machine
- * is in no cluster yet, the program asks the cluster's manager to add it; Omni then installs image and configuration
- * with one reboot. Omni upgrades a member of a cluster first and then configures it, with a second reboot if a file
- * changed (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/ machineconfig/status.go), so the limit
- * allows two reboots. Changes nothing; may be repeated at any time.
+ * is in no cluster yet, the program asks the cluster's manager to add it. Omni then installs image and configuration
+ * with one reboot. Omni first upgrades a member of a cluster and then configures it. A changed file costs a second
+ * reboot (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/machineconfig/status.go), so the limit
+ * allows two. Changes nothing; may be repeated at any time.
  *
  * @param bench.machine the machine, through Omni's proxy, which allows only reading.
  * @throws Failure at the limit, with everything that is still missing. Also after a boot has stopped and paused twice,

@@ -21,9 +21,9 @@ import { anotherNode, oldName } from "../seen/same-cluster";
 const ANSWER = 15_000;
 
 /**
- * Checks what the machines would lose with their next image, whether each can read its next configuration, and whether
- * each is the node of its name. Machines that are unchanged in the stack, at the same address, are not asked. Parts
- * that the stack itself added may go: the user has removed them on purpose.
+ * Checks what the machines would lose with their next image. Also checks whether each machine can read its next
+ * configuration, and whether it is the node of its name. Machines that are unchanged in the stack, at the same address,
+ * are not asked. Parts that the stack itself added may go: the user has removed them on purpose.
  *
  * @param around.nodes nodes of the cluster; empty if they are unknown.
  */

@@ -61,8 +61,8 @@ export interface Surroundings {
 
 /**
  * Checks, before the first reboot, everything that the update needs after it: chart and repository, installer images,
- * and the Kubernetes API. It also checks whether the credentials are for one cluster, who owns the namespaces, whether
- * each machine is the node of its name, and what it would lose. Changes nothing.
+ * and the Kubernetes API. It also checks whether the credentials are for one cluster, and who owns the namespaces. It
+ * checks whether each machine is the node of its name, and what it would lose. Changes nothing.
  *
  * @param previous answer of the last run; the preflight skips questions about unchanged parts.
  * @throws Failure with everything that is known to be missing; a check that is impossible is reported and skipped.

@@ -6,10 +6,10 @@ import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
 
 /**
- * Findings for which a control plane must not reboot now: an etcd member that does not vote or is not healthy, exactly
- * two members, or another control plane that is down, even one outside the stack. LifecycleService.Upgrade and Reboot
- * check none of this; MachineService.Upgrade checks only etcd (talos v1.13.9 internal/app/lifecycle/lifecycle.go,
- * internal/pkg/etcd).
+ * Findings for which a control plane must not reboot now. They are: an etcd member that does not vote or is not
+ * healthy, exactly two members, and another control plane that is down, even outside the stack.
+ * LifecycleService.Upgrade and Reboot check none of this; MachineService.Upgrade checks only etcd (talos v1.13.9
+ * internal/app/lifecycle/lifecycle.go, internal/pkg/etcd).
  *
  * @param paused whether its boot is paused. Talos has then usually not started etcd, and the reboot of a member that is
  * down costs no quorum. If etcd runs, e.g. while the boot waits for a driver, its member is checked like any other.
