@@ -10,6 +10,7 @@ import { driverChecks } from "./drivers";
 import { externalChecks } from "./external";
 import { externalRisks } from "./external-risks";
 import { imageChecks } from "./images";
+import { kubernetesSettingsChecks } from "./kubernetes-settings";
 import { machineRisks } from "./machine-risks";
 import { machineChecks } from "./machines";
 import { migChecks } from "./mig";
@@ -40,6 +41,7 @@ const table = {
   ...patchChecks,
   ...patchContentChecks,
   ...containerdChecks,
+  ...kubernetesSettingsChecks,
   ...nodeChecks,
   ...externalChecks,
   ...chartChecks,

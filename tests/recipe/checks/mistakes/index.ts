@@ -6,6 +6,7 @@ import { containerdMistakes } from "./containerd";
 import { driversMistakes } from "./drivers";
 import { externalMistakes } from "./external";
 import { imagesMistakes } from "./images";
+import { kubernetesSettingsMistakes } from "./kubernetes-settings";
 import { machinesMistakes } from "./machines";
 import { nodesMistakes } from "./nodes";
 import { patchContentsMistakes } from "./patch-contents";
@@ -38,6 +39,7 @@ const areas: Mistakes[] = [
   patchesMistakes,
   patchContentsMistakes,
   containerdMistakes,
+  kubernetesSettingsMistakes,
   nodesMistakes,
   externalMistakes,
   chartsMistakes,

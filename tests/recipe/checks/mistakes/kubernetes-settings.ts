@@ -1,0 +1,94 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Mistakes about settings of Kubernetes' components. */
+export const kubernetesSettingsMistakes: Mistakes = {
+  "kubernetes-removed": [
+    {
+      name: "A feature gate and an admission plugin that the API server no longer has",
+      base: "modern",
+      change: yaml`
+        patches:
+          - |
+            cluster:
+              apiServer:
+                extraArgs:
+                  feature-gates: ValidatingAdmissionPolicy=true,GangScheduling=true
+                  enable-admission-plugins: [NodeRestriction, SecurityContextDeny]
+      `,
+      findings: [
+        {
+          check: "kubernetes-removed",
+          field: "patches[0]",
+          says: [
+            "sets the feature gate ValidatingAdmissionPolicy of kube-apiserver, which Kubernetes 1.32 removed",
+            "kube-apiserver v1.36.0 does not start",
+          ],
+        },
+        {
+          check: "kubernetes-removed",
+          field: "patches[0]",
+          says: [
+            "sets the admission plugin SecurityContextDeny of kube-apiserver, which Kubernetes 1.30 removed",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A flag that the kubelet no longer has, and a feature gate in its configuration",
+      base: "modern",
+      change: yaml`
+        machines:
+          gpu-2:
+            patches:
+              - |
+                machine:
+                  kubelet:
+                    extraArgs: { pod-infra-container-image: "registry.k8s.io/pause:3.10" }
+                    extraConfig: { featureGates: { CPUManager: true } }
+      `,
+      findings: [
+        {
+          check: "kubernetes-removed",
+          field: "machines.gpu-2.patches[0]",
+          says: [
+            "sets the flag --pod-infra-container-image of kubelet, which Kubernetes 1.35 removed",
+          ],
+        },
+        {
+          check: "kubernetes-removed",
+          field: "machines.gpu-2.patches[0]",
+          says: ["sets the feature gate CPUManager of kubelet, which Kubernetes 1.33 removed"],
+        },
+      ],
+    },
+    {
+      name: "A flag of the scheduler in a document of Talos 1.14",
+      base: "modern",
+      change: yaml`
+        talosVersion: v1.14.1
+        machines:
+          cp-1:
+            patches:
+              - |
+                apiVersion: v1alpha1
+                kind: KubeSchedulerConfig
+                extraArgs: { feature-gates: [AppArmor=true] }
+          gpu-1: { runningVersion: null }
+      `,
+      findings: [
+        {
+          check: "kubernetes-removed",
+          field: "machines.cp-1.patches[0]",
+          says: ["sets the feature gate AppArmor of kube-scheduler"],
+        },
+        // The Talos provider does not read the document yet.
+        {
+          check: "patch-document",
+          field: "machines.cp-1.patches[0]",
+          says: ["KubeSchedulerConfig"],
+        },
+      ],
+    },
+  ],
+};
