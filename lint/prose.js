@@ -10,6 +10,9 @@ const { phrases } = require("./words");
 /** The longest sentence, in words. A colon or a semicolon ends a sentence here, since it also ends a thought. */
 const longest = 25;
 
+/** The longest part of a message, in words: from one semicolon to the next, so that colons and commas cannot pile up. */
+const longestPart = 30;
+
 const compiled = phrases.map(({ pattern, better }) => ({ regex: regexOf(pattern), better }));
 
 /** A phrase as a whole, in words of its own; a blank in the pattern stands for any white space. */
@@ -19,10 +22,10 @@ function regexOf(pattern) {
 
 /**
  * @param {string} text
- * @param {{ sentences?: boolean; byLine?: boolean }} [options] `sentences: false` for texts that are no sentences, such as values.
+ * @param {{ sentences?: boolean; byLine?: boolean; parts?: boolean }} [options] `sentences: false` for texts that are no sentences, such as values; `parts: false` for messages of other programs.
  * @returns {Flaw[]} in their order
  */
-function flawsOf(text, { sentences = true, byLine = false } = {}) {
+function flawsOf(text, { sentences = true, byLine = false, parts = byLine } = {}) {
   const flaws = compiled.flatMap(({ regex, better }) =>
     [...text.matchAll(regex)].map((match) => ({
       index: match.index,
@@ -31,13 +34,32 @@ function flawsOf(text, { sentences = true, byLine = false } = {}) {
     })),
   );
   for (const { index, sentence } of sentences ? sentencesOf(text, byLine) : []) {
-    const words = sentence.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+    const words = countOf(sentence);
     if (words > longest) {
       const message = `a sentence of ${words} words: write one thought per sentence, in at most ${longest} words`;
       flaws.push({ index, length: sentence.length, message });
     }
   }
+  for (const { index, part } of parts && byLine ? partsOf(text) : []) {
+    const words = countOf(part);
+    if (words > longestPart) {
+      const message = `a part of a message of ${words} words: split it, since a part has at most ${longestPart} words`;
+      flaws.push({ index, length: part.length, message });
+    }
+  }
   return flaws.sort((one, other) => one.index - other.index);
+}
+
+/** Number of words in a text. */
+function countOf(text) {
+  return text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+}
+
+/** The parts of a message, with their places in it: they end with a semicolon, a full stop or the line. */
+function partsOf(text) {
+  const plain = maskSources(text);
+  const parts = [...plain.matchAll(/(?:[^;.!?\n]|[;.!?](?!\s|$))+/g)];
+  return parts.map(({ index, 0: part }) => ({ index, part }));
 }
 
 /** Ends of sentences: full stops and the like, blank lines, cells of tables, items of lists, tags of docstrings, dashes between clauses. */
@@ -64,9 +86,7 @@ const source =
  */
 function sentencesOf(text, byLine = false) {
   const sentences = [];
-  const plain = mask(text, source).replaceAll(/\b(?:e\.g|i\.e|etc|vs|cf|no)\./gi, (short) =>
-    short.replaceAll(".", "_"),
-  );
+  const plain = maskSources(text);
   const ends = byLine ? new RegExp(`${end.source}|\\n`, "g") : end;
   let start = 0;
   for (const match of [...plain.matchAll(ends), { index: plain.length, 0: "" }]) {
@@ -78,6 +98,13 @@ function sentencesOf(text, byLine = false) {
     start = stop;
   }
   return sentences;
+}
+
+/** Masks sources in parentheses, and the full stops of abbreviations. */
+function maskSources(text) {
+  return mask(text, source).replaceAll(/\b(?:e\.g|i\.e|etc|vs|cf|no)\./gi, (short) =>
+    short.replaceAll(".", "_"),
+  );
 }
 
 /** Masks what a pattern finds, and keeps its length and its lines. */
@@ -162,6 +189,7 @@ function joined(text, places, belongs) {
 module.exports = {
   flawsOf,
   longest,
+  longestPart,
   mask,
   proseOfComment,
   proseOfPage,

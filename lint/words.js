@@ -163,6 +163,25 @@ const phrases = [
     good: ["If it happens again, reseat the card."],
   },
   {
+    name: "ahead",
+    pattern:
+      "(?:(?:machines?|those|workers?|pools?) ahead(?! of (?:time|schedule))|(?:goes?|going|went|gone) ahead)",
+    better: '"the machines of upgrade.first", "is upgraded first"',
+    bad: ["The operator comes after the machines ahead.", "One machine goes ahead."],
+    good: ["The operator comes after the machines of upgrade.first."],
+  },
+  {
+    name: "another image",
+    pattern: "another (?:image(?! Factory)|configuration)(?! (?:\\([^)]*\\) )?than)",
+    better: 'what it differs from: "a changed image", "an image that this stack does not want"',
+    bad: ["It runs another image.", "has another configuration staged"],
+    good: [
+      "It runs another image than v1.12.6.",
+      "It runs an image that differs from the stack's.",
+      "name another Image Factory",
+    ],
+  },
+  {
     name: "mend",
     pattern: "mend(?:s|ed|ing)?",
     better: "fix, correct, repair",

@@ -175,7 +175,7 @@ const pinnedImages: Policy = {
         if (image === undefined || image.includes("@")) return [];
         const tag = /:([^:/]+)$/.exec(image)?.[1];
         if (tag !== undefined && !floating.test(tag)) return [];
-        const message = `${image} has ${tag === undefined ? "no tag" : `the tag ${tag}`}, under which another image may be tomorrow; two nodes could run different ones; name a release or a digest`;
+        const message = `${image} has ${tag === undefined ? "no tag" : `the tag ${tag}`}, which may name a different image tomorrow; two nodes could run different images; name a release or a digest`;
         return [{ resource, message }];
       }),
     ),

@@ -143,7 +143,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.staged = true;
     },
     differences: [
-      "machine rtx3090: has another configuration staged for its next boot: another tool's, or that of an update that did not end",
+      "machine rtx3090: has a different configuration staged for its next boot: another tool's, or that of an update that did not end",
     ],
   },
   {

@@ -30,7 +30,7 @@ const migrations: [string, Migration][] = [
     },
   ],
   [
-    "device plugin and RuntimeClass, with one machine ahead of the other",
+    "device plugin and RuntimeClass, with one machine in upgrade.first",
     {
       before: file("ahead"),
       after: file("ahead-1.13"),

@@ -7,10 +7,14 @@ type Prose = { text: string };
 const { proseOfFile } = require("../../lint/files.js") as {
   proseOfFile: (name: string, read: () => string) => Prose[];
 };
-const { flawsOf, longest, proseOfComment, proseOfPage, proseOfString } =
+const { flawsOf, longest, longestPart, proseOfComment, proseOfPage, proseOfString } =
   require("../../lint/prose.js") as {
-    flawsOf: (text: string, prose?: Prose) => Flaw[];
+    flawsOf: (
+      text: string,
+      prose?: Partial<Prose> & { byLine?: boolean; parts?: boolean },
+    ) => Flaw[];
     longest: number;
+    longestPart: number;
   } & Record<"proseOfComment" | "proseOfPage" | "proseOfString", (text: string) => string>;
 const { phrases } = require("../../lint/words.js") as {
   phrases: { name: string; better: string; bad: string[]; good: string[] }[];
@@ -53,6 +57,31 @@ test.each([
   expect(flawsOf(text).map(({ message }) => message)).toEqual([
     `a sentence of ${count} words: write one thought per sentence, in at most ${longest} words`,
   ]);
+});
+
+describe("a part of a message", () => {
+  const long = `${words(20)}: ${words(longestPart - 19)}`;
+
+  test("has at most so many words from one semicolon to the next, whatever colons it has", () => {
+    expect(flawsOf(long, { byLine: true }).map(({ message }) => message)).toEqual([
+      `a part of a message of ${longestPart + 1} words: split it, since a part has at most ${longestPart} words`,
+    ]);
+  });
+
+  test.each([
+    ["a semicolon", `${words(20)}; ${words(20)}`],
+    ["a full stop", `${words(20)}. ${words(20)}.`],
+    ["a source", `${words(25)} (talos v1.13.0, ${words(20)})`],
+  ])("ends with %s", (_, text) => {
+    expect(flawsOf(text, { byLine: true })).toEqual([]);
+  });
+
+  test.each([
+    ["a comment or a page", { byLine: false }],
+    ["a test's quote of another program", { byLine: true, parts: false }],
+  ])("is not counted in %s", (_, options) => {
+    expect(flawsOf(long, options)).toEqual([]);
+  });
 });
 
 test("code, links and marks are no prose, and places stay", () => {

@@ -113,7 +113,7 @@ describe("what a change causes", () => {
   test("most fields can be tried in one stack", () => expect(tried.length).toBeGreaterThan(45));
 
   test.each(tried)(
-    "%s: says whether machines get another image or configuration",
+    "%s: says whether it changes the image or configuration of machines",
     (_name, { causes }, stack) => {
       expect(causes !== undefined && /\bone reboot\b/.test(causes)).toBe(
         JSON.stringify(machinesOf(stack)) !== JSON.stringify(before),

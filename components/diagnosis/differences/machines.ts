@@ -35,7 +35,7 @@ const image: ProblemOf[] = [release, schematic, extensions];
 const configuration: ProblemOf[] = [
   (_, { staged }) =>
     staged &&
-    "has another configuration staged for its next boot: another tool's, or that of an update that did not end",
+    "has a different configuration staged for its next boot: another tool's, or that of an update that did not end",
   cards,
   modules,
   driver,

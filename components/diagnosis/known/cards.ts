@@ -138,7 +138,7 @@ export const cardCauses = {
     symptom:
       "ext-nvidia-cdi-gen or ext-nvidia-fabricmanager fails and starts again; no pod sees a card of an SXM board",
     cause:
-      "cards on an NVSwitch board compute only after the fabric manager has set up the switches, and it finds none: they are not passed on to this virtual machine, its extension is missing, or the machine has no such board",
+      "cards on an NVSwitch board compute only after the fabric manager has set up the switches, and it finds none. They are not passed on to this virtual machine, its extension is missing, or the machine has no such board",
     remedy:
       "with an SXM board of eight cards: pass its NVSwitches on together with its cards, and have nvidia-fabricmanager in the stack's extensions; a virtual machine with some of the cards needs its host's fabric manager. Without such a board: leave nvidia-fabricmanager out",
     errors: [

@@ -199,7 +199,7 @@ function driverNotLoaded(seen: Observations, system: System): Evidence[] {
   const expected = new Map(
     system.gpuMachines.map((machine) => [machine.name, machine.schematicId]),
   );
-  // A machine that runs another image has no driver for another reason: it was not upgraded, or rolled back.
+  // A machine without the planned image has no driver because it was not upgraded, or was rolled back.
   const runsOurs = (name: string, schematic: string | undefined): boolean => {
     const wanted = expected.get(name);
     return (

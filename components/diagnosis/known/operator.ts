@@ -64,7 +64,7 @@ export const operatorFixes = fixesOf({
     symptom:
       'every pod of the operator\'s on the machine stays in Init or ContainerCreating: no runtime for "nvidia" is configured; the node offers no nvidia.com/gpu',
     cause:
-      "from Talos 1.15 on the extension has the driver alone: with the values of 1.14, toolkit.enabled: false and no NRI, the operator's pods name a RuntimeClass for which containerd has no runtime",
+      "from Talos 1.15 on the extension has only the driver; with the values of 1.14 (toolkit.enabled: false and no NRI) the operator's pods name a RuntimeClass for which containerd has no runtime",
     errors: ['unable to get OCI runtime for sandbox "…": no runtime for "nvidia" is configured'],
     inForce: "leave toolkit and cdi out of gpuOperator.values, and run `pulumi up --refresh`",
     source:

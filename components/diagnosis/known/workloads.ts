@@ -82,7 +82,7 @@ export const workloadCauses = {
     symptom:
       "a model over several machines does not come up: its pods stay in Init, and measure the network between them again and again",
     cause:
-      "the all-reduce over its cards is slower than the stack's floor: a link that has fallen back to a lower speed, NCCL on the wrong interface, or a floor that this network does not reach",
+      "the all-reduce over its cards is slower than the stack's floor; possible causes: a link with reduced speed, NCCL on the wrong interface, or a floor that this network does not reach",
     remedy:
       "compare the link's speed with what it should be (`talosctl get linkstatus`), name the interface in workloads.vllm.fabric.settings (NCCL_SOCKET_IFNAME), or lower workloads.vllm.fabric.leastBandwidth",
     errors: ["fabric: all-reduce over … machines, … cards: … GB/s, below the floor of … GB/s"],

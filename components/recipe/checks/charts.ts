@@ -115,7 +115,7 @@ export const chartChecks = {
         })),
   },
   "all-cards": {
-    rule: "The pods for power limits and metrics can see every GPU of their machine: by a RuntimeClass with NVIDIA's handler, or by the NRI plugin in a namespace that it lists",
+    rule: "The pods for power limits and metrics can see every GPU of their machine: by NVIDIA's RuntimeClass handler, or by the NRI plugin in a listed namespace",
     source:
       "nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go (it silently ignores any other namespace)",
     ofFiles: true,

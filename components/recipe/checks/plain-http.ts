@@ -15,7 +15,7 @@ export const plainHttpChecks = {
       isPlainHttp(spec.factoryUrl ?? "") && {
         field: "factoryUrl",
         problem: "is plain HTTP",
-        why: "an attacker on the network path can have the machines boot another image",
+        why: "an attacker on the network path can replace the image that the machines boot",
         remedy: "use https; the machines' registry configuration must trust its certificate",
       },
       charts.map(

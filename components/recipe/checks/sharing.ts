@@ -26,7 +26,7 @@ export const sharingChecks = {
     ofFiles: true,
     find: ({ spec, gpuMachines }) => {
       const { timeSlicing, mps } = spec.sharing ?? {};
-      // A device plugin of another image may contain the fix.
+      // A device plugin from a different image may contain the fix.
       const own = pluginConfigPlaces.filter(
         ({ field, image }) =>
           spec[field] !== undefined && valueAt(spec[field]?.values, ...image) === undefined,

@@ -214,7 +214,7 @@ export const fixCases: CauseCase[] = [
       "see to it that machine.kernel.modules names nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
   },
   {
-    name: "no driver on a machine that runs another image, for another reason",
+    name: "no driver on a machine without the planned image, for a reason that is not the missing fix",
     seen: { machines: [{ name: "k8s-worker4", schematicId: "376567988ad3", modules: [] }] },
     stacks: ["rtx5070ti"],
     causes: [],

@@ -216,19 +216,19 @@ export const operatorCases: CauseCase[] = [
     causes: ["schematic"],
   },
   {
-    name: "another image on a machine that is not upgraded yet",
+    name: "an unplanned image on a machine that is not upgraded yet",
     seen: { ...healthy, machines: [{ ...plainImage, talosVersion: "v1.12.5" }] },
     stacks: ["rtx5070ti"],
     causes: [],
   },
   {
-    name: "another image that `talosctl upgrade` brought, with the driver",
+    name: "an unplanned image from `talosctl upgrade`, with the driver",
     seen: { ...healthy, machines: [{ ...plainImage, modules: ["nvidia"] }] },
     stacks: ["rtx5070ti", withoutStack],
     causes: [],
   },
   {
-    name: "another image on a machine without a card",
+    name: "an unplanned image on a machine without a card",
     seen: {
       ...healthy,
       nodes: [operatorNode(), { name: "cp-1", labels: {} }],
@@ -237,7 +237,7 @@ export const operatorCases: CauseCase[] = [
     causes: [],
   },
   {
-    name: "another image on a machine with a card",
+    name: "an unplanned image on a machine with a card",
     seen: {
       ...healthy,
       nodes: [operatorNode(), { name: "cp-1", labels: { "nvidia.com/gpu.present": "true" } }],
@@ -246,7 +246,7 @@ export const operatorCases: CauseCase[] = [
     causes: ["schematic"],
   },
   {
-    name: "another image on a machine of Omni's",
+    name: "an unplanned image on a machine of Omni's",
     seen: { ...healthy, machines: [{ ...plainImage, name: "gpu-1", modules: ["nvidia"] }] },
     stacks: ["omni"],
     causes: [],

@@ -2,7 +2,7 @@ import type { CanaryRun, CanaryUpdate } from "../runs/canary";
 import { ahead, failing, workers } from "../runs/canary-upgrade";
 import { runApart } from "../support/apart";
 
-// 12 workers, one goes ahead, 25 % at a time: worker-05 first, and worker-03 is the one that fails.
+// 12 workers, 25 % at a time; `upgrade.first` names worker-05, and worker-03 is the one that fails.
 
 let ran: CanaryRun;
 

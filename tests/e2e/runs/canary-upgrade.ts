@@ -1,4 +1,4 @@
-/** The machine that goes ahead. */
+/** The machine of `upgrade.first`. */
 export const ahead = "worker-05";
 
 /** The machine that fails later. */

@@ -191,7 +191,8 @@ async function run(session: Session, stack: string): Promise<KilledRun> {
     // What the destroy took away is still in the configuration that runs. An update that has staged it again, and is stopped before
     // Pulumi knows, could not distinguish it from others' (`adopt.ts`).
     await stand.reboot("gpu");
-    // The image of the first round stays, and what else the configuration lacks is taken live: without another image no phase reboots.
+    // The image of the first round stays, and the rest of the configuration is applied without a reboot: no phase
+    // reboots if the image stays.
     const { machines } = stand.lab.config as { machines: { gpu: object } };
     await stand.edit({ machines: { gpu: { ...machines.gpu, kernelArgs: ["panic=10"] } } });
     await round(stand, "SIGINT", cases);

@@ -133,7 +133,7 @@ test("a public registry is asked with the token that its challenge names", async
   ]);
 });
 
-test("a digest is renewed where its registry has another image behind the tag", async () => {
+test("a digest is renewed when the tag in its registry names a new image", async () => {
   const [other, same] = [`sha256:${"a".repeat(64)}`, helpers.powerLimit.split("@")[1]!];
   const asked: string[] = [];
   jest.spyOn(globalThis, "fetch").mockImplementation((input) => {

@@ -378,7 +378,7 @@ describe("an image that is installed and waits for its boot", () => {
       },
     }));
 
-  test("another image that waits for its boot stops the run before any change, with a remedy", () =>
+  test("an unwanted image that waits for its boot stops the run before any change, with a remedy", () =>
     play({
       task: to113,
       machine: {
@@ -397,7 +397,7 @@ describe("an image that is installed and waits for its boot", () => {
       },
     }));
 
-  test("another image that waits for its boot gets a warning on a machine that is up to date", () =>
+  test("an unwanted image that waits for its boot gets a warning on a machine that is up to date", () =>
     play({
       task: to113,
       machine: {

@@ -14,7 +14,7 @@ const page = fs.readFileSync(path.join(repository, "docs/operations.md"), "utf8"
 const text = /^## Fleets$[\s\S]*?```yaml\n([\s\S]*?)```/m.exec(page)![1]!;
 const fleet = configurationOf(text, "docs/operations.md") as unknown as StackSpec;
 
-/** What the fleet says, but for the machine that goes ahead: with other pools there is none of its name. */
+/** The fleet's stack without `upgrade.first`: other pools have no machine of that name. */
 const { first: _first, ...upgrade } = fleet.upgrade!;
 const anyPools = { ...fleet, upgrade };
 
@@ -27,7 +27,7 @@ const withPools = (pools: Record<string, object>, more: object = {}): unknown =>
 const pool = { names: "gpu-#", addresses: ["10.1.0.1-10.1.0.12"] };
 const fieldsOf = (stack: unknown): string[] => findingsOf(stack).map(({ field }) => field);
 
-test("200 machines and a pool ahead of them are fewer than 12 lines", () => {
+test("a stack of 200 machines and a canary pool has fewer than 12 lines", () => {
   expect(text.trim().split("\n").length).toBeLessThanOrEqual(12);
   const { spec, findings } = parseSpec(fleet);
   expect(findings).toEqual([]);
@@ -93,7 +93,7 @@ test("a range goes over the end of a byte; single addresses and host names may s
   ]);
 });
 
-describe("a pool ahead of the others", () => {
+describe("a canary pool", () => {
   const machinesOf = (stack: unknown) => {
     const { machines } = planCluster(parseSpec(stack).spec!);
     return Object.fromEntries(machines.map((machine) => [machine.name, machine]));

@@ -38,7 +38,7 @@ func Follow(ctx context.Context, config Config, machine host.Machine) error {
 			if maps.Equal(now.CRIParts, snapshot.CRIParts) {
 				return
 			}
-			machine.Event("the real node begins again with another configuration of containerd")
+			machine.Event("the real node begins again with a changed configuration of containerd")
 			stop()
 			snapshot, stop = now, start(ctx, config, machine, now)
 		}

@@ -84,7 +84,7 @@ const isolation = podCase(
       script: look,
       beside: look,
     });
-    const said = `image with NVIDIA_VISIBLE_DEVICES=all: ${alone.said}; another image: ${plain.said}; two containers of the first: ${two.said} by claim, ${two.besideSaid} without`;
+    const said = `image with NVIDIA_VISIBLE_DEVICES=all: ${alone.said}; image without it: ${plain.said}; two containers of the first: ${two.said} by claim, ${two.besideSaid} without`;
     const nothing = [alone.said, plain.said, two.besideSaid].every((seen) => seen === "no card");
     return nothing && cards(1).test(two.said) ? held(said) : wrong(said);
   },
