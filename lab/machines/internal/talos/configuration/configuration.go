@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/hashicorp/go-multierror"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/configdiff"
 	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
@@ -27,16 +29,33 @@ func (Mode) String() string          { return "metal" }
 func (m Mode) RequiresInstall() bool { return m.ToInstall }
 func (Mode) InContainer() bool       { return false }
 
-// Load reads and validates a configuration with Talos' own loader. Machinery 1.13 knows no document that is new in 1.14.
-func Load(data []byte, mode Mode) (provider config.Provider, warnings []string, err error) {
+// Load reads and validates a configuration with Talos' own loader, as a release does: that of 1.14 reads it, and what older ones refuse is
+// refused for them.
+func Load(data []byte, version string, mode Mode) (provider config.Provider, warnings []string, err error) {
+	minor := host.Minor(version)
+	if err := unknownKind(data, minor); err != nil {
+		return nil, nil, err
+	}
 	if provider, err = configloader.NewFromBytes(data); err != nil {
 		return nil, nil, err
 	}
 	if provider.RawV1Alpha1() == nil {
 		return nil, nil, errors.New("the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine config instead?")
 	}
-	warnings, err = provider.Validate(mode)
+	warnings, err = provider.ValidateAsClient(mode)
+	if minor < documentsFrom {
+		warnings = slices.DeleteFunc(warnings, isOfDocuments)
+		// talos v1.13.0 config/types/v1alpha1/v1alpha1_validation.go; from 1.14 on a document may say where to install.
+		if installation := provider.RawV1Alpha1().MachineConfig; mode.ToInstall && installation != nil && installation.MachineInstall == nil { //nolint:staticcheck
+			err = multierror.Append(err, fmt.Errorf("v1alpha1.Config: %w", multierror.Append(nil, fmt.Errorf("install instructions are required in %q mode", mode))))
+		}
+	}
 	return provider, warnings, err
+}
+
+// isOfDocuments says that a warning names a document which older releases do not have (talos v1.14.1 config/types/v1alpha1/v1alpha1_validation.go).
+func isOfDocuments(warning string) bool {
+	return strings.HasPrefix(warning, ".machine.files is deprecated") || strings.HasPrefix(warning, ".machine.baseRuntimeSpecOverrides is deprecated")
 }
 
 // NeedsReboot says why a change of configuration can't be applied to the running machine; nil when it can
@@ -66,12 +85,26 @@ func NeedsReboot(active, wanted config.Provider) error {
 	return fmt.Errorf("this config change can't be applied in immediate mode\ndiff:\n%s", diff)
 }
 
-// KernelModules that it loads, by name.
+// KernelModules that it loads, by name: of `machine.kernel` and of documents.
 func KernelModules(provider config.Provider) (names []string) {
-	for _, module := range provider.Machine().Kernel().Modules() {
+	for _, module := range provider.KernelModuleConfigs() {
 		names = append(names, module.Name())
 	}
 	return names
+}
+
+// Isolates says that a boot with it has workload isolation (talos v1.14.1 internal/app/machined/pkg/sandboxd/enabled.go).
+func Isolates(provider config.Provider) bool {
+	profile := provider.SecurityProfileConfig()
+	return profile != nil && profile.WorkloadIsolation()
+}
+
+// InstallerImage is the image that the first installation takes.
+func InstallerImage(provider config.Provider) string {
+	if document := provider.UnattendedInstallConfig(); document != nil {
+		return document.InstallerImage()
+	}
+	return provider.Machine().Install().Image()
 }
 
 // UserFiles that it writes at boot.
@@ -93,19 +126,20 @@ func UserFiles(provider config.Provider) (list []userfiles.File, err error) {
 
 // KubernetesVersion of its kubelet's image, e.g. v1.34.1.
 func KubernetesVersion(provider config.Provider) string {
-	image, _, _ := strings.Cut(provider.Machine().Kubelet().Image(), "@")
+	image, _, _ := strings.Cut(provider.K8sKubeletConfig().Image(), "@")
 	return image[strings.LastIndex(image, ":")+1:]
 }
 
-// NodeWants is what Talos wants on the node, by the configuration, the role and the image; see host.Snapshot. The schematic's ID of 64 characters is too
-// long for a label, and is an annotation (talos v1.13.9 controllers/k8s/node_label_spec.go, node_annotation_spec.go, node_taint_spec.go).
-func NodeWants(provider config.Provider, role, schematicID string, extensions []host.Extension) map[string]string {
+// NodeWants is what Talos wants on the node, by the configuration and the image; see host.Snapshot. Talos' own reader adds a control plane's mark and
+// taint, unless a document says what its node has. The schematic's ID of 64 characters is too long for a label, and is an annotation (talos v1.13.9 and
+// v1.14.1 controllers/k8s/node_label_spec.go, node_annotation_spec.go, node_taint_spec.go).
+func NodeWants(provider config.Provider, schematicID string, extensions []host.Extension) map[string]string {
 	wants := map[string]string{"annotation extensions.talos.dev/schematic": schematicID}
-	machine := provider.Machine()
+	node := provider.K8sNodeConfig()
 	kinds := map[string]map[string]string{
-		"label ":      machine.NodeLabels(),
-		"annotation ": machine.NodeAnnotations(),
-		"taint ":      machine.NodeTaints(),
+		"label ":      node.Labels(),
+		"annotation ": node.Annotations(),
+		"taint ":      node.Taints(),
 	}
 	for kind, said := range kinds {
 		for key, value := range said {
@@ -113,13 +147,6 @@ func NodeWants(provider config.Provider, role, schematicID string, extensions []
 				value = ":" + value // without a colon it is the effect alone
 			}
 			wants[kind+key] = value
-		}
-	}
-	if role == "controlplane" {
-		const mark = "node-role.kubernetes.io/control-plane"
-		wants["label "+mark] = ""
-		if cluster := provider.Cluster(); cluster == nil || !cluster.ScheduleOnControlPlanes() {
-			wants["taint "+mark] = ":NoSchedule"
 		}
 	}
 	for _, extension := range extensions {
@@ -130,7 +157,7 @@ func NodeWants(provider config.Provider, role, schematicID string, extensions []
 
 // RegisterWithTaints are the taints that its kubelet registers the node with.
 func RegisterWithTaints(provider config.Provider) (taints []corev1.Taint) {
-	text, err := json.Marshal(provider.Machine().Kubelet().ExtraConfig()["registerWithTaints"])
+	text, err := json.Marshal(provider.K8sKubeletConfig().ExtraConfig()["registerWithTaints"])
 	if err == nil {
 		_ = json.Unmarshal(text, &taints) //nolint:errcheck // what is none, a kubelet would refuse
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/siderolabs/talos/pkg/machinery/config/merge"
@@ -22,6 +23,8 @@ const (
 	CustomizationPart = "20-customization.part"
 	// InMemoryFrom is the first minor of Talos that merges the customization without a file (talos v1.14.1 controllers/files/cri_config.go).
 	InMemoryFrom = 14
+	// inMemoryHead begins the names of the parts that have no file.
+	inMemoryHead = "20-"
 	// ConfigPath is the merged configuration.
 	ConfigPath = Folder + "/cri.toml"
 )
@@ -69,6 +72,9 @@ const NvidiaPart = `[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.
     BinaryName = "/usr/local/bin/nvidia-container-runtime"
 `
 
+// InMemoryPart is the name of a customization's part, by which Talos >= 1.14 orders it among the others.
+func InMemoryPart(customization string) string { return inMemoryHead + customization + ".part" }
+
 // Merge makes one configuration of the parts, by file name: in lexical order; tables are merged, arrays are concatenated, scalars of
 // later parts win; a change of type is an error (talos v1.13.0 internal/pkg/toml/merge.go, with machinery's own
 // merge). The head names where each is from, as a release of that minor does.
@@ -84,8 +90,8 @@ func Merge(parts map[string]string, minor int) (string, error) {
 		}
 		origin := path
 		switch {
-		case minor >= InMemoryFrom && name == CustomizationPart:
-			origin = `in-memory customization "customization"`
+		case minor >= InMemoryFrom && strings.HasPrefix(name, inMemoryHead):
+			origin = fmt.Sprintf("in-memory customization %q", strings.TrimSuffix(strings.TrimPrefix(name, inMemoryHead), ".part"))
 		case minor >= InMemoryFrom:
 			origin = "file " + path
 		}

@@ -46,6 +46,24 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestOrderOfCustomizations: the name that comes later in the alphabet wins (seen on Talos v1.14.1).
+func TestOrderOfCustomizations(t *testing.T) {
+	byDefault := func(runtime string) string {
+		return "[plugins.'io.containerd.cri.v1.runtime'.containerd]\ndefault_runtime_name = '" + runtime + "'\n"
+	}
+	for name, want := range map[string]string{"zz": "default_runtime_name = 'runc'", "aa": "default_runtime_name = 'nvidia'"} {
+		parts := map[string]string{
+			"00-base.part":                containerd.BasePart(14),
+			containerd.CustomizationPart:  byDefault("nvidia"),
+			containerd.InMemoryPart(name): byDefault("runc"),
+		}
+		text, err := containerd.Merge(parts, 14)
+		if err != nil || !strings.Contains(text, want) || !strings.Contains(text, `## in-memory customization "`+name+`" (sha256:`) {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+}
+
 // TestHead: by these lines a client tells what the machine's configuration set (talos v1.13.0 and v1.14.1 internal/pkg/toml/merge.go).
 func TestHead(t *testing.T) {
 	parts := map[string]string{"00-base.part": containerd.BasePart(14), "20-customization.part": "[debug]\nlevel = 'info'\n"}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -96,7 +97,7 @@ func (m *Machine) writeUserFiles(active config.Provider) error {
 		return err
 	}
 	if m.mergesInMemory() {
-		m.mergeCRI(files)
+		m.mergeCRI(active)
 		return userfiles.Write(m.root, userfiles.WithoutCustomization(files), nil)
 	}
 	parts := m.criParts()
@@ -127,16 +128,13 @@ func (m *Machine) mergesInMemory() bool {
 	return host.Minor(m.running().Version) >= containerd.InMemoryFrom
 }
 
-// mergeCRI is the controller of Talos >= 1.14: it takes the first item of the customization's path, at boot and whenever the configuration changes (talos
-// v1.14.1 controllers/files/cri_config.go and pkg/machinery/config/types/v1alpha1/v1alpha1_cri_bridge.go; seen on Talos v1.14.1). Parts that cannot be merged
-// leave the existing configuration.
-func (m *Machine) mergeCRI(files []userfiles.File) {
+// mergeCRI is the controller of Talos >= 1.14: it takes the first item of the customization's path and the documents, by name, at boot and whenever the
+// configuration changes (talos v1.14.1 controllers/files/cri_config.go and pkg/machinery/config/types/v1alpha1/v1alpha1_cri_bridge.go; seen on Talos v1.14.1).
+// Parts that cannot be merged leave the existing configuration.
+func (m *Machine) mergeCRI(active config.Provider) {
 	parts := m.criParts()
-	for _, file := range files {
-		if file.Path == containerd.CustomizationPath {
-			parts[containerd.CustomizationPart] = file.Content
-			break
-		}
+	for _, customization := range active.CRICustomizationConfigs() {
+		parts[containerd.InMemoryPart(customization.Name())] = customization.Content()
 	}
 	if err := m.renderCRI(parts); err != nil {
 		m.Event("controller failed: files.CRIConfigController: %v", err)
@@ -148,6 +146,9 @@ type cri struct {
 	parts     map[string]string
 	effective containerd.Effective
 	problem   error // why containerd refuses to start
+	merged    string
+	// waits: containerd was started again by a configuration with workload isolation, in a boot that began without, and waits for what runs it.
+	waits bool
 }
 
 // renderCRI merges the parts. When they can't be merged, what was rendered before stays.
@@ -156,12 +157,19 @@ func (m *Machine) renderCRI(parts map[string]string) error {
 	if err != nil {
 		return err
 	}
-	rendered := cri{parts: map[string]string{}}
+	rendered := cri{parts: map[string]string{}, merged: merged}
 	for name, content := range parts {
 		rendered.parts[name] = content
 	}
 	rendered.effective, rendered.problem = containerd.Read(merged)
-	m.update(func(s *state) { s.boot.cri = rendered })
+	m.update(func(s *state) {
+		// A changed configuration starts containerd again (talos v1.14.1 controllers/cri/service.go; services/cri.go, DependsOn). No other boot has isolation.
+		restarts := s.boot.kubelet && merged != s.boot.cri.merged
+		if rendered.waits = s.boot.cri.waits || restarts && configuration.Isolates(s.active) && !s.boot.isolated; rendered.waits {
+			rendered.effective, rendered.problem = s.boot.cri.effective, s.boot.cri.problem
+		}
+		s.boot.cri = rendered
+	})
 	return nvidia.WriteFile(m.root, containerd.ConfigPath, merged)
 }
 
@@ -178,7 +186,10 @@ func (m *Machine) startServices(ctx context.Context, first bool) error {
 				return err
 			}
 		}
-		m.update(func(s *state) { s.boot.kubelet = true; s.boot.services = m.services(s, true) })
+		m.update(func(s *state) {
+			s.boot.kubelet, s.boot.isolated = true, configuration.Isolates(s.active)
+			s.boot.services = m.services(s, true)
+		})
 		m.setStage(runtime.MachineStageBooting, true)
 	}
 	go m.joinEtcd(ctx)
@@ -217,14 +228,12 @@ func (m *Machine) applyLive() {
 			m.Event("%v", err)
 		}
 	}
-	if files, err := configuration.UserFiles(active); err == nil && before.kubelet && m.mergesInMemory() {
-		m.mergeCRI(files)
+	if before.kubelet && m.mergesInMemory() {
+		m.mergeCRI(active)
 	}
 	m.update(func(s *state) {
 		s.boot.driver, s.boot.sysctls = driver, map[string]string{}
-		for key, value := range active.Machine().Sysctls() {
-			s.boot.sysctls[key] = value
-		}
+		maps.Copy(s.boot.sysctls, active.SysctlConfig()) // what a document says wins
 		if s.boot.kubelet {
 			s.boot.services = m.services(s, s.boot.cri.problem == nil)
 		}

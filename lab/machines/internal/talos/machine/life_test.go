@@ -23,6 +23,7 @@ import (
 	"talos-gpu/lab/machines/internal/talos/containerd"
 	"talos-gpu/lab/machines/internal/talos/factory"
 	"talos-gpu/lab/machines/internal/talos/machine"
+	"talos-gpu/lab/machines/internal/talos/resources"
 )
 
 // These live a machine through boots and upgrades. What real Talos does was seen by lab/tests/real-talos.
@@ -247,6 +248,102 @@ func TestFilesOnARunningTalos114(t *testing.T) {
 	report := l.until(t, "rebooted", func(r machine.Report) bool { return r.Reboots == 1 && up(r) })
 	if l.Snapshot().DefaultRuntime != "nvidia" || !there("/var/lib/owner.conf") || there(containerd.CustomizationPath) {
 		t.Fatalf("%+v", report)
+	}
+}
+
+// documents of Talos 1.14, below a configuration.
+func documents(config []byte, texts ...string) []byte {
+	for _, text := range texts {
+		config = append(config, "---\napiVersion: v1alpha1\n"+text...)
+	}
+	return config
+}
+
+// Seen on Talos v1.14.1: what documents say of sysctls, modules and containerd counts before `machine`, and is in force at once.
+func TestDocumentsOfTalos114(t *testing.T) {
+	byDefault := func(runtime string) string {
+		return "  [plugins.'io.containerd.cri.v1.runtime'.containerd]\n  default_runtime_name = '" + runtime + "'\n"
+	}
+	ours := strings.Replace(part, "[plugins]", strings.ReplaceAll(strings.TrimSpace(byDefault("nvidia")), "\n  ", "\\n"), 1)
+	sysctls := "  sysctls: {net.core.bpf_jit_harden: \"1\", vm.swappiness: \"1\"}"
+	var loads []string
+	for _, module := range []string{"nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"} {
+		loads = append(loads, "kind: KernelModuleConfig\nname: "+module+"\n")
+	}
+	config := documents(configuration(sysctls, "  files:\n"+ours), loads...)
+	l := start(t, "v1.14.1", gpu, config)
+	report := l.until(t, "running", up)
+	if l.Snapshot().DefaultRuntime != "nvidia" || l.Snapshot().Sysctls["net.core.bpf_jit_harden"] != "1" || *report.DriverVersion != "570.211.01" {
+		t.Fatalf("%+v", l.Snapshot())
+	}
+	config = documents(
+		config,
+		"kind: SysctlConfig\nparams: {net.core.bpf_jit_harden: \"2\"}\n",
+		"kind: CRICustomizationConfig\nname: zz\ncontent: |\n"+byDefault("runc"),
+	)
+	answer, err := l.Apply(&api.ApplyConfigurationRequest{Data: config, Mode: api.ApplyConfigurationRequest_AUTO})
+	if err != nil || answer.Mode != api.ApplyConfigurationRequest_NO_REBOOT {
+		t.Fatalf("%v %v", answer, err)
+	}
+	snapshot := l.Snapshot()
+	if snapshot.DefaultRuntime != "runc" || snapshot.Sysctls["net.core.bpf_jit_harden"] != "2" || snapshot.Sysctls["vm.swappiness"] != "1" {
+		t.Fatalf("%+v", snapshot)
+	}
+	if report := l.Report(); report.Reboots != 0 || !up(report) {
+		t.Fatalf("%+v", report)
+	}
+}
+
+func (l life) service(id string) resources.Service {
+	for _, service := range l.Services() {
+		if service.ID == id {
+			return service
+		}
+	}
+	return resources.Service{}
+}
+
+// Seen on Talos v1.14.1: isolation begins with a boot, and without it containerd does not come back from its next change.
+func TestIsolationWaitsForABoot(t *testing.T) {
+	const isolation = "kind: SecurityProfileConfig\nworkloadIsolation: true\n"
+	l := start(t, "v1.14.1", gpu, configuration(modules))
+	l.until(t, "running", up)
+	apply := func(config []byte) {
+		must(l.Apply(&api.ApplyConfigurationRequest{Data: config, Mode: api.ApplyConfigurationRequest_AUTO}))
+	}
+	apply(documents(configuration(modules), isolation))
+	if l.service("cri").State != "Running" || l.service("sandboxd").ID != "" {
+		t.Fatalf("%+v", l.Services())
+	}
+	apply(documents(configuration(modules, "  files:\n"+part), isolation))
+	if cri := l.service("cri"); cri.State != "Waiting" || cri.Healthy || cri.Message != `Waiting for service "sandboxd" to be registered` || !up(l.Report()) {
+		t.Fatalf("%+v", l.Services())
+	}
+	must(l.Reboot(false))
+	l.until(t, "rebooted", func(r machine.Report) bool { return r.Reboots == 1 && up(r) })
+	apply(documents(configuration(modules), isolation))
+	if l.service("cri").State != "Running" || l.service("sandboxd").State != "Running" {
+		t.Fatalf("%+v", l.Services())
+	}
+}
+
+// Seen on Talos v1.13.0 and v1.14.1: a document of 1.14, and a field that one of its documents says as well.
+func TestConfigurationsThatAReleaseRefuses(t *testing.T) {
+	sysctl := documents(configuration(), "kind: SysctlConfig\nparams: {vm.swappiness: \"1\"}\n")
+	twice := documents(configuration("  features: {stableHostname: true}"), "kind: HostnameConfig\nauto: stable\n")
+	for _, test := range []struct {
+		version, problem string
+		config           []byte
+	}{
+		{"v1.13.0", `"SysctlConfig" "v1alpha1": not registered`, sysctl},
+		{"v1.14.1", "stable hostname is already set in v1alpha1 config", twice},
+	} {
+		l := start(t, test.version, plain, configuration())
+		l.until(t, "running", up)
+		_, err := l.Apply(&api.ApplyConfigurationRequest{Data: test.config, Mode: api.ApplyConfigurationRequest_AUTO})
+		if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), test.problem) {
+			t.Errorf("%s: %v", test.version, err)
+		}
 	}
 }
 

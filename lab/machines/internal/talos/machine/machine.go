@@ -86,6 +86,7 @@ type boot struct {
 	driver   nvidia.Driver
 	sysctls  map[string]string
 	cri      cri
+	isolated bool // isolated: the boot began with workload isolation, and has its service
 	services []resources.Service
 	end      context.CancelFunc // end takes the machine down
 	api      *server
@@ -103,7 +104,7 @@ func New(ctx context.Context, description spec.Machine, env Environment) (*Machi
 	if err != nil {
 		return nil, fmt.Errorf("machines.%s: image of schematic %s, Talos %s: %w", description.Name, description.SchematicID, description.TalosVersion, err)
 	}
-	provider, err := firstConfiguration(description.Config)
+	provider, err := firstConfiguration(description.Config, description.TalosVersion)
 	if err != nil {
 		return nil, fmt.Errorf("machines.%s.config: %w", description.Name, err)
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 // firstConfiguration of a machine: the file's, or one that says nothing.
-func firstConfiguration(path string) (config.Provider, error) {
+func firstConfiguration(path, version string) (config.Provider, error) {
 	if path == "" {
 		return nothing(), nil
 	}
@@ -31,7 +31,7 @@ func firstConfiguration(path string) (config.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	provider, _, err := configuration.Load(data, configuration.Mode{})
+	provider, _, err := configuration.Load(data, version, configuration.Mode{})
 	return provider, err
 }
 
@@ -79,7 +79,7 @@ func (m *Machine) serveMaintenance(ctx context.Context) error {
 }
 
 func (m *Machine) installFirst(ctx context.Context) error {
-	reference := m.active().Machine().Install().Image()
+	reference := configuration.InstallerImage(m.active())
 	if err := m.Pull(ctx, reference); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (m *Machine) installFirst(ctx context.Context) error {
 // applyFirst is apply-config to a machine in maintenance mode: every mode but `staged` applies at once, and starts the
 // installation (talos v1.13.0 v1alpha1_server.go, ApplyConfiguration, inMaintenance).
 func (m *Machine) applyFirst(request *machine.ApplyConfigurationRequest) (*machine.ApplyConfiguration, error) {
-	wanted, _, err := configuration.Load(request.GetData(), configuration.Mode{ToInstall: true})
+	wanted, _, err := configuration.Load(request.GetData(), m.running().Version, configuration.Mode{ToInstall: true})
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
@@ -158,7 +158,7 @@ func (m *Machine) Apply(request *machine.ApplyConfigurationRequest) (*machine.Ap
 	if m.InMaintenance() {
 		return m.applyFirst(request)
 	}
-	wanted, warnings, err := configuration.Load(request.GetData(), configuration.Mode{})
+	wanted, warnings, err := configuration.Load(request.GetData(), m.running().Version, configuration.Mode{})
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
@@ -212,7 +212,7 @@ func resolveMode(asked machine.ApplyConfigurationRequest_Mode, needs error, live
 	case asked == machine.ApplyConfigurationRequest_NO_REBOOT && needs != nil:
 		return asked, "", status.Error(codes.InvalidArgument, needs.Error())
 	case asked == machine.ApplyConfigurationRequest_REBOOT && live:
-		return asked, "", status.Error(codes.Unimplemented, "reboot mode is not supported")
+		return asked, "", status.Error(codes.Unimplemented, "the REBOOT mode is not supported, please use AUTO or NO_REBOOT modes instead")
 	case asked == machine.ApplyConfigurationRequest_REBOOT, asked == machine.ApplyConfigurationRequest_AUTO && needs != nil:
 		return machine.ApplyConfigurationRequest_REBOOT, "Applied configuration with a reboot", nil
 	case asked == machine.ApplyConfigurationRequest_AUTO, asked == machine.ApplyConfigurationRequest_NO_REBOOT:

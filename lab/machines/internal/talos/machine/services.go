@@ -40,7 +40,15 @@ const kubeletFails = `Error running Containerd(kubelet), going to restart foreve
 // services of a machine in the state s once the boot sequence has started them. Without pods, containerd refuses its configuration of
 // them, and the kubelet fails.
 func (m *Machine) services(s *state, pods bool) []resources.Service {
-	list, dependents := append(earlyServices(), running("cri")...), []string{"kubelet"}
+	list, dependents := earlyServices(), []string{"kubelet"}
+	if s.boot.isolated {
+		list = append(list, running("sandboxd")...)
+	}
+	if s.boot.cri.waits { // seen on Talos v1.14.1; the machine stays running and ready
+		list = append(list, resources.Service{ID: "cri", State: "Waiting", Message: `Waiting for service "sandboxd" to be registered`})
+	} else {
+		list = append(list, running("cri")...)
+	}
 	if m.spec.Role == "controlplane" {
 		dependents = append(dependents, "etcd", "trustd")
 	}

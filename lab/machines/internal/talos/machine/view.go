@@ -80,7 +80,7 @@ func (m *Machine) snapshot() host.Snapshot {
 		NRI:                now.cri.effective.NRI,
 		DefaultRuntime:     now.cri.effective.Default,
 		KubeletRunning:     now.kubelet && m.env.Etcd.Stands(), // before, there is no Kubernetes API to join
-		NodeWants:          configuration.NodeWants(m.s.active, m.spec.Role, image.SchematicID, image.Extensions),
+		NodeWants:          configuration.NodeWants(m.s.active, image.SchematicID, image.Extensions),
 		RegisterWithTaints: configuration.RegisterWithTaints(m.s.active),
 		Config:             m.s.active,
 	}

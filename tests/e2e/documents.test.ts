@@ -1,0 +1,56 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { parse, stringify } from "yaml";
+import { assertOk, expectReady, runLab } from "./support/labs";
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-documents-"));
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+const before = path.join(__dirname, "stacks/Pulumi.next-1.14.yaml");
+
+/** The stack of Talos 1.14 with documents that came with this release. */
+function stackWith(name: string, documents: object[]): string {
+  const stack = parse(fs.readFileSync(before, "utf8")) as { config: Record<string, unknown> };
+  stack.config["talos-gpu:patches"] = documents.map((document) =>
+    stringify({ apiVersion: "v1alpha1", ...document }),
+  );
+  const file = path.join(folder, `Pulumi.${name}.yaml`);
+  fs.writeFileSync(file, stringify(stack));
+  return file;
+}
+
+const live = [
+  { kind: "SysctlConfig", params: { "vm.swappiness": "10" } },
+  { kind: "CRICustomizationConfig", name: "zz", content: '[debug]\nlevel = "info"\n' },
+];
+
+test("documents of Talos 1.14 are planned and adopted: it takes sysctls and containerd's part as it runs, and isolation by one reboot", async () => {
+  const { status, report, lines } = await runLab([
+    "--stack",
+    before,
+    "--then",
+    stackWith("live", live),
+    "--then",
+    stackWith("isolated", [...live, { kind: "SecurityProfileConfig", workloadIsolation: true }]),
+    "--updates",
+    "2",
+  ]);
+  assertOk({ status, report, lines });
+  const came = [...report.beforeEdits, report];
+  expect(came.map(({ machines }) => machines["gpu"]!.reboots)).toEqual([1, 1, 2]);
+  for (const each of came) expectReady(each, ["gpu-pods/nvidia-test", "ollama/ollama"]);
+  expect(report.updates.map(({ result }) => result)).toEqual(Array(6).fill("succeeded"));
+  for (const unchanged of [1, 3, 5])
+    expect(report.updates[unchanged]).toMatchObject({
+      machineRequests: 0,
+      changes: { create: 0, update: 0, replace: 0, delete: 0 },
+    });
+  // The preview of each edit foretells the same changes, and asks no machine.
+  for (const [index, preview] of report.previews.entries())
+    expect(preview).toMatchObject({
+      result: "succeeded",
+      machineRequests: 0,
+      changes: report.updates[2 * index + 2]!.changes,
+    });
+});
