@@ -52,7 +52,7 @@ export async function build(
 }
 
 /** Makes the Go module that a tool is built in; gives its folder. */
-async function ownModule(
+export async function ownModule(
   tool: ToolDefinition,
   modules: Modules,
   at: string,
