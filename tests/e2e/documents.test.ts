@@ -46,6 +46,7 @@ test("documents of Talos 1.14 are planned and adopted: it takes sysctls and cont
       machineRequests: 0,
       changes: { create: 0, update: 0, replace: 0, delete: 0 },
     });
+  expect(report.previews).toHaveLength(2);
   // The preview of each edit foretells the same changes, and asks no machine.
   for (const [index, preview] of report.previews.entries())
     expect(preview).toMatchObject({
