@@ -16,6 +16,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/configdiff"
 	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
 	"github.com/siderolabs/talos/pkg/machinery/config/container"
+	"github.com/siderolabs/talos/pkg/machinery/config/validation"
 	corev1 "k8s.io/api/core/v1"
 
 	"talos-gpu/lab/machines/internal/host"
@@ -42,7 +43,8 @@ func Load(data []byte, version string, mode Mode) (provider config.Provider, war
 	if provider.RawV1Alpha1() == nil {
 		return nil, nil, errors.New("the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine config instead?")
 	}
-	warnings, err = provider.ValidateAsClient(mode)
+	// The machinery compares Kubernetes' release with its own one of Talos, and this machine runs another.
+	warnings, err = provider.ValidateAsClient(mode, validation.WithLocal())
 	if minor < documentsFrom {
 		warnings = slices.DeleteFunc(warnings, isOfDocuments)
 		// talos v1.13.0 config/types/v1alpha1/v1alpha1_validation.go; from 1.14 on a document may say where to install.

@@ -86,3 +86,11 @@ func TestWhereToInstall(t *testing.T) {
 		}
 	}
 }
+
+// A release that is newer than the machinery runs newer releases of Kubernetes.
+func TestKubernetesOfANewerRelease(t *testing.T) {
+	config := strings.Replace(whole, "  features:", "  kubelet: {image: 'ghcr.io/siderolabs/kubelet:v1.38.0'}\n  features:", 1)
+	if _, _, err := Load([]byte(config), "v1.15.0", Mode{}); err != nil {
+		t.Error(err)
+	}
+}
