@@ -6,7 +6,6 @@ const { labTests } = require("./tests/kinds");
 if (!process.env.LAB_OPTIONS) delete process.env.NODE_EXTRA_CA_CERTS;
 
 const common = {
-  testEnvironment: "<rootDir>/tests/support/jest/environment.js",
   // @pulumi/pulumi keeps its store on `global`; jest's clean-up of globals would break it between test files.
   testEnvironmentOptions: { globalsCleanup: "off" },
   roots: ["<rootDir>/tests", "<rootDir>/lab/tests"],
@@ -24,6 +23,8 @@ module.exports = {
     {
       ...common,
       displayName: "unit",
+      testEnvironment: "<rootDir>/tests/support/jest/unit-environment.js",
+      runtime: "<rootDir>/tests/support/jest/shared.js",
       testMatch: ["<rootDir>/tests/**/*.test.ts"],
       testPathIgnorePatterns: ["/node_modules/", ...labTests],
       setupFilesAfterEnv: ["<rootDir>/tests/support/jest/unit-limit.js"],
@@ -31,6 +32,7 @@ module.exports = {
     {
       ...common,
       displayName: "lab",
+      testEnvironment: "<rootDir>/tests/support/jest/environment.js",
       testRegex: labTests.map((part) => `${part}.*\\.test\\.ts$`),
       setupFilesAfterEnv: ["<rootDir>/tests/support/jest/lab-limit.js"],
       globalSetup: "<rootDir>/tests/support/jest/turns.js",

@@ -1,10 +1,12 @@
 /**
  * The two kinds of tests, as parts of their files' paths.
  *
- * Unit tests need Node alone. `npm test` runs them. All others are tests of the lab: they start labs, or programs that the lab's tools
- * are built from with Go. `npm run test:lab` runs those.
+ * Unit tests run in their own process; the programs that they start are a shell's and git's. `npm test` runs them. All others are tests
+ * of the lab, which `npm run test:lab` runs.
  */
-const labTests = [
+
+/** They start labs, or programs that the lab's tools are built from with Go. */
+const labs = [
   "/lab/tests/",
   "/tests/e2e/",
   "/tests/machine/talosctl-",
@@ -12,4 +14,16 @@ const labTests = [
   "/tests/sdk/(languages|own-folder|packed|release)",
 ];
 
-module.exports = { labTests };
+/** They start what users start: the built command, the machine program, Pulumi's hosts, npm, or the steps of workflows. */
+const programs = [
+  "/tests/cli/(bug-report|could-not-look|hostile-cluster|hostile-verbs|roles|signals|talos-roles)\\b",
+  "/tests/cli/check/hostile-command\\b",
+  "/tests/cli/discover/verb\\b",
+  "/tests/engine/",
+  "/tests/generate/prepare\\b",
+  "/tests/program/(credentials|main)\\b",
+  "/tests/sdk/stale-build\\b",
+  "/tests/workflows/(check-action|clients|facts|plan-action|preview|release|up)\\b",
+];
+
+module.exports = { labTests: [...labs, ...programs] };

@@ -32,3 +32,13 @@ test("every file of tests belongs to one of the two kinds, and to no other", () 
   expect(kinds.length).toBeGreaterThan(200);
   expect(kinds.filter(([, count]) => count !== 1)).toEqual([]);
 });
+
+test("a file that starts the command or a workflow's steps is no unit test", () => {
+  const starts = /\b(?:cliStand|runCommand|consult|workflowStand|checkout)\(/;
+  const unit = projects.find(({ displayName }) => displayName === "unit")!;
+  const wrong = fs
+    .readdirSync(path.join(repository, "tests"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".test.ts") && takes(unit, `/tests/${file}`))
+    .filter((file) => starts.test(fs.readFileSync(path.join(repository, "tests", file), "utf8")));
+  expect(wrong).toEqual([]);
+});

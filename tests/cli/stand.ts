@@ -13,6 +13,13 @@ import type { Output, Verb } from "../../cli/verb";
 /** A folder of a test's own. */
 export const scratch = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cli-"));
 
+/** Such a folder for the tests of a file, which is gone after the last of them. */
+export function scratchOfFile(): string {
+  const folder = scratch();
+  afterAll(() => fs.rmSync(folder, { recursive: true }));
+  return folder;
+}
+
 /** Makes folders that are a git repository with these files, and removes them after the last test of the file. */
 export function repositories(): (files: Record<string, string | Buffer>) => string {
   const folders: string[] = [];
@@ -28,7 +35,10 @@ export function repositories(): (files: Record<string, string | Buffer>) => stri
   };
 }
 
-/** What the tests of a file share: a folder with the bundled command in it, and servers that end with the tests. */
+/**
+ * What the tests of a file share: a folder with the bundled command in it, and servers that end with the tests. Such a file is
+ * no unit test (tests/kinds.js).
+ */
 export interface CliStand {
   folder: string;
   /** The bundled command. */

@@ -5,12 +5,12 @@ import { check } from "../../../cli/check/verb";
 import { importFiles } from "../../../cli/import/verb";
 import { lineIn, lineOfText } from "../../../cli/lines";
 import { talosDocuments } from "../../../components/recipe/rules/yaml";
-import { cliStand, runVerb } from "../stand";
+import { runVerb, scratchOfFile } from "../stand";
 
-const stand = cliStand();
+const scratch = scratchOfFile();
 
 function written(name: string, text: string): string {
-  const file = path.join(stand.folder, name);
+  const file = path.join(scratch, name);
   fs.mkdirSync(path.dirname(file), { recursive: true });
   fs.writeFileSync(file, text);
   return file;
@@ -238,7 +238,7 @@ test("of very many files no more is read than a bound for all of them says, and 
   written("tokens/last.yaml", "# Talos\nmachine: {type: worker}\n");
   const next = jest.spyOn(Parser.prototype, "next");
   const { status, result } = await runVerb("check", check, [
-    path.join(stand.folder, "tokens"),
+    path.join(scratch, "tokens"),
     "--json",
   ]);
   const { length } = next.mock.calls;
@@ -264,7 +264,7 @@ test("of very many entries in several files no more is judged than a bound says,
       `machine:\n  nodeLabels:\n${many(4_900, (label) => `    a${index}.example/${label}: x\n`)}`,
     );
   const { status, result } = await runVerb("check", check, [
-    path.join(stand.folder, "entries"),
+    path.join(scratch, "entries"),
     "--json",
   ]);
   const { judged, unread } = JSON.parse(result) as { judged: number; unread: unknown[] };

@@ -1,0 +1,85 @@
+// jest's runtime for unit tests: a worker loads packages and the project's own modules once. Jest by itself loads them again for each test
+// file, which took most of the tests' time. Only what lies in `tests` is fresh for each file, so that its state stays its own. A module
+// of the project keeps no state that one test file could leave for the next; what Pulumi's SDK keeps is forgotten between files.
+const Module = require("node:module");
+const path = require("node:path");
+const vm = require("node:vm");
+const Runtime = require("jest-runtime").default;
+
+const root = path.resolve(__dirname, "../../..");
+const ofTests = ["tests", "lab/tests"].map((folder) => path.join(root, folder) + path.sep);
+/** Loads what is shared: from a module of its own, so that none of Jest's own leads there. */
+const load = Module.createRequire(path.join(root, "package.json"));
+const isOfTests = (file) => ofTests.some((folder) => file.startsWith(folder));
+
+/** Jest's ways for the test file that runs: to transform a file, to resolve a name, and where it looks for source maps. */
+let current;
+/** Source maps of what is shared: file → file of its map. */
+const sharedMaps = new Map();
+
+Module._extensions[".ts"] = (module, file) => {
+  const { code, sourceMapPath } = current.transform(file);
+  if (sourceMapPath) {
+    sharedMaps.set(file, sourceMapPath);
+    current.maps.set(file, sourceMapPath);
+  }
+  module._compile(code, file);
+};
+
+// Jest's resolver knows the project's own names for its packages, and that `./tables` is rather TypeScript than JSON.
+const resolveFilename = Module._resolveFilename;
+Module._resolveFilename = (request, parent, ...more) =>
+  parent?.filename?.endsWith(".ts") && !Module.isBuiltin(request)
+    ? current.resolve(parent.filename, request)
+    : resolveFilename(request, parent, ...more);
+
+/** Parts of Pulumi's SDK that keep the state of a run, which one may leave unended: the next test file gets new ones. */
+const stateful = ["log/index.js", "runtime/resource.js", "runtime/settings.js", "runtime/state.js"];
+
+/** Forgets those parts, and each module that leads to them. */
+function forgetRuns() {
+  const parents = new Map();
+  for (const module of Object.values(require.cache))
+    for (const child of module.children)
+      parents.set(child, [...(parents.get(child) ?? []), module]);
+  const left = Object.values(require.cache).filter(({ filename }) =>
+    stateful.some((part) => filename.endsWith(path.join("@pulumi/pulumi", part))),
+  );
+  const gone = new Set();
+  while (left.length > 0) {
+    const module = left.pop();
+    if (gone.has(module)) continue;
+    gone.add(module);
+    delete require.cache[module.filename];
+    left.push(...(parents.get(module) ?? []));
+  }
+  for (const module of Object.values(require.cache))
+    module.children = module.children.filter((child) => !gone.has(child));
+}
+
+module.exports = class extends Runtime {
+  constructor(...args) {
+    super(...args);
+    const transformer = args[3];
+    const maps = this.getSourceMaps();
+    for (const [file, map] of sharedMaps) maps.set(file, map);
+    this.resolve = (from, name) => this._resolution.resolveCjs(from, name);
+    const transform = (file) => transformer.transform(file, this._getFullTransformationOptions());
+    current = { maps, resolve: this.resolve, transform };
+    const parameters = this.executor.injectedModuleParameters;
+    this.executor.compile = (source, filename) =>
+      vm.compileFunction(source, parameters, { filename });
+  }
+
+  requireModuleOrMock(from, name) {
+    if (Module.isBuiltin(name) || name === "@jest/globals")
+      return super.requireModuleOrMock(from, name);
+    const file = this.resolve(from, name);
+    return isOfTests(file) ? super.requireModuleOrMock(from, name) : load(file);
+  }
+
+  teardown() {
+    super.teardown();
+    forgetRuns();
+  }
+};

@@ -1,0 +1,73 @@
+// jest's environment for unit tests: the worker's own global scope. Jest's usual one is a scope for each test file. In such a scope each
+// use of a global name (Object, Map, JSON) goes through a proxy, and each file loads every package again. Here shared.js loads packages
+// once per worker, and there is one `Error` and one `Array`, as where the program runs. What a test file changes of the process is
+// put back at its end.
+const Environment = require("./environment");
+
+/** A global that Google's messages make when they are loaded, which is once per worker. */
+const ofPackages = new Set(["proto"]);
+
+/** Of the process only these are put back: the rest is Node's own state, such as its channel to Jest. */
+const ofProcess = ["argv", "exit", "kill", "stderr", "stdin", "stdout"];
+
+/** Remembers properties of an object; gives a function that puts them back. */
+function remembered(object, keys = () => Reflect.ownKeys(object)) {
+  const descriptorOf = (key) => Reflect.getOwnPropertyDescriptor(object, key);
+  const before = new Map(keys().map((key) => [key, descriptorOf(key)]));
+  return () => {
+    for (const key of keys())
+      if (!before.has(key) && !ofPackages.has(key)) Reflect.deleteProperty(object, key);
+    for (const [key, { value, get, ...more }] of before) {
+      const now = descriptorOf(key);
+      if (now?.value === value && now?.get === get) continue;
+      if (!now || now.configurable)
+        Reflect.defineProperty(object, key, get ? { get, ...more } : { value, ...more });
+    }
+  };
+}
+
+/** Remembers the listeners of the process; gives a function that removes those that came later. */
+function rememberedListeners() {
+  const before = new Map(process.eventNames().map((name) => [name, process.rawListeners(name)]));
+  return () => {
+    for (const name of process.eventNames())
+      for (const listener of process.rawListeners(name))
+        if (!before.get(name)?.includes(listener)) process.removeListener(name, listener);
+  };
+}
+
+module.exports = class extends Environment {
+  constructor(config, context) {
+    super(config, context);
+    const [folder, { exitCode }] = [process.cwd(), process];
+    this.restore = [
+      remembered(globalThis),
+      remembered(process, () => ofProcess),
+      remembered(process.env),
+      rememberedListeners(),
+      () => process.chdir(folder),
+      () => (process.exitCode = exitCode),
+    ];
+    const { moduleMocker, fakeTimersModern } = this;
+    this.global = globalThis;
+    this.moduleMocker = new moduleMocker.constructor(globalThis);
+    this.fakeTimersModern = new fakeTimersModern.constructor({
+      config: config.projectConfig,
+      global: globalThis,
+    });
+    this.fakeTimers = null; // the older ones, which no test uses
+  }
+
+  async setup() {
+    await super.setup();
+    // Jest asks for 100 frames of each error. Pulumi's SDK writes down the stack of every promise, and each frame costs its way through a
+    // source map: for a cluster that was half of the time.
+    Error.stackTraceLimit = 10;
+  }
+
+  async teardown() {
+    await super.teardown();
+    for (const restore of this.restore) restore();
+    this.global = null;
+  }
+};
