@@ -1,10 +1,12 @@
 import { PolicyPack, type StackValidationPolicy } from "@pulumi/policy";
-import "talos-gpu/bin/pulumi/engine-gone.js"; // the pack ends with the engine that started it
+import "talos-gpu/bin/pulumi/engine-gone.js"; // This ends the pack when its engine ends.
 import { knownPart } from "./known";
 import { policies } from "./policies";
 import type { Policy } from "./policies/policy";
 
-/** A policy as CrossGuard runs it: over the whole stack, since what is wrong is seen between resources. */
+/**
+ * A policy in CrossGuard's form. It runs over the whole stack, because the violations are relations between resources.
+ */
 function asStackValidation(policy: Policy): StackValidationPolicy {
   return {
     name: policy.name,

@@ -1,10 +1,12 @@
 import type { Resource } from "./policies/policy";
 
 /**
- * Resources as far as they are known. @pulumi/policy throws if a policy reads a value that a preview does not know yet (proxy.js,
- * UnknownValueError). The whole policy then becomes a remark, so one unknown value would let every other resource pass. Here an unknown is left out of its resource and its path noted, and the policies judge what is known.
+ * Resources without their unknown values. @pulumi/policy throws if a policy reads a value that a preview does not know
+ * yet (proxy.js, UnknownValueError). The whole policy would then not run, so one unknown value would hide violations of
+ * all other resources. So this function removes each unknown value from its resource and records its path, and the
+ * policies check the known values.
  *
- * @param given of `validateStack`; parents and dependencies are of the same list.
+ * @param given resources of `validateStack`; their parents and dependencies are in the same list.
  */
 export function knownPart(given: readonly Resource[]): Resource[] {
   const known = given.map((resource) => {
@@ -23,7 +25,7 @@ export function knownPart(given: readonly Resource[]): Resource[] {
   });
 }
 
-/** What is known of a value; notes the paths of what is not. */
+/** A value without its unknown parts, whose paths are recorded. */
 function copy(value: unknown, path: string[], unknown: string[][]): unknown {
   if (typeof value !== "object" || value === null) return value;
   const parts = Object.keys(value).flatMap((key): [string, unknown][] => {

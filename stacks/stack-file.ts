@@ -6,7 +6,10 @@ import { withExternal } from "../components/lookups/external-files";
 import { boundedYaml } from "../components/recipe/rules/yaml";
 import { credentialKeys } from "../components/stack/configuration";
 
-/** Root of the repository: the stacks and the packages are found from here, whatever the working directory is. */
+/**
+ * Root of the repository. The paths of the stacks and packages begin here, so they do not depend on the working
+ * directory.
+ */
 export const repository = path.dirname(__dirname);
 
 /** Folder of the stack program and its stack files. */
@@ -16,7 +19,7 @@ const project = "talos-gpu";
 
 /** Names of the stacks that have a file, sorted. */
 export function stackNames(): string[] {
-  if (!fs.existsSync(stacksDir)) return []; // the command `talos-gpu` where it is installed, not in a clone
+  if (!fs.existsSync(stacksDir)) return []; // The folder is missing if the command `talos-gpu` is installed without a clone.
   return fs
     .readdirSync(stacksDir)
     .map((file) => /^Pulumi\.(.+)\.yaml$/.exec(file)?.[1])
@@ -24,38 +27,38 @@ export function stackNames(): string[] {
     .sort();
 }
 
-/** Name of a stack, given as its name or as the path of its file: what stands between `Pulumi.` and `.yaml`. */
+/** Name of a stack from its name or from the path of its file: the part between `Pulumi.` and `.yaml`. */
 export function stackNameOf(nameOrFile: string): string {
   return /^(?:Pulumi\.)?(.+?)(?:\.ya?ml)?$/.exec(path.basename(nameOrFile))![1]!;
 }
 
 /**
- * Configuration of a stack as its file has it, with what the files of `external` say and without its credentials: key
- * without the project's name, value as data. It is not validated here; that is the stack program's task, also in the
+ * Configuration in a stack's file: values as data, by the key without the project's name. It includes the content of
+ * the files of `external`, and no credentials. It is not validated, because the stack program does this, also in the
  * lab.
  *
- * @param nameOrFile name of a stack of this repository, or path of any stack file.
- * @throws Error with the known names when there is no such stack, or naming the file when it is no YAML.
+ * @param nameOrFile name of a stack of this repository, or path of any stack file. @throws Error with the known names
+ * if the stack does not exist, or with the file's name if the file is not YAML.
  */
 export function readStackFile(nameOrFile: string): Record<string, unknown> {
   const isPath = /[/\\]|\.ya?ml$/.test(nameOrFile);
   const file = isPath ? nameOrFile : path.join(stacksDir, `Pulumi.${nameOrFile}.yaml`);
   if (!fs.existsSync(file)) {
     throw new Error(
-      `--stack: there is no ${isPath ? "file" : "stack"} ${nameOrFile}, so nothing is known of it; take ${["the path of a stack file", ...stackNames()].join(", or ")}`,
+      `--stack: there is no ${isPath ? "file" : "stack"} ${nameOrFile}, so the stack is unknown; name ${["the path of a stack file", ...stackNames()].join(", or ")}`,
     );
   }
   const config = configurationOf(textOf(file), file);
   return { ...config, ...withExternal(config, path.dirname(file)) };
 }
 
-/** Text of a stack file. Throws an Error that names it where it cannot be read, e.g. as it is a folder. */
+/** Text of a stack file. * @throws Error with the file's name if it cannot be read, e.g. because it is a folder. */
 export function textOf(file: string): string {
   try {
     return boundedText(file);
   } catch (error) {
     throw new Error(
-      `--stack: ${file} cannot be read (${reasonOf(error)}), so nothing is known of it; name a stack file`,
+      `--stack: ${file} cannot be read (${reasonOf(error)}), so the stack is unknown; name a stack file`,
       { cause: error },
     );
   }
@@ -64,19 +67,19 @@ export function textOf(file: string): string {
 /**
  * Configuration in the text of a stack file, or of an earlier version of it.
  *
- * @throws Error naming the file when it is no YAML, or not that of a stack.
+ * @throws Error with the file's name if the text is not YAML, or not that of a stack.
  */
 export function configurationOf(text: string, file: string): Record<string, unknown> {
   const document = mappingOf(readYaml(text, file), file, "");
   return Object.fromEntries(
     Object.entries(mappingOf(document["config"], file, "config: "))
-      .filter(([key]) => !key.includes(":") || key.startsWith(`${project}:`)) // without a name it is this project's
+      .filter(([key]) => !key.includes(":") || key.startsWith(`${project}:`)) // A key without a project's name belongs to this project.
       .map(([key, value]): [string, unknown] => [key.replace(`${project}:`, ""), value])
       .filter(([key]) => !credentialKeys.includes(key)),
   );
 }
 
-/** A mapping, where there is something at all. */
+/** The value as a mapping, or undefined if it is missing. */
 function mappingOf(value: unknown, file: string, where: string): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
@@ -97,10 +100,8 @@ function readYaml(text: string, file: string): unknown {
 }
 
 /**
- * The cluster that a stack's configuration describes, as far as its shape is right. What is wrong with its meaning
- * stays the stack program's to report.
- *
- * @throws InvalidStackError with every finding when the shape is wrong.
+ * The cluster that a stack's configuration describes, as far as its shape is right. The stack program reports mistakes
+ * of meaning. * @throws InvalidStackError with all findings if the shape is wrong.
  */
 export function clusterOf(config: Record<string, unknown>): ClusterSpec {
   const { spec } = parseSpec(config);

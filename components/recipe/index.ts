@@ -1,7 +1,4 @@
-/**
- * The recipe: what is right for a Talos release, its GPUs and a mode, and everything that is wrong with a stack. Pure
- * functions over plain data; nothing here knows Pulumi or contacts anything.
- */
+/** The recipe: pure functions that plan and check a stack. They know neither Pulumi nor the network. */
 export * from "./spec/index";
 export * from "./types";
 export { parseSpec } from "./stack/parse";

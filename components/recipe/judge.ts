@@ -5,22 +5,20 @@ import { readSpec } from "./stack/parse";
 import { toldOnce } from "./stack/pools";
 import type { Finding, Plan } from "./types";
 
-/** A stack that was read, planned and checked, each once. */
+/** A stack with its plan and its findings. */
 export interface Judged {
-  /** Everything that refuses it, shape and meaning together. */
+  /** Findings that refuse the stack: about its shape and its meaning. */
   findings: Finding[];
-  /** Findings that do not refuse it: warnings and notes. */
+  /** Findings that do not refuse the stack: warnings and notes. */
   remarks: Finding[];
   /** Plan of the stack. Undefined if the stack's shape is wrong; a stack with other mistakes has a plan. */
   plan?: Plan;
 }
 
 /**
- * Reads a stack, plans it and checks it. Where the shape is wrong, the checks look at the rest, and say nothing about
- * fields that hang on what could not be read. A finding about machines of a pool names the pool. Never throws.
- *
- * @param looksAhead whether a note says what to change before Talos of the next era, for which everything is checked
- * once more.
+ * Reads a stack, plans it and checks it. If its shape is wrong, the checks run on the other fields, and report no
+ * fields that depend on the wrong ones. A finding about machines of a pool names the pool. Never throws. * @param
+ * looksAhead whether to check the stack also for Talos of the next era; a note then lists the changes that it needs.
  */
 export function judge(raw: unknown, looksAhead = true): Judged {
   const { spec, findings: ofShape, pruned, poolOf, written } = readSpec(raw);
@@ -38,5 +36,5 @@ export function judge(raw: unknown, looksAhead = true): Judged {
   return { findings, remarks, ...(ofShape.length > 0 ? {} : { plan: basis.plan }) };
 }
 
-/** Everything that refuses a stack. */
+/** All findings that refuse a stack. */
 export const findingsOf = (raw: unknown): Finding[] => judge(raw).findings;

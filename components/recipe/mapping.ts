@@ -1,8 +1,8 @@
-/** Whether a value is a mapping: an object that is no list. */
+/** Whether a value is a mapping: an object that is not a list. */
 export const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The value at a path of keys, through lists too; undefined where there is none. */
+/** The value at a path of keys, which may lead through lists; undefined if it is missing. */
 export const valueAt = (from: unknown, ...path: string[]): unknown =>
   path.reduce<unknown>(
     (inner, key) =>
@@ -14,37 +14,36 @@ export const valueAt = (from: unknown, ...path: string[]): unknown =>
     from,
   );
 
-/** The mapping at a path of keys; empty where there is none. */
+/** The mapping at a path of keys; empty if it is missing. */
 export function mappingAt(from: unknown, ...path: string[]): Record<string, unknown> {
   const found = valueAt(from, ...path);
   return isMapping(found) ? found : {};
 }
 
-/** The items of a list; none of what is no list. */
+/** The items of a list; empty for any other value. */
 export const listOf = (value: unknown): unknown[] =>
   Array.isArray(value) ? (value as unknown[]) : [];
 
-/** The mappings of a list at a path of keys; none where there is no list. */
+/** The mappings in the list at a path of keys; empty if the list is missing. */
 export const listAt = (from: unknown, ...path: string[]): Record<string, unknown>[] =>
   listOf(valueAt(from, ...path)).filter(isMapping);
 
-/** The first value that occurs twice. */
+/** The first value that occurs more than once. */
 export const repeated = <T>(all: readonly T[]): T | undefined => all[placeOfRepeated(all)];
 
-/** Where the first of some stands for the second time; -1 where none does. */
+/** Index of the first repetition of a value; -1 if no value is repeated. */
 export function placeOfRepeated(all: readonly unknown[]): number {
   const seen = new Set<unknown>();
   return all.findIndex((one) => one !== undefined && seen.size === seen.add(one).size);
 }
 
-/** A single value as text; nothing of anything else. */
+/** A single value as text; an empty text for any other value. */
 export const asText = (value: unknown): string =>
   ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
 
 /**
- * Any value as text, also one of a mapping that has a key like `toString`, for which `String()` throws.
- *
- * @returns a single value as it is written, all else as JSON.
+ * Any value as text, even a mapping with a key such as `toString`, for which `String()` throws. * @returns a single
+ * value as text, and any other value as JSON.
  */
 export const anyText = (value: unknown): string =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
@@ -58,9 +57,9 @@ export function canonical<T>(data: T): T {
 }
 
 /**
- * Merges values as Helm does: mappings by key, all else is replaced (helm.sh/docs, values files).
+ * Merges values like Helm: mappings by key; a later value replaces any other value (helm.sh/docs, values files).
  *
- * @param lists merges two lists under a key. Default: the later one replaces the other.
+ * @param lists merges two lists under a key. Default: the later list replaces the earlier one.
  */
 export function mergeAsHelm(
   under: Record<string, unknown>,
@@ -77,7 +76,7 @@ export function mergeAsHelm(
   return merged;
 }
 
-/** Fields without those that are undefined, or a list or mapping with nothing in it. */
+/** A mapping without fields that are undefined, or an empty list or mapping. */
 export const filled = <T extends object>(
   fields: T,
 ): { [key in keyof T]?: Exclude<T[key], undefined> } =>
@@ -89,16 +88,16 @@ export const filled = <T extends object>(
     ),
   ) as never;
 
-/** Fields without those that are undefined. */
+/** A mapping without fields that are undefined. */
 export const defined = <T extends object>(
   fields: T,
 ): { [key in keyof T]?: Exclude<T[key], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 
-/** Things in whatever nesting: `false` and `undefined` are none. */
+/** Values in any nesting of lists. `false` and `undefined` stand for no value. */
 export type Nested<T> = T | false | undefined | readonly Nested<T>[];
 
-/** The things, one after the other. */
+/** The values of a nesting as one list. */
 export function flat<T extends object | string>(nested: Nested<T>): T[] {
   if (Array.isArray(nested)) return (nested as readonly Nested<T>[]).flatMap((one) => flat(one));
   return nested === undefined || nested === false ? [] : [nested as T];

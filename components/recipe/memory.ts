@@ -1,11 +1,9 @@
-/** Entries that a memory keeps. */
+/** Greatest number of results that a memory keeps. */
 const limit = 10_000;
 
 /**
- * A pure function that remembers what it gave, since machines of a kind are asked about alike. It forgets everything
- * when its memory is full. Callers do not change what it returns.
- *
- * @param keyOf what tells arguments apart. Default: their JSON.
+ * Makes a pure function remember its results, because equal machines lead to equal arguments. A full memory is emptied.
+ * Callers must not change a result. * @param keyOf key of some arguments. Default: their JSON.
  */
 export function remembering<Args extends unknown[], Value>(
   act: (...args: Args) => Value,
@@ -20,11 +18,11 @@ export function remembering<Args extends unknown[], Value>(
   };
 }
 
-/** Characters of the texts that a memory of texts keeps: some of the largest files that are read. */
+/** Greatest number of characters of the texts in a memory: enough for some of the largest files. */
 const characters = 4 * 1024 * 1024;
 
 /**
- * Like `remembering`, for a function of one text. Its memory is limited by characters, since the text may be a whole
+ * `remembering` for a function of one text. The number of characters limits the memory, since a text may be a whole
  * file.
  */
 export function rememberingTexts<Value>(act: (text: string) => Value): (text: string) => Value {

@@ -12,26 +12,26 @@ import type { MachineRecipe, Plan } from "./types";
 import { canonical } from "./mapping";
 import { readPatch, type UserPatch } from "./machine/user-patches";
 
-/** A plan with what it was made from, for the checks. */
+/** A plan with its inputs, for the checks. */
 export interface PlanBasis {
   plan: Plan;
   release?: Release;
-  /** By name, in upgrade order. */
+  /** Facts of the machines, by name, in upgrade order. */
   facts: MachineFacts[];
   clusterPatches: UserPatch[];
-  /** Of each machine its own, in the same order. */
+  /** Patches of each machine, in the same order. */
   machinePatches: UserPatch[][];
 }
 
 /**
- * Computes everything that a stack will do. Pure, and never fails on a well-shaped stack: what is unknown takes the
- * nearest known, and `checkCluster` says what is wrong with it.
+ * Computes everything that a stack will do. Pure, and never fails if the stack's shape is right: for an unknown release
+ * or card it uses the nearest known one, and `checkCluster` reports it.
  */
 export const planCluster = (spec: ClusterSpec): Plan => planBasis(spec).plan;
 
 /**
- * Whole cards of a machine. The user's own values may share or split them: one unit of each is what can be counted
- * on.
+ * Whole cards of a machine, as units of a resource. A user's own values may share or split the cards, so the plan
+ * counts at least one unit of each.
  */
 const offered = (
   { gpuCount }: MachineRecipe,
@@ -42,7 +42,7 @@ const offered = (
   ...(isOwn ? { atLeast: [name] } : {}),
 });
 
-/** The plan of a stack with its basis. */
+/** The plan of a stack, with the inputs of the checks. */
 export function planBasis(said: ClusterSpec): PlanBasis {
   // The order of keys in the file changes neither a plan nor the hashes in it.
   const spec = canonical(said);

@@ -3,19 +3,19 @@ import { isMapping } from "./mapping";
 import { closest } from "./rules/suggest";
 
 /**
- * Keys of a structure with their types. Of an open one, an unknown key is a finding only if a known one was probably
- * meant.
+ * Keys of a structure with their types. In an open structure an unknown key is a finding only if it resembles a known
+ * key.
  */
 export interface Structure {
   keys: ReadonlyMap<string, TypeText>;
   open: boolean;
 }
 
-/** How a kind of data is checked. */
+/** Rules for the check of a kind of data. */
 export interface Dialect<Flaw = never> {
-  /** Types that `@NAME` stands for. */
+  /** Structure for a type `@NAME`. */
   structureOf: (name: string) => Structure;
-  /** Whether a value is of a type that is neither a list nor a mapping. Default: as JSON has types. */
+  /** Whether a single value has a type. Default: the types of JSON. */
   takes?: (value: unknown, type: TypeText) => boolean;
   /** Further mistakes of a value of the right type, at a field such as `v1alpha1.Device.addresses[]`. Default: none. */
   ruleOf?: (field: string, value: unknown, type: TypeText) => Flaw | undefined;
@@ -23,7 +23,7 @@ export interface Dialect<Flaw = never> {
 
 type Path = readonly (string | number)[];
 
-/** A path as messages have it, e.g. `machine.network.interfaces[0].mtu`. */
+/** A path in the notation of messages, e.g. `machine.network.interfaces[0].mtu`. */
 export const written = (
   path: readonly PropertyKey[],
   said: (key: string) => string = (key) => key,
@@ -47,10 +47,8 @@ export interface ShapeFinding<Flaw = never> {
 }
 
 /**
- * Where plain data is not of a type, as facts/talos-schema.ts writes types. A null or undefined value counts as not
- * set.
- *
- * @param field of the value, by which its rule is found.
+ * Findings for plain data that does not have a type. facts/talos-schema.ts describes the notation of types. A null or
+ * undefined value counts as not set. * @param field of the value, which selects the value's rule.
  */
 export function shapeFindings<Flaw = never>(
   value: unknown,
@@ -76,7 +74,7 @@ export function shapeFindings<Flaw = never>(
     );
   if (type.startsWith("{"))
     return Object.entries(value).flatMap(([key, child]) =>
-      key === "<<" && isMapping(child) // YAML's merge key: what it brings comes in addition to the others
+      key === "<<" && isMapping(child) // The values of YAML's merge key come in addition to the other keys.
         ? shapeFindings(child, type, dialect, path, field)
         : below(key, child, type.slice(1), `${field}{}`),
     );
@@ -113,7 +111,7 @@ function fits(
   return takes(value, type);
 }
 
-/** Whether a value is of a type, as JSON has types. */
+/** Whether a value has a type of JSON. */
 export function asJson(value: unknown, type: TypeText): boolean {
   if (type.startsWith("=")) return wordsOf(type).includes(value as string);
   if (type === "integer")
@@ -149,7 +147,7 @@ export function describe(type: TypeText): string {
   if (type.startsWith("{")) return `a mapping of names, each with ${describe(type.slice(1))}`;
   if (type.startsWith("@")) return "a mapping";
   if (type.startsWith("=")) return `one of ${wordsOf(type).filter(Boolean).join(", ")}`;
-  return type.startsWith("/") ? `what matches ${type.slice(1)}` : "text";
+  return type.startsWith("/") ? `a text that matches ${type.slice(1)}` : "text";
 }
 
 /** Remedy for a value that does not have its type. */

@@ -8,15 +8,15 @@ export type { GpuProviderName } from "./facts/gpu-provider";
 export type { Severity } from "./rules/finding";
 
 /**
- * One thing that is wrong with a stack, or good to know of it. Rendered as `field: problem; why; remedy`. Without a
- * severity it refuses the stack.
+ * A finding about a stack: a mistake, a warning or a note. Rendered as `field: problem; why; remedy`. A finding without
+ * a severity refuses the stack.
  */
 export interface Finding extends FieldFinding {
   /** Name of the check, e.g. `driver-branches`. */
   check: string;
 }
 
-/** A plan with what was found of its stack that does not refuse it: warnings and notes. */
+/** A plan with the warnings and notes about its stack. */
 export interface CheckedPlan extends Plan {
   remarks: Finding[];
 }
@@ -33,7 +33,7 @@ export interface ExtensionService {
   state: "Running" | "Finished";
 }
 
-/** All that follows for one machine. */
+/** The recipe of one machine: everything that its update does. */
 export interface MachineRecipe {
   name: string;
   address: string;
@@ -44,44 +44,44 @@ export interface MachineRecipe {
   gpuCount: number;
   /** Sorted, without duplicates. */
   extensions: string[];
-  /**
-   * Canonical YAML of the schematic, byte for byte what its ID is the SHA-256 of; of an image of the user's own an
-   * empty one.
-   */
+  /** Canonical YAML of the schematic, whose SHA-256 is the ID; empty for a user's own image. */
   schematic: string;
-  /** ID of the schematic; for an image of the user's own the SHA-256 of its reference. */
+  /** ID of the schematic; for a user's own image the SHA-256 of the image's reference. */
   schematicId: string;
-  /** The installer image is the user's own, and of no schematic that is known. */
+  /** Whether the installer image is the user's own, with an unknown schematic. */
   ownImage?: true;
   /** Installer image: factory host, platform, schematic ID, release. */
   installerImage: string;
   talosVersion: string;
-  /** Driver that the extensions bring, e.g. `570.211.01`; undefined on a machine without a GPU. */
+  /** Version of the driver in the extensions, e.g. `570.211.01`; undefined on a machine without a GPU. */
   driverVersion?: string;
-  /** Branch of it (`595`), where the very version is assumed: all that can be verified on the machine. */
+  /** Branch of the driver (`595`), if its version is assumed. Then only the branch can be verified on the machine. */
   driverBranch?: string;
-  /** Kernel modules that the machine must have loaded, whichever patch declares them; empty without a GPU. */
+  /** Kernel modules that the machine must have loaded, from any patch; empty without a GPU. */
   kernelModules: KernelModule[];
   sysctls: Record<string, string>;
-  /** TOML of the machine's one containerd part; undefined when there is nothing to say. */
+  /** TOML of the machine's containerd part; undefined without settings. */
   containerdPart?: string;
-  /** Strategic-merge patches (YAML text): the cluster's, the machine's own, ours. Never a file path twice. */
+  /**
+   * Strategic-merge patches (YAML text): the cluster's, the machine's, and the package's own. No file path occurs
+   * twice.
+   */
   patches: string[];
-  /** ID of the machine in Omni, when it is Omni's. */
+  /** ID of the machine in Omni, if Omni owns it. */
   uuid?: string;
-  /** Labels that go to the node through the Kubernetes API. */
+  /** Labels that the update sets on the node through the Kubernetes API. */
   nodeLabels: Record<string, string>;
-  /** Taints that go to the node through the Kubernetes API. */
+  /** Taints that the update sets on the node through the Kubernetes API. */
   nodeTaints: NodeTaint[];
   extensionServices: ExtensionService[];
-  /** Units of the GPU resource that the node should offer, by its name; devices of it, by their class. */
+  /** Numbers of GPUs that the node should offer: units by the resource's name, or devices by their class. */
   allocatable: Record<string, number>;
   /**
-   * Resources that the node may offer in greater number: into how many MIG instances its cards can be split is not
-   * known. Absent where there are none.
+   * Resources that the node may offer in a greater number, because the number of its cards' MIG instances is unknown.
+   * Absent if there are none.
    */
   atLeast?: string[];
-  /** Watts, when the stack limits the cards. */
+  /** Power limit of the cards in watts, if the stack sets one. */
   powerLimit?: number;
 }
 
@@ -116,62 +116,64 @@ export interface Marker {
   content: string;
 }
 
-/** All that follows for Kubernetes. */
+/** The plan of the Kubernetes part. */
 export interface KubernetesRecipe {
   era: Era;
   mode: GpuProviderName;
   release: ReleaseRecipe;
-  /** LeaderWorkerSet, which keeps the pods of workloads over several machines together, if the stack installs it. */
+  /**
+   * Release of LeaderWorkerSet, which keeps the pods of a workload over several machines together, if the stack
+   * installs it.
+   */
   leaderWorkerSet?: ReleaseRecipe;
   /**
-   * Whether something outside of the stack installs the release: nothing of it is made or touched. Absent where the
-   * stack does.
+   * Whether another tool installs the release, so that the stack creates and changes no part of it. Absent if the stack
+   * installs it.
    */
   external?: true;
-  /** Whether its namespace is unknown and has to be looked up. Absent where something does. */
+  /** Whether the namespace of an external release is unknown, so that it must be looked up. Absent if it is known. */
   assumesNamespace?: true;
-  /** Who installs it, e.g. `Flux`; absent where nothing tells, and where the stack does. */
+  /** Tool that installs the release, e.g. `Flux`; absent if it is unknown, or if the stack installs the release. */
   by?: string;
-  /** Whether release, namespace and RuntimeClass stay when they leave the stack. Absent where they go with it. */
+  /**
+   * Whether release, namespace and RuntimeClass stay in the cluster when they leave the stack. Absent if they are
+   * deleted.
+   */
   handBack?: true;
-  /** Namespace of what the stack makes for its GPUs: the release's, or one of its own if the release is external. */
+  /** Namespace of the stack's own objects: the release's namespace, or the package's own if the release is external. */
   namespace: string;
   /**
-   * Labels of that namespace; undefined when the namespace is not ours to make (`kube-system`, a release that was
-   * taken over).
+   * Labels of that namespace; undefined if the stack does not create it (`kube-system`, a release that was taken over).
    */
   namespaceLabels?: Record<string, string>;
   /**
-   * `owner`: who makes it; `other` is another owner. An empty name: pods have none. An empty handler: machines have
-   * none of NVIDIA's.
+   * RuntimeClass of the GPU pods. `owner` creates it; `other` is another owner. With an empty name pods have no
+   * RuntimeClass. With an empty handler the machines have no handler of NVIDIA's.
    */
   runtimeClass: { name: string; handler: string; owner: "component" | "operator" | "other" };
-  /** Empty where the release's own validator does the work. */
+  /** Marker files; empty if the operator's validator writes them. */
   markers: Marker[];
-  /** Tolerations of everything that must run on the GPU machines. */
+  /** Tolerations of all pods that must run on the GPU machines. */
   tolerations: PodToleration[];
   /** Node selector of GPU machines. */
   nodeSelector: Record<string, string>;
-  /**
-   * Resource that workloads request, e.g. `nvidia.com/gpu`, or class of the devices that they claim, e.g.
-   * `gpu.nvidia.com`.
-   */
+  /** Resource that workloads request, e.g. `nvidia.com/gpu`, or DeviceClass that they claim, e.g. `gpu.nvidia.com`. */
   resourceName: string;
   /** Device plugin configuration (YAML) for sharing; undefined without sharing. */
   sharingConfig?: string;
   /**
-   * How the MIG manager splits the cards; undefined without MIG. `only`: the one profile behind a resource that whole
-   * cards have too (strategy single). Then the resource alone does not distinguish a slice from a card.
+   * Settings of the MIG manager; undefined without MIG. `only` is the profile behind a resource that whole cards also
+   * have (strategy single). Such a resource does not distinguish a slice from a card.
    */
   mig?: { config: string; only?: string };
   smokeTestImage: string;
-  /** Images of what this package itself runs on the GPU machines. */
+  /** Images of the package's own pods on the GPU machines. */
   images: Required<ImagesSpec>;
-  /** Newest CUDA that the driver of every GPU machine runs, e.g. `12.8`. */
+  /** Newest CUDA that the drivers of all GPU machines support, e.g. `12.8`. */
   cudaVersion: string;
 }
 
-/** Everything a stack will do, computed before anything is contacted. */
+/** The plan of a stack: everything that an update will do. */
 export interface Plan {
   spec: ClusterSpec;
   era: Era;
@@ -179,8 +181,8 @@ export interface Plan {
   machines: MachineRecipe[];
   kubernetes: KubernetesRecipe;
   /**
-   * For each machine, the machines that must be complete before it starts. Control planes and the workers of
-   * `upgrade.first` go one at a time, other workers in a window.
+   * For each machine, the machines that must be complete before its upgrade starts. Control planes and the workers of
+   * `upgrade.first` are upgraded one at a time, and other workers in a window.
    */
   after: Record<string, string[]>;
 }

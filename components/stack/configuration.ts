@@ -2,9 +2,7 @@ import * as fs from "node:fs";
 import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
 import type { Finding } from "../recipe/types";
 
-/**
- * Keys of a stack's configuration other than the cluster's: credentials, by key, with the variable that names a file.
- */
+/** Credentials in a stack's configuration: their keys, each with the environment variable that names a file. */
 const credentialFiles = {
   talosconfig: "TALOSCONFIG",
   machineSecrets: "TALOS_SECRETS",
@@ -12,41 +10,40 @@ const credentialFiles = {
 } as const;
 
 /**
- * Credentials of Omni, by key: the machine program and Omni's clients take these variables themselves when the stack
- * has none.
+ * Credentials of Omni, each with its environment variable. If the stack has none, the machine program and Omni's
+ * clients themselves read these variables.
  */
 const omniCredentials = ["omniEndpoint", "omniServiceAccountKey"] as const;
 
-/** Keys of a stack's configuration that hold credentials. */
+/** Keys of a stack's configuration with credentials. */
 export const credentialKeys: readonly string[] = [
   ...Object.keys(credentialFiles),
   ...omniCredentials,
 ];
 
-/** Contents of the credentials, each where the stack or the environment has it. Secret. */
+/** Contents of the credentials that the stack or the environment has. Secret. */
 export type Credentials = Partial<
   Record<keyof typeof credentialFiles | (typeof omniCredentials)[number], string>
 >;
 
-/** A stack's configuration, taken apart. */
+/** The parts of a stack's configuration. */
 export interface StackConfiguration {
-  /** The cluster as the stack file says it, not yet checked: its keys are the fields of `ClusterSpec`. */
+  /** The unchecked cluster of the stack file, with the fields of `ClusterSpec` as keys. */
   spec: Record<string, unknown>;
   credentials: Credentials;
-  /** Mistakes that are already known; the cluster's own mistakes are reported with them. */
+  /** Findings so far. The checks of the cluster add theirs. */
   findings: Finding[];
 }
 
 const check = "configuration";
 
 /**
- * Reads a stack's whole configuration: no list of keys here that could miss one, so a misspelt key reaches the checks.
+ * Reads a stack's whole configuration. It uses no list of keys, so a misspelt key reaches the checks.
  *
- * @param entries Every key (`project:key`) and its text, as Pulumi holds it: objects and lists are JSON.
+ * @param entries Every key (`project:key`) with its text in Pulumi's form: objects and lists are JSON.
  * @param isSecret Whether a key is encrypted in the stack file.
- * @param environment Variables that may name the files of credentials.
- * @returns also what is wrong: a secret outside the credentials, credentials in plain text, a file of credentials
- * that cannot be read.
+ * @param environment Variables that may name the files of credentials. @returns the configuration with findings: a
+ * secret outside of the credentials, credentials in plain text, a file of credentials that cannot be read.
  */
 export function readConfiguration(
   entries: Record<string, string>,
@@ -69,7 +66,7 @@ export function readConfiguration(
         check,
         field: key,
         problem: "is a secret",
-        why: "what a stack says of its cluster is shown in previews and written to manifests",
+        why: "previews and manifests show the fields of the cluster",
         remedy:
           "keep the secret in a Kubernetes Secret of your own and set the field in plain text",
       });
@@ -77,8 +74,8 @@ export function readConfiguration(
     }
     entriesOfSpec.push([key, parse(text)]);
   }
-  const spec: Record<string, unknown> = Object.fromEntries(entriesOfSpec); // any key, even `__proto__`, is data here.
-  // The credentials of this shell belong to an existing cluster, and not to the one that is yet to be made.
+  const spec: Record<string, unknown> = Object.fromEntries(entriesOfSpec); // Any key, even `__proto__`, is data.
+  // The credentials in this environment belong to an existing cluster, and not to the new one.
   const credentials = readCredentials(
     values,
     spec["bootstrap"] === true ? {} : environment,
@@ -92,7 +89,7 @@ const inPlainText = (key: string): Finding => ({
   field: key,
   problem: "is in plain text in the stack file",
   why: "everyone who can read the repository can administer the machines and the cluster",
-  remedy: `take it out, make new credentials if it was committed, and set it by \`pulumi config set --secret talos-gpu:${key}\`, or by the environment`,
+  remedy: `remove it, create new credentials if it was committed, and set them by \`pulumi config set --secret talos-gpu:${key}\`, or by an environment variable`,
 });
 
 function readCredentials(
@@ -107,7 +104,7 @@ function readCredentials(
     if (typeof content === "string") credentials[key] = content;
     else {
       findings.push(content);
-      credentials[key] = ""; // it is set, so no second finding says that it is missing
+      credentials[key] = ""; // The credential counts as set, so that no second finding reports it as missing.
     }
   }
   for (const key of omniCredentials) if (values[key] !== undefined) credentials[key] = values[key];
@@ -139,8 +136,8 @@ function readNamedFile(
 }
 
 /**
- * Pulumi keeps objects and lists as JSON, and anything else as its text; no text of a stack is `true` or `false`. A
- * text that looks like JSON and is none stays a text, whose field the checks then name.
+ * A value of the configuration. Pulumi keeps objects and lists as JSON, and other values as texts; no text of a stack
+ * is `true` or `false`. A text that looks like JSON but is invalid stays a text, and the checks report its field.
  */
 function parse(text: string): unknown {
   if (!/^\s*[[{]|^(true|false)$/.test(text)) return text;

@@ -2,20 +2,19 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import { GpuCluster, type GpuClusterArgs } from "../gpu-cluster";
-import "../pulumi/engine-gone"; // the program ends with the engine that started it
+import "../pulumi/engine-gone"; // This ends the program when its engine ends.
 import { readConfiguration } from "./configuration";
 import { withoutStackTraces } from "../pulumi/without-stack-traces";
 
 /**
- * The program of every stack: a stack is its file, `Pulumi.<stack>.yaml`, and nothing else. It keeps no state of its
- * own, so that it may run more than once in a process. Pulumi's Node host calls what a main file exports, if that is
- * a function (pulumi/pulumi, sdk/nodejs/cmd/run/run.ts, runProgram): `export = stack`, or `export default stack` of
- * an ES module.
+ * The program of every stack. A stack consists only of its file, `Pulumi.<stack>.yaml`. The program keeps no state, so
+ * it may run more than once in a process. Pulumi's Node host calls what a main file exports, if that is a function
+ * (pulumi/pulumi, sdk/nodejs/cmd/run/run.ts, runProgram): `export = stack`, or `export default stack` of an ES module.
  *
  * @returns The outputs of the stack.
  */
 export async function stack(): Promise<Record<string, pulumi.Input<unknown>>> {
-  // Public at run time, but not in the SDK's types.
+  // These functions are public at run time, but missing in the SDK's types.
   const { isConfigSecret } = pulumi.runtime as unknown as {
     isConfigSecret: (key: string) => boolean;
   };
@@ -24,12 +23,12 @@ export async function stack(): Promise<Record<string, pulumi.Input<unknown>>> {
     isConfigSecret,
     process.env,
   );
-  // A Talos release that the tables do not have yet: the Image Factory knows what it brings.
+  // The Image Factory knows the drivers of a Talos release that the tables lack.
   const args = await GpuCluster.withFacts({
     ...(spec as unknown as GpuClusterArgs),
     ...credentials,
   });
-  GpuCluster.plan(args, findings); // a stack with mistakes ends here, before even a provider is registered
+  GpuCluster.plan(args, findings); // A stack with mistakes ends here, before the program registers a provider.
   const options = { providers: providers(spec, credentials.kubeconfig) };
   const cluster = withoutStackTraces(() => new GpuCluster(pulumi.getStack(), args, options));
   const { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints } =
@@ -43,7 +42,8 @@ export async function stack(): Promise<Record<string, pulumi.Input<unknown>>> {
     gpuNodeSelector,
     endpoints,
   };
-  // Only the stack has those of a cluster that it made: `pulumi stack output --show-secrets kubeconfig`.
+  // Only the stack's outputs contain the kubeconfig of a cluster that it created: `pulumi stack output --show-secrets
+  // kubeconfig`.
   return args.bootstrap ? { ...outputs, talosconfig, machineSecrets, kubeconfig } : outputs;
 }
 
@@ -52,9 +52,9 @@ function providers(
   kubeconfig: string | undefined,
 ): Record<string, pulumi.ProviderResource> {
   return {
-    // Without a kubeconfig Pulumi's default provider uses the ambient one. With an identifier of its own the provider
-    // takes another server's URL for the same cluster; without, it would replace every object, and fail because they
-    // exist.
+    // Without a kubeconfig Pulumi's default provider uses the ambient one. With an explicit identifier the provider
+    // treats a changed server URL as the same cluster. Without it, the provider would replace every object, and fail
+    // because they exist.
     ...(kubeconfig === undefined
       ? {}
       : {
@@ -70,7 +70,7 @@ function providers(
 }
 
 /**
- * URL of the Factory to ask. TALOS_GPU_FACTORY, if it is set, overrides the stack's, as in every other program that
- * asks it.
+ * URL of the Image Factory. The environment variable TALOS_GPU_FACTORY, if set, overrides the stack's field, as in all
+ * programs of this package.
  */
 const factoryOf = (stacks: string): string => process.env["TALOS_GPU_FACTORY"] || stacks;

@@ -3,15 +3,15 @@ import { asksForGpu, containersOf, podMakers } from "./pods";
 import { mayHave, type Policy, type Resource, waitsFor } from "./policy";
 
 /**
- * Where the one part of a machine's containerd configuration is that users may write (talos, internal/app/machined:
- * CRI configuration).
+ * Path of the only part of a machine's containerd configuration that users may write (talos, internal/app/machined: CRI
+ * configuration).
  */
 const containerdPart = "/etc/cri/conf.d/20-customization.part";
 
 const onePart: Policy = {
   name: "one-containerd-part",
   description:
-    "A machine gets its containerd part once: Talos refuses two files of one path, and the boot goes round in circles.",
+    "Each machine has only one containerd part: with two files of the same path Talos does not boot, and the machine reboots forever.",
   find: (resources) => {
     const parts = new Map<string, number>();
     return resources.flatMap((resource) => {
@@ -23,7 +23,7 @@ const onePart: Policy = {
       const count = (parts.get(patched.machine) ?? 0) + here;
       parts.set(patched.machine, count);
       if (here === 0 || count < 2) return [];
-      const message = `${patched.machine} gets ${containerdPart} ${count} times; its boot would fail; write it in one patch, or by machines.<name>.containerd`;
+      const message = `${patched.machine} gets ${containerdPart} ${count} times; its boot would fail; write the file in one patch, or use machines.<name>.containerd`;
       return [{ resource, message }];
     });
   },
@@ -31,7 +31,8 @@ const onePart: Policy = {
 
 const serialControlPlanes: Policy = {
   name: "control-planes-one-by-one",
-  description: "No two control planes are upgraded at a time: etcd would lose its quorum.",
+  description:
+    "Control planes are upgraded one at a time: with two at the same time etcd would lose its quorum.",
   find: (resources) => {
     const upgrades = resources.filter((resource) => {
       const task = taskOf(resource);
@@ -43,7 +44,7 @@ const serialControlPlanes: Policy = {
         .filter((other) => !waitsFor(resource, other) && !waitsFor(other, resource))
         .map((other) => ({
           resource,
-          message: `it does not wait for ${other.name}, nor the other way; both control planes could be down at once; let one depend on the other`,
+          message: `neither this upgrade nor ${other.name} waits for the other; both control planes could be down at the same time; make one depend on the other`,
         })),
     );
   },
@@ -52,11 +53,11 @@ const serialControlPlanes: Policy = {
 const gated: Policy = {
   name: "gpus-behind-the-gate",
   description:
-    "Every GPU machine is in a gate's smoke tests, and what asks for a GPU waits for a gate.",
+    "A gate tests every GPU machine, and every pod that requests a GPU waits for a gate.",
   find: (resources) => {
     const gates = resources.filter((resource) => taskOf(resource)?.verb === "gate");
     const tests = gates.flatMap((gate) => taskOf(gate)?.tests ?? []);
-    // Which machines a gate tests may be unknown in a preview; then no machine is missing yet.
+    // In a preview the machines of a gate may be unknown; then this policy reports no missing machine.
     const isTold = gates.every((gate) => taskOf(gate)?.tests !== undefined);
     const machines = (isTold ? resources : []).flatMap((resource) => {
       const task = taskOf(resource);
@@ -65,10 +66,10 @@ const gated: Policy = {
         /^(?:upgrade|omni-wait)$/.test(task.verb) &&
         (task.modules ?? []).length > 0;
       if (!hasGpu || tests.some(({ machine }) => machine === task.machine)) return [];
-      const message = `no gate tests a card of ${task.machine}; a driver that does not work would show first in a workload; add its smoke test to the gate`;
+      const message = `no gate tests a card of ${task.machine}; a broken driver would first be noticed in a workload; add the machine's smoke test to the gate`;
       return [{ resource, message }];
     });
-    // A test is known by the gate that waits for it: its name is Pulumi's, and not yet there at preview.
+    // Smoke tests are recognized by their gate, because Pulumi chooses their names, which are unknown at preview.
     const isTest = (resource: Resource): boolean =>
       /:Job$/.test(resource.type) && gates.some((gate) => waitsFor(gate, resource));
     const workloads = podMakers(resources)
@@ -77,7 +78,7 @@ const gated: Policy = {
       .map(({ resource }) => ({
         resource,
         message:
-          "it asks for a GPU and waits for no gate; it could start on a machine that is about to reboot; take runtimeClassName or gpuResourceName from the cluster's outputs",
+          "it requests a GPU but waits for no gate; it could start on a machine shortly before a reboot; use the cluster's output runtimeClassName or gpuResourceName",
       }));
     return [...machines, ...workloads];
   },
@@ -89,7 +90,7 @@ const enforced = ["metadata", "labels", enforceLabel];
 const privilegedPods: Policy = {
   name: "privileged-pods-where-declared",
   description:
-    "Pods with the host's rights are in namespaces that say so, by label or in the pack's configuration.",
+    "Privileged pods are only in namespaces that allow them, by a label or in the pack's configuration.",
   find: (resources, settings) => {
     const labelled = resources
       .filter(({ type }) => type === "kubernetes:core/v1:Namespace")
@@ -102,7 +103,7 @@ const privilegedPods: Policy = {
       ...settings.privilegedNamespaces,
       ...labelled.map(({ props }) => String(props["metadata"]?.name)),
     ]);
-    // A namespace that may be declared, and whose name is not known yet, may be anybody's.
+    // A namespace with an unknown name may be the pod's namespace.
     const anyMayBe = labelled.some((resource) => mayHave(resource, "metadata", "name"));
     return podMakers(resources).flatMap(({ resource, namespace, spec }) => {
       const rights = [
@@ -116,7 +117,7 @@ const privilegedPods: Policy = {
       ];
       if (rights.length === 0 || anyMayBe || namespace === undefined || declared.has(namespace))
         return [];
-      const message = `it has ${rights.join(", ")} in namespace ${namespace}, which is not declared for that; Pod Security refuses it, or anybody in there could do the same; move it, or label the namespace ${enforceLabel}: privileged`;
+      const message = `it has ${rights.join(", ")} in namespace ${namespace}, which does not allow privileged pods; Pod Security refuses the pod, or every other pod of the namespace could also be privileged; move the pod, or label the namespace ${enforceLabel}: privileged`;
       return [{ resource, message }];
     });
   },
@@ -124,8 +125,7 @@ const privilegedPods: Policy = {
 
 const gpuRequests: Policy = {
   name: "gpu-pods-ask-for-gpus",
-  description:
-    "A pod that is to see a card asks the device plugin for it, and takes none that it did not ask for.",
+  description: "A pod sees only the cards that it has requested from the device plugin.",
   find: (resources) =>
     podMakers(resources).flatMap(({ resource, spec, at, isDaemon }) => {
       const variables = containersOf(spec).flatMap(({ env }) => env ?? []);
@@ -134,41 +134,41 @@ const gpuRequests: Policy = {
         visible === undefined
           ? spec.runtimeClassName === "nvidia"
           : !/^(?:|none|void)$/.test(visible);
-      // A daemon looks after all cards of its node, and takes none away from anybody.
+      // A DaemonSet may manage all cards of its node; it takes none from other pods.
       const mayAsk = ["containers", "initContainers"].some((list) =>
         mayHave(resource, ...at, list, "*", "resources"),
       );
       if (!sees || isDaemon || asksForGpu(spec) || mayAsk) return [];
       const message =
-        "it sees the cards of its node without asking for any; it would share them with those that asked; set a limit of nvidia.com/gpu";
+        "it sees the cards of its node without a request; it would share them with pods that requested them; set a limit of nvidia.com/gpu";
       return [{ resource, message }];
     }),
 };
 
 const podSecurityLabels: Policy = {
   name: "pod-security-labels",
-  description: "Every namespace of a stack says which Pod Security level is enforced in it.",
+  description: "Every namespace of a stack has a label with its Pod Security level.",
   find: (resources) =>
     resources
       .filter(({ type }) => type === "kubernetes:core/v1:Namespace")
-      // In the preview of a cluster that the stack is yet to make, the engine knows nothing of what is in it: not
-      // even a name.
+      // In the preview of a cluster that the stack will create, the engine knows no objects of the cluster, not even
+      // their names.
       .filter(
         (resource) => resource.props["metadata"] !== undefined && !mayHave(resource, ...enforced),
       )
       .filter(({ props }) => props["metadata"]?.labels?.[enforceLabel] === undefined)
       .map((resource) => ({
         resource,
-        message: `it has no label ${enforceLabel}; what its pods may do hangs on the cluster's default; set privileged, baseline or restricted`,
+        message: `it has no label ${enforceLabel}; the rights of its pods depend on the cluster's default; set privileged, baseline or restricted`,
       })),
 };
 
-/** Tags that are moved to a new image from time to time. */
+/** Tags that get a new image from time to time. */
 const floating = /^(?:latest|stable|main|master|edge|nightly|dev|devel|rolling)$/;
 
 const pinnedImages: Policy = {
   name: "images-by-release",
-  description: "Images are named by a release or a digest: what ran yesterday runs tomorrow.",
+  description: "Images have a release or a digest in their name, so that they never change.",
   find: (resources) =>
     podMakers(resources).flatMap(({ resource, spec }) =>
       containersOf(spec).flatMap(({ image }) => {
@@ -181,7 +181,7 @@ const pinnedImages: Policy = {
     ),
 };
 
-/** The policies of the pack, in the order in which they are listed. */
+/** The policies of the pack, in the order of their list. */
 export const policies: readonly Policy[] = [
   onePart,
   serialControlPlanes,

@@ -1,24 +1,24 @@
 import { parseAllDocuments } from "yaml";
 import type { Resource } from "./policy";
 
-/** Task of the machine program, by its verb. */
+/** Task of the machine program, with its verb. */
 export interface Task {
   verb: string;
-  /** Node name of the machine, where the verb is about one. */
+  /** Node name of the machine, if the verb is about one machine. */
   machine?: string;
   role?: string;
-  /** Kernel modules that must be loaded; NVIDIA's on a GPU machine. */
+  /** Kernel modules that must be loaded; on a GPU machine NVIDIA's. */
   modules?: string[];
   patches?: string[];
-  /** Of Omni: patches and extensions. */
+  /** For Omni: patches and extensions. */
   resources?: { spec?: { data?: string } }[];
-  /** Of the gate: the smoke tests that it waits for. */
+  /** For the gate: the smoke tests that it waits for. */
   tests?: { machine: string; job: string }[];
 }
 
 /**
- * The task of a resource that runs the package's machine program; undefined for any other resource. Of a task that a
- * preview does not know yet there is the verb alone.
+ * The task of a resource that runs the package's machine program; undefined for any other resource. If a preview does
+ * not know the task yet, only the verb is set.
  */
 export function taskOf({ type, props }: Resource): Task | undefined {
   if (type !== "command:local:Command" || typeof props["create"] !== "string") return undefined;
@@ -33,7 +33,7 @@ export function taskOf({ type, props }: Resource): Task | undefined {
   }
 }
 
-/** A machine, by how its configuration is brought to it, and the patches that it gets by this resource. */
+/** A machine, and the patches that a resource gives it. */
 export function patchesOf(resource: Resource): { machine: string; patches: string[] } | undefined {
   if (resource.type === "talos:machine/configurationApply:ConfigurationApply") {
     const { node, configPatches = [] } = resource.props as {
@@ -48,7 +48,7 @@ export function patchesOf(resource: Resource): { machine: string; patches: strin
   return { machine: task.machine, patches: [...(task.patches ?? []), ...omni] };
 }
 
-/** Paths of the files that a patch writes; none of a patch that is no YAML. */
+/** Paths of the files that a patch writes; empty if the patch is not YAML. */
 export function filesOf(patch: string): string[] {
   return parseAllDocuments(patch).flatMap((document) => {
     const data: unknown = document.errors.length > 0 ? undefined : document.toJS();

@@ -7,7 +7,7 @@ interface Container {
   securityContext?: { privileged?: boolean };
 }
 
-/** The part of a pod's specification that policies look at. */
+/** The part of a pod's specification that the policies check. */
 export interface PodSpec {
   containers?: Container[];
   initContainers?: Container[];
@@ -21,22 +21,22 @@ export interface PodSpec {
 /** A resource that makes pods. */
 export interface PodMaker {
   resource: Resource;
-  /** Undefined where a preview does not know it yet. */
+  /** Specification of the pods; undefined if a preview does not know it yet. */
   namespace: string | undefined;
   spec: PodSpec;
-  /** Where the pod's specification is in the resource's inputs. */
+  /** Path of the pod's specification in the resource's inputs. */
   at: string[];
-  /** Runs on every node that it selects, to look after it: it is no user of a card. */
+  /** Whether the resource runs on every selected node to manage it, so that it is not a user of cards. */
   isDaemon: boolean;
 }
 
-/** Where kinds that have no pod template of their own say what their pods are. */
+/** Paths of the pod's specification in kinds without a usual pod template. */
 const places: Record<string, string[]> = {
   Pod: ["spec"],
   CronJob: ["spec", "jobTemplate", "spec", "template", "spec"],
 };
 
-/** Resources of a stack that make pods. Objects of a chart are not among them: Helm renders them later. */
+/** Resources of a stack that create pods. Objects of a chart are not among them, because Helm renders them later. */
 export function podMakers(resources: readonly Resource[]): PodMaker[] {
   return resources.flatMap((resource) => {
     if (!/^kubernetes:(?:core|apps|batch)\//.test(resource.type)) return [];
@@ -51,12 +51,12 @@ export function podMakers(resources: readonly Resource[]): PodMaker[] {
   });
 }
 
-/** Containers of a pod, those that run before the others too. */
+/** All containers of a pod, with its init containers. */
 export function containersOf({ initContainers = [], containers = [] }: PodSpec): Container[] {
   return [...initContainers, ...containers];
 }
 
-/** Whether a pod asks the device plugin for a card or a part of one, or claims devices. */
+/** Whether a pod requests a card or a part of a card from the device plugin, or claims devices. */
 export function asksForGpu(spec: PodSpec): boolean {
   return containersOf(spec).some(
     ({ resources: { limits = {}, claims = [] } = {} }) =>

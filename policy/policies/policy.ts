@@ -1,31 +1,31 @@
-/** A resource as a policy sees it: what is looked at of `PolicyResource` (@pulumi/policy). */
+/** A resource with the fields of `PolicyResource` (@pulumi/policy) that the policies use. */
 export interface Resource {
   urn: string;
   name: string;
   type: string;
-  /** Its inputs, without what a preview does not know yet. */
+  /** Known inputs of the resource. */
   props: Record<string, any>;
-  /** Paths of the inputs that are not known yet. Default: all are known. */
+  /** Paths of inputs that are not known yet. Default: none. */
   unknown?: readonly (readonly string[])[];
   parent?: Resource;
-  /** Resources that it waits for, or that its inputs come from. */
+  /** Resources that it waits for, or from which its inputs come. */
   dependencies: readonly Resource[];
 }
 
 /** Values of the pack's configuration. */
 export interface Settings {
-  /** Namespaces whose pods may be privileged, in addition to those that the stack itself labels so. */
+  /** Namespaces whose pods may be privileged, in addition to those that the stack labels for this. */
   privilegedNamespaces: readonly string[];
 }
 
-/** A resource that breaks a policy. */
+/** A violation of a policy by a resource. */
 export interface Violation {
   resource: Resource;
-  /** Finding as a text: problem; reason; remedy. */
+  /** Text of the violation: problem; reason; remedy. */
   message: string;
 }
 
-/** One policy of the pack. Pure: it looks at a stack's resources, and at nothing else. */
+/** One policy of the pack. Pure: it depends only on a stack's resources. */
 export interface Policy {
   name: string;
   description: string;
@@ -33,8 +33,8 @@ export interface Policy {
 }
 
 /**
- * Whether a resource waits for a second one, directly or through others. It also waits for everything that its
- * parents wait for.
+ * Whether a resource waits for another one, directly or through further resources. A resource also waits for everything
+ * that its parents wait for.
  */
 export function waitsFor(resource: Resource, other: Resource): boolean {
   const seen = new Set<string>();
@@ -52,9 +52,8 @@ export function waitsFor(resource: Resource, other: Resource): boolean {
 }
 
 /**
- * Whether a path may have a value that is not known yet: then nothing follows from its absence.
- *
- * @param path steps from the inputs on; `*` is any.
+ * Whether the value at a path may still be unknown, so that its absence has no meaning. * @param path steps from the
+ * inputs on; `*` stands for any step.
  */
 export function mayHave({ unknown = [] }: Resource, ...path: string[]): boolean {
   const meet = (at: readonly string[]): boolean =>

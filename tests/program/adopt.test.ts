@@ -102,7 +102,7 @@ describe("adopt", () => {
   test("refuses every conflict at once and leaves the machine as it was", async () => {
     const { machine, bench } = setup(text({ type: "worker", kernel: "theirs", sysctls: "theirs" }));
     await expect(adopt(task, undefined, bench)).rejects.toThrow(
-      /^machine\.kernel: .* holds a value .*\nmachine\.sysctls: .* holds a value /,
+      /^machine\.kernel: .* has a value, .*\nmachine\.sysctls: .* has a value, /,
     );
     expect(machine.calls).toEqual([]);
   });

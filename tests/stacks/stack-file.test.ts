@@ -49,7 +49,7 @@ test("merge keys are read as Pulumi's own reader reads them", () => {
 
 test("a stack that is not there is refused with those that are", () => {
   expect(() => readStackFile("nowhere")).toThrow(
-    `take the path of a stack file, or ${stackNames().join(", or ")}`,
+    `name the path of a stack file, or ${stackNames().join(", or ")}`,
   );
   expect(() => readStackFile("./Pulumi.nowhere.yaml")).toThrow(
     "there is no file ./Pulumi.nowhere.yaml",

@@ -5,23 +5,23 @@ export type GpuProviderField = "gpuOperator" | "devicePlugin" | "dra";
 
 /** The chart that offers the nodes' GPUs to Kubernetes: the GPU Operator, the device plugin or the DRA driver. */
 export interface GpuProvider {
-  /** Field of a stack that asks for it. */
+  /** Field of a stack that selects it. */
   field: GpuProviderField;
   chart: ChartName;
-  /** Its name in a sentence. */
+  /** Name of the GPU provider in a sentence. */
   words: string;
   /** Repository of its chart. */
   repository: string;
   /**
-   * Controller that has a pod on each machine whose cards it offers: its name in a sentence, and the names of its
-   * pods.
+   * Controller with a pod on each machine whose cards it offers: its name in a sentence, and a pattern of its pods'
+   * names.
    */
   offers: { words: string; pods: RegExp };
-  /** Whether it finds and labels the nodes with cards itself, and exports their metrics. */
+  /** Whether the GPU provider itself finds and labels the nodes with cards, and exports their metrics. */
   findsNodes: boolean;
   /**
-   * Class of the devices that pods claim; absent where they request a resource. A resource of a device plugin has a
-   * `/`, which no class has.
+   * DeviceClass that pods claim; absent if they request a resource. A resource's name has a `/`, and a class's name has
+   * none.
    */
   deviceClass?: string;
 }
@@ -75,30 +75,32 @@ export const gpuProviderFields: readonly GpuProviderField[] = names.map(
   (name) => gpuProviders[name].field,
 );
 
-/** The GPU provider of that name. */
+/** The GPU provider with a name. */
 export const gpuProviderOf = (name: GpuProviderName): GpuProvider => gpuProviders[name];
 
-/** The GPU provider that a chart installs. */
+/** The GPU provider with a chart. */
 export const gpuProviderOfChart = (chart: ChartName): GpuProvider =>
   Object.values<GpuProvider>(gpuProviders).find((provider) => provider.chart === chart)!;
 
-/** The GPU provider of a field. */
+/** The GPU provider with a field. */
 export const gpuProviderOfField = (field: GpuProviderField): GpuProvider =>
   Object.values<GpuProvider>(gpuProviders).find((provider) => provider.field === field)!;
 
-/** The first GPU provider that a stack asks for. If it asks for none, the operator, and a check reports it. */
+/**
+ * The first GPU provider that a stack selects. For a stack without one it is the operator, and a check refuses the
+ * stack.
+ */
 export const gpuProviderNameOf = (spec: {
   [field in GpuProviderField]?: unknown;
 }): GpuProviderName =>
   names.find((name) => spec[gpuProviders[name].field] !== undefined) ?? "operator";
 
-/** Whether what pods ask for is a class of devices, so that they claim them, and not a resource of the node. */
+/** Whether a name is a DeviceClass, whose devices pods claim, and not a resource of the node. */
 export const isDeviceClass = (asked: string): boolean => !asked.includes("/");
 
 /**
- * LeaderWorkerSet's chart, and the definition of its kind. Its webhooks and their Service have fixed names, and its
- * program takes the namespace for its own. Source: kubernetes-sigs/lws v0.9.0, charts/lws; README
- * (oci://registry.k8s.io/lws/charts/lws).
+ * LeaderWorkerSet's chart and CRD. Its webhooks and their Service have fixed names, and its program uses the whole
+ * namespace. Source: kubernetes-sigs/lws v0.9.0, charts/lws; README (oci://registry.k8s.io/lws/charts/lws).
  */
 export const leaderWorkerSet = {
   chart: "lws",
@@ -106,18 +108,18 @@ export const leaderWorkerSet = {
   namespace: "lws-system",
   definition: "leaderworkersets.leaderworkerset.x-k8s.io",
   api: "leaderworkerset.x-k8s.io/v1",
-  /** Label of its pods: `0` on the one that leads its group. */
+  /** Label of its pods with their index in the group; `0` marks the leader. */
   index: "leaderworkerset.sigs.k8s.io/worker-index",
-  /** Label of its pods: the name of the set. */
+  /** Label of its pods with the name of the LeaderWorkerSet. */
   set: "leaderworkerset.sigs.k8s.io/name",
 } as const;
 
-/** A field of a stack that says a Helm release. */
+/** A field of a stack that describes a Helm release. */
 export type ReleaseField = GpuProviderField | "leaderWorkerSet";
 
-/** All of them. */
+/** All fields of a stack that describe a Helm release. */
 export const releaseFields: readonly ReleaseField[] = [...gpuProviderFields, "leaderWorkerSet"];
 
-/** The chart of such a field. */
+/** The chart of a field that describes a Helm release. */
 export const chartOfField = (field: ReleaseField): ChartName =>
   field === "leaderWorkerSet" ? leaderWorkerSet.chart : gpuProviderOfField(field).chart;

@@ -9,22 +9,22 @@ import type { Release } from "./talos-release";
 import { defined } from "../mapping";
 import type { DriverBranch, ClusterSpec, MachineSpec, ModuleFlavour } from "../spec/index";
 
-/** A kind of card in a machine, looked up. */
+/** An entry of a machine's `gpus`, with the facts about its card. */
 export interface CardUse {
   /** Path of the entry in the stack, e.g. `machines.gpu-1.gpus[0]`. */
   field: string;
   model: string;
   count: number;
-  /** Undefined when the tables lack the model. */
+  /** The card; undefined if the tables lack the model. */
   card?: Card;
 }
 
-/** Cards and driver of a machine, from which its recipe and the checks follow. */
+/** Facts about a machine's cards and driver. Its recipe and the checks follow from them. */
 export interface MachineFacts {
   name: string;
   spec: MachineSpec;
   uses: CardUse[];
-  /** Cards of the tables, without duplicates. */
+  /** The machine's known cards, without duplicates. */
   cards: Card[];
   /** Number of cards; 0 means that the machine is not a GPU machine. */
   gpuCount: number;
@@ -37,8 +37,8 @@ export interface MachineFacts {
 }
 
 /**
- * Looks up a machine's cards and decides its driver. Never fails: what is unknown stays undefined, for the checks to
- * name.
+ * Looks up a machine's cards and chooses its driver. Never fails: unknown facts stay undefined, and the checks report
+ * them.
  */
 export function machineFacts(
   name: string,
@@ -87,9 +87,9 @@ export function machineFacts(
 }
 
 /**
- * Whether the cards are those of an HGX board with NVSwitches: eight modules of a kind that comes on one. Without the
- * fabric manager no program can use them (CUDA error 802). Boards of four have no switch. Source: siderolabs/docs
- * v1.13, nvidia-fabricmanager.mdx; NVIDIA Fabric Manager user guide, supported systems.
+ * Whether the cards are those of an HGX board with NVSwitches: eight modules of a kind that exists on such boards.
+ * Without the fabric manager no program can use them (CUDA error 802). Boards of four have no switch. Source:
+ * siderolabs/docs v1.13, nvidia-fabricmanager.mdx; NVIDIA Fabric Manager user guide, supported systems.
  */
 export function hasSwitches(uses: CardUse[]): boolean {
   const modules = uses.filter(({ card }) => card !== undefined && onBoards.test(card.model));
@@ -97,8 +97,8 @@ export function hasSwitches(uses: CardUse[]): boolean {
 }
 
 /**
- * Whether it is known that no NVSwitch is in the machine: they come on boards of SXM modules, with Grace, and in DGX
- * systems. Source: NVIDIA Fabric Manager user guide, supported systems.
+ * Whether the machine certainly has no NVSwitch. Only boards of SXM modules, superchips with Grace, and DGX systems
+ * have NVSwitches. Source: NVIDIA Fabric Manager user guide, supported systems.
  */
 export const hasNoSwitch = (uses: CardUse[]): boolean =>
   uses.length > 0 &&
@@ -107,20 +107,20 @@ export const hasNoSwitch = (uses: CardUse[]): boolean =>
   );
 
 /**
- * Names of data-center cards that exist as SXM modules, except those that say PCIe themselves. NVSwitch came with
- * SXM3 (DGX-2): boards of P100 and of V100 SXM2 have none.
+ * Form of the names of data-center cards that exist as SXM modules, except names with PCIe. Boards of P100 and of V100
+ * SXM2 have no NVSwitch, which exists from SXM3 (DGX-2) on.
  */
 const maybeSwitched =
   /SXM(?!2)|HBM|DGX-|^(PG|A100|A800|H\d|GH\d|G?B[123]\d\d)(?!.*(PCIe|PCIE|NVL|L ))/;
 
-/** Modules of HGX boards, by the name of their card. */
+/** Form of the names of cards that are modules of HGX boards. */
 const onBoards =
   /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 HBM3e$|H800$|B[12]00$|B300 SXM)/;
 
 /**
- * `production`, unless only `lts` brings a driver that knows all cards. That is so for Maxwell to Volta on Talos ≥
- * 1.13 (580 is their last branch, production is 595). It is so for a card newer than the production driver of Talos
- * 1.12 (570; its lts is 580).
+ * Default branch of the driver: `production`, unless only the driver of `lts` supports all cards. This is so for
+ * Maxwell to Volta on Talos ≥ 1.13: 580 is their last branch, and production is 595. It is also so for cards newer than
+ * the production driver of Talos 1.12 (570; its lts is 580).
  */
 function defaultBranch(cards: Card[], release: Release | undefined): DriverBranch {
   if (!release) return "production";
@@ -129,7 +129,10 @@ function defaultBranch(cards: Card[], release: Release | undefined): DriverBranc
   return !fits("production") && fits("lts") ? "lts" : "production";
 }
 
-/** The first flavour that drives every card; open modules of old drivers only where they take the card. */
+/**
+ * Default flavour of the kernel modules: the first one that supports every card. The open modules of old drivers
+ * support only some cards.
+ */
 function defaultFlavour(cards: Card[], driver: string | undefined): ModuleFlavour {
   const usable = (flavour: ModuleFlavour): boolean =>
     cards.every(

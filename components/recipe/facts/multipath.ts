@@ -4,19 +4,18 @@ import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import { multipath } from "./data/since.json";
 import { parseTalosVersion } from "./version";
 
-/** Whether a document configures multipathd as releases before Talos 1.15 want it. */
+/** Whether a document configures multipathd in the form for releases before Talos 1.15. */
 export const configuresMultipath = (value: unknown): boolean =>
   valueAt(value, "kind") === "ExtensionServiceConfig" &&
   valueAt(value, "name") === multipath.service;
 
-/** Whether multipathd of a release waits forever with such a document. */
+/** Whether a release's multipathd waits forever because of such a document. */
 export const refusesMultipath = (talosVersion: string): boolean =>
   (parseTalosVersion(talosVersion)?.minor ?? 0) >= multipath.since;
 
 /**
- * Mistake of a machine's configuration in force, before an image of a new release.
- *
- * @param extensions of that image.
+ * Finding for a machine's current configuration that keeps multipathd of the next image from starting. * @param
+ * extensions of the next image.
  */
 export function multipathFinding(
   configuration: string,
@@ -29,8 +28,8 @@ export function multipathFinding(
     return undefined;
   return {
     problem: `has an ExtensionServiceConfig for ${multipath.service}, and the machine gets Talos ${talosVersion} with the extension multipath-tools`,
-    why: `from Talos 1.${multipath.since} on the service waits forever with it, and the boot does not end`,
+    why: `from Talos 1.${multipath.since} on this document makes the service wait forever, and the boot does not end`,
     remedy:
-      "take that document out, and write the file by an EtcFileConfig with the name multipath.conf, which Talos has from 1.14 on",
+      "remove that document, and write the file by an EtcFileConfig with the name multipath.conf, which Talos supports from 1.14 on",
   };
 }

@@ -1,7 +1,7 @@
 import { architectures } from "./data/chips.json";
 import listed from "./data/pci-cards.json";
 
-/** Architecture of a chip, by its first two letters; undefined where no driver of Talos knows it. */
+/** Architecture of a chip, by its first two letters; undefined if no driver of Talos supports it. */
 export const architectureOfChip = (chip: string): string | undefined =>
   (architectures as Record<string, string>)[chip.slice(0, 2)];
 
@@ -11,10 +11,13 @@ const chips: readonly [chip: string, names: string[]][] = Object.entries(listed.
   ([chip, devices]) => [chip, [...new Set(Object.values<string[]>(devices).flat())].sort()],
 );
 
-/** Chips of the list of PCI IDs with the names of their cards, as `nvidia-smi` prints them but for the vendor; both sorted. */
+/**
+ * Chips in the list of PCI IDs, each with the names of its cards as `nvidia-smi` prints them, without the vendor. Both
+ * are sorted.
+ */
 export const listedChips = chips.filter(([chip]) => !isOlder(chip));
 
-/** Names of cards whose architecture no driver of Talos knows, Fermi and Kepler. A name may also be that of a newer card. */
+/** Names of Fermi and Kepler cards, which no driver of Talos supports. A newer card may have the same name. */
 export const olderNames: readonly string[] = chips
   .filter(([chip]) => isOlder(chip))
   .flatMap(([, names]) => names);
@@ -25,7 +28,7 @@ const olderIds = new Set(
   ),
 );
 
-/** Whether a device ID is that of a card of Fermi or Kepler. */
+/** Whether a device ID belongs to a card of Fermi or Kepler. */
 export const isOlderDevice = (id: string): boolean => olderIds.has(id);
 
 const namesById = new Map(
@@ -33,14 +36,14 @@ const namesById = new Map(
 );
 
 /**
- * Names of a card by its device ID; several where the list does not tell cards apart, none where it does not have the device.
+ * Names of the cards with a device ID: several if the cards share the ID, none if the list lacks it.
  *
  * @param id the four digits that follow NVIDIA's `10de:`, in lower case.
  * @example namesOfDevice("2c05") // ["GeForce RTX 5070 Ti"]
  */
 export const namesOfDevice = (id: string): readonly string[] => namesById.get(id) ?? [];
 
-/** Device ID of the first card on the list with that name. */
+/** Device ID of the first card in the list with a name. */
 export function deviceOfName(name: string): { id: string; chip: string } | undefined {
   for (const [chip, devices] of Object.entries(listed.chips))
     for (const [id, names] of Object.entries<string[]>(devices))

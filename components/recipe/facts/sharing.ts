@@ -4,9 +4,12 @@ import type { MachineFacts } from "./machine-facts";
 import { shortHash } from "../short-hash";
 import type { SharingSpec } from "../spec/index";
 
-/** How the device plugin of a stack shares the cards of a machine. */
+/** Sharing of a machine's cards by the device plugin. */
 export interface Sharing extends SharingSpec {
-  /** Whether a configuration says it that the stack does not hold, or says more than is read here: the node may offer more than is counted. */
+  /**
+   * Whether the sharing is set by a configuration outside of the stack, or by unread settings. The node may then offer
+   * more than the plan counts.
+   */
   unread?: boolean;
   /** Whether the configuration refuses a pod that requests several replicas. */
   refusesSeveral?: boolean;
@@ -15,7 +18,10 @@ export interface Sharing extends SharingSpec {
 /** Resource of a whole card. */
 const gpuResource = "nvidia.com/gpu";
 
-/** Resource that workloads request. With mixed MIG whole cards where a machine has some, else the smallest devices. */
+/**
+ * Resource that workloads request. With the MIG strategy mixed: whole cards if a machine has some, else the smallest
+ * devices.
+ */
 export function resourceNameOf(sharing: SharingSpec | undefined, machines: MachineFacts[]): string {
   if (sharing?.timeSlicing?.renameByDefault) return `${gpuResource}.shared`;
   if (sharing?.mig?.strategy === "mixed") {
@@ -27,10 +33,13 @@ export function resourceNameOf(sharing: SharingSpec | undefined, machines: Machi
   return gpuResource;
 }
 
-/** Memory of a MIG device in GB, from its resource's name; a whole card has none, and comes first. */
+/** Memory of a MIG device in GB, from its resource's name. A whole card counts as 0, so that it comes first. */
 const sizeOf = (resource: string): number => Number(/\.(\d+)gb/.exec(resource)?.[1] ?? 0);
 
-/** Resource of a MIG device with the strategy mixed. Source: k8s-device-plugin, internal/resource (`mig-<profile>`, `+` as `.`). */
+/**
+ * Name of a MIG device's resource with the strategy mixed. Source: k8s-device-plugin, internal/resource
+ * (`mig-<profile>`, `+` as `.`).
+ */
 const migResource = (profile: string): string =>
   `nvidia.com/mig-${profileName(profile).replace("+", ".")}`;
 
@@ -48,7 +57,10 @@ export const workloadResource = (
     ? migResource(migProfile)
     : otherwise;
 
-/** Units of the GPU resource that a node should offer, by resource name; empty without a GPU. Of those of `atLeastOf` it may offer more. */
+/**
+ * Units that a node should offer, by resource name; empty without a GPU. The node may offer more of the resources in
+ * `atLeastOf`.
+ */
 export function allocatableOf(
   machine: MachineFacts,
   sharing: SharingSpec | undefined,
@@ -60,7 +72,10 @@ export function allocatableOf(
   return { [resourceNameOf(sharing, [])]: machine.gpuCount * replicas };
 }
 
-/** Resources that a node may offer in greater number than `allocatableOf` counts: how many instances or replicas its cards have is not known. */
+/**
+ * Resources that a node may offer in a greater number than `allocatableOf` counts, because the number of its cards'
+ * instances or replicas is unknown.
+ */
 export function atLeastOf({ uses }: MachineFacts, sharing: Sharing | undefined): string[] {
   const { mig, unread } = sharing ?? {};
   if (unread && uses.length > 0 && mig === undefined) return [resourceNameOf(sharing, [])];
@@ -69,21 +84,29 @@ export function atLeastOf({ uses }: MachineFacts, sharing: Sharing | undefined):
   return [mig.strategy === "mixed" ? migResource(mig.profile) : resourceNameOf(sharing, [])];
 }
 
-/** Whether a card may have MIG in a geometry that is not known: one instance of the profile is what can be counted on. */
+/**
+ * Whether a card may have MIG with a geometry that the tables lack. The plan then counts one instance of the profile.
+ */
 const isCountedOn = (card: Card | undefined, profile: string): boolean =>
   card !== undefined &&
   !migOf(card) &&
   card.mayHaveMig === true &&
   profileName(profile) !== "balanced";
 
-/** Whether a profile makes slices at all. */
+/** Whether a profile splits cards. */
 export const splits = (profile: string): boolean => profileName(profile) !== "disabled";
 
-/** Whether a machine has cards with MIG. Its other machines keep their whole cards: the MIG manager runs on nodes with such cards only. */
+/**
+ * Whether a machine has cards with MIG. Other machines keep their whole cards, because the MIG manager runs only on
+ * nodes with such cards.
+ */
 export const canSplit = ({ cards }: MachineFacts): boolean =>
   cards.some((card) => migOf(card) !== undefined || card.mayHaveMig);
 
-/** With the strategy single, instances are `nvidia.com/gpu`, and time slicing shares them like cards. */
+/**
+ * MIG devices of a machine, by resource name. With the strategy single they are `nvidia.com/gpu`, and time slicing
+ * shares them like cards.
+ */
 function migDevices(
   machine: MachineFacts,
   sharing: SharingSpec,
@@ -105,12 +128,13 @@ function migDevices(
 }
 
 /**
- * Attributes of a profile: media engines (`+me`, only one instance of a card gets them, or all with `+me.all`), none of them
- * (`-me`), graphics (`+gfx`). Source: NVIDIA MIG user guide, supported profiles (RTX PRO 6000 has them all).
+ * Attributes of a profile: media engines for one instance of a card (`+me`) or all of them for one (`+me.all`), no
+ * media engines (`-me`), graphics (`+gfx`). Source: NVIDIA MIG user guide, supported profiles (RTX PRO 6000 has them
+ * all).
  */
 const attributes = ["+me", "+me.all", "-me", "+gfx"] as const;
 
-/** MIG instances that a profile makes of one card, by profile; empty when the card has no such profile. */
+/** MIG instances that a profile makes on one card, by profile; empty if the card lacks the profile. */
 export function instancesOf(
   geometry: ReturnType<typeof migOf>,
   profile: string,
@@ -124,7 +148,10 @@ export function instancesOf(
   return { [name]: attribute.startsWith("+me") ? 1 : (geometry.profiles[base] ?? 0) };
 }
 
-/** Cards for computing have `+me` alone, on their smallest instances (A30: 1g and 2g); RTX PRO ones have all. */
+/**
+ * Whether a card has a profile with some attributes. Cards for computing have only `+me`, on their smallest instances
+ * (A30: 1g and 2g); RTX PRO cards have all attributes.
+ */
 function mayHave(
   geometry: NonNullable<ReturnType<typeof migOf>>,
   base: string,
@@ -143,25 +170,30 @@ function mayHave(
 }
 
 /**
- * Profile without the prefix that names a configuration of the MIG manager, and with the attribute as the driver writes it:
- * `all-1g.12gb` and `1g.12gb` are the same, and so are `all-1g.10gb.me` and `1g.10gb+me`.
+ * Profile in the driver's notation: without the prefix of the MIG manager's configurations, and with `+` before an
+ * attribute. So `all-1g.12gb` gives `1g.12gb`, and `all-1g.10gb.me` gives `1g.10gb+me`.
  */
 export const profileName = (profile: string): string =>
   profile.replace(/^all-/, "").replace(/\.(me|me\.all|gfx)$/, "+$1");
 
-/** Name of a configuration of the MIG manager, which wants `.me` for `+me`. Source: NVIDIA/mig-parted, config-default.yaml. */
+/**
+ * Name of the MIG manager's configuration for a profile, with `.me` for `+me`. Source: NVIDIA/mig-parted,
+ * config-default.yaml.
+ */
 export const migConfigName = (profile: string): string =>
   `all-${profileName(profile).replace("+", ".")}`;
 
 /**
- * Name of the ConfigMap with a configuration for sharing. The operator does not look into it: its pods take on another
- * content only under another name (docs.nvidia.com, GPU Operator, "Updating a Time-Slicing Config Map").
+ * Name of the ConfigMap with a configuration for sharing. The operator's pods apply a changed content
+ * only under a new name, so the name follows from the content. Source:
+ * docs.nvidia.com, GPU Operator, "Updating a Time-Slicing Config Map".
  */
 export const sharingConfigName = (config: string): string => `gpu-sharing-${shortHash(config, 8)}`;
 
 /**
- * The device plugin's configuration for sharing; undefined without. The kubelet refuses a request for more than one replica, since it
- * would not get more of the card. The stack may allow it. Source: k8s-device-plugin, README, "Shared Access to GPUs".
+ * The device plugin's configuration for sharing; undefined without sharing. By default it makes the kubelet refuse a
+ * request for more than one replica, because several give no more of a card. The stack may allow such requests. Source:
+ * k8s-device-plugin, README, "Shared Access to GPUs".
  */
 export function sharingConfig(sharing: SharingSpec | undefined): string | undefined {
   if (!sharing?.timeSlicing) return undefined;

@@ -6,29 +6,29 @@ import type { ReleaseFactsSpec } from "../spec/index";
 import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
 
 /**
- * In which way a cluster of a release offers its cards, which all of its machines have to share: it follows from who
- * makes CDI specifications (`eras`). How the runtime brings a card into a container depends on the toolkit's version
- * instead (`usesContainerCli`).
+ * Way in which a cluster offers its cards. All machines of a cluster must have the same one. It follows from the
+ * program that makes the CDI specifications (`eras`). The way in which the runtime brings a card into a container
+ * depends on the toolkit's version instead (`usesContainerCli`).
  */
 export type Era = "legacy" | "cdi" | "nri";
 
-/** Capabilities and contents of the releases of a minor. */
+/** Capabilities and contents of all releases of a minor. */
 export interface Capabilities {
   /**
-   * Who brings NVIDIA's container toolkit. The extension's comes with a handler `nvidia` of containerd, which a
-   * RuntimeClass names; the GPU Operator's has none, since Talos' configuration of containerd is read-only, and gives
+   * Source of NVIDIA's container toolkit. With the extension containerd has a handler `nvidia`, which a RuntimeClass
+   * names. The GPU Operator's toolkit adds no handler, since Talos' configuration of containerd is read-only; it gives
    * all cards to a pod by its NRI plugin.
    */
   toolkit: "extension" | "operator";
   /**
-   * Who makes the CDI specification of all cards: the extension's service ext-nvidia-cdi-gen, the operator's toolkit,
-   * or none, since no tool finds the driver's files.
+   * Program that makes the CDI specification of all cards: the extension's service ext-nvidia-cdi-gen, the operator's
+   * toolkit, or none, if no tool finds the driver's files.
    */
   cdi: "nobody" | "extension" | "operator";
   libraries: string;
-  /** Whether kernel modules, sysctls and the kubelet have documents of their own in a machine's configuration. */
+  /** Whether a machine's configuration has separate documents for kernel modules, sysctls and the kubelet. */
   documents: boolean;
-  /** Service of Talos' API by which an image is installed. */
+  /** Service of Talos' API that installs an image. */
   upgradeApi: "legacy" | "lifecycle";
 }
 
@@ -43,69 +43,69 @@ export interface DriverRow {
   minor: number;
   /** First patch release of the range. */
   from: number;
-  /** Last patch release of the range that was read. */
+  /** Last patch release of the range in the tables. */
   to: number;
   lts: string;
   production: string;
   "new-feature"?: string;
-  /** Version of the NVIDIA container toolkit; absent where the extension has none. */
+  /** Version of the NVIDIA container toolkit; absent if no extension contains it. */
   toolkit?: string;
   /**
-   * Concluded from the releases around it: the Factory's word goes before it, and of a driver only the branch is
-   * verified.
+   * Whether the row is inferred from the releases around it. The Factory's answer overrides it, and the update verifies
+   * only the driver's branch.
    */
   inferred?: boolean;
 }
 
-/** Drivers of every release that was read, by minor and patch. */
+/** Drivers of every release in the tables, by minor and patch. */
 export const driverRows: DriverRow[] = tables.drivers;
 
-/** Facts that hold for all releases of a minor. */
+/** Facts that are true of all releases of a minor. */
 export interface MinorRow extends Capabilities {
   minor: number;
   /**
-   * containerd, by the minor's patch releases that were read, oldest first: ranges of one minor, with the version of
-   * the first release.
+   * Versions of containerd by ranges of patch releases, oldest first. A range has one minor of containerd, and the
+   * version of its first release.
    */
   containerd: { from: number; to: number; version: string }[];
-  /** First and last Kubernetes minor that this Talos runs. */
+  /** First and last Kubernetes minor that this Talos supports. */
   kubernetes: { from: number; to: number };
 }
 
-/** Every minor that this package knows, oldest first. */
+/** All minors that this package knows, oldest first. */
 export const minorRows = tables.minors as MinorRow[];
 
-/** Official extensions, by the minors that have them; without `to`, the newest one that was read still does. */
+/** Official extensions, each with the minors that have it. Without `to` the newest minor in the tables still has it. */
 export const extensionRows: { from: number; to?: number; names: string[] }[] = extensions.rows;
 
-/** Known facts about one Talos release. */
+/** Facts about one Talos release. */
 export interface Release {
   version: TalosVersion;
   minor: MinorRow;
   drivers: DriverRow;
-  /** Where the drivers are from; undefined if they are from the tables. */
+  /** Source of the drivers; undefined if they are from the tables. */
   beyondTables?: BeyondTables;
-  /** Whether the drivers are a guess, so that only their branch can be verified. */
+  /** Whether the drivers are assumed, so that only their branch can be verified. */
   assumed?: boolean;
-  /** Official extensions as the Factory lists them; undefined: those of the minor. */
+  /** Official extensions in the Factory's list; undefined if the minor's list applies. */
   extensions?: string[];
 }
 
-/** Where the drivers of a release are from that the tables do not have, or only by inference. */
+/** Source of the drivers of a release that the tables lack, or only infer. */
 export interface BeyondTables {
-  /** Whether the tables have the release, by inference. */
+  /** Whether the tables infer the release. */
   inferred: boolean;
-  /** Whether the Image Factory says which drivers it brings. */
+  /** Whether the Image Factory has answered which drivers the release contains. */
   answered: boolean;
-  /** Why the Factory says nothing; undefined if nothing asked it. */
+  /** Reason why the Factory gave no answer; undefined if it was not asked. */
   silent?: string;
-  /** The release whose drivers are assumed if the Factory does not answer, e.g. `v1.13.9`. */
+  /** The release whose drivers the package assumes without the Factory's answer, e.g. `v1.13.9`. */
   like: string;
 }
 
 /**
- * Whether the tables have a release; `newer`: their minor has it not yet, or by inference alone; `unknown`: they do
- * not have its minor.
+ * Whether the tables list a release. `newer`: they know its minor, but lack the release or only infer it. `unknown`:
+ * they lack its minor.
  */
 export function releaseInTables(text: string): "known" | "newer" | "unknown" {
   const version = parseTalosVersion(text);
@@ -118,9 +118,9 @@ const rowOf = ({ minor, patch }: TalosVersion): DriverRow | undefined =>
   driverRows.find((row) => row.minor === minor && row.from <= patch && patch <= row.to);
 
 /**
- * Known facts about a Talos release. A patch release newer than the tables brings what the Image Factory says
- * (`facts`); where that says nothing, the drivers of the newest row of its minor are assumed. So it is with an
- * inferred row. Undefined for anything that is not a release of a known minor.
+ * Facts about a Talos release. If the tables lack or only infer the release, the facts come from the Image Factory
+ * (`facts`). Without the Factory's answer, the drivers are assumed: those of the inferred row, or of the newest row of
+ * the minor. Undefined for any text that is not a release of a known minor.
  */
 export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | undefined {
   const version = parseTalosVersion(text);
@@ -159,14 +159,14 @@ export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | u
 }
 
 /**
- * First toolkit whose runtime makes CDI devices by itself (mode `jit-cdi`). Source: nvidia-container-toolkit v1.18.0,
+ * First toolkit whose runtime itself makes CDI devices (mode `jit-cdi`). Source: nvidia-container-toolkit v1.18.0,
  * internal/info/auto.go.
  */
 const firstJitCdi = "1.18.0";
 
 /**
- * Whether a release's toolkit puts cards into containers by nvidia-container-cli, with its BPF device filter: up to
- * 1.17, so up to Talos 1.11. A release that is not known is taken for what its era says.
+ * Whether a release's toolkit adds cards to containers by nvidia-container-cli, with its BPF device filter. Toolkits up
+ * to 1.17 do, so Talos up to 1.11. For an unknown release the era decides.
  */
 export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolean {
   const release = findRelease(text, facts);
@@ -175,8 +175,8 @@ export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolea
 }
 
 /**
- * Capabilities of a release: those of its minor, else of the nearest earlier minor in the tables; for a text that is
- * no release, those of the oldest.
+ * Capabilities of a release: those of its minor, else of the nearest earlier minor in the tables. For a text that is
+ * not a release they are those of the oldest minor.
  */
 export function capabilitiesOf(text: string): Capabilities {
   const minor = parseTalosVersion(text)?.minor ?? 0;
@@ -190,7 +190,7 @@ export const eraOf = (text: string): Era => eras[capabilitiesOf(text).cdi];
 export const firstMinorOf = (era: Era): number =>
   minorRows.find((row) => eras[row.cdi] === era)!.minor;
 
-/** First minor of the era after a release's own; undefined where the tables know none. */
+/** First minor of the era after that of a release; undefined if the tables know none. */
 export function nextEraAfter(text: string): number | undefined {
   const minor = parseTalosVersion(text)?.minor ?? 0;
   return minorRows.find((row) => row.minor > minor && eras[row.cdi] !== eraOf(text))?.minor;
@@ -206,15 +206,15 @@ export const extensionsOf = remembering(
     ),
 );
 
-/** Minors that have an extension (name with prefix), oldest first; empty when no release has it. */
+/** Minors that have an extension (name with prefix), oldest first; empty if no release has it. */
 export const minorsWith = (extension: string): number[] =>
   minorRows.map((row) => row.minor).filter((minor) => extensionsOf(minor).has(extension));
 
-/** The newest release that the tables know without inference: betas and what was only announced are not it. */
+/** The newest release in the tables that is not inferred: neither a beta nor only announced. */
 export function newestRelease(): string {
   const { minor, to } = driverRows.findLast(({ inferred }) => !inferred)!;
   return `v1.${minor}.${to}`;
 }
 
-/** The minors that the tables know, oldest first, e.g. `1.8`. */
+/** The minors in the tables, oldest first, e.g. `1.8`. */
 export const knownMinors = (): string[] => minorRows.map((row) => `1.${row.minor}`);

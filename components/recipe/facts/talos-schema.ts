@@ -11,30 +11,30 @@ import data from "./data/talos-schema.json";
  */
 export type TypeText = string;
 
-/** A value in all minors, or ranges of minors with a value each. */
+/** A value that is the same in all minors, or ranges of minors with one value each. */
 type Ranged = string | (string | number)[][];
 
 const kinds: Record<string, Ranged> = data.kinds;
 const structures: Record<string, Record<string, Ranged>> = data.defs;
 
-/** Minors whose schema is known, oldest first, e.g. 8 for Talos 1.8. */
+/** Minors with a known schema, oldest first, e.g. 8 for Talos 1.8. */
 const schemaMinors: number[] = data.releases.map((release) => Number(release.split(".")[1]));
 
-/** The minor whose schema is used for a release: its own, else the nearest. */
+/** The minor whose schema applies to a release: its own, else the nearest one. */
 export function schemaMinor(minor: number): { minor: number; isKnown: boolean } {
   const [oldest = minor, newest = minor] = [schemaMinors[0], schemaMinors.at(-1)];
   const nearest = Math.min(Math.max(minor, oldest), newest);
   return { minor: nearest, isKnown: nearest === minor };
 }
 
-/** Kind of the document with `machine` and `cluster`, which says none. */
+/** Name for the kind of the document with `machine` and `cluster`, which itself has no field `kind`. */
 export const mainKind = "Config";
 
 /** Kinds of documents of a minor. */
 export const kindsOf = (minor: number): string[] =>
   Object.keys(kinds).filter((kind) => kind !== mainKind && at(kinds[kind], minor) !== undefined);
 
-/** Structure of a kind of document; undefined when the minor has no such kind. */
+/** Structure of a kind of document; undefined if the minor lacks the kind. */
 export const structureOfKind = (kind: string, minor: number): string | undefined =>
   Object.hasOwn(kinds, kind) ? at(kinds[kind], minor) : undefined;
 

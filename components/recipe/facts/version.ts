@@ -1,7 +1,7 @@
 import * as semver from "semver";
 import { remembering } from "../memory";
 
-/** A Talos release, taken apart. */
+/** The parts of a Talos release. */
 export interface TalosVersion {
   /** With the leading `v`, as image references spell it. */
   text: string;
@@ -10,7 +10,9 @@ export interface TalosVersion {
   prerelease: boolean;
 }
 
-/** Takes a Talos release apart, e.g. `v1.12.6`; undefined when it is not one of Talos 1. A missing `v` is tolerated here. */
+/**
+ * Parses a Talos release, e.g. `v1.12.6`; undefined if the text is not a release of Talos 1. The `v` may be missing.
+ */
 export const parseTalosVersion = remembering(
   (text: string): TalosVersion | undefined => {
     const version = semver.parse(text);
@@ -36,7 +38,7 @@ export function compareDotted(left: string, right: string): number {
   return 0;
 }
 
-/** The least of dotted numbers; undefined of none. */
+/** The least of some dotted numbers; undefined if there are none. */
 export const leastDotted = (values: string[]): string | undefined =>
   [...values].sort(compareDotted)[0];
 

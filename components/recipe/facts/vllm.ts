@@ -1,6 +1,6 @@
 import type { VllmSpec } from "../spec/index";
 
-/** Ways to split a model over GPUs, by the flags of `vllm serve`. Source: docs.vllm.ai, parallelism and scaling. */
+/** Flags of `vllm serve` that split a model over GPUs. Source: docs.vllm.ai, parallelism and scaling. */
 const splits = {
   tensor: /^(--tensor-parallel-size|-tp)(=|$)/,
   pipeline: /^(--pipeline-parallel-size|-pp)(=|$)/,
@@ -8,12 +8,11 @@ const splits = {
 };
 
 /**
- * Splits a model over the GPUs of one or more machines: tensor parallelism takes what pipeline and data parallelism
- * in the arguments leave, and pipeline parallelism leads from machine to machine.
+ * Splits a model over the GPUs of one or more machines. Pipeline parallelism splits it over machines. Tensor
+ * parallelism uses the remaining GPUs after pipeline and data parallelism in the arguments.
  *
- * @returns the two sizes; flags for those that the arguments do not set (only pipeline parallelism over machines);
- * and the number of all
- *   GPUs of the server.
+ * @returns the two sizes; flags for the sizes that the arguments do not set (pipeline parallelism only over machines);
+ * and the number of all GPUs of the server.
  */
 export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpec>) {
   const [said, saidPipeline, data = 1] = [splits.tensor, splits.pipeline, splits.data].map((flag) =>
@@ -33,8 +32,8 @@ export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpe
 export const masterPort = 29501;
 
 /**
- * Name of the LeaderWorkerSet of a server over several machines: the Service that it makes for its pods has the same,
- * and another than the server's own.
+ * Name of the LeaderWorkerSet of a server over several machines. Its Service has the same name, which must differ from
+ * that of the server's Service.
  */
 export const groupName = (server: string): string => `${server}-group`;
 
@@ -58,7 +57,10 @@ export function valueOfFlag(args: string[], flag: string): string | undefined {
   return arg === undefined || arg.includes("=") ? arg?.slice(arg.indexOf("=") + 1) : args[at + 1];
 }
 
-/** Names under which a server knows its model; it refuses any other (vllm, engine/arg_utils.py, served_model_name). */
+/**
+ * Names of a server's model in requests; the server refuses any other name (vllm, engine/arg_utils.py,
+ * served_model_name).
+ */
 export function servedNames({ model, args = [] }: VllmSpec): string[] {
   const at = args.findIndex((arg) => withDashes(arg).split("=")[0] === "--served-model-name");
   const [flag, ...rest] = at < 0 ? [] : args.slice(at);

@@ -1,10 +1,7 @@
 import { defined } from "../mapping";
 import type { ClusterSpec, MachineSpec, ReleaseFactsSpec } from "../spec/index";
 
-/**
- * The stack as a machine sees it: with the Talos release and the driver that are the machine's own, where it has
- * some.
- */
+/** The stack from the view of a machine: with the machine's own Talos release and driver, if it has them. */
 export function seenBy(spec: ClusterSpec, { talosVersion, driver }: MachineSpec): ClusterSpec {
   if (talosVersion === undefined && driver === undefined) return spec;
   const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;
@@ -26,7 +23,7 @@ export const factsOf = (
 ): ReleaseFactsSpec | undefined =>
   [releaseFacts, ...otherReleaseFacts].find((facts) => facts?.talosVersion === talosVersion);
 
-/** Machines that have a Talos release or a driver of their own, each kind of them as a cluster that has it. */
+/** Clusters of the machines with their own Talos release or driver: one cluster for each combination. */
 export function groupsApart(spec: ClusterSpec): ClusterSpec[] {
   const groups = new Map<string, ClusterSpec>();
   for (const [name, machine] of Object.entries(spec.machines)) {

@@ -3,9 +3,9 @@ import type { ClusterSpec, MachineSpec } from "../spec/index";
 import type { GpuProviderName } from "../types";
 
 /**
- * Labels by which the DaemonSets of this package find the stack's own machines. The operator's label `nvidia.com/gpu.present` is on
- * every machine with a card, also one that is in no stack and has no driver: a DaemonSet's update would wait for a pod there
- * that never gets ready.
+ * Labels by which the DaemonSets of this package find the stack's own machines. The operator's label
+ * `nvidia.com/gpu.present` is on every machine with a card, also one that is in no stack and has no driver: an update
+ * of a DaemonSet would wait forever for a pod on such a machine.
  */
 export const daemonLabel = {
   validationMarkers: "talos-gpu/validation-markers",
@@ -13,16 +13,19 @@ export const daemonLabel = {
   powerLimit: "talos-gpu/power-limit",
 } as const;
 
-/** The value of `daemonLabel.powerLimit`. */
+/** Value of the label `daemonLabel.powerLimit`. */
 export const powerLimitLabel = (watts: number): string => `${watts}w`;
 
-/** Those of a GPU machine. A label, not the machines' names: a machine that comes or goes then changes no DaemonSet. */
+/**
+ * Daemon labels of a GPU machine. The DaemonSets select labels and not machine names, so that an added or removed
+ * machine changes no DaemonSet.
+ */
 export const daemonLabels = (
   { powerLimit }: MachineSpec,
   { markers, mode, spec }: { markers: boolean; mode: GpuProviderName; spec: ClusterSpec },
 ): Record<string, string> => ({
   ...(markers ? { [daemonLabel.validationMarkers]: "true" } : {}),
-  // The operator brings an exporter of its own.
+  // The operator installs its own exporter.
   ...(!gpuProviderOf(mode).findsNodes && spec.monitoring
     ? { [daemonLabel.dcgmExporter]: "true" }
     : {}),

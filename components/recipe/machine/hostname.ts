@@ -4,13 +4,13 @@ import { contract as contracts } from "../facts/data/since.json";
 import type { UserPatch } from "./user-patches";
 
 /**
- * Names a machine whose whole configuration is ours by its key in the stack, since everything that follows looks for the node
- * under it. Without, Talos calls it by DHCP or `talos-…` (`auto: stable`). Where the generated configuration has a document
- * for it, Talos refuses the field, and the other way round: "static hostname is already set in v1alpha1 config", "stable
- * hostname is already set in v1alpha1 config" (talosctl v1.13.0 validate, contracts v1.8 to v1.13).
+ * Patch that names an owned machine by its key in the stack, because the update looks for a node with this name.
+ * Without the patch Talos uses a name from DHCP or `talos-…` (`auto: stable`). If the generated configuration has a
+ * document for the name, Talos refuses the field, and vice versa: "static hostname is already set in v1alpha1 config",
+ * "stable hostname is already set in v1alpha1 config" (talosctl v1.13.0 validate, contracts v1.8 to v1.13).
  *
- * @param contract release whose features the generated configuration may use.
- * @returns undefined where a patch of the user's names the machine.
+ * @param contract release whose features the generated configuration may use. @returns undefined if a patch of the user
+ * names the machine.
  */
 export function hostnamePatch(
   name: string,

@@ -8,39 +8,44 @@ import { installerKind, readSchematic, type SchematicContent } from "./schematic
 import type { FieldFinding } from "../rules/finding";
 
 /**
- * Parts of a machine that a new image may take away. A part that could not be read is undefined, and counts as no
+ * Parts of a machine that a new image may remove. A part that could not be read is undefined, and does not count as a
  * loss.
  */
 export interface RunningImage {
-  /** Schematic as the image has it (YAML); undefined for an image of no Image Factory. */
+  /** Schematic in the image (YAML); undefined if the image is not from an Image Factory. */
   schematic?: string;
-  /** Extensions of the image by the names in their manifests, with their versions. */
+  /** Versions of the image's extensions, by the names in their manifests. */
   extensions: Record<string, string>;
   /** Kernel's command line. */
   commandLine?: string;
   /**
-   * Arguments that the boot loader takes from the machine's configuration (`machine.install.extraKernelArgs`); they
-   * stay.
+   * Arguments that the boot loader reads from the machine's configuration (`machine.install.extraKernelArgs`). A new
+   * image does not remove them.
    */
   configuredArgs: string[];
-  /** Those of the configuration in force, where the boot loader takes no others. Absent: it takes the image's. */
+  /**
+   * Arguments of the active configuration, if the boot loader uses only these. Absent if it uses the image's arguments.
+   */
   bootArgs?: string[];
   /** E.g. `metal`. */
   platform?: string;
   secureBoot?: boolean;
 }
 
-/** `T` with fields that may be undefined. A task that was read from JSON has such fields. */
+/** `T` with fields that may be undefined, as in a task from JSON. */
 type Loose<T> = { [field in keyof T]: T[field] | undefined };
 
 /** Content of the machine's next image. */
 export interface NextImage extends Omit<SchematicContent, "overlay"> {
   overlay?: Loose<OverlaySpec>;
-  /** Installer image; undefined if the user names it, and with it platform, Secure Boot, arguments and overlay. */
+  /**
+   * Installer image; undefined if the user names an image, which also decides platform, Secure Boot, arguments and
+   * overlay.
+   */
   installer?: string;
-  /** Whether the stack sees to NVIDIA's modules and toolkit of the machine. */
+  /** Whether the stack chooses NVIDIA's modules and toolkit of the machine. */
   gpu: boolean;
-  /** Fields of the driver that the stack leaves to the card. Default none. */
+  /** Fields of the driver that the stack does not set, so that the card decides. Default: none. */
   unnamedDriver?: readonly DriverField[] | undefined;
 }
 
@@ -48,13 +53,13 @@ export interface NextImage extends Omit<SchematicContent, "overlay"> {
 export type DriverField = keyof DriverSpec;
 
 /**
- * Extensions that are none: the schematic's own, and the modules' dependencies (talos, pkg/imager and
- * pkg/machinery/extensions).
+ * Names in the list of extensions that are not extensions: the schematic's entry, and the modules' dependencies (talos,
+ * pkg/imager and pkg/machinery/extensions).
  */
 const virtual = new Set(["schematic", "modules.dep"]);
 
 /**
- * Names in a manifest that are not those of the official list (image-factory, internal/profile/profile.go,
+ * Names in manifests that differ from those in the official list (image-factory, internal/profile/profile.go,
  * extensionNameAlias).
  */
 export const renamed: Record<string, string> = {
@@ -65,7 +70,7 @@ export const renamed: Record<string, string> = {
   "siderolabs/xe-guest-utilities": "siderolabs/xen-guest-agent",
 };
 
-/** Cloud platforms have the old names of network interfaces (talos, pkg/machinery/platforms). */
+/** Cloud platforms use the old names of network interfaces (talos, pkg/machinery/platforms). */
 const isOfTalos = (arg: string, platform = "metal"): boolean =>
   imageArgs.keys.includes(arg.split("=")[0]!) ||
   (arg === "net.ifnames=0" && !["metal", "nocloud"].includes(platform));
@@ -76,7 +81,7 @@ export function officialName(name: string): string {
   return renamed[full] ?? full;
 }
 
-/** Names of the extensions that a machine runs: the schematic's where it has one, else those of the manifests. */
+/** Official names of the extensions that a machine runs: from its schematic, or without one from the manifests. */
 export function runningExtensions({
   schematic,
   extensions,
@@ -87,9 +92,9 @@ export function runningExtensions({
 }
 
 /**
- * Kernel arguments of a machine's own: the schematic's, or, without one, what its command line has beyond what Talos
- * brings. Those of its configuration are not among them, since they stay with it, nor those that have no effect: what
- * GRUB does not take from the schematic was never in force.
+ * Kernel arguments of a machine's image: from its schematic, or without one from the command line without Talos' own
+ * arguments. Arguments of the configuration are not among them, since a new image does not remove them. Arguments
+ * without effect are not among them either, e.g. those in a schematic that GRUB does not use.
  */
 export function runningKernelArgs(running: RunningImage): string[] {
   const { schematic, commandLine, configuredArgs, platform, bootArgs } = running;
@@ -106,13 +111,13 @@ export function runningKernelArgs(running: RunningImage): string[] {
   );
 }
 
-/** The platform is the image's own: the Factory says it once more, and it is compared for itself. */
+/** Whether an image's argument has an effect. The platform is not counted, because it is compared separately. */
 const hasEffect = (arg: string): boolean =>
   moduleParameterIn(arg) === undefined && !arg.startsWith("talos.platform=");
 
 /**
- * Parts that a machine would lose with its next image: it had them before this stack, and the stack neither lists nor
- * drops them.
+ * Findings for parts that a machine would lose with its next image: the machine has them, but the stack neither lists
+ * nor drops them.
  *
  * @param machine node name.
  */
@@ -138,9 +143,8 @@ export function losses(
 }
 
 /**
- * A driver other than the running one, without a request for it. The stack chooses branch and flavour by the card
- * where it names none; the machine's owner may have chosen others, e.g. for a program that needs the CUDA of one
- * branch.
+ * Finding for a change of the driver that the stack did not request. Without branch and flavour in the stack, the card
+ * decides; but the machine's owner may have chosen others, e.g. for a program that needs the CUDA of one branch.
  */
 function otherDriver(field: string, running: RunningImage, next: NextImage): Nested<FieldFinding> {
   const runs = driverIn(runningExtensions(running));
@@ -152,13 +156,13 @@ function otherDriver(field: string, running: RunningImage, next: NextImage): Nes
     `{${changed.map((part) => `${part}: ${driver[part]}`).join(", ")}}`;
   return {
     field: `${field}.driver`,
-    problem: `the machine runs NVIDIA's driver of branch ${runs.branch} with ${runs.flavour} modules; its next image has branch ${comes.branch} with ${comes.flavour} modules; the stack leaves ${changed.join(" and ")} to the card`,
-    why: "a program may need the driver that runs today, and the stack did not ask for another",
+    problem: `the machine runs NVIDIA's driver of branch ${runs.branch} with ${runs.flavour} modules; its next image has branch ${comes.branch} with ${comes.flavour} modules; the stack does not set the driver's ${changed.join(" and ")}`,
+    why: "a program may need the current driver, and the stack does not request another one",
     remedy: `set ${field}.driver to ${asYaml(runs)} to keep it, or to ${asYaml(comes)} to change it on purpose`,
   };
 }
 
-/** Branch and flavour of the kernel modules among extensions; undefined where none of NVIDIA's are. */
+/** Branch and flavour of NVIDIA's kernel modules among extensions; undefined if they are not among them. */
 function driverIn(extensions: readonly string[]): Required<DriverSpec> | undefined {
   for (const name of extensions) {
     const { kind, branch, flavour } = nvidiaExtension(branchedName(name)) ?? {};
@@ -183,12 +187,12 @@ function lostBeside(
   const other =
     next.overlay === undefined
       ? "none"
-      : `${next.overlay.name ?? "one without a name"} of ${next.overlay.image ?? "no image"}, or other options`;
+      : `${next.overlay.name ?? "an overlay without a name"} of ${next.overlay.image ?? "no image"}, or other options`;
   return [
     args.length > 0 && {
       field: `${field}.kernelArgs`,
       problem: `the machine's kernel was started with ${args.join(" ")}, which its next image lacks`,
-      why: "after the reboot devices, consoles or memory could be set up differently",
+      why: "after the reboot the kernel may set up devices, consoles or memory differently",
       remedy: `${keepArgs(field, running)}, or under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
     },
     overlay !== undefined &&
@@ -212,32 +216,31 @@ function lostBeside(
       platform !== kind.platform &&
       !drop.platform && {
         field: `${field}.platform`,
-        problem: `the machine runs on platform ${platform}, and its next image is for ${kind.platform}`,
-        why: "it would look for its network and its metadata where they are not",
+        problem: `the machine runs on platform ${platform}, but its next image is for ${kind.platform}`,
+        why: "the machine would look for its network and its metadata in the wrong place",
         remedy: `set ${field}.platform: ${platform}, or ${field}.drop.platform: true to change it on purpose`,
       },
     kind?.secureBoot === false &&
       running.secureBoot === true && {
         field: `${field}.secureBoot`,
-        problem: "the machine boots with Secure Boot, and its next image is not signed for it",
+        problem: "the machine boots with Secure Boot, but its next image is not signed for it",
         why: "the firmware would refuse to start it",
         remedy: `set ${field}.secureBoot: true, or switch Secure Boot off in the machine's firmware first`,
       },
   ];
 }
 
-/** Where arguments are to be written that a machine is to keep: GRUB takes those of the configuration. */
+/** Remedy that keeps a machine's kernel arguments. GRUB uses those of the machine's configuration. */
 const keepArgs = (field: string, { bootArgs }: RunningImage): string =>
   bootArgs === undefined
     ? `list them under ${field}.kernelArgs`
-    : "put them under machine.install.extraKernelArgs in the machine's configuration, from which GRUB takes them (talosctl patch machineconfig; it does not reboot)";
+    : "write them to machine.install.extraKernelArgs in the machine's configuration, which GRUB uses (`talosctl patch machineconfig`, without a reboot)";
 
 /**
- * Kernel arguments that the stack adds to a machine's image, and that its boot loader would not take from there. GRUB
- * boots machines without UEFI and those from before Talos 1.10. It takes the arguments of the configuration that is
- * active during the installation, unless that says `grubUseUKICmdline` (talos,
- * cmd/installer/cmd/installer/install.go, cmd/installer/pkg/install, Install). Arguments that the running image
- * already has without effect are skipped.
+ * Finding for kernel arguments in the next image that the machine's boot loader ignores. GRUB boots machines without
+ * UEFI and those installed before Talos 1.10. It uses the arguments of the configuration that is active during the
+ * installation, unless that sets `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go,
+ * cmd/installer/pkg/install, Install). Arguments without effect that the running image already has do not count.
  *
  * @param machine node name.
  */
@@ -254,15 +257,18 @@ export function unheardArgs(
   return [
     {
       field: `machines.${machine}.kernelArgs`,
-      problem: `the machine boots by GRUB, which takes no arguments from the image, and the kernel would start without ${args.join(" ")}`,
+      problem: `the machine boots with GRUB, which ignores the image's arguments, so the kernel would start without ${args.join(" ")}`,
       why: "the reboot would have no effect on what these arguments set",
       remedy:
-        'have GRUB take the image\'s, with Talos 1.12 or newer on the machine: `talosctl patch machineconfig --patch \'{"machine":{"install":{"grubUseUKICmdline":true}}}\'`; with an older one, put them under machine.install.extraKernelArgs in the same way; neither reboots it; then run again',
+        'with Talos 1.12 or newer on the machine, make GRUB use the image\'s arguments: `talosctl patch machineconfig --patch \'{"machine":{"install":{"grubUseUKICmdline":true}}}\'`; with an older Talos, write them to machine.install.extraKernelArgs in the same way; neither patch reboots the machine; then run again',
     },
   ];
 }
 
-/** The stack chooses NVIDIA's modules and toolkit of a GPU machine, whichever branch and flavour the machine had. */
+/**
+ * Extensions that a machine would lose. NVIDIA's modules and toolkit of a GPU machine do not count, because the stack
+ * chooses them.
+ */
 function lostExtensions(running: RunningImage, next: NextImage, drop: Loose<DropSpec>): string[] {
   const kept = new Set([...next.extensions, ...(drop.extensions ?? [])].map(officialName));
   const fabric = [...kept].some((name) => /fabric-?manager/.test(name));

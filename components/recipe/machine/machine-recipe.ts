@@ -20,17 +20,17 @@ import type { UserPatch } from "./user-patches";
 import { majorOf } from "../facts/version";
 import { defined, filled } from "../mapping";
 
-/** Inputs that all machines of a plan have in common. */
+/** Inputs that are the same for all machines of a plan. */
 export interface RecipeContext {
   spec: ClusterSpec;
   release?: Release;
   mode: GpuProviderName;
-  /** Whether marker files stand in for the operator's validator. */
+  /** Whether marker files replace the operator's validator. */
   markers: boolean;
   clusterPatches: UserPatch[];
 }
 
-/** All that follows for one machine. */
+/** Plans one machine of a stack. */
 export function machineRecipe(
   facts: MachineFacts,
   ownPatches: UserPatch[],
@@ -65,7 +65,7 @@ export function machineRecipe(
     installerImage(schematic.id, talosVersion, defined({ factoryUrl, platform, secureBoot }));
   const kernelModules = isGpu ? kernelModulesOf(facts, spec) : [];
   const sysctls = isGpu ? sysctlsOf(spec) : {};
-  // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni,
+  // Omni itself makes the schematic, with its own additions, and names the image (siderolabs/omni,
   // cluster_machine_config.go).
   const byOmni = configuration === "omni";
   const taints = taintsOf(machine);
@@ -75,14 +75,14 @@ export function machineRecipe(
     sysctls,
     ...defined({ containerdPart: containerdPart(machine.containerd, era).toml }),
   };
-  // The kubelet registers a rebuilt node with these taints; an existing node is changed only through the API.
-  // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, which makes the field an error; whether it did
-  // is unknown (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
+  // The kubelet registers a rebuilt node with these taints; only the API changes those of an existing node. For Talos ≥
+  // 1.14 Omni may make the configuration with a KubeletConfig, and then refuses the field; whether it did is unknown
+  // (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the taints through the API do not need the field.
   const kubeletDocument = byOmni && capabilitiesOf(talosVersion).documents;
   const hostname =
     configuration === "owned"
       ? hostnamePatch(name, contractOf({ ...machine, talosVersion }), patches)
-      : undefined; // the user named the others
+      : undefined; // The user has named the other extensions.
   const isGuess = context.release?.assumed || own !== undefined;
   return {
     name,
@@ -124,12 +124,12 @@ export function machineRecipe(
   };
 }
 
-/** The user's arguments, then those that the cards need. */
+/** Kernel arguments: the user's, then those that the cards need. */
 const kernelArgsOf = ({ spec, cards }: MachineFacts): string[] => [
   ...new Set([...(spec.kernelArgs ?? []), ...kernelArgsFor(cards)]),
 ];
 
-/** NVIDIA's modules, in the order in which they need each other. */
+/** NVIDIA's modules, in the order of their dependencies. */
 function kernelModulesOf(facts: MachineFacts, spec: ClusterSpec): KernelModule[] {
   // siderolabs/docs, nvidia-fabricmanager ("an NVIDIA baseboard, like a DGX B200"); NVIDIA Fabric Manager user guide
   // (B200, B300: the subnet manager of their NVLinks). A B100 is on the same board.
@@ -144,9 +144,9 @@ function kernelModulesOf(facts: MachineFacts, spec: ClusterSpec): KernelModule[]
 }
 
 /**
- * The modules that our patch declares. The extensions blacklist NVIDIA's, so each must be declared
- * (siderolabs/extensions, nvidia.conf). One that a user's patch already declares is left to it: of two items with a
- * name the last one's parameters win, and ours come last.
+ * The modules that the package's patch declares. The extensions blacklist NVIDIA's modules, so each must be declared
+ * (siderolabs/extensions, nvidia.conf). Modules in a user's patch are left out: of two items with a name the parameters
+ * of the last win, and the package's patch is the last.
  */
 function undeclared(modules: KernelModule[], patches: UserPatch[]): KernelModule[] {
   const declared = new Set(patches.flatMap((patch) => patch.modules.map(({ name }) => name)));
@@ -154,7 +154,7 @@ function undeclared(modules: KernelModule[], patches: UserPatch[]): KernelModule
 }
 
 /**
- * Talos ≤ 1.11: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses
+ * Sysctls for Talos ≤ 1.11: nvidia-container-cli loads a BPF device filter, which the hardened JIT refuses
  * (siderolabs/extensions#101).
  */
 const sysctlsOf = (spec: ClusterSpec): Record<string, string> =>
@@ -166,8 +166,8 @@ const sysctlsOf = (spec: ClusterSpec): Record<string, string> =>
 export const gpuPresent = "nvidia.com/gpu.present";
 
 /**
- * A user's labels without the one that the operator sets itself once a card is found: it takes away every earlier
- * `gpu.deploy` label of a node, and then owns what it writes in their place, also after the stack is gone.
+ * A user's labels without the label that the operator itself sets once it finds a card. The operator then removes every
+ * earlier `gpu.deploy` label of the node, and owns the labels that it writes instead, even after the stack is gone.
  */
 function withoutOperators(
   labels: Record<string, string> = {},
@@ -187,14 +187,14 @@ function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, 
   const { markers, mode, spec } = context;
   return {
     ...(gpuProviderOf(mode).findsNodes ? {} : { [gpuPresent]: "true" }),
-    // Whether the operator's validator runs; the operator keeps an existing label (controllers/state_manager.go). It
-    // must not run with our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a
-    // node that was labelled by hand on 1.12.
+    // This label decides whether the operator's validator runs; the operator keeps an existing label
+    // (controllers/state_manager.go). The validator must not run with the stack's marker files, because it deletes
+    // them. From Talos 1.13 on it must run, because it writes them itself, even on a node with a label from 1.12.
     ...(mode === "operator"
       ? { "nvidia.com/gpu.deploy.operator-validator": String(!markers) }
       : {}),
     ...daemonLabels(facts.spec, context),
-    // The MIG manager runs on nodes with such cards alone, and it is the operator's.
+    // The operator's MIG manager runs only on nodes with MIG cards.
     ...(spec.sharing?.mig && mode === "operator" && canSplit(facts)
       ? { "nvidia.com/mig.config": migConfigName(spec.sharing.mig.profile) }
       : {}),

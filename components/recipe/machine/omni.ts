@@ -4,7 +4,7 @@ import { documentsOf } from "../merge/wanted";
 import { readPatch } from "./user-patches";
 
 /**
- * A resource of Omni, as `omnictl apply` takes it and `omnictl get -o json` gives it. Source: siderolabs/omni,
+ * A resource of Omni, in the form of `omnictl apply` and `omnictl get -o json`. Source: siderolabs/omni,
  * client/pkg/omnictl.
  */
 export interface OmniResource {
@@ -20,10 +20,7 @@ export const configPatchType = "ConfigPatches.omni.sidero.dev";
 /** Type of Omni's resource for the extensions of a machine, which the package writes. */
 export const extensionsType = "ExtensionsConfigurations.omni.sidero.dev";
 
-/**
- * Labels that say which machines a resource reaches. Source: siderolabs/omni,
- * client/pkg/omni/resources/omni/labels.go.
- */
+/** Labels that select the machines of a resource. Source: siderolabs/omni, client/pkg/omni/resources/omni/labels.go. */
 export const omniLabel = {
   cluster: "omni.sidero.dev/cluster",
   machineSet: "omni.sidero.dev/machine-set",
@@ -33,7 +30,7 @@ export const omniLabel = {
 } as const;
 
 /**
- * Annotation, without a value, of a cluster that `omnictl cluster template sync` made. Source: siderolabs/omni,
+ * Annotation of a cluster that `omnictl cluster template sync` made. It has no value. Source: siderolabs/omni,
  * client/pkg/omni/resources/omni/annotations.go (ResourceManagedByClusterTemplates),
  * client/pkg/template/internal/models/cluster.go.
  */
@@ -43,22 +40,22 @@ export const templateAnnotation = "omni.sidero.dev/managed-by-cluster-templates"
 type OmniMachine = Record<"cluster" | "uuid", string> & Record<"patches" | "extensions", string[]>;
 
 /**
- * The resources of one machine: its extensions, and its patches. The extensions come first: Omni acts on each as it
- * comes, upgrades before it configures, and would otherwise boot the machine once more for a configuration without a
- * driver.
+ * The resources of one machine: its extensions, and its patches. The extensions come first: Omni applies each resource
+ * at once, and upgrades before it configures. In another order it would boot the machine once more, for a configuration
+ * without a driver.
  *
  * Omni merges a machine's patches in the order of their IDs as text (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/ omni/internal/configpatch; cosi-project/runtime,
- * pkg/state/impl/inmem/collection.go, List). So the user's, 5010 and on, come after the 500 of Omni's own editor, and
- * the recipe's own, 510, after them. It keeps its ID whatever comes before it: if it moved, Omni would hold its
- * containerd part twice or not at all between two writes. With two parts Talos does not boot.
+ * pkg/state/impl/inmem/collection.go, List). So the user's patches (5010 and on) come after those of Omni's own editor
+ * (500). The recipe's patch (510) comes last. The recipe's patch always keeps its ID. With a changed ID Omni would
+ * have its containerd part twice or not at all between two writes. With two parts Talos does not boot.
  *
- * The extensions replace the cluster's and the machine set's list, and are not added to it (siderolabs/omni,
+ * The machine's extensions replace the lists of the cluster and of the machine set (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).
  *
- * @param cluster its name in Omni, as `uuid` is the machine's.
+ * @param cluster name of the cluster in Omni; `uuid` is the ID of the machine in Omni.
  * @param patches strategic-merge patches (YAML text), in order; the last is the recipe's own.
- * @param extensions sorted. Empty: the field is left out, and the cluster's list stays.
+ * @param extensions sorted. If empty, the function makes no resource for them, and the cluster's list stays.
  */
 export function omniResources({ cluster, uuid, patches, extensions }: OmniMachine): OmniResource[] {
   const labels = { [omniLabel.cluster]: cluster, [omniLabel.clusterMachine]: uuid };
@@ -82,30 +79,30 @@ export function omniResources({ cluster, uuid, patches, extensions }: OmniMachin
   ];
 }
 
-/** Whether `omniResources` makes this ID for the machine, however many patches it has. */
+/** Whether an ID is one of those that `omniResources` makes for a machine, with any number of patches. */
 export const isOurOmniId = (id: string, uuid: string): boolean =>
   /^\d+-talos-gpu-/.test(id) && id.endsWith(`-talos-gpu-${uuid}`);
 
-/** A patch as it is on Omni. */
+/** A patch in Omni. */
 export interface OmniPatch {
   id: string;
   labels: Record<string, string>;
   data: string;
 }
 
-/** A machine, by what patches in Omni name it. */
+/** A machine, with the names by which patches in Omni select it. */
 export interface PatchedMachine {
   cluster: string;
   uuid: string;
-  /** Its set in Omni; undefined when it is not known, then every set's patches count. */
+  /** The machine's set in Omni. If undefined, the set is unknown, and the patches of every set count. */
   machineSet: string | undefined;
 }
 
 /**
- * Patches of others that reach the machine and write the containerd part as well. Patches of every scope are merged
- * alike, so `machine.files` would hold the path twice, and Talos would not boot (talos, injectCRIConfigPatch).
+ * Patches of others that reach the machine and also write the containerd part. Omni merges patches of every scope, so
+ * `machine.files` would have the path twice, and Talos would not boot (talos, injectCRIConfigPatch).
  *
- * @param own IDs of our own patches.
+ * @param own IDs of the stack's own patches.
  */
 export const rivalPatches = (
   patches: OmniPatch[],
@@ -142,7 +139,7 @@ const reaching = (patches: OmniPatch[], machine: PatchedMachine, own: readonly s
     return scope !== undefined && !own.includes(id) ? [{ id, data, scope }] : [];
   });
 
-/** How a patch reaches the machine; undefined when it does not. */
+/** Scope in which a patch reaches the machine, in words; undefined if it does not reach it. */
 function scopeFor(labels: Record<string, string>, machine: PatchedMachine): string | undefined {
   if (labels[omniLabel.disabled] !== undefined) return undefined;
   const bare = labels[omniLabel.machine];

@@ -1,7 +1,7 @@
 import type { UpgradeSpec } from "../spec/index";
 import type { MachineRecipe } from "../types";
 
-/** Fields of a machine that its place in the order of upgrades depends on. */
+/** Fields of a machine that decide its place in the order of upgrades. */
 export type Ordered = Pick<MachineRecipe, "name" | "role">;
 
 /**
@@ -23,8 +23,8 @@ export function inUpgradeOrder<M extends Ordered>(
 }
 
 /**
- * Workers that may be upgraded at a time. A share is of all workers, rounded down as Kubernetes rounds what a
- * Deployment may do without (kubernetes, pkg/controller/deployment/util, ResolveFenceposts), and one at least.
+ * Number of workers that may be upgraded at the same time. A share is of all workers, rounded down like
+ * `maxUnavailable` of a Deployment (kubernetes, pkg/controller/deployment/util, ResolveFenceposts), but at least one.
  */
 export function windowOf(maxParallel: UpgradeSpec["maxParallel"], workers: number): number {
   const share = typeof maxParallel === "string" ? /^(\d+)%$/.exec(maxParallel)?.[1] : undefined;
@@ -33,9 +33,9 @@ export function windowOf(maxParallel: UpgradeSpec["maxParallel"], workers: numbe
 }
 
 /**
- * For each machine, those that must be complete before it starts. A control plane waits for the previous one, and so
- * does a worker of `upgrade.first`. Worker i of the others waits for worker i - maxParallel, and the first ones wait
- * for the last machine before them.
+ * For each machine, the machines that must be complete before its upgrade starts. Each control plane waits for the
+ * previous machine, and so does each worker of `upgrade.first`. Of the other workers, worker i waits for worker i -
+ * maxParallel; the first workers wait for the last machine before them.
  *
  * @param ordered in upgrade order.
  */
@@ -60,8 +60,9 @@ export function upgradeWindows(
 }
 
 /**
- * Machines in two stages. The GPU provider comes after the first one, and the second one starts once the smoke tests
- * of the `upgrade.first` machines have passed. Without `upgrade.first` all machines are in the first stage.
+ * Machines in two stages. The update installs the GPU provider after the first stage, and starts the second stage once
+ * the smoke tests of the `upgrade.first` machines have passed. Without `upgrade.first` all machines are in the first
+ * stage.
  *
  * @param ordered in upgrade order.
  */

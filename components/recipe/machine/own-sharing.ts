@@ -6,7 +6,10 @@ import { remembering } from "../memory";
 import { yamlIn } from "../rules/yaml";
 import type { ClusterSpec, MachineSpec } from "../spec/index";
 
-/** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there; and the plugin's image. */
+/**
+ * Paths of the plugin's configurations in each chart's values: the section, the texts in the section, and the plugin's
+ * image.
+ */
 export const pluginConfigPlaces = [
   {
     field: "gpuOperator",
@@ -17,13 +20,16 @@ export const pluginConfigPlaces = [
   { field: "devicePlugin", section: ["config"], texts: "map", image: ["image", "repository"] },
 ] as const;
 
-/** Label by which a node picks one of several configurations (k8s-device-plugin v0.19.3, cmd/config-manager/main.go). */
+/**
+ * Label with which a node selects one of several configurations (k8s-device-plugin v0.19.3,
+ * cmd/config-manager/main.go).
+ */
 const pickedBy = "nvidia.com/device-plugin.config";
 
 /**
- * How the cards of a machine are shared: as the stack says, else as the device plugin's own configuration in the chart's values does.
- *
- * @param labels of the machine, which may pick a configuration. Default: none, as for the cluster as a whole.
+ * Sharing of a machine's cards: from the stack's field `sharing`, else from the device plugin's own configuration in
+ * the chart's values. * @param labels of the machine, which may select a configuration. Default: none, as for the
+ * cluster as a whole.
  */
 export function sharingOf(
   said: ClusterSpec,
@@ -49,7 +55,10 @@ export function sharingOf(
   return sharing;
 }
 
-/** Without a name the plugin takes the only configuration that there is, else the one called `default` (templates/_helpers.tpl; config-manager's fallbacks `named`, `single`). */
+/**
+ * Name of the configuration in use. Without a name the plugin uses the only configuration, else the one called
+ * `default` (templates/_helpers.tpl; config-manager's fallbacks `named`, `single`).
+ */
 function chosen(all: Record<string, unknown>, name: unknown): string {
   if (typeof name === "string" && name !== "") return name;
   const [only = "", ...more] = Object.keys(all);
@@ -58,14 +67,15 @@ function chosen(all: Record<string, unknown>, name: unknown): string {
 
 /** Source: k8s-device-plugin v0.19.3, api/config/v1/sharing.go, replicas.go. */
 const read = remembering((text: string): Sharing => {
-  const config = yamlIn(text); // of what is none, a check says so
+  const config = yamlIn(text); // A check reports a text that is not YAML.
   for (const way of ["timeSlicing", "mps"] as const) {
     const section = valueAt(config, "sharing", way);
     const resources = valueAt(section, "resources");
     if (!Array.isArray(resources) || resources.length === 0) continue;
     const [one, ...more] = resources.filter(isMapping);
     const replicas = Number(one?.["replicas"]);
-    // Names of its own, some of the cards, or MIG devices: what a node then offers is not counted here.
+    // Other resource names, a selection of cards, or MIG devices: the package does not count the units of such a
+    // configuration.
     const plain =
       one?.["name"] === "nvidia.com/gpu" && (one["devices"] ?? "all") === "all" && !one["rename"];
     const ofMps = way === "mps" ? { mps: { replicas } } : {};

@@ -14,24 +14,27 @@ import { valueFinding } from "./talos-schema/rules";
 import type { ValueFinding } from "./talos-schema/value-rules";
 import { misfit } from "./talos-schema/values";
 
-/** Something in a patch that Talos does not take. */
+/** A mistake in a patch that Talos refuses. */
 export interface PatchFinding {
-  /** Where it stands, e.g. `machine.sysctl` or `KmsgLogConfig.url`; empty for a document as a whole. */
+  /** Path of the mistake, e.g. `machine.sysctl` or `KmsgLogConfig.url`; empty for a document as a whole. */
   path: string;
   problem: string;
   remedy: string;
 }
 
-/** The schema to check by. */
+/** The schema for the check. */
 export interface Schema {
   minor: number;
-  /** Whether it is the release's own. If it is only the nearest one, keys and kinds that it lacks are accepted. */
+  /**
+   * Whether it is the schema of the release. If it is only the nearest one, the check accepts keys and kinds that it
+   * lacks.
+   */
   isKnown: boolean;
 }
 
 type Path = readonly (string | number)[];
 
-/** Key by which a patch deletes (talos, pkg/machinery/config/configloader/internal/decoder/delete.go). */
+/** Key with which a patch deletes (talos, pkg/machinery/config/configloader/internal/decoder/delete.go). */
 export const patchKey = "$patch";
 
 const flaw = (path: string, problem: string, remedy: string): PatchFinding => ({
@@ -45,7 +48,7 @@ export function patchFindings(documents: readonly Document[], schema: Schema): P
   const seen = new Set<string>();
   const flaws = documents.flatMap((document) => {
     const root = plain(document, document.contents);
-    if (!isMapping(root)) return []; // told by the patch's `flaw`
+    if (!isMapping(root)) return []; // The patch's `flaw` reports it.
     const kind = asText(root["kind"]);
     const apiVersion = asText(root["apiVersion"]);
     const name = asText(root["name"]);
@@ -66,7 +69,7 @@ export function patchFindings(documents: readonly Document[], schema: Schema): P
   return flaws.slice(0, 10);
 }
 
-/** A node as plain data, with its merge keys as they were written, and numbers as go-yaml reads them (`1_000`). */
+/** A node as plain data, with unresolved merge keys, and with numbers as go-yaml reads them (`1_000`). */
 function plain(document: Document, node: unknown): unknown {
   if (isAlias(node)) return plain(document, node.resolve(document));
   if (isSeq(node)) return node.items.map((item) => plain(document, item));
@@ -84,7 +87,7 @@ function plain(document: Document, node: unknown): unknown {
     : value;
 }
 
-/** The document with `machine` and `cluster`. */
+/** Findings about the document with `machine` and `cluster`. */
 function ofMain(root: Record<string, unknown>, schema: Schema): PatchFinding[] {
   const structure = structureOfKind(mainKind, schema.minor)!;
   const keys = keysOf(structure, schema.minor);
@@ -105,14 +108,14 @@ function ofMain(root: Record<string, unknown>, schema: Schema): PatchFinding[] {
   ];
 }
 
-/** A document that names its kind. */
+/** Findings about a document with a kind. */
 function ofDocument(
   root: Record<string, unknown>,
   kind: string,
   apiVersion: string,
   { minor, isKnown }: Schema,
 ): PatchFinding[] {
-  if (kind === "") return [flaw("", "has an apiVersion and no kind", "name its kind")];
+  if (kind === "") return [flaw("", "has an apiVersion but no kind", "add the document's kind")];
   const structure = structureOfKind(kind, minor);
   if (structure !== undefined && kind !== mainKind) {
     if (apiVersion !== "v1alpha1") {
@@ -130,7 +133,10 @@ function ofDocument(
   }
   const minors = minorsOfKind(kind);
   if (minors && kind !== mainKind) {
-    const when = minor < minors[0] ? `it came with 1.${minors[0]}` : `it went after 1.${minors[1]}`;
+    const when =
+      minor < minors[0]
+        ? `Talos 1.${minors[0]} introduced it`
+        : `Talos 1.${minors[1]} was the last with it`;
     const there =
       "write it under machine or cluster, e.g. machine.kernel.modules, machine.sysctls or machine.network";
     return [flaw("", `is a ${kind}, which Talos 1.${minor} does not have: ${when}`, there)];
@@ -138,14 +144,14 @@ function ofDocument(
   const near = closest(kind, kindsOf(minor));
   const remedy =
     near === undefined
-      ? "write a kind of Talos' own; nothing else can stand in a patch"
+      ? "write a kind that Talos knows; a patch can have no other documents"
       : `did you mean "${near}"?`;
   return isKnown ? [flaw("", `has the kind "${kind}", which Talos does not know`, remedy)] : [];
 }
 
 const fileItem = "v1alpha1.MachineFile";
 
-/** Keys of an item of machine.files. Another check verifies the value of `op`, so any is accepted here. */
+/** Keys of an item of machine.files. This check accepts any value of `op`, because another check verifies it. */
 const keysOfFile = (minor: number): Map<string, string> =>
   new Map([...keysOf(fileItem, minor), ["op", "any"]]);
 
@@ -178,7 +184,10 @@ function ofStructure(
   ];
 }
 
-/** Without what is deleted, items of lists but for their names; it reports what is wrong with a `$patch`. */
+/**
+ * A value without the parts that a `$patch` deletes. Of a deleted list item the name stays. It reports mistakes in a
+ * `$patch`.
+ */
 function withoutDeleted(value: unknown, path: Path, told: PatchFinding[], isItem = false): unknown {
   if (Array.isArray(value))
     return value.map((item, index) => withoutDeleted(item, [...path, index], told, true));
@@ -187,7 +196,13 @@ function withoutDeleted(value: unknown, path: Path, told: PatchFinding[], isItem
   const doubled = `$${patchKey}`;
   if (Object.hasOwn(value, doubled)) {
     const at = written([...path, doubled]);
-    told.push(flaw(at, "is what talhelper makes `$patch` of", "write `$patch` with one dollar"));
+    told.push(
+      flaw(
+        at,
+        "comes from `$patch`, in which talhelper doubles the dollar",
+        "write `$patch` with one dollar",
+      ),
+    );
     return undefined;
   }
   if (Object.hasOwn(value, patchKey)) {
@@ -195,10 +210,14 @@ function withoutDeleted(value: unknown, path: Path, told: PatchFinding[], isItem
     const ofWhich = "name the item by its first key, e.g. interface: eth0";
     if (word !== "delete")
       told.push(
-        flaw(written([...path, patchKey]), `is "${word}"`, "Talos knows no `$patch` but `delete`"),
+        flaw(
+          written([...path, patchKey]),
+          `is "${word}"`,
+          "write `$patch: delete`, the only one that Talos knows",
+        ),
       );
     else if (typeof path.at(-1) === "number" && entries.length < 2)
-      told.push(flaw(written(path), "says `$patch: delete` but not of which item", ofWhich));
+      told.push(flaw(written(path), "has `$patch: delete` but does not name the item", ofWhich));
     if (!isItem) return undefined;
   }
   return Object.fromEntries(
@@ -212,9 +231,9 @@ function worded(
   schema: Schema,
 ): PatchFinding[] {
   const path = written([...at, ...below]);
-  // Talos may merge a document into an existing one; the item of a list stands alone.
+  // A required key may be in the document that Talos merges with the patch, but not in another item of a list.
   if (found === "missing")
-    return typeof below.at(-2) === "number" ? [flaw(path, "is missing", "write it")] : [];
+    return typeof below.at(-2) === "number" ? [flaw(path, "is missing", "add it")] : [];
   if ("unknown" in found) return unknownKey(found.unknown, found.in, path, schema);
   if ("value" in found) {
     const { value, type } = found;
@@ -230,13 +249,16 @@ function unknownKey(
   path: string,
   { minor, isKnown }: Schema,
 ): PatchFinding[] {
-  const merges = "is a YAML merge key, which Talos takes only in mappings whose names you choose";
+  const merges =
+    "is a YAML merge key, which Talos accepts only in mappings with free names, such as sysctls";
   if (key === "<<") return [flaw(path, merges, "write the keys out")];
-  if (key === "?") return [flaw(path, "is a key that is no text", "write a name")];
+  if (key === "?") return [flaw(path, "is a key that is not a text", "write a name")];
   const minors = minorsOfKey(structure, key);
   if (minors) {
     const when =
-      minor < minors[0] ? `comes with Talos 1.${minors[0]}` : `went after Talos 1.${minors[1]}`;
+      minor < minors[0]
+        ? `exists only from Talos 1.${minors[0]} on`
+        : `exists only up to Talos 1.${minors[1]}`;
     return [flaw(path, `is not a field of Talos 1.${minor}: it ${when}`, "leave it out")];
   }
   if (!isKnown) return [];
@@ -245,12 +267,12 @@ function unknownKey(
   const remedy = (): string => {
     if (near !== undefined) return `did you mean "${path.slice(0, -key.length)}${near}"?`;
     if (home !== undefined) return `write it under ${home}`;
-    return "leave it out, or write it where Talos' reference of the configuration has it";
+    return "leave it out, or write it at the place that Talos' reference of the configuration shows";
   };
   return [flaw(path, "is not a field of Talos' configuration", remedy())];
 }
 
-/** The key that was probably meant: a near one, or one that has the word in it. */
+/** The key that a user probably meant: a similar key, or a key that contains the word. */
 function nearest(key: string, keys: string[]): string | undefined {
   const word = key.toLowerCase();
   const related = (other: string): boolean =>
@@ -259,7 +281,7 @@ function nearest(key: string, keys: string[]): string | undefined {
   return closest(key, keys) ?? keys.find((other) => related(other.toLowerCase()));
 }
 
-/** Structures in which fields are looked for that were written elsewhere, and their paths. */
+/** Structures in which the check looks for a misplaced field, with their paths. */
 const homes = {
   MachineConfig: "machine",
   ClusterConfig: "cluster",
@@ -267,6 +289,6 @@ const homes = {
   NetworkConfig: "machine.network",
 };
 
-/** Where a field stands that was written elsewhere; undefined if unknown. */
+/** The right path of a misplaced field; undefined if it is unknown. */
 const homeOf = (key: string, minor: number): string | undefined =>
   Object.entries(homes).find(([structure]) => keysOf(`v1alpha1.${structure}`, minor).has(key))?.[1];

@@ -4,9 +4,9 @@ import { filled } from "../mapping";
 import { remembering } from "../memory";
 import type { KernelModule, NodeTaint } from "../types";
 
-/** Settings in our own patch of a machine. */
+/** Settings in the package's own patch of a machine. */
 export interface PatchContent {
-  /** Undefined where Omni sets it. */
+  /** Installer image; undefined if Omni sets it. */
   installerImage?: string;
   kernelModules: KernelModule[];
   sysctls: Record<string, string>;
@@ -17,10 +17,10 @@ export interface PatchContent {
 }
 
 /**
- * Our strategic-merge patch of a machine. Kernel modules stay under `machine.kernel` on Talos 1.14 too: its
- * KernelModuleConfig documents cannot be merged by a provider built on machinery 1.13, and 1.14 still accepts the field
- * (talos v1.14.0-rc.1, pkg/machinery/config/types/v1alpha1: deprecated, not removed). So do `machine.files` for the
- * containerd part (v1alpha1_cri_bridge.go) and `machine.install`.
+ * The package's own strategic-merge patch of a machine. Kernel modules are under `machine.kernel` even on Talos 1.14,
+ * which still accepts the field: a provider with the machinery of 1.13 cannot merge KernelModuleConfig documents (talos
+ * v1.14.0-rc.1, pkg/machinery/config/types/v1alpha1: deprecated, not removed). The same is true of `machine.files` for
+ * the containerd part (v1alpha1_cri_bridge.go) and of `machine.install`.
  */
 export const ownPatch = remembering((content: PatchContent): string => {
   const {

@@ -6,29 +6,37 @@ import { seenBy } from "./apart";
 import type { DriverField } from "./losses";
 import { contractOf } from "../facts/contract";
 
-/** Limits of an upgrade's waits, Go durations. */
+/** Limits of an upgrade's waits, as Go durations. */
 export type UpgradeTimeouts = Required<Pick<TimeoutsSpec, "pull" | "drain" | "reboot" | "verify">>;
 
-/** One machine of a plan: what follows for it, and what the stack says of it and of its cluster. Each step of a machine gets it whole. */
+/**
+ * One machine of a plan: its recipe, and the fields of the stack about it and its cluster. Every step of a machine's
+ * update gets this object.
+ */
 export interface PlannedMachine
   extends
     MachineRecipe,
     Pick<MachineSpec, "runningVersion" | "versionContract" | "drop">,
     Pick<ClusterSpec, "clusterName" | "clusterEndpoint" | "kubernetesVersion" | "reconcileToken"> {
-  /** Release whose features its generated configuration uses. */
+  /** Talos release whose features the generated configuration uses. */
   contract: string;
-  /** Whether its node is drained before it reboots. */
+  /** Whether the update drains the node before a reboot. */
   drain: boolean;
   timeouts: UpgradeTimeouts;
-  /** Whether it starts in maintenance mode, and its first configuration installs Talos. */
+  /** Whether the machine starts in maintenance mode, so that its first configuration installs Talos. */
   installs: boolean;
-  /** Fields of its driver that the stack leaves to the card; undefined where it names them, or the machine has no driver of the stack's. */
+  /**
+   * Fields of the driver that the stack does not set, so that the card decides; undefined if it sets them, or if the
+   * stack chooses no driver for the machine.
+   */
   unnamedDriver?: DriverField[];
-  /** Talos API addresses of the cluster's other control planes: a control plane is not touched unless they are up. */
+  /**
+   * Talos API addresses of the cluster's other control planes: the update changes a control plane only if they are up.
+   */
   otherControlPlanes: string[];
 }
 
-/** The limits of a machine's upgrade, defaults (as `TimeoutsSpec` states them) filled in. */
+/** The limits of a machine's upgrade, with the defaults of `TimeoutsSpec` filled in. */
 export function upgradeTimeouts({
   pull,
   drain,
@@ -73,8 +81,8 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
 }
 
 /**
- * Fields of the driver that follow from the card, of an adopted machine with one: its owner may have chosen others before. An image or
- * an extension of NVIDIA's that the stack names is a choice, too.
+ * Fields of an adopted GPU machine's driver that follow from the card. Its owner may have chosen other values before.
+ * An installer image or an NVIDIA extension in the stack counts as a choice.
  */
 export function unnamedDriver(spec: ClusterSpec, machine: MachineSpec): DriverField[] {
   const { configuration, gpus = [], installerImage, extensions = [] } = machine;

@@ -11,7 +11,7 @@ import type { ClusterSpec, CustomizationSpec, MachineSpec, OverlaySpec } from ".
 
 /** Inputs of a machine's image. */
 export interface SchematicContent {
-  /** Official extensions, in the wanted order: the order is part of the ID. */
+  /** Official extensions, in the wanted order, because the order affects the ID. */
   extensions: string[];
   kernelArgs: string[];
   overlay?: OverlaySpec;
@@ -22,7 +22,7 @@ export interface SchematicContent {
 export interface Schematic {
   /** Canonical YAML. */
   yaml: string;
-  /** SHA-256 of it, in hexadecimal: the Factory's ID. */
+  /** ID of the schematic in the Factory: the SHA-256 of the YAML, in hexadecimal. */
   id: string;
 }
 
@@ -58,7 +58,7 @@ function ordered(value: unknown, name: string): unknown {
 }
 
 /**
- * Values that Go's `omitempty` leaves out. They include the boot loader `none`, which is the number 0 in the
+ * Values that Go's `omitempty` leaves out. The boot loader `none` is among them, since it is the number 0 in the
  * Factory's type (talos, pkg/imager/profile).
  */
 const isEmpty = (key: string, value: unknown): boolean =>
@@ -67,8 +67,8 @@ const isEmpty = (key: string, value: unknown): boolean =>
   (key === "bootloader" && value === "none");
 
 /**
- * The Image Factory's canonical form of a schematic as its author wrote it, and its ID: fields in the order of the
- * Factory's struct, indented by four, empty ones left out, a newline at the end.
+ * A schematic in the Image Factory's canonical form, and its ID. The form has the fields in the order of the Factory's
+ * struct, an indentation of four, no empty fields, and a newline at the end.
  */
 export const canonicalSchematic = remembering((schematic: Record<string, unknown>): Schematic => {
   const { customization = {}, ...before } = ordered(schematic, "") as Record<string, unknown>;
@@ -77,8 +77,8 @@ export const canonicalSchematic = remembering((schematic: Record<string, unknown
 });
 
 /**
- * A text as Go's YAML library writes it: with quotes only if needed, and double ones if YAML would otherwise read no
- * text.
+ * A text in the notation of Go's YAML library: with quotes only if needed, and with double quotes if YAML would
+ * otherwise not read a text.
  */
 function written(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
@@ -117,14 +117,14 @@ export const schematicOf = ({
   });
 
 /**
- * First minor whose installer is named after its platform: the kernel command line of the image says
- * `talos.platform`. Source: image-factory, docs/api.md.
+ * First minor whose installer's name contains the platform. The image then has `talos.platform` on its kernel command
+ * line. Source: image-factory, docs/api.md.
  */
 const firstPlatformInstaller = 10;
 
 /**
- * Installer image, e.g. `factory.talos.dev/metal-installer/<id>:v1.12.6`: by default of the public Factory, for the
- * platform metal.
+ * Name of an installer image, e.g. `factory.talos.dev/metal-installer/<id>:v1.12.6`; by default from the public
+ * Factory, for the platform metal.
  */
 export function installerImage(
   schematicId: string,
@@ -138,7 +138,7 @@ export function installerImage(
   return `${host}/${installer}${secureBoot ? "-secureboot" : ""}/${schematicId}:${talosVersion}`;
 }
 
-/** The installer image of the same schematic at another release, from the same registry. */
+/** Name of the installer image for another Talos release, with the same schematic and registry. */
 export function installerAt(image: string, talosVersion: string): string {
   const { platform, secureBoot } = installerKind(image) ?? { secureBoot: false };
   const [, host = "", schematicId = ""] =
@@ -151,8 +151,8 @@ export function installerAt(image: string, talosVersion: string): string {
 }
 
 /**
- * Placeholder for the schematic of an installer image of the user's own: its content is empty, and its ID follows
- * from the image's name.
+ * Placeholder for the schematic of a user's own installer image: it has no content, and its ID follows from the image's
+ * name.
  */
 export const ownSchematic = (image: string): Schematic => ({
   yaml: schematicOf({ extensions: [], kernelArgs: [] }).yaml,
@@ -160,8 +160,8 @@ export const ownSchematic = (image: string): Schematic => ({
 });
 
 /**
- * Platform and Secure Boot of an installer image, read from its name as `installerImage` writes it; undefined for a
- * name of another form. An installer before Talos 1.10 has no platform, and keeps the machine's.
+ * Platform and Secure Boot in the name of an installer image that `installerImage` wrote; undefined for another name.
+ * An installer before Talos 1.10 names no platform, and keeps the machine's.
  */
 export function installerKind(
   image: string,
@@ -178,8 +178,8 @@ export function installerKind(
 const strings = z.array(z.string()).nullish();
 
 /**
- * A schematic as the Factory writes it; fields that no installer carries are left out (internal/profile/profile.go:
- * META values are for disk images alone).
+ * The fields of a schematic's YAML. Fields that have no effect on an installer are left out
+ * (internal/profile/profile.go: META values are only for disk images).
  */
 const schematicSchema = z.object({
   overlay: z
@@ -206,10 +206,10 @@ const schematicSchema = z.object({
 });
 
 /**
- * The ID by which this package knows the image of a schematic: with its extensions sorted, as the stacks' are. Their
- * order makes another ID and the same image. A schematic with more in it than was read keeps its own.
+ * The ID that this package uses for a schematic's image: that of the schematic with sorted extensions. Another order of
+ * the extensions gives another ID for the same image. A schematic with unknown fields keeps its own ID.
  *
- * @param text of the schematic, as the machine has it; undefined where it does not.
+ * @param text of the schematic on the machine; undefined if the machine has none.
  */
 export function imageId(id: string, text: string | undefined): string {
   const content = text === undefined ? undefined : readSchematic(text);
@@ -218,7 +218,8 @@ export function imageId(id: string, text: string | undefined): string {
 }
 
 /**
- * Reads a schematic (YAML): what an installer image of it brings onto a machine; undefined when the text is not one.
+ * Reads the parts of a schematic (YAML) that its installer image brings onto a machine; undefined if the text is not a
+ * schematic.
  */
 export const readSchematic = remembering((text: string) => {
   const parsed = schematicSchema.safeParse(yamlIn(text));

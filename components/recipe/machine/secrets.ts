@@ -1,7 +1,7 @@
 import { isMapping } from "../mapping";
 import { namesSecret, secretIn } from "../rules";
 
-/** A secret in a patch: where it stands, never what it is. */
+/** A secret in a patch: its path, and never its value. */
 export interface Secret {
   path: string;
   remedy: string;
@@ -29,10 +29,10 @@ const fields: Record<string, readonly RegExp[]> = {
   SideroLinkConfig: [/^joinToken$/],
 };
 
-/** A static passphrase of an encrypted volume, in whatever document. */
+/** Path of a static passphrase of an encrypted volume, in any document. */
 const passphrase = /(^|\.)keys\[\d+\]\.static\.passphrase$/;
 
-/** Names under which people keep secrets. */
+/** Form of names under which users keep secrets. */
 const names = [
   /^(password|passwd|passphrase|token)$/i,
   /^(api|auth|private|preshared)_?key$/i,
@@ -42,18 +42,18 @@ const names = [
   /^aws_?secret_?access_?key$/i,
 ];
 
-/** Names of environment variables, and flags, that hold secrets. */
+/** Form of the names of environment variables and flags with secrets. */
 const variable =
   /(^|[\s"',;])-{0,2}(\w{0,64}(AUTH_?KEY|SETUP_KEY|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PASSPHRASE|AUTH_?TOKEN|API_?TOKEN|_TOKEN|_SECRET|CREDENTIALS))[ \t]{0,8}=[ \t]{0,8}(?![\s"']{0,8}(\/|file:))[^\s]/i;
 
-/** Where a mapping has variables: machine.env, and an EnvironmentConfig. */
+/** Paths of mappings with environment variables: machine.env, and an EnvironmentConfig. */
 const environment = /^(machine\.env|variables|cluster\.\w+\.env)\.[^.]+$/;
 
 /** base64 of PEM with a private key: `-----BEGIN … PRIVATE KEY`. */
 const encodedKey =
   /LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,60}(UFJJVkFURSBLRVk|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)/;
 
-/** Secrets in a document, the first of them first. */
+/** Secrets in a document, in their order. */
 export function secretsIn(value: unknown, kind: string): Secret[] {
   const found: Secret[] = [];
   const visit = (value: unknown, path: string, key: string): void => {
@@ -74,7 +74,7 @@ export function secretsIn(value: unknown, kind: string): Secret[] {
 }
 
 function isSecret(text: string, path: string, key: string, kind: string): boolean {
-  if (text.trim() === "" || /^\s*(\$\{[^}]*\}|\{\{[^}]*\}\}|<[^>]*>)\s*$/.test(text)) return false; // nothing, or a place for one
+  if (text.trim() === "" || /^\s*(\$\{[^}]*\}|\{\{[^}]*\}\}|<[^>]*>)\s*$/.test(text)) return false; // An empty value or a placeholder is not a secret.
   if (fields[kind]?.some((field) => field.test(path)) || passphrase.test(path)) return true;
   if (names.some((name) => name.test(key)) && !isPath(text)) return true;
   if (environment.test(path) && namesSecret(key) && !isPath(text)) return true;
@@ -86,10 +86,10 @@ function isSecret(text: string, path: string, key: string, kind: string): boolea
   );
 }
 
-/** Whether a text is a file's path or a switch, and so holds no secret itself. */
+/** Whether a text is a file's path or a switch, and so not a secret. */
 const isPath = (text: string): boolean => text.startsWith("/") || /^(true|false)$/.test(text);
 
-/** A Kubernetes Secret with content, in a manifest that the configuration carries. */
+/** Whether a manifest in the configuration is a Kubernetes Secret with content. */
 const holdsSecretManifest = (text: string, path: string): boolean =>
   path.endsWith("contents") &&
   text
@@ -104,16 +104,16 @@ function remedyOf(kind: string, path: string): string {
     /^(RegistryAuthConfig|RegistryTLSConfig)$/.test(kind) ||
     path.startsWith("machine.registries")
   )
-    return "leave it out: give it to the machine with `talosctl patch machineconfig`, or let the pods name an image pull secret";
+    return "leave it out: write it to the machine with `talosctl patch machineconfig`, or set an image pull secret in the pods";
   if (kind === "ExtensionServiceConfig")
-    return "leave the document out: give it to the machine with `talosctl patch machineconfig`, from a file that is not committed";
+    return "leave the document out: write it to the machine with `talosctl patch machineconfig`, from a file outside of the repository";
   if (
     /^(WireguardConfig|HCloudVIPConfig|SideroLinkConfig)$/.test(kind) ||
     path.startsWith("machine.network") ||
     passphrase.test(path)
   )
-    return "leave it out: give it to the machine with `talosctl patch machineconfig`, from a file that is not committed";
+    return "leave it out: write it to the machine with `talosctl patch machineconfig`, from a file outside of the repository";
   if (/^(machine\.(token|ca)|cluster\.)/.test(path) && !path.startsWith("cluster.inlineManifests"))
-    return "leave it out: machine secrets come from the secret configuration talos-gpu:machineSecrets; others belong into a Kubernetes Secret";
-  return "leave it out: what a pod needs belongs into a Kubernetes Secret, what the machine needs into a patch by `talosctl patch machineconfig`";
+    return "leave it out: set machine secrets by the secret configuration talos-gpu:machineSecrets, and keep others in a Kubernetes Secret";
+  return "leave it out: keep a pod's secret in a Kubernetes Secret, and write the machine's secret with `talosctl patch machineconfig`";
 }

@@ -4,7 +4,7 @@ import type { NodeTaint, PodToleration } from "../types";
 /** Taint effects of Kubernetes. */
 export const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/** Taints of a machine; entries that are not `value:Effect` or `:Effect` are left out, for a check to name. */
+/** Taints of a machine, without entries that are not `value:Effect` or `:Effect`; a check reports these. */
 export const taintsOf = (spec: MachineSpec): NodeTaint[] =>
   Object.entries(spec.taints ?? {})
     .map(([key, text]) => parseTaint(key, text))
@@ -20,12 +20,12 @@ export function parseTaint(key: string, text: string): NodeTaint | undefined {
 }
 
 /**
- * A taint as a stack says it: to Talos, a value without a colon is the effect (talos v1.12.6,
+ * A taint in the notation of a stack. Talos reads a value without a colon as the effect (talos v1.12.6,
  * controllers/k8s/node_taint_spec.go).
  */
 export const taintText = (text: string): string => (text.includes(":") ? text : `:${text}`);
 
-/** Whether a toleration lets a pod onto a node with the taint. */
+/** Whether a toleration allows a pod on a node with a taint. */
 export function tolerates(toleration: Partial<PodToleration>, taint: NodeTaint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;
   const exists = toleration.operator === "Exists";
@@ -35,17 +35,16 @@ export function tolerates(toleration: Partial<PodToleration>, taint: NodeTaint):
   );
 }
 
-/** NVIDIA's own toleration; a chart's list is replaced as a whole, so ours must bring it along. */
+/**
+ * NVIDIA's own toleration. The stack's list replaces that of a chart as a whole, so it must contain this toleration.
+ */
 const nvidiaToleration: PodToleration = {
   key: "nvidia.com/gpu",
   operator: "Exists",
   effect: "NoSchedule",
 };
 
-/**
- * The role of a control plane's node: key of its label and of its taint (talos v1.13.0,
- * controllers/k8s/node_label_spec.go).
- */
+/** Key of the label and of the taint of control planes (talos v1.13.0, controllers/k8s/node_label_spec.go). */
 export const controlPlaneRole = "node-role.kubernetes.io/control-plane";
 
 /** Taint of control planes. */
@@ -57,9 +56,9 @@ export const tolerationOf = (taint: NodeTaint): PodToleration =>
     ? { key: taint.key, operator: "Exists", effect: taint.effect }
     : { key: taint.key, operator: "Equal", value: taint.value, effect: taint.effect };
 
-/** Tolerations that all pods on the GPU machines need: for NVIDIA's taint and for those of the machines. */
+/** Tolerations that all pods on the GPU machines need: for NVIDIA's taint and for the machines' taints. */
 export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
-  // All of these tolerations have a key, so that a taint is compared with those of its own.
+  // All of these tolerations have a key, so a taint is only compared with the tolerations of the same key.
   const byKey = new Map([[nvidiaToleration.key, [nvidiaToleration]]]);
   for (const taint of taints) {
     const those = byKey.get(taint.key) ?? [];
@@ -72,20 +71,20 @@ export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
 const controlPlane = tolerationOf(controlPlaneTaint);
 
 /**
- * Adds the toleration of control planes to a list, if the list lacks it. Charts give it to pods that belong to no
- * machine, and a list in the values replaces the chart's.
+ * Adds the toleration for control planes to a list, if it is missing. Charts have this toleration for pods that belong
+ * to no machine, and a list in the values replaces that of the chart.
  */
 export const withControlPlane = (tolerations: PodToleration[]): PodToleration[] =>
   tolerations.some((toleration) => toleration.key === controlPlane.key)
     ? tolerations
     : [controlPlane, ...tolerations];
 
-/** Reads a taint that `describeTaint` wrote. From a text that is no taint it makes a taint without an effect. */
+/** Reads a taint that `describeTaint` wrote. For any other text the result has no effect. */
 export function readTaint(text: string): NodeTaint {
   const [, key = text, value, effect = ""] = /^([^=:]+)(?:=([^:]*))?:(.*)$/.exec(text) ?? [];
   return { key, effect, ...(value === undefined ? {} : { value }) };
 }
 
-/** A taint as kubectl writes it: `key=value:Effect`, or `key:Effect` without a value. */
+/** A taint in kubectl's notation: `key=value:Effect`, or `key:Effect` without a value. */
 export const describeTaint = ({ key, value, effect }: NodeTaint): string =>
   `${key}${value === undefined || value === "" ? "" : `=${value}`}:${effect}`;

@@ -6,52 +6,49 @@ import { parseTaint, taintsOf, taintText } from "./taints";
 import type { KernelModule, NodeTaint } from "../types";
 import { asText, isMapping, listAt, mappingAt, valueAt } from "../mapping";
 
-/** A user's patch, read: what the recipe and the checks ask of it. */
+/** A user's patch, with the facts that the recipe and the checks need. */
 export interface UserPatch {
   /** Path of the patch in the stack, e.g. `machines.gpu-1.patches[0]`. */
   field: string;
   text: string;
-  /** The `machine`/`cluster` document; empty when the patch has none. */
+  /** The document with `machine` and `cluster`; empty if the patch lacks it. */
   config: Record<string, unknown>;
   /** All of its documents, as Talos reads them. */
   documents: readonly Document[];
-  /** Kinds of its other documents, e.g. `KernelModuleConfig`. */
+  /** Kinds of the other documents, e.g. `KernelModuleConfig`. */
   kinds: string[];
-  /** Those that it writes. */
+  /** Paths of the files that the patch writes. */
   files: { op: string; path: string; content: string }[];
-  /** Those under machine.kernel.modules, and of KernelModuleConfig documents. */
+  /** Kernel modules under machine.kernel.modules, and those of KernelModuleConfig documents. */
   modules: Required<KernelModule>[];
-  /** Keys and values under machine.sysctls. */
+  /** Values under machine.sysctls, by key. */
   sysctls: Record<string, string>;
-  /** Labels that Talos gives the node: of machine.nodeLabels and of a KubeNodeConfig. */
+  /** Labels that Talos sets on the node: from machine.nodeLabels and from a KubeNodeConfig. */
   nodeLabels: [key: string, value: string][];
-  /** Labels that the kubelet gives the node when it registers, by its own argument. */
+  /** Labels that the kubelet sets when it registers the node, from its argument. */
   kubeletLabels: [key: string, value: string][];
   /**
-   * Taints that Talos gives the node, as `value:Effect` by their key: of machine.nodeTaints and of a KubeNodeConfig.
+   * Taints that Talos sets on the node, as `value:Effect` by key: from machine.nodeTaints and from a KubeNodeConfig.
    */
   nodeTaints: [key: string, text: string][];
-  /**
-   * Taints that the node gets, from Talos or from its kubelet when it registers; those that cannot be read are left
-   * out.
-   */
+  /** Taints that the node gets from Talos, or from its kubelet when it registers. Unreadable ones are left out. */
   taints: NodeTaint[];
-  /** Names that it gives the host. */
+  /** Host names that the patch sets. */
   hostnames: string[];
   /**
-   * Reason why it is no strategic-merge patch: `yaml` (no YAML), `json6902` (a list of operations), `shape` (no
-   * mapping).
+   * Reason why the text is not a strategic-merge patch: `yaml` (not YAML), `json6902` (a list of operations), `shape`
+   * (not a mapping).
    */
   flaw?: { kind: "yaml" | "json6902" | "shape"; detail: string };
 }
 
-/** Reads a user's patch. Never fails: `flaw` says what cannot be read. */
+/** Reads a user's patch. Never fails: `flaw` names a part that cannot be read. */
 export const readPatch = (text: string, field: string): UserPatch => ({ ...read(text), field });
 
 /**
- * Taints that a node may have by the stack's own words: those of the field, which this package sets and takes back;
- * and those that patches make Talos or the kubelet set, which belong to their author. Our pods on the GPU machines
- * tolerate both.
+ * Taints that a node may have because of the stack. The taints of the field `taints` are set and removed by this
+ * package. Talos or the kubelet sets the taints of patches, which belong to the patches' author. The package's pods on
+ * the GPU machines tolerate both.
  */
 export function taintsWithPatches(
   { patches = [] }: Pick<ClusterSpec, "patches">,
@@ -95,7 +92,7 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
   const ofKind = (kind: string): Record<string, unknown>[] =>
     maps.filter((value) => value["kind"] === kind);
   const kubelets = [mappingAt(config, "machine", "kubelet"), ...ofKind("KubeletConfig")];
-  /** Texts by key that Talos gives the node: of `machine`, or of a document of its own. */
+  /** Labels or taints that Talos sets on the node, by key: from `machine`, or from a separate document. */
   const ofNode = (ofMachine: string, ofDocument: string): [string, string][] =>
     [
       mappingAt(config, "machine", ofMachine),
@@ -112,7 +109,7 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
     documents,
     config,
     kinds: maps.flatMap((value) => (typeof value["kind"] === "string" ? [value["kind"]] : [])),
-    // An item that deletes writes nothing.
+    // An item with `$patch: delete` writes no file.
     files: listAt(config, "machine", "files")
       .filter((file) => file["$patch"] !== "delete")
       .map((file) => ({
@@ -158,25 +155,25 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
   };
 });
 
-/** Labels as the kubelet's `--node-labels` has them: `a=b,c=d`, or a list of such texts. */
+/** Reads the labels in the kubelet's argument `--node-labels`: `a=b,c=d`, or a list of such texts. */
 const labelsOfArgument = (said: unknown): [string, string][] =>
   textsOfArgument(said).map((pair) => {
     const [key = "", ...value] = pair.split("=");
     return [key, value.join("=")];
   });
 
-/** The parts of an argument that takes several, with commas between them or as a list. */
+/** The parts of an argument with several values, which are separated by commas or form a list. */
 function textsOfArgument(said: unknown): string[] {
   const texts = (Array.isArray(said) ? said : [said]).map(asText).filter((text) => text !== "");
   return texts.flatMap((text) => text.split(",")).map((text) => text.trim());
 }
 
-/** A taint as the kubelet's `--register-with-taints` has it: `key=value:Effect` or `key:Effect`. */
+/** Reads a taint in the kubelet's argument `--register-with-taints`: `key=value:Effect` or `key:Effect`. */
 function taintOfArgument(text: string): NodeTaint | undefined {
   const [, key = "", rest = ""] = /^([^=:]+)=?(.*)$/.exec(text) ?? [];
   return parseTaint(key, rest);
 }
 
-/** A taint of `registerWithTaints` in the kubelet's configuration. */
+/** Reads a taint of `registerWithTaints` in the kubelet's configuration. */
 const asTaint = ({ key, value, effect }: Record<string, unknown>): NodeTaint | undefined =>
   parseTaint(asText(key), `${asText(value)}:${asText(effect)}`);

@@ -2,52 +2,52 @@ import { createHash } from "node:crypto";
 import { isMapping } from "../mapping";
 
 /**
- * A step into a configuration: a key of a mapping, the item of a list that has a value under a key, or the one that
- * is a value.
+ * A step into a configuration: a key of a mapping, or an item of a list. An item is selected by a value under one of
+ * its keys, or by its own value.
  */
 export type Step = string | { key: string; id: string } | { member: unknown };
 
-/** Where something stands: which document, and the steps into it. */
+/** A place in a configuration: the document, and the steps into it. */
 export interface Place {
-  /** `config` for the machine and cluster document, else `kind/name`. */
+  /** Name of the document: `config` for the document with machine and cluster, else `kind/name`. */
   document: string;
   path: Step[];
 }
 
 /**
- * One thing that a merge brought in, and what stood there before. Plain JSON, kept between runs; holds no more of a
- * configuration than what patches set.
+ * One addition of a merge, with the previous value. Plain JSON that is kept between runs. It contains only parts of the
+ * configuration that patches set.
  */
 export interface Addition extends Place {
   /**
-   * `value`: a value of a mapping, or an item of a list; `container`: a mapping or list that was not there;
-   * `document`: a whole document.
+   * `value`: a value of a mapping, or an item of a list. `container`: a mapping or list that was missing. `document`: a
+   * whole document.
    */
   what: "value" | "container" | "document";
   /**
-   * The added value; of a container, an empty one, since it is removed once it is empty. Hashes may replace long
-   * texts (`shortenedAdded`).
+   * The added value. For a container it is empty, because the container is removed once it is empty. Hashes may replace
+   * long texts (`shortenedAdded`).
    */
   value: unknown;
-  /** The previous value; absent if there was none. */
+  /** The previous value; absent if it was missing. */
   old?: unknown;
 }
 
-/** Additions of a merge, in their order. */
+/** All additions of a merge, in their order. */
 export interface Added {
   additions: Addition[];
 }
 
-/** Identity of an addition: what and where. */
+/** Identity of an addition: its kind and its place. */
 export const identityOf = ({ what, document, path }: Addition): string =>
   JSON.stringify([what, document, shortenedPath(path)]);
 
-/** Characters up to which a text is remembered as it is. */
+/** Length up to which a text is kept without a hash. */
 const LONGEST_TEXT = 100;
 
 /**
- * Copies a value and replaces each long text by its hash. The copy is enough to find out whether a field still has
- * the value that a merge added. A value that is already shortened stays as it is.
+ * Copies a value with hashes instead of long texts. The copy still shows whether a field has the value that a merge
+ * added. A hash stays unchanged.
  */
 export function shortened(value: unknown): unknown {
   if (typeof value === "string" && value.length > LONGEST_TEXT)
@@ -63,8 +63,8 @@ const shortenedPath = (path: Step[]): Step[] =>
   );
 
 /**
- * Additions of a merge in a form that stays short even with long texts. Previous values stay whole, because the
- * program restores them.
+ * Additions of a merge with hashes instead of long texts. Previous values stay whole, because the program restores
+ * them.
  */
 export const shortenedAdded = ({ additions }: Added): Added => ({
   additions: additions.map((addition) => ({
@@ -74,7 +74,7 @@ export const shortenedAdded = ({ additions }: Added): Added => ({
   })),
 });
 
-/** Whether it is of a kernel module: in `machine.kernel.modules`, or a document of its own (Talos 1.14). */
+/** Whether an addition is for a kernel module: in `machine.kernel.modules`, or in a separate document (Talos 1.14). */
 export const isOfModules = ({ document, path: [first, second, third] }: Place): boolean =>
   document.startsWith("KernelModuleConfig/") ||
   (first === "machine" && second === "kernel" && third === "modules");

@@ -7,15 +7,15 @@ import { describePath, isNothing, nodeAt, put, sameValue, valueOf } from "./tree
 import type { Wanted } from "./wanted";
 import { isMapping } from "../mapping";
 
-/** Brings what is wanted into a configuration, and notes what it brought. */
+/** Writes the wanted values into a configuration, and records its additions. */
 export class Applier {
   public readonly additions: Addition[] = [];
   public readonly conflicts: Finding[] = [];
   private readonly before: Map<string, Addition>;
 
   /**
-   * @param previous what an earlier merge brought in: ours to change.
-   * @param release Talos release whose rules count. Default: those of the newest.
+   * @param previous additions of an earlier merge, which this merge may change. @param release Talos release whose
+   * rules apply. Default: the newest.
    */
   constructor(
     private readonly configuration: Configuration,
@@ -67,7 +67,7 @@ export class Applier {
     }
   }
 
-  /** Makes sure that a mapping or list exists at the path; false if the path has another value. */
+  /** Creates a mapping or list at a path if it is missing. Returns false if the path has another value. */
   private container(part: Part, path: Step[], wanted: object): boolean {
     const node = nodeAt(part.document, path);
     const isList = Array.isArray(wanted);
@@ -88,11 +88,14 @@ export class Applier {
       return true;
     }
     const holds = isSeq(node) ? "a list" : isMap(node) ? "a mapping" : "a value";
-    this.conflict(path, `holds ${holds} where the patches have ${isList ? "a list" : "a mapping"}`);
+    this.conflict(path, `has ${holds}, but the patches have ${isList ? "a list" : "a mapping"}`);
     return false;
   }
 
-  /** An item is one thing where it is new, ours, or never merged; else its new fields are merged into it. */
+  /**
+   * Writes an item of a list. A new item, an item of an earlier merge, and an item of a list without merging are
+   * written as a whole. Otherwise the new fields are merged into the existing item.
+   */
   private item(part: Part, path: Step[], value: Record<string, unknown>): void {
     const node = nodeAt(part.document, path);
     const ours = this.before.get(identityOf({ what: "value", document: part.name, path, value }));
@@ -111,8 +114,8 @@ export class Applier {
       if (ours) this.additions.push({ ...ours, value });
       return;
     }
-    // Any other value counts as the owner's newer one. It may be one of ours, from a run whose answer was lost: the
-    // two look alike.
+    // Any other value counts as a newer value of the owner. It may also be from a run of this program whose answer was
+    // lost, but these two cases cannot be distinguished.
     const isOurs = ours !== undefined && node !== undefined && sameValue(current, ours.value);
     if (node !== undefined && !isOurs && this.mustStay(part, path, node, value, ours)) return;
     this.put(part, addition);
@@ -120,7 +123,7 @@ export class Applier {
     this.additions.push({ ...addition, ...("old" in before ? { old: before.old } : {}) });
   }
 
-  /** Whether what stands there must not be replaced; the conflict is reported. */
+  /** Whether the existing value must stay. It then reports the conflict. */
   private mustStay(
     part: Part,
     path: Step[],
@@ -133,7 +136,8 @@ export class Applier {
         (isMap(node) || isSeq(node)) &&
         typeof value !== "object" &&
         !isReplaced(part.name, path, this.release);
-      if (holdsMore) this.conflict(path, "holds more than one value where the patches have one");
+      if (holdsMore)
+        this.conflict(path, "has a mapping or list, but the patches have a single value");
       return holdsMore;
     }
     if (isReplacedItem(part.name, path.slice(0, -1))) return false;
@@ -142,7 +146,7 @@ export class Applier {
         path,
         ours
           ? "is the file that an earlier run added, but it has changed since"
-          : "is there already with other content, and is not ours",
+          : "already exists with other content, and this stack did not add it",
       );
     return true;
   }
@@ -154,16 +158,19 @@ export class Applier {
 
   private conflict(path: Step[], problem: string): void {
     const fault = {
-      problem: `in the machine's own configuration it ${problem}`,
-      why: "Talos takes one item per file path and one shape per field",
+      problem: `in the machine's configuration this place ${problem}`,
+      why: "Talos accepts one item per file path and one type per field",
       remedy:
-        "a second one has no effect or keeps the machine from booting, and overwriting it would lose other work; take it out of the machine's configuration, or out of the stack (for containerd settings: say them in `containerd.extra`)",
+        "remove it from the machine's configuration or from the stack (write containerd settings to `containerd.extra`); the stack does not overwrite another owner's settings",
     };
     this.conflicts.push({ check: "adopted-conflict", field: describePath(path), ...fault });
   }
 }
 
-/** Whether two file items do the same; permissions do not count, Talos ignores them where it matters. */
+/**
+ * Whether two items of `machine.files` write the same file. Permissions do not count, because Talos ignores them for
+ * such files.
+ */
 const sameFile = (current: unknown, wanted: unknown): boolean =>
   isMapping(current) &&
   isMapping(wanted) &&

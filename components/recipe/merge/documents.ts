@@ -3,26 +3,26 @@ import { Document, isMap } from "yaml";
 import { talosDocument } from "../rules/yaml";
 import { withChanges } from "./text";
 
-/** One document of a configuration: its text until something in it changes. */
+/** One document of a configuration. It keeps its text until it is changed. */
 export interface Part {
-  /** `config` for the machine and cluster document, else `kind/name`. */
+  /** Name of the document: `config` for the document with machine and cluster, else `kind/name`. */
   name: string;
   document: Document;
   text: string;
   changed: boolean;
 }
 
-/** A configuration taken apart; unchanged documents keep every byte. */
+/** The documents of a configuration. Unchanged documents keep every byte. */
 export interface Configuration {
   parts: Part[];
-  /** Why it cannot be read. */
+  /** Reason why the configuration cannot be read. */
   error?: string;
 }
 
 /** Name of the document with `machine` and `cluster`. */
 export const mainDocument = "config";
 
-/** Takes a configuration apart at its document markers. */
+/** Splits a configuration at its document markers. */
 export function readConfiguration(text: string): Configuration {
   const parts = text
     .split(/^(?=---(?:\s|$))/m)
@@ -35,7 +35,7 @@ export function readConfiguration(text: string): Configuration {
   return { parts, ...(error ? { error: error.message.split("\n")[0] ?? "not YAML" } : {}) };
 }
 
-/** Name under which a document is found again. */
+/** Name that identifies a document. */
 export function nameOf(document: Document): string {
   if (!isMap(document.contents)) return "";
   const [kind, name] = [document.get("kind"), document.get("name")];
@@ -43,7 +43,7 @@ export function nameOf(document: Document): string {
   return typeof name === "string" ? `${kind}/${name}` : kind;
 }
 
-/** A document that a merge adds. */
+/** Makes a new document for a merge. */
 export const newPart = (name: string, value: unknown): Part => ({
   name,
   document: new Document(value),
@@ -51,7 +51,7 @@ export const newPart = (name: string, value: unknown): Part => ({
   changed: true,
 });
 
-/** Puts a configuration together again. */
+/** Joins the documents of a configuration into one text. */
 export function writeConfiguration(configuration: Configuration): string {
   const layout = layoutOf(configuration.parts.map((part) => part.text).join(""));
   const texts = configuration.parts.map((part) =>
@@ -63,7 +63,7 @@ export function writeConfiguration(configuration: Configuration): string {
     .join("");
 }
 
-/** Text of a changed document: what nothing was changed in stays as its owner wrote it, where that says the same. */
+/** Text of a changed document. Unchanged lines stay as their owner wrote them, if the result has the same meaning. */
 function textOf({ document, text }: Part, layout: object): string {
   const written = (of: Document): string =>
     of.toString({ ...layout, lineWidth: 0, flowCollectionPadding: false });
@@ -72,7 +72,7 @@ function textOf({ document, text }: Part, layout: object): string {
   return isDeepStrictEqual(talosDocument(kept).toJS(), document.toJS()) ? kept : after;
 }
 
-/** Indentation as the configuration has it; Talos writes four. */
+/** Indentation of a document; Talos writes four spaces. */
 function layoutOf(text: string): { indent: number; indentSeq: boolean } {
   const indent = /^[^\s#][^\n]*:[ ]*\n( +)[^\s#-]/m.exec(text)?.[1]?.length ?? 4;
   const flushSequence = /^( *)[^\s#-][^\n]*:[ ]*\n\1- /m.test(text);

@@ -1,6 +1,6 @@
 /**
- * Merges patches into an external machine configuration, by key and with memory. Merging again changes nothing, and
- * taking it back removes just what was added. Works on the text: lines in which nothing changes keep every byte.
+ * Merges patches into another owner's machine configuration, by key, and records the additions. A second merge changes
+ * nothing, and an undo removes only the additions. Unchanged lines of the text keep every byte.
  */
 
 import type { Finding } from "../types";
@@ -14,12 +14,12 @@ export { shortenedAdded, type Added, type Addition, type Place, type Step } from
 
 /** Outcome of a merge. */
 export interface Merged {
-  /** The configuration; the very text that came in when nothing changed or something is in conflict. */
+  /** The merged configuration; the unchanged input if nothing changes or a conflict exists. */
   configuration: string;
-  /** Our part of it, for the next merge and for `unmergeConfiguration`. */
+  /** Additions of the merge, for the next merge and for `unmergeConfiguration`. */
   added: Added;
   changed: boolean;
-  /** Reason why the patches cannot be merged. */
+  /** Conflicts that keep the patches from being merged. */
   conflicts: Finding[];
 }
 
@@ -27,9 +27,9 @@ export interface Merged {
  * Merges patches into a live configuration.
  *
  * @param live configuration of the machine: YAML, one or more documents.
- * @param patches strategic-merge patches (YAML text), later ones over earlier ones.
- * @param previous what the last merge added: ours to change, and to take away where the patches no longer have it.
- * @param release Talos release that the machine runs, whose rules count. Default: those of the newest.
+ * @param patches strategic-merge patches (YAML text), later ones over earlier ones. @param previous additions of the
+ * last merge. This merge may change them, and removes those that the patches no longer have. @param release Talos
+ * release of the machine, whose rules apply. Default: the newest.
  */
 export function mergeConfiguration(
   live: string,
@@ -51,9 +51,10 @@ export function mergeConfiguration(
       {
         check: "adopted-conflict",
         field: "configuration",
-        problem: `the machine's own configuration cannot be read: ${error}`,
-        why: "so nothing can be merged into it",
-        remedy: "look at it with `talosctl get machineconfig`, and apply one that Talos can read",
+        problem: `the machine's configuration cannot be read: ${error}`,
+        why: "the update cannot merge the patches into it",
+        remedy:
+          "read it with `talosctl get machineconfig`, and apply a configuration that Talos can read",
       },
     ]);
 
@@ -68,8 +69,8 @@ export function mergeConfiguration(
     return applier;
   };
   const count = parts.length;
-  // Parts that are no longer ours are removed first: afterwards nothing would tell them from new values at the same
-  // place.
+  // Additions that the patches no longer have are removed first. Later they could not be distinguished from new values
+  // at the same place.
   const kept = new Set(appliedTo(readConfiguration(live)).additions.map(identityOf));
   undo(
     configuration,
@@ -87,10 +88,9 @@ export function mergeConfiguration(
 }
 
 /**
- * Takes what a merge added out of a live configuration; what has changed since stays. The very text when there is
- * nothing to take.
- *
- * @param modules whether what was added of kernel modules goes as well. Default: it does.
+ * Removes the additions of a merge from a live configuration. Additions that have changed since stay. Returns the
+ * unchanged text if there is nothing to remove. * @param modules whether to remove additions for kernel modules too.
+ * Default: true.
  */
 export function unmergeConfiguration(live: string, added: Added, modules = true): string {
   const configuration = readConfiguration(live);
@@ -106,8 +106,8 @@ export function unmergeConfiguration(live: string, added: Added, modules = true)
 }
 
 /**
- * Takes additions out of a configuration, the last one first. Values that have changed since belong to others and
- * stay; mappings and lists that were made for additions go when nothing is left in them.
+ * Removes additions from a configuration, the last one first. Values that have changed since belong to others and stay.
+ * Mappings and lists that a merge created are removed once they are empty.
  */
 function undo({ parts }: Configuration, additions: Addition[]): void {
   for (const addition of [...additions].reverse()) {

@@ -7,11 +7,11 @@ const replaced: Record<string, string[] | undefined> = lists.replaced;
 const replacedSince: Record<string, Record<string, string> | undefined> = lists.replacedSince;
 
 /**
- * Whether a later value of a field takes the place of the whole earlier one. The value of an argument does, be it one text or a list
- * (talos v1.13.9, v1alpha1_types.go, Args.Merge); before 1.13 it is one text.
+ * Whether a later value of a field replaces the whole earlier value. This is so for an argument, which is a text or a
+ * list (talos v1.13.9, v1alpha1_types.go, Args.Merge), and only a text before 1.13.
  *
- * @param document name of the document, e.g. `NetworkRuleConfig/kubelet`.
- * @param release Talos release whose rules count. Default: those of the newest.
+ * @param document name of the document, e.g. `NetworkRuleConfig/kubelet`. @param release Talos release whose rules
+ * apply. Default: the newest.
  */
 export function isReplaced(document: string, path: Step[], release?: string): boolean {
   const [kind, field] = [kindOf(document), fieldOf(path)];
@@ -22,21 +22,26 @@ export function isReplaced(document: string, path: Step[], release?: string): bo
 
 const kindOf = (document: string): string => document.replace(/\/.*$/s, "");
 
-/** A path without which item of a list it goes through. */
+/** A path without the selected items of lists. */
 const fieldOf = (path: Step[]): string =>
   path
     .map((step) => (typeof step === "string" ? `.${step}` : "[]"))
     .join("")
     .slice(1);
 
-/** Key of the items of a list; undefined when they have none, and are compared as a whole. */
+/** Key that identifies the items of a list; undefined if the items are compared as a whole. */
 export const keyOfList = (document: string, path: Step[]): string | undefined =>
   keys[kindOf(document)]?.[fieldOf(path)];
 
-/** Lists whose items are one thing and never merged: a file, which is equal or in conflict, and what `isReplacedItem` knows. */
+/**
+ * Whether a list's items are never merged: files, which are equal or in conflict, and the items of `isReplacedItem`.
+ */
 export const isWhole = (document: string, path: Step[]): boolean =>
   (path[0] === "machine" && path[1] === "files") || isReplacedItem(document, path);
 
-/** Lists in which a later item replaces the earlier one with its key (talos v1.13.9, security/image_verification.go, Merge). */
+/**
+ * Whether a later item of a list replaces the earlier item with the same key (talos v1.13.9,
+ * security/image_verification.go, Merge).
+ */
 export const isReplacedItem = (document: string, path: Step[]): boolean =>
   kindOf(document) === "ImageVerificationConfig" && fieldOf(path) === "rules";

@@ -1,28 +1,28 @@
 import { diffArrays } from "diff";
 
-/** A line of a text, without spaces for comparison, and the blank lines above it, which belong to it. */
+/** A line of a text, in a form without spaces for comparisons, and the blank lines above it. */
 interface Line {
   text: string;
   bare: string;
   above: string[];
 }
 
-/** The part of the owner's text that follows a line as the writer writes it. */
+/** The owner's lines that correspond to one line of the writer's text. */
 interface Source {
-  /** Lines above those that the writer leaves out. */
+  /** Owner's lines before them that the writer leaves out. */
   extra: Line[];
   lines: Line[];
-  /** Indexes of the writer's lines that stand for the same lines of the owner's: these stay only if all of those do. */
+  /**
+   * Indexes of all writer's lines that correspond to these owner's lines. The owner's lines stay only if all of these
+   * stay.
+   */
   together: number[];
 }
 
 /**
- * An owner's text with the changes of a document in it: lines that nothing was changed in stay as their owner wrote
- * them, with their spaces, their indentation and the blank lines above them.
- *
- * @param text as the owner wrote the document.
- * @param before the same document as the writer writes it.
- * @param after the changed document as the writer writes it.
+ * The owner's text of a document with the changes of the document. Unchanged lines keep their spaces, their indentation
+ * and the blank lines above them. * @param text document in the owner's notation. @param before the same document in
+ * the notation of the YAML writer. @param after the changed document in the notation of the YAML writer.
  */
 export function withChanges(text: string, before: string, after: string): string {
   const [owners, written, changed] = [text, before, after].map(linesOf) as [Lines, Lines, Lines];
@@ -40,7 +40,7 @@ export function withChanges(text: string, before: string, after: string): string
     const { extra, lines, together } = sources[step.index]!;
     for (const line of extra) out.push(...line.above, line.text);
     if (step.what === "goes") {
-      // The blank lines within what goes were of it; those above it were not.
+      // Blank lines within the removed lines are removed too, and those above them stay.
       out.push(...(goesOn ? [] : (lines[0]?.above ?? [])));
       return;
     }
@@ -54,7 +54,7 @@ export function withChanges(text: string, before: string, after: string): string
 
 interface Lines {
   lines: Line[];
-  /** Blank lines at the end. */
+  /** Number of blank lines at the end. */
   below: string[];
 }
 
@@ -78,10 +78,7 @@ const differences = (from: Line[], to: Line[]) =>
     to.map(({ bare }) => bare),
   );
 
-/**
- * Which of the owner's lines stand behind each line that the writer writes; and those at the end behind which none
- * stands.
- */
+/** The owner's lines for each line of the writer's text, and the owner's lines at the end that correspond to none. */
 function sourcesOf(owners: Line[], written: Line[]): { sources: Source[]; rest: Line[] } {
   const sources: Source[] = written.map((_, index) => ({
     extra: [],
@@ -89,7 +86,10 @@ function sourcesOf(owners: Line[], written: Line[]): { sources: Source[]; rest: 
     together: [index],
   }));
   let [at, to] = [0, 0];
-  /** Lines that the writer writes otherwise, or leaves out, and their first in his text. */
+  /**
+   * A run of lines that differ between the owner's and the writer's text, with the index of its first line in the
+   * writer's text.
+   */
   let open: Line[] = [];
   let first = 0;
   const close = (): void => {
@@ -116,7 +116,7 @@ function sourcesOf(owners: Line[], written: Line[]): { sources: Source[]; rest: 
   return { sources, rest: open };
 }
 
-/** A line of the writer's text that stays or goes, or one of the changed text that comes. */
+/** A line of the writer's text that stays or is removed, or a new line of the changed text. */
 interface Step {
   what: "stays" | "goes" | "comes";
   index: number;

@@ -11,9 +11,9 @@ import {
 } from "yaml";
 import { shortened, type Step } from "./added";
 
-/** A document's nodes by steps. */
+/** Functions for the nodes of a document, by steps. */
 
-/** The node at the end of the steps; undefined where there is none. */
+/** The node at the end of the steps; undefined if it is missing. */
 export const nodeAt = (document: Document, path: Step[]): Node | undefined =>
   path.reduce<Node | undefined>(
     (node, step) => childOf(document, node, step),
@@ -30,17 +30,17 @@ function childOf(document: Document, node: Node | undefined, step: Step): Node |
   );
 }
 
-/** Value of a node; undefined of none. */
+/** Value of a node; undefined without a node. */
 export const valueOf = (document: Document, node: Node | undefined): unknown =>
   node === undefined ? undefined : (node.toJS(document) as unknown);
 
-/** Whether a node stands for nothing: not there, or null. */
+/** Whether a node is missing or null. */
 export const isNothing = (node: Node | undefined): boolean =>
   node === undefined || (isScalar(node) && node.value === null);
 
 /**
- * Whether two values mean the same to Talos, which reads `1` and `"1"` alike into its text fields. Either may have
- * long texts by their hashes, as a merge remembers them.
+ * Whether two values have the same meaning for Talos, which reads `1` and `"1"` as the same text. Each value may have
+ * hashes instead of long texts.
  */
 export function sameValue(left: unknown, right: unknown): boolean {
   const scalar = (value: unknown): boolean =>
@@ -50,7 +50,7 @@ export function sameValue(left: unknown, right: unknown): boolean {
     : isDeepStrictEqual(shortened(left), shortened(right));
 }
 
-/** Sets a value of a mapping, or puts an item into a list: in its place, or else at the end. */
+/** Sets a value of a mapping or an item of a list. A new item is added at the end. */
 export function put(document: Document, path: Step[], value: unknown): void {
   if (path.length === 1 && isNothing(document.contents ?? undefined))
     document.contents = document.createNode({});
@@ -67,24 +67,24 @@ export function put(document: Document, path: Step[], value: unknown): void {
   else if (typeof last !== "string" && isSeq(parent)) {
     const at = old ? parent.items.indexOf(old) : parent.items.length;
     openUp(parent).items.splice(at, old ? 1 : 0, node);
-  } else throw new Error(`nothing to put it into at ${describePath(path)}`);
+  } else throw new Error(`no mapping or list at ${describePath(path)}`);
 }
 
 function overwrite(scalar: Scalar, value: unknown): void {
   scalar.value = value;
-  // How the old value was written says nothing about how the new one must be.
+  // The notation of the old value does not fit the new value.
   delete scalar.type;
   delete scalar.source;
   delete scalar.format;
 }
 
-/** `{}` and `[]` are written in lines once something is in them. */
+/** Writes a formerly empty `{}` or `[]` in block style. */
 function openUp<Collection extends YAMLMap | YAMLSeq>(collection: Collection): Collection {
   if (collection.items.length === 0) collection.flow = false;
   return collection;
 }
 
-/** Takes a key out of the mapping, or an item out of the list, that holds it. */
+/** Removes a key from its mapping, or an item from its list. */
 export function remove(document: Document, path: Step[]): void {
   const [parent, last, node] = [
     nodeAt(document, path.slice(0, -1)),
@@ -103,7 +103,7 @@ function fresh(document: Document, value: unknown): Node {
   return node;
 }
 
-/** A path as people read it, e.g. `machine.files[/etc/x]`. */
+/** A path in words for messages, e.g. `machine.files[/etc/x]`. */
 export const describePath = (path: Step[]): string =>
   path
     .map((step) => (typeof step === "string" ? `.${step}` : `[${"id" in step ? step.id : ""}]`))

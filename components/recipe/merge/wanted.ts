@@ -6,13 +6,12 @@ import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
 import { anyText, canonical, isMapping, listOf, valueAt } from "../mapping";
 import { remembering } from "../memory";
 
-/** Wanted values of the patches, by document name. */
+/** Wanted values of all patches, by the name of the document. */
 export type Wanted = Map<string, Record<string, unknown>>;
 
 /**
- * Puts patches together, later ones over earlier ones, lists by key.
- *
- * @param release Talos release whose rules count. Default: those of the newest.
+ * Merges patches with each other: later patches over earlier ones, and lists by key. * @param release Talos release
+ * whose rules apply. Default: the newest.
  */
 export function wantedOf(patches: string[], release?: string): Wanted {
   const wanted: Wanted = new Map();
@@ -23,7 +22,7 @@ export function wantedOf(patches: string[], release?: string): Wanted {
   return wanted;
 }
 
-/** The documents of a patch that say something, by name. */
+/** The documents of a patch that are not empty, by name. */
 export const documentsOf = remembering(
   (patch: string) =>
     talosDocuments(patch).flatMap((document): [string, Record<string, unknown>][] => {
@@ -33,7 +32,7 @@ export const documentsOf = remembering(
   (patch) => patch,
 );
 
-/** Moves what is wanted of `machine` into the documents that the configuration has for it. */
+/** Moves wanted values of `machine` into documents, if the configuration has documents for them. */
 export function intoOwnDocuments(wanted: Wanted, has: (document: string) => boolean): void {
   for (const { field, document, to } of movedFields.fields.filter((row) => has(row.document))) {
     const main = wanted.get(mainDocument);
@@ -53,8 +52,8 @@ export function intoOwnDocuments(wanted: Wanted, has: (document: string) => bool
 }
 
 /**
- * Wanted values of a kernel module that has a document: with it the item in the list would silently have no effect
- * (siderolabs/docs v1.14, upgrading Talos).
+ * Moves the wanted values of a kernel module into its document, because with the document Talos silently ignores the
+ * item in the list (siderolabs/docs v1.14, upgrading Talos).
  */
 function modulesIntoDocuments(wanted: Wanted, has: (document: string) => boolean): void {
   const main = wanted.get(mainDocument) ?? {};
@@ -75,7 +74,7 @@ function modulesIntoDocuments(wanted: Wanted, has: (document: string) => boolean
   }
 }
 
-/** A map without what is at a path, and without the maps on the way that hold nothing then. */
+/** A map without the value at a path, and without maps on the way that are then empty. */
 function without(
   map: Record<string, unknown>,
   [step = "", ...rest]: string[],
@@ -94,7 +93,7 @@ function mergeMaps(
 ): Record<string, unknown> {
   const merged = { ...into };
   for (const [key, value] of Object.entries(from)) {
-    // Talos, too, takes a field that holds nothing for one that is not there.
+    // Talos also treats an empty field as missing.
     if (value !== null && value !== undefined)
       merged[key] = mergeValue(document, merged[key], value, [...path, key], release);
   }
@@ -124,7 +123,7 @@ function mergeLists(
 ): unknown[] {
   const key = keyOfList(document, path);
   const merged = [...old];
-  // Equal items have equal identities, so the merge does not compare a long list with each of its items.
+  // Equal items have equal keys, so the merge need not compare all items of a long list with each other.
   const identityOf = (item: unknown): string =>
     key !== undefined && isMapping(item)
       ? `by key ${anyText(item[key])}`

@@ -1,12 +1,12 @@
 import { fromByteArray, IPv4, IPv6, parse } from "ipaddr.js";
 import { isIPv4, isIPv6 } from "node:net";
 
-/** Longest name that DNS takes (RFC 1035). */
+/** Longest name in DNS (RFC 1035). */
 const longestHost = 253;
 
 /**
  * Whether a text is a host name. Underscores are accepted, as Go's resolver does (net/dnsclient.go, isDomainName). A
- * name whose last part is a number is none: resolvers take it for a misspelt IPv4 address (RFC 1123, 2.1;
+ * name whose last part is a number is refused: resolvers read it as a misspelt IPv4 address (RFC 1123, 2.1;
  * url.spec.whatwg.org, "ends in a number").
  */
 function isHostName(text: string): boolean {
@@ -15,19 +15,19 @@ function isHostName(text: string): boolean {
   const labels = name.split(".");
   if (!labels.every((label) => /^[A-Za-z0-9_](?:[-A-Za-z0-9_]{0,61}[A-Za-z0-9_])?$/.test(label)))
     return false;
-  // `10.0.0.x` is an address that the user has yet to fill in.
+  // `10.0.0.x` is a placeholder for an address.
   if (labels.length === 4 && labels.slice(0, 3).every((label) => /^\d{1,3}$/.test(label)))
     return false;
   return !/^(?:\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "");
 }
 
-/** An address as a number, so that one can count from it. */
+/** An address as a number, for counting. */
 const numberOf = (address: string): bigint =>
   parse(address)
     .toByteArray()
     .reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
 
-/** The address of a number, IPv6 in its shortest spelling. */
+/** The address with a number; IPv6 in its shortest spelling. */
 function addressOf(number: bigint, of: 4 | 6): string {
   const count = of === 4 ? 4 : 16;
   return fromByteArray(
@@ -38,10 +38,8 @@ function addressOf(number: bigint, of: 4 | 6): string {
 }
 
 /**
- * The addresses that a text like `10.1.0.1-10.1.0.200` stands for; undefined where it is no attempt at a range.
- *
- * @param most addresses that are listed.
- * @returns the addresses, or what is wrong with the range.
+ * The addresses in a range such as `10.1.0.1-10.1.0.200`; undefined if the text does not look like a range. * @param
+ * most greatest number of addresses. @returns the addresses, or the mistake in the range.
  */
 export function addressRange(
   text: string,
@@ -58,15 +56,15 @@ export function addressRange(
     };
   const begin = numberOf(from);
   const count = numberOf(to) - begin + 1n;
-  if (count < 1n) return { flaw: "ends before it begins", why: "it holds no address" };
+  if (count < 1n) return { flaw: "ends before it begins", why: "the range contains no address" };
   if (count > BigInt(most))
-    return { flaw: `is ${count} addresses`, why: `a pool has ${most} machines at most` };
+    return { flaw: `has ${count} addresses`, why: `a pool has at most ${most} machines` };
   return Array.from({ length: Number(count) }, (_, index) =>
     addressOf(begin + BigInt(index), family),
   );
 }
 
-/** One spelling for all spellings of an address: IPv6 in full, IPv4 within IPv6 as IPv4, host names in lower case. */
+/** The canonical spelling of an address: IPv6 in full, IPv4 within IPv6 as IPv4, host names in lower case. */
 export function canonicalAddress(text: string): string {
   const [address = "", zone] = text.split("%");
   if (!isIPv6(address)) return text.toLowerCase().replace(/\.$/, "");
@@ -91,14 +89,14 @@ function specialAddress(text: string): string | undefined {
     : special[range];
 }
 
-/** Ranges without addresses of machines, as ipaddr.js names them. */
+/** Ranges without addresses of machines, by their names in ipaddr.js. */
 const special: Readonly<Record<string, string>> = {
   unspecified: "an unspecified address",
   loopback: "a loopback address",
   multicast: "a multicast address",
 };
 
-/** Why a text is no address of one machine; undefined when it is one. */
+/** Mistake of a text that is not the address of a machine; undefined if it is one. */
 export function addressProblem(text: string): string | undefined {
   if (isIPv4(text) || isIPv6(text.split("%")[0] ?? "")) {
     if (/%/.test(text) && !/^[^%]+%(?!25)[A-Za-z0-9_.-]{1,15}$/.test(text))
@@ -106,19 +104,19 @@ export function addressProblem(text: string): string | undefined {
     const special = specialAddress(text);
     return special && `is ${special}`;
   }
-  if (/^localhost\.?$/i.test(text)) return "is this computer itself";
+  if (/^localhost\.?$/i.test(text)) return "names this computer itself";
   return isHostName(text) ? undefined : "is not an address";
 }
 
 /** Ports of Talos' own API (siderolabs/docs, ingress firewall: apid, trustd). */
 const talosPorts = ["50000", "50001"];
 
-/** Why a URL is not one by which every machine reaches the Kubernetes API; undefined when it may be one. */
+/** Mistake of a URL by which machines cannot reach the Kubernetes API; undefined if it may be right. */
 export function endpointProblem(url: string): string | undefined {
   const [, bracketed, name = "", port] =
     /^https:\/\/(?:\[([^\]]*)\]|([^:/]*))(?::(\d+))?/i.exec(url) ?? [];
   const host = bracketed ?? name;
-  if (/^localhost\.?$/i.test(host)) return "is each machine itself";
+  if (/^localhost\.?$/i.test(host)) return "points to each machine itself";
   const special = specialAddress(host);
   if (special !== undefined) return `has ${special}`;
   return port !== undefined && talosPorts.includes(port)
@@ -126,7 +124,7 @@ export function endpointProblem(url: string): string | undefined {
     : undefined;
 }
 
-/** Why a text is no URL of a server; undefined when it is one. */
+/** Mistake of a text that is not the URL of a server; undefined if it is one. */
 export function urlProblem(text: string, schemes: readonly string[]): string | undefined {
   const form = new RegExp(`^(?:${schemes.join("|")})://([^/?#]*)([^?#]*)([?#].*)?$`, "i").exec(
     text.slice(0, 2048),
@@ -140,9 +138,9 @@ export function urlProblem(text: string, schemes: readonly string[]): string | u
   if (!parts) return "has no host";
   const [, name = "", port] = parts;
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65535))
-    return "has a port that is not one (1 to 65535)";
+    return "has a port outside of 1 to 65535";
   const host = /^\[(.*)\]$/.exec(name)?.[1];
   if (host !== undefined ? !isIPv6(host.split("%")[0] ?? "") : !isIPv4(name) && !isHostName(name))
-    return "has a host that is not one";
+    return "has an invalid host";
   return undefined;
 }

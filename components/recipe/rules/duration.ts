@@ -1,4 +1,4 @@
-/** Milliseconds per unit of a duration, as Go writes durations and Pulumi's custom timeouts take them. */
+/** Milliseconds per unit of a duration, in the notation of Go and of Pulumi's custom timeouts. */
 const durationUnits: Readonly<Record<"ms" | "s" | "m" | "h", number>> = {
   ms: 1,
   s: 1_000,
@@ -15,7 +15,7 @@ export function durationValue(text: string): number | undefined {
   );
 }
 
-/** Writes milliseconds the way `durationValue` reads them, e.g. `1h30m`; zero is `0s`. */
+/** Writes milliseconds in the notation that `durationValue` reads, e.g. `1h30m`; zero is `0s`. */
 export function formatDuration(milliseconds: number): string {
   let rest = Math.round(milliseconds);
   const parts: string[] = [];
@@ -27,10 +27,10 @@ export function formatDuration(milliseconds: number): string {
   return parts.join("") || "0s";
 }
 
-/** Shortest wait: limits are whole seconds in Kubernetes. */
+/** Shortest wait, because limits in Kubernetes are whole seconds. */
 export const shortestWait = 1_000;
 
-/** Longest wait: a week. Node's timers end at 24.8 days, and an update that waits holds its stack's lock. */
+/** Longest wait, a week: Node's timers end at 24.8 days, and a waiting update keeps its stack locked. */
 export const longestWait = 7 * 24 * durationUnits.h;
 
 /**
@@ -43,7 +43,7 @@ export function parseDuration(text: string, field = "duration"): number {
   const milliseconds = durationValue(text);
   if (milliseconds === undefined) {
     throw new Error(
-      `${field}: ${JSON.stringify(text)} is not a duration; the wait would have no limit; write it like 90s, 10m or 1h30m`,
+      `${field}: ${JSON.stringify(text)} is not a duration; the wait would have no limit; write e.g. 90s, 10m or 1h30m`,
     );
   }
   return milliseconds;

@@ -1,8 +1,8 @@
 import { secretIn } from "./secret-text";
 
 /**
- * How much a finding matters. `refused`: the stack must not be applied. `warning`: something may go wrong, or has to
- * be done. `note`: what was assumed, or is good to know.
+ * Severity of a finding. `refused`: the stack must not be applied. `warning`: an update may fail, or the user must act.
+ * `note`: an assumption, or useful information.
  */
 export type Severity = "refused" | "warning" | "note";
 
@@ -11,7 +11,7 @@ export interface FindingText {
   problem: string;
   why: string;
   remedy: string;
-  /** How much it matters, if that differs from the severity of the check that finds it. */
+  /** Severity, if it differs from that of the check. */
   severity?: Severity;
 }
 
@@ -21,17 +21,17 @@ export interface FieldFinding extends FindingText {
   field: string;
 }
 
-/** A rule about a text: what is wrong with it; undefined when nothing is. */
+/** A rule for a text. It returns the mistake, or undefined. */
 export interface Rule {
   (text: string): FindingText | undefined;
-  /** Regular expression that fits every text which the rule takes, and others maybe: what an editor can check by. */
+  /** Regular expression for editors. It matches every text that the rule accepts, and maybe others. */
   readonly pattern?: string;
 }
 
-/** Longest piece of a user's text that a message repeats. */
+/** Greatest number of characters of a user's text in a message. */
 const shownLength = 80;
 
-/** A text of the user's as a message shows it: in quotes, cut, on one line, and never when it is a secret. */
+/** A user's text for a message: in quotes, shortened, and on one line. A secret is not shown. */
 export function shown(text: string): string {
   if (secretIn(text) !== undefined) return '"…" (a secret, not shown)';
   const printed = JSON.stringify(text.slice(0, shownLength)).slice(1, -1).replaceAll('\\"', '"');
@@ -39,7 +39,7 @@ export function shown(text: string): string {
 }
 
 /**
- * A rule from a function that says what is wrong, which follows the text itself in the message.
+ * Makes a rule from a function that returns the problem. In the message the problem follows the text.
  *
  * @param pattern that editors get. Default: none.
  */
@@ -58,9 +58,8 @@ export function ruleFrom(
 }
 
 /**
- * A rule that a text keeps if a test holds.
- *
- * @param finding of a text that breaks it; `problem` follows the text itself in the message.
+ * Makes a rule from a test. * @param finding about a text that fails the test. In the message `problem` follows the
+ * text.
  * @param pattern that editors get. Default: the test, if it is a regular expression.
  */
 export const ruleOf = (

@@ -1,6 +1,6 @@
 /**
  * Grammar of image references. Transcribed from distribution/reference v0.6.0: reference.go (the grammar), normalize.go
- * (what of a name is its registry). The kubelet answers others with InvalidImageName.
+ * (the registry in a name). The kubelet answers others with InvalidImageName.
  */
 
 const host =
@@ -9,23 +9,23 @@ const component = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
 const tagForm = /^\w[\w.-]{0,127}$/;
 const digests: Record<string, number> = { sha256: 64, sha384: 96, sha512: 128 };
 
-/** Why a text is no image reference; undefined when it is one. */
+/** Mistake of a text that is not an image reference; undefined if it is one. */
 export function imageProblem(text: string): string | undefined {
-  if (text.length > 600) return "it is longer than any reference";
+  if (text.length > 600) return "it is too long for a reference";
   if (/^[a-z]+:\/\//i.test(text)) return "it has a scheme";
-  if (/\s/.test(text)) return "it has white space in it";
+  if (/\s/.test(text)) return "it contains white space";
   const [named = "", digest, ...more] = text.split("@");
-  if (more.length > 0) return "it has two @";
+  if (more.length > 0) return "it contains more than one @";
   if (digest !== undefined) {
     const [algorithm = "", hex = "", ...rest] = digest.split(":");
     if (rest.length > 0 || digests[algorithm] !== hex.length || !/^[a-f0-9]+$/.test(hex))
-      return "its digest is not one, e.g. sha256: and 64 digits from 0 to f";
+      return "its digest is invalid; a digest is e.g. sha256: and 64 digits from 0 to f";
   }
   const slash = named.lastIndexOf("/");
   const colon = named.indexOf(":", slash + 1);
   const name = colon < 0 ? named : named.slice(0, colon);
   if (colon >= 0 && !tagForm.test(named.slice(colon + 1)))
-    return "its tag is not a tag: up to 128 letters, digits, `_`, `.` and `-`";
+    return "its tag is invalid; a tag has up to 128 letters, digits, `_`, `.` and `-`";
   return nameProblem(name);
 }
 
@@ -36,17 +36,17 @@ function nameProblem(name: string): string | undefined {
     (/[.:]/.test(first) || first === "localhost" || first.toLowerCase() !== first);
   if (hasHost) {
     const parts = host.exec(first);
-    if (!parts) return `its registry "${first}" is no host`;
+    if (!parts) return `its registry "${first}" is not a host`;
     if (parts[1] !== undefined && (Number(parts[1]) < 1 || Number(parts[1]) > 65535))
-      return "its port is not from 1 to 65535";
+      return "its port is outside of 1 to 65535";
   }
   const path = hasHost ? others : [first, ...others];
   const wrong = path.find((part) => !component.test(part));
   if (wrong === undefined) {
-    if (path.join("/").length > 255) return "its name is longer than 255";
-    return /^[a-f0-9]{64}$/.test(name) ? "it is an ID" : undefined;
+    if (path.join("/").length > 255) return "its name has more than 255 characters";
+    return /^[a-f0-9]{64}$/.test(name) ? "it is the ID of an image" : undefined;
   }
   return wrong.toLowerCase() !== wrong && component.test(wrong.toLowerCase())
-    ? "upper-case letters are for the tag alone"
+    ? "it has upper-case letters outside of the tag"
     : `"${wrong}" cannot be part of a name`;
 }

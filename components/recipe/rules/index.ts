@@ -14,8 +14,8 @@ import {
 import { quantityValue } from "./quantity";
 
 /**
- * Rules of notation that other projects made, mostly Kubernetes. Each rule is in one place, and applies to stack
- * files and to components that are used alone.
+ * Rules of notation of other projects, mostly of Kubernetes. They apply to stack files and to the arguments of single
+ * components.
  */
 export {
   ruleOf,
@@ -51,7 +51,7 @@ export const objectName = ruleOf(
   /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/,
 );
 
-/** A text that stands in comments, annotations and a process' environment. */
+/** A text for comments, annotations and environment variables. */
 export const oneLine = ruleOf(/^[\x20-\x7e]{1,100}$/, {
   problem: "is not a short line of text",
   why: "it is written into annotations and environment variables",
@@ -84,7 +84,7 @@ export const dataKey = ruleOf(isDataKey, {
 export const envName = ruleOf(isEnvName, {
   problem: "is not a name for an environment variable",
   why: "Kubernetes before 1.32 refuses it, and no shell can read it",
-  remedy: "use letters, digits and `_`, with no digit first, e.g. `HF_HOME`",
+  remedy: "use letters, digits and `_`, and begin with a letter or `_`, e.g. `HF_HOME`",
 });
 
 /** Image of a container. */
@@ -100,8 +100,8 @@ export const imageReference = ruleFrom(
 );
 
 /**
- * Less than a mebibyte is an amount whose unit was forgotten: no file system has so little, and no program runs in
- * it.
+ * Least amount of storage or memory. A user who writes less than a mebibyte has forgotten the unit: no file system is
+ * so small, and no program runs with so little memory.
  */
 const leastBytes = 2 ** 20;
 
@@ -111,20 +111,20 @@ export const bytes = ruleFrom(
     const value = quantityValue(text);
     if (value === undefined) return "is not an amount of storage";
     if (value >= leastBytes) return undefined;
-    if (value >= 1) return "is in bytes, and too few to hold anything";
+    if (value >= 1) return "has no unit, so it is a number of bytes, and too small";
     return value > 0 ? "is less than one byte" : "is zero or less";
   },
   {
-    why: "Kubernetes refuses it, or makes nothing that anything fits into",
+    why: "Kubernetes refuses the amount, or makes a volume without room for any file",
     remedy: "write a Kubernetes quantity, e.g. `100Gi`, `500M`",
   },
   /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+|[KMGTPE]i|[numkMGTPE]?)$/,
 );
 
-/** Share of many. */
+/** A number of machines, or a share of all machines. */
 export const share = ruleOf(/^(?:[1-9]\d?|100)%$/, {
   problem: "is neither a number nor a share",
-  why: "it says how many machines may be away at a time",
+  why: "it limits how many machines may be upgraded at the same time",
   remedy: "write a whole number from 1 on, or `1%` to `100%`",
 });
 
@@ -133,11 +133,11 @@ export const wait = ruleFrom(
   (text) => {
     const value = durationValue(text);
     if (value === undefined) return "is not a duration";
-    if (value < shortestWait) return "is not a time to wait";
+    if (value < shortestWait) return "is zero";
     return value > longestWait ? "is longer than a week" : undefined;
   },
   {
-    why: "the wait would end at once, or hold the stack's update forever",
+    why: "the wait would end at once, or the update would never end",
     remedy: "write hours, minutes and seconds, e.g. `10m`, `90s` or `1h30m`, from `1s` to `168h`",
   },
   /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/,
@@ -145,63 +145,63 @@ export const wait = ruleFrom(
 
 /** Address of a machine. */
 export const machineAddress = ruleFrom(addressProblem, {
-  why: "the program finds the machine's Talos API by it",
+  why: "the update connects to the machine's Talos API at this address",
   remedy:
-    "write one IP or one host name that others reach it by, without scheme and port, brackets and prefix length",
+    "write one IP or host name that other computers can reach, without scheme, port, brackets or prefix length",
 });
 
 /** URL of the Kubernetes API. Source: talos v1.13.0, cmd/talosctl/cmd/mgmt/gen/config.go (validateClusterEndpoint). */
 export const clusterUrl = ruleFrom(
   (text) => urlProblem(text, ["https"]) ?? endpointProblem(text),
   {
-    why: "machines and clients are given it as the address of the Kubernetes API",
-    remedy: "write it with its scheme, e.g. `https://10.0.10.10:6443`",
+    why: "machines and clients use it as the address of the Kubernetes API",
+    remedy: "write a URL with its scheme, e.g. `https://10.0.10.10:6443`",
   },
   /^[hH][tT][tT][pP][sS]:\/\//,
 );
 
-/** URL of a server of ours to ask. */
+/** URL of the Image Factory. */
 export const serverUrl = ruleFrom(
   (text) => urlProblem(text, ["https", "http"]),
   {
-    why: "it makes the schematics and serves the installer images",
-    remedy: "write it with its scheme, e.g. `https://factory.talos.dev`",
+    why: "this server makes the schematics and the installer images",
+    remedy: "write a URL with its scheme, e.g. `https://factory.talos.dev`",
   },
   /^[hH][tT][tT][pP][sS]?:\/\//,
 );
 
-/** Where Helm finds a chart: a repository with an index, or a folder of an OCI registry. */
+/** URL of a chart repository: a repository with an index, or a folder of an OCI registry. */
 export const chartRepository = ruleFrom(
-  // Helm knows it in small letters alone (helm, pkg/registry/util.go, IsOCI).
+  // Helm accepts the scheme only in lower case (helm, pkg/registry/util.go, IsOCI).
   (text) =>
     /^oci:/i.test(text) && !text.startsWith("oci:")
-      ? "is not written oci://"
+      ? "has a scheme in upper case"
       : urlProblem(text, ["https", "http", "oci"]),
   {
-    why: "Helm looks there for the chart",
+    why: "Helm downloads the chart from this URL",
     remedy:
-      "write it with its scheme, e.g. `https://charts.example.org` or `oci://registry.example.org/charts`",
+      "write a URL with its scheme, e.g. `https://charts.example.org` or `oci://registry.example.org/charts`",
   },
   /^(?:[hH][tT][tT][pP][sS]?|oci):\/\//,
 );
 
 /** URL of a server within the cluster. */
 export const otherServer = ruleFrom((text) => urlProblem(text, ["http", "https"]), {
-  why: "requests would go nowhere",
-  remedy: "write it with its scheme, e.g. `http://ollama.ollama.svc:11434`",
+  why: "no request would reach the server",
+  remedy: "write a URL with its scheme, e.g. `http://ollama.ollama.svc:11434`",
 });
 
 /** Model of ollama's. */
 export const ollamaModel = ruleFrom(ollamaModelProblem, {
   why: "ollama refuses to pull it",
   remedy:
-    "write it as `ollama pull` takes it, e.g. `llama3.2:3b` or `hf.co/bartowski/Llama-3.2-3B-Instruct-GGUF:Q4_K_M`",
+    "write the name for `ollama pull`, e.g. `llama3.2:3b` or `hf.co/bartowski/Llama-3.2-3B-Instruct-GGUF:Q4_K_M`",
 });
 
 /** Model of vLLM's. */
 export const vllmModel = ruleFrom(vllmModelProblem, {
-  why: "vLLM stops before it serves anything",
-  remedy: "write it by its name on Hugging Face, e.g. `Qwen/Qwen2.5-7B-Instruct`",
+  why: "vLLM exits before it serves the model",
+  remedy: "write the model's name on Hugging Face, e.g. `Qwen/Qwen2.5-7B-Instruct`",
 });
 
 /**
@@ -218,61 +218,63 @@ export const migProfile = ruleOf(
   {
     problem: "is not a MIG profile",
     why: "no device has that name, so the MIG manager fails and the pod stays Pending",
-    remedy: "write one like `1g.12gb` or `1g.12gb+me`, as `nvidia-smi mig -lgip` lists them",
+    remedy: "write a profile from `nvidia-smi mig -lgip`, e.g. `1g.12gb` or `1g.12gb+me`",
   },
 );
 
-/** A folder of a machine. */
+/** Path of a folder on a machine. */
 export const absolutePath = ruleOf(
   (text) => /^\/[^\0\s]*$/.test(text) && !text.split("/").includes(".."),
   {
     problem: "is not the path of a folder",
     why: "containerd would look for it in its own working directory, which has no such folder",
-    remedy: "write it from the root, e.g. `/run/cdi`",
+    remedy: "write an absolute path, e.g. `/run/cdi`",
   },
   /^\//,
 );
 
 /**
- * Resources that Kubernetes knows without a domain. Source: kubernetes v1.36.3, pkg/apis/core/helper/helpers.go
+ * Resources that need no domain in Kubernetes. Source: kubernetes v1.36.3, pkg/apis/core/helper/helpers.go
  * (IsStandardContainerResourceName).
  */
 const standard = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
-/** A container's limit of a resource, by the resource's name. */
+/** Limit of a resource for a container. The rule depends on the resource's name. */
 export const resourceLimit = (resource: string): Rule =>
   ruleFrom(
     (text) => {
       const value = quantityValue(text);
       if (value === undefined) return "is not a quantity";
-      if (value < 0) return "is less than nothing";
+      if (value < 0) return "is negative";
       if (resource === "cpu" || value === 0) return undefined;
       if (!standard.test(resource))
         return Number.isInteger(value) ? undefined : "is not a whole number";
       if (resource !== "memory") return value < 1 ? "is less than one byte" : undefined;
-      return value < leastBytes ? "is in bytes, and too few for any program" : undefined;
+      return value < leastBytes
+        ? "has no unit, so it is a number of bytes, and too small for any program"
+        : undefined;
     },
     {
       why: "Kubernetes refuses the object, after the machines were upgraded",
       remedy:
         resource === "cpu"
-          ? "write processors, e.g. `2` or `500m`"
+          ? "write a number of processors, e.g. `2` or `500m`"
           : "write a Kubernetes quantity, e.g. `4Gi`",
     },
   );
 
-/** Name of a resource that a container may be limited in. */
+/** Name of a resource that a container may have a limit for. */
 export const resourceName = ruleFrom(
   (text) => {
     if (!isQualifiedName(text)) return "is not a resource";
     if (!text.includes("/") && !standard.test(text)) return "is not a Kubernetes resource";
     return /^nvidia\.com\/(?:gpu|mig-)/.test(text)
-      ? "is what gpus and migProfile request"
+      ? "is a resource that gpus and migProfile already request"
       : undefined;
   },
   {
     why: "Kubernetes refuses the object, after the machines were upgraded",
     remedy:
-      "take cpu, memory, ephemeral-storage, or a `domain/name` of a device plugin; leave GPUs to gpus",
+      "write cpu, memory, ephemeral-storage, or the `domain/name` of a device plugin; for GPUs use gpus",
   },
 );

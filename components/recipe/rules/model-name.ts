@@ -1,11 +1,11 @@
 /**
- * Why a text is no model of ollama's; undefined when it is one: `[host/][namespace/]model[:tag]`.
+ * Mistake of a text that is not the name of an ollama model; undefined if it is one: `[host/][namespace/]model[:tag]`.
  * Source: ollama v0.12.0, types/model/name.go (ParseNameBare, isValidPart, isValidLen).
  */
 export function ollamaModelProblem(text: string): string | undefined {
   if (text.length > 600) return "is too long for a model";
   const bare = text.replace(/^https?:\/\//, "");
-  if (/\s/.test(bare)) return "has white space in it";
+  if (/\s/.test(bare)) return "contains white space";
   const slash = bare.lastIndexOf("/");
   const [model = "", tag, ...more] = bare.slice(slash + 1).split(":");
   const before = slash < 0 ? [] : bare.slice(0, slash).split("/");
@@ -21,18 +21,19 @@ export function ollamaModelProblem(text: string): string | undefined {
         (namespace) => /^[A-Za-z0-9_][A-Za-z0-9_-]{0,79}$/.test(namespace) || before.length === 1,
       ) &&
     before.every((host) => /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,349}$/.test(host));
-  return fits ? undefined : "is not a model's name";
+  return fits ? undefined : "is not the name of a model";
 }
 
 /**
- * Why vLLM cannot load a model of this name; undefined when it may. A folder, an object store and a file in a repository are
- * left to vLLM. Source: huggingface_hub v0.34, utils/_validators.py (validate_repo_id).
+ * Mistake of a name under which vLLM cannot load a model; undefined if it may be right. Paths of folders, of object
+ * stores and of files in a repository are not checked. Source: huggingface_hub v0.34, utils/_validators.py
+ * (validate_repo_id).
  */
 export function vllmModelProblem(text: string): string | undefined {
   if (text.length > 512) return "is too long for a model";
-  if (text.startsWith("-")) return "would be read as an option";
-  if (/\s/.test(text)) return "has white space in it";
-  if (/^https?:/i.test(text)) return "is a web page";
+  if (text.startsWith("-")) return "begins like an option";
+  if (/\s/.test(text)) return "contains white space";
+  if (/^https?:/i.test(text)) return "is the URL of a web page";
   if (/^[.~]?\//.test(text) || /^[a-z0-9]+:\/\//.test(text)) return undefined;
   const [repository = ""] = text.split(":");
   const parts = repository.split("/");

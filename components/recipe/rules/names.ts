@@ -1,7 +1,8 @@
 /**
- * Names of Kubernetes. Transcribed from kubernetes v1.36.3, staging/src/k8s.io/apimachinery/pkg: util/validation/validation.go
- * (IsDNS1123Label, IsDNS1123Subdomain, IsConfigMapKey, IsEnvVarName) and api/validate/content/kube.go (IsLabelKey, IsLabelValue). Each
- * looks at the length first, so that no expression runs over a long text.
+ * Rules for names in Kubernetes. Transcribed from kubernetes v1.36.3, staging/src/k8s.io/apimachinery/pkg:
+ * util/validation/validation.go (IsDNS1123Label, IsDNS1123Subdomain, IsConfigMapKey, IsEnvVarName) and
+ * api/validate/content/kube.go (IsLabelKey, IsLabelValue). Each function first checks the length, so that no expression
+ * runs over a long text.
  */
 
 const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;

@@ -1,4 +1,4 @@
-/** Whether a URL leads over the network without encryption: by plain HTTP, and not to this computer itself. */
+/** Whether a request to a URL crosses the network without encryption: by plain HTTP, and to another computer. */
 export function isPlainHttp(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);

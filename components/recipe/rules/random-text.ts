@@ -1,4 +1,4 @@
-/** Kinds of characters between which random text changes all the time, and words do not. */
+/** Kinds of characters. Random text changes between them often, and words seldom. */
 function kindOf(character: string): string {
   if (character >= "a" && character <= "z") return "lower";
   if (character >= "A" && character <= "Z") return "upper";
@@ -6,7 +6,10 @@ function kindOf(character: string): string {
   return "other";
 }
 
-/** Share of characters that are of another kind than the one before. In random base64 it is 0.65, in names like NodeFeatureDiscovery 0.3. */
+/**
+ * Share of the characters that have another kind than the character before. In random base64 it is 0.65, in names like
+ * NodeFeatureDiscovery 0.3.
+ */
 function changesOf(text: string): number {
   let changes = 0;
   for (let at = 1; at < text.length; at++)
@@ -14,7 +17,7 @@ function changesOf(text: string): number {
   return changes / (text.length - 1);
 }
 
-/** Digests and IDs of schematics, which are hexadecimal. */
+/** Form of digests and of IDs of schematics, which are hexadecimal. */
 const isHexadecimal = (text: string): boolean => /^[0-9a-f]*$/i.test(text);
 
 /** Whether the longest part of a text without a slash is as long as a key, and as random. A path has short parts. */

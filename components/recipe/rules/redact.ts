@@ -12,10 +12,9 @@ import {
 const REDACTED = "[redacted]";
 
 /**
- * Takes credentials out of a text that goes to a log, an error or a file. Its time grows with the text's length
- * alone, for texts come from machines and pods of others.
- *
- * @param known values that are secret for sure; each occurrence goes.
+ * Replaces the credentials in a text for a log, an error or a file. Its time grows only linearly with the text's
+ * length, because the text may come from machines and pods of others. * @param known values that are certainly secret;
+ * every occurrence is replaced.
  */
 export function redact(text: string, known: readonly string[] = []): string {
   const cleaned = known
@@ -26,11 +25,11 @@ export function redact(text: string, known: readonly string[] = []): string {
   );
 }
 
-/** Lines that go on with a PEM block whose end is missing: base64, and the headers of an encrypted key. */
+/** Form of a line that continues a PEM block without an end: base64, or a header of an encrypted key. */
 const goesOnWithPem =
   /^\s{0,40}(?:[A-Za-z0-9+/=]{1,200}|(?:Proc-Type|DEK-Info): [^\n]{1,200})\s{0,8}$/;
 
-/** Every block of PEM goes, also one that was cut off. */
+/** Replaces every PEM block, even one without an end. */
 function withoutPem(text: string): string {
   const kept: string[] = [];
   let at = 0;
@@ -49,7 +48,7 @@ function withoutPem(text: string): string {
   return kept.join("");
 }
 
-/** Infinity where there is none, so that it is not looked for again. */
+/** Infinity if there is none, so that it is not searched again. */
 function positionOf(mark: string, text: string, from: number): number {
   const at = text.indexOf(mark, from);
   return at < 0 ? Infinity : at;
@@ -89,7 +88,7 @@ function withoutUrlPasswords(text: string): string {
   return kept.join("");
 }
 
-/** Long base64 goes, and so do the values of `Bearer` and `Basic`. */
+/** Replaces long base64, and the values of `Bearer` and `Basic`. */
 function withoutBlocks(text: string): string {
   return text
     .replace(/[A-Za-z0-9+/_-]{40,}={0,2}/g, (run) => {
@@ -104,7 +103,7 @@ function withoutBlocks(text: string): string {
     );
 }
 
-/** `Bearer token` and `Basic authentication` are words, not secrets. */
+/** In `Bearer token` and `Basic authentication` the second word is not a secret. */
 function isOfScheme(scheme: string, value: string): boolean {
   if (scheme.toLowerCase() === "basic") return isBasicAuth(value);
   return (
@@ -115,7 +114,7 @@ function isOfScheme(scheme: string, value: string): boolean {
   );
 }
 
-/** A name that may be followed by a value. Each character is looked at once. */
+/** A name before which and after which a value may follow. Each character is read once. */
 const NAME = /[\w.-]+/g;
 
 /** Characters between a name and its value: in YAML, JSON, JSON within JSON, environments, flags, TOML, Go. */
@@ -127,14 +126,14 @@ const AFTER_FLAG = /(?:\\{0,6}["'],?\s{0,8}|[ \t]{1,8})(?=[^\s-])/y;
 /** The quote before a value. */
 const QUOTE = /\\{0,6}["'`]/y;
 
-/** A value without quotes: as much as it takes to judge it, and all of it. */
+/** A value without quotes: its beginning, which decides whether it is a secret, and the whole value. */
 const BARE = /(?:[^\s"'`&;\\]|\\(?!["'nrt\\])){1,400}/y;
 const ALL_BARE = /(?:[^\s"'`&;\\]|\\(?!["'nrt\\]))+/y;
 
-/** Longest value in quotes that may go over several lines. */
+/** Longest value in quotes that may have several lines. */
 const longestQuoted = 4_000;
 
-/** Words that people write behind `token:`, and that are none. */
+/** Words that users write after `token:`, and that are not tokens. */
 const prose = new Set([
   "a",
   "an",
@@ -225,7 +224,7 @@ const prose = new Set([
 ]);
 
 /**
- * Values that hold no secret, or name its place: nothing, a variable, a template, a mapping, a block, a redacted
+ * Form of values that contain no secret: an empty value, a variable, a template, a mapping, a block, or a redacted
  * value.
  */
 const elsewhere =
@@ -235,7 +234,7 @@ const elsewhere =
 const isPath = (value: string): boolean =>
   /^\.{0,2}\/[\w./-]*$/.test(value) && !isRandom(value, 16);
 
-/** Values of what is named for a secret go. */
+/** Replaces the values after names of secrets. */
 function withoutNamed(text: string): string {
   const kept: string[] = [];
   let at = 0;
@@ -270,7 +269,7 @@ interface Value {
   start: number;
   end: number;
   isQuoted: boolean;
-  /** Of HTTP: the whole line is secret. */
+  /** HTTP headers whose whole line is secret. */
   isHeader: boolean;
 }
 
@@ -279,7 +278,7 @@ const matchAt = (pattern: RegExp, text: string, at: number): string | undefined 
   return pattern.exec(text)?.[0];
 };
 
-/** The value of a name, as much of it as is judged; undefined where none follows. */
+/** The beginning of the value after a name; undefined if no value follows. */
 function valueAt(
   text: string,
   nameStart: number,
@@ -326,24 +325,24 @@ function endOfBare(text: string, { start, end }: Value): number {
   return end - start < 390 ? end : start + (matchAt(ALL_BARE, text, start)?.length ?? 0);
 }
 
-/** Whether nothing but indentation and the dash of a list stands before. */
+/** Whether only indentation and the dash of a list come before. */
 function isFirstOfLine(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 80), at);
   const line = before.slice(before.lastIndexOf("\n") + 1);
   return line.length < 80 && /^[ \t]{0,80}(?:- )?["']?$/.test(line);
 }
 
-/** Whether what stands behind a name that is a secret's is one. */
+/** Whether the value after the name of a secret is a secret. */
 function isSaid(name: string, said: string): boolean {
   const value = said.trim();
   if (elsewhere.test(value) || isPath(value)) return false;
   const [first = ""] = value.slice(0, 40).split(/[\s,.;:!]/, 1);
   if (prose.has(first.toLowerCase())) return false;
-  if (/(?:token|^pass)$/i.test(name) && /^\d{1,6}$/.test(value)) return false; // a number of tokens, or of tests
+  if (/(?:token|^pass)$/i.test(name) && /^\d{1,6}$/.test(value)) return false; // A number after `tokens` or `tests` is a count.
   return name !== "PASS" || !value.startsWith("Test");
 }
 
-/** The end of the lines below a name that stand further in than it does. */
+/** The end of the lines below a name that have more indentation than the name. */
 function blockEnd(text: string, name: number, from: number): number {
   const before = text.slice(Math.max(0, name - 200), name);
   const line = before.slice(before.lastIndexOf("\n") + 1);
@@ -361,12 +360,12 @@ function blockEnd(text: string, name: number, from: number): number {
   return last;
 }
 
-/** Variables of pods that are NVIDIA's own settings: their values are what a reader of a report needs. */
+/** Variables of pods with NVIDIA's settings, whose values a reader of a report needs. */
 const settings = /^(?:NVIDIA|DCGM|CUDA)_[A-Z0-9_]{1,100}$/;
 
 /**
- * Copies data and hides its secrets: values with the name or the form of a secret. It also hides every value of a
- * pod's environment, since only the pod's owner knows which of them is secret.
+ * Copies data and hides its secrets: values with the name or the form of a secret. It also hides every value of a pod's
+ * environment, since only the pod's owner knows which values are secret.
  */
 export function withoutSecrets(data: unknown, name = ""): unknown {
   if (typeof data === "string")
@@ -387,7 +386,7 @@ export function withoutSecrets(data: unknown, name = ""): unknown {
 /** Text that replaces a secret in data. */
 const HIDDEN = "(hidden)";
 
-/** One of a list: a variable of a pod, or an argument, which may be the value of the flag before it. */
+/** Redacts an item of a list: a variable of a pod, or an argument, which may be the value of the flag before it. */
 function ofList(item: unknown, before: unknown, list: string): unknown {
   if (typeof item === "string") {
     const isOfFlag =
@@ -402,7 +401,7 @@ function ofList(item: unknown, before: unknown, list: string): unknown {
   return withoutSecrets(isHidden ? { ...(item as object), value: HIDDEN } : item);
 }
 
-/** Whether a field's text is a secret by the field's name. */
+/** Whether a text is a secret because of its field's name. */
 function holdsSecret(name: string, text: string): boolean {
   if (namesSecret(name)) return isSaid(name, text);
   return mayNameSecret(name) && looksSecret(text);

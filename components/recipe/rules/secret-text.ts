@@ -1,9 +1,12 @@
 import { isRandom } from "./random-text";
 
-/** A secret that is known by its form. */
+/** A kind of secret with a known form. */
 interface Mark {
   kind: string;
-  /** Every quantifier is bounded, so that the time to search a text grows with its length alone. */
+  /**
+   * Pattern of the secret. Every quantifier is bounded, so that the time of a search grows only linearly with the
+   * text's length.
+   */
   pattern: RegExp;
   /** Further condition for the text that the pattern finds. */
   holds?: (found: string) => boolean;
@@ -13,10 +16,9 @@ const mark = (kind: string, pattern: RegExp, holds?: (found: string) => boolean)
   holds === undefined ? { kind, pattern } : { kind, pattern, holds };
 
 /**
- * Secrets that are known by their form. Most prefixes, and the forms of the keys of Azure and AWS, are those of the
- * rules of gitleaks (config/gitleaks.toml; MIT License, Copyright (c) 2019 Zachary Rice). The rest follow the
- * documentation of each issuer. Bounds, edges and the tests for what is no secret are our own: no rule is taken over
- * whole.
+ * Kinds of secrets with a known form. Most prefixes, and the forms of the keys of Azure and AWS, are those of the rules
+ * of gitleaks (config/gitleaks.toml; MIT License, Copyright (c) 2019 Zachary Rice). The rest follow the documentation
+ * of each issuer. Bounds, edges and the tests against false hits are our own, so no rule is copied as a whole.
  */
 const marks: Mark[] = [
   mark("a private key", /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/g),
@@ -85,7 +87,10 @@ const marks: Mark[] = [
   ),
 ];
 
-/** A key after `sk-` has a digit, or is one long word: names such as sk-learn-and-more have neither. */
+/**
+ * Whether the part after `sk-` is a key: it has a digit, or is one long word. Names such as sk-learn-and-more have
+ * neither.
+ */
 function isKeyOfApi(found: string): boolean {
   return /\d/.test(found) || /^sk-[A-Za-z0-9]{20}/.test(found);
 }
@@ -107,7 +112,7 @@ const wordsOf = (name: string): string[] =>
     .split(/[^a-z0-9]/)
     .filter((word) => word !== "");
 
-/** Words after the one that tells what a value is. */
+/** Words that may come after the word that decides. */
 const formOfValue = new Set([
   "data",
   "value",
@@ -121,14 +126,14 @@ const formOfValue = new Set([
   "string",
 ]);
 
-/** Words whose value is a secret, whatever it looks like, also as the end of one (`jointoken`). */
+/** Words whose value is always a secret, even at the end of another word (`jointoken`). */
 const always =
   /(?:password|passwd|passphrase|pwd|token|secret|apikey|authkey|accesskey|secretkey|privatekey|sharedkey|accountkey|setupkey|credential|credentials)$/;
 
-/** Words that name a secret only as a whole: `bypass` is none. */
+/** Words that name a secret only as a whole word, unlike `pass` in `bypass`. */
 const whole = new Set(["pass", "psk", "cookie", "cookies", "authorization", "dockerconfigjson"]);
 
-/** Words before `key` that make it one. */
+/** Words that make a following `key` the name of a secret. */
 const ofKey = new Set([
   "access",
   "account",
@@ -165,7 +170,7 @@ const ofKey = new Set([
   "webhook",
 ]);
 
-/** Words before `token` for those that a language model is made of, which are none. */
+/** Words before `token` that name tokens of a language model, which are not secrets. */
 const ofModels = new Set([
   "bos",
   "eos",
@@ -195,7 +200,7 @@ export function namesSecret(name: string): boolean {
   return whole.has(last) || always.test(last);
 }
 
-/** Names that often hold a secret, and often do not: `key: nvidia.com/gpu`. */
+/** Names whose values often are secrets, and often are not: `key: nvidia.com/gpu`. */
 const doubtful = new Set([
   "key",
   "keys",
@@ -210,15 +215,14 @@ const doubtful = new Set([
   "nonce",
 ]);
 
-/** Whether a value is a secret if it looks like one. */
+/** Whether a name is doubtful: its value is a secret only if it looks like one. */
 export const mayNameSecret = (name: string): boolean => {
   const words = wordsOf(name).filter((word) => !formOfValue.has(word));
   return doubtful.has(words.at(-1) ?? "");
 };
 
 /**
- * Whether a text is a name and password in base64, as Docker's `auth` and the header `Authorization: Basic` have
- * them.
+ * Whether a text is a name with a password in base64, as in Docker's `auth` and in the header `Authorization: Basic`.
  */
 export function isBasicAuth(text: string): boolean {
   if (text.length > 4_000 || !/^[A-Za-z0-9+/]{8,4000}={0,2}$/.test(text)) return false;
@@ -227,7 +231,7 @@ export function isBasicAuth(text: string): boolean {
   );
 }
 
-/** Text in which every secret with a known form is replaced. */
+/** Replaces every secret with a known form in a text. */
 export function withoutMarked(text: string, by: string): string {
   return marks.reduce((rest, { pattern, holds }) => {
     return rest.replace(pattern, (found) => {
@@ -239,9 +243,8 @@ export function withoutMarked(text: string, by: string): string {
 }
 
 /**
- * Where the password of a URL stands: between the first colon after `://` and the last `@` of the same word.
- *
- * @param from where `://` stands.
+ * Place of the password in a URL: between the first colon after `://` and the last `@` of the same word. * @param from
+ * index of `://`.
  */
 export function passwordOfUrl(
   text: string,
@@ -253,16 +256,16 @@ export function passwordOfUrl(
   const slash = word.search(/[/?#]/);
   if (colon < 0 || (slash >= 0 && slash < colon)) return undefined;
   const authority = slash < 0 ? word : word.slice(0, slash);
-  // A password may hold a slash, though it should not; behind a port, an @ is that of a digest.
+  // A password may hold a slash, though it should not; after a port, an @ begins a digest.
   const isPort = slash >= 0 && /^\d{1,5}$/.test(word.slice(colon + 1, slash));
   const at = authority.includes("@") || isPort ? authority.lastIndexOf("@") : word.lastIndexOf("@");
   return at > colon + 1 ? { start: from + 3 + colon + 1, end: from + 3 + at } : undefined;
 }
 
-/** Longest text that is looked through: no token is that long. */
+/** Longest text that is searched: no token is longer. */
 const looked = 100_000;
 
-/** Kind of the secret in a text; undefined if the text holds none that is known by its form. */
+/** Kind of the secret in a text; undefined if the text contains no secret with a known form. */
 export function secretIn(text: string): string | undefined {
   if (text.length < 12) return undefined;
   const part = text.slice(0, looked);
@@ -276,5 +279,5 @@ export function secretIn(text: string): string | undefined {
   return undefined;
 }
 
-/** Whether a value that stands under a doubtful name is a secret. */
+/** Whether the value of a doubtful name is a secret. */
 export const looksSecret = (value: string): boolean => isBasicAuth(value) || isRandom(value, 16);

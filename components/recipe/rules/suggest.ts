@@ -1,10 +1,10 @@
 /**
  * Number of single-character edits between two words (Levenshtein, with adjacent swaps counted once).
  *
- * @param most distance that is of use. Of words that are further apart the number is some greater one.
+ * @param most greatest distance of interest. For words with a greater distance the result is any greater number.
  */
 export function editDistance(left: string, right: string, most = Infinity): number {
-  // A common beginning needs no edit. Most names of a kind begin alike.
+  // A common beginning needs no edit, and most names of a kind have one.
   let alike = 0;
   while (alike < left.length && left[alike] === right[alike]) alike++;
   if (alike > 0) return editDistance(left.slice(alike), right.slice(alike), most);
@@ -27,7 +27,7 @@ export function editDistance(left: string, right: string, most = Infinity): numb
       row[j] = best;
       if (best < least) least = best;
     }
-    // Each number follows from one of the two rows above it, and is never less.
+    // Each number follows from one of the two rows above it, and is never smaller.
     if (least > most && leastAbove > most) return least;
     leastAbove = least;
     [before, above, row] = [above, row, before];
@@ -35,12 +35,12 @@ export function editDistance(left: string, right: string, most = Infinity): numb
   return above[right.length]!;
 }
 
-/** Longest word that anybody could have misspelt: the distance takes the square of it. */
+/** Longest word that is compared, because the time grows with the square of its length. */
 const longest = 128;
 
 /**
- * The words that were probably meant, nearest first, at most three (a third of a word's length away, at least two
- * edits).
+ * At most three words that a user probably meant, the nearest first. Their distance is at most a third of the word's
+ * length, or two edits.
  */
 export function closestOnes(word: string, known: Iterable<string>): string[] {
   if (word.length > longest) return [];
@@ -58,13 +58,11 @@ export function closestOnes(word: string, known: Iterable<string>): string[] {
     .map(({ candidate }) => candidate);
 }
 
-/** The word that was probably meant; undefined when none is near. */
+/** The word that a user probably meant; undefined if none is near. */
 export const closest = (word: string, known: Iterable<string>): string | undefined =>
   closestOnes(word, known)[0];
 
-/**
- * Sentence part that names the word that was probably meant, e.g. `did you mean "branch"? `; empty when none is near.
- */
+/** Question about the word that a user probably meant, e.g. `did you mean "branch"? `; empty if none is near. */
 export function didYouMean(word: string, known: Iterable<string>): string {
   const candidate = closest(word, known);
   return candidate === undefined ? "" : `did you mean "${candidate}"? `;

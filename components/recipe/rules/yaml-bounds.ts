@@ -1,12 +1,12 @@
 import { Composer, type Document, Lexer, LineCounter, Parser, type CST } from "yaml";
 
-/** How much of YAML is read at most. */
+/** Bounds for a YAML text. */
 export interface Bounds {
-  /** Single values, keys, lists and mappings. */
+  /** Greatest number of entries: single values, keys, lists and mappings. */
   entries: number;
-  /** Of all texts, with those that aliases stand for. */
+  /** Greatest number of characters of all texts, with those of aliases. */
   characters: number;
-  /** Tokens of the lexer: words, marks, blanks, ends of lines, comments. */
+  /** Greatest number of the lexer's tokens: words, marks, blanks, ends of lines, comments. */
   tokens: number;
 }
 
@@ -18,36 +18,36 @@ export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens:
 
 /**
  * Bounds of a file that lists machines (`nodes` of a talconfig.yaml or topf.yaml): a thousand machines, each with every
- * field that talhelper takes, have 54,000 entries and 200,000 tokens. A machine counts as one where it has no more
- * than `ofMachine`.
+ * field that talhelper takes, have 54,000 entries and 200,000 tokens. A machine with at most `ofMachine` entries counts
+ * as one entry.
  */
 export const ofFleets: Bounds = { entries: 100_000, characters: 2_000_000, tokens: 400_000 };
 
-/** The most entries of one machine in such a list. */
+/** Greatest number of entries of one machine in such a list. */
 export const ofMachine = 1_000;
 
 /** The bounds of a user's file. */
 export const boundsOfFile = (text: string): Bounds => (/^nodes:/m.test(text) ? ofFleets : ofFiles);
 
 /**
- * Bounds of a stack file: Pulumi accepts at most 128 KiB of it, but comments and thousands of machines by an alias do
- * not count.
+ * Bounds of a stack file: Pulumi accepts at most 128 KiB of it, but this limit does not count comments and the content
+ * of aliases.
  */
 export const ofStacks: Bounds = { entries: 50_000, characters: 2_000_000, tokens: 100_000 };
 
 /**
- * Bounds of a text from a machine or another server. A machine's API sends 32 MiB at most (talos,
+ * Bounds of a text from a machine or another server. A machine's API sends at most 32 MiB (talos,
  * pkg/machinery/constants, GRPCMaxMessageSize). Manifests and files in it are single texts.
  */
 export const ofServers: Bounds = { entries: 50_000, characters: 32 * 2 ** 20, tokens: 300_000 };
 
-/** Deepest nesting that is read. The parser calls itself for each level, and one of a thousand ends the process. */
+/** Deepest nesting that is read. The parser is recursive, and a thousand levels would crash the process. */
 const deepest = 100;
 
 /** Reason to refuse a text beyond a bound. */
 class TooMuch extends Error {}
 
-/** Whether a text is refused for a bound alone: it may be right YAML. */
+/** Whether the reason for a refusal is only a bound, so that the text may be valid YAML. */
 export const isBeyondBounds = (error: unknown): boolean => error instanceof TooMuch;
 
 /** Reason to refuse a text with too many entries, including those of its aliases. */
@@ -62,14 +62,14 @@ export const tooManyCharacters = (most: number): Error =>
 export interface Documents {
   documents: Document[];
   lineCounter: LineCounter;
-  /** Tokens that were read: what the reading costs. */
+  /** Number of tokens that were read, as a measure of the cost. */
   tokens: number;
 }
 
 /**
- * Documents of a text. Of a text beyond the bounds it is one document without a value, whose error names the bound:
- * the parser takes seconds for a megabyte of blank lines, comments or brackets, so they are counted as it goes. A
- * document lists its mistakes in `errors`; the first of them names its place.
+ * Documents of a text. For a text beyond the bounds the result is one document without a value, whose error names the
+ * bound. The bounds are checked during the parsing, because the parser needs seconds for a megabyte of blank lines,
+ * comments or brackets. A document lists its mistakes in `errors`; the first mistake has a place.
  *
  * @param options of the parser.
  * @param isOne whether a text without a document has an empty one.
@@ -82,8 +82,8 @@ export function boundedDocuments(
 ): Documents {
   const lineCounter = new LineCounter();
   const count = { tokens: 0 };
-  // The parser compares each key with every other one, which takes the square of their number: a caller does it by a
-  // set.
+  // The parser compares each key with every other key, which takes quadratic time. So the caller looks for duplicates
+  // with a set.
   const composer = new Composer({ ...options, uniqueKeys: false, logLevel: "silent" });
   try {
     const documents = [
@@ -97,7 +97,7 @@ export function boundedDocuments(
   }
 }
 
-/** A document that has nothing but the reason why it was not read. */
+/** A document with only the reason why it was not read. */
 function refused(error: TooMuch, composer: Composer): Document {
   const [document] = [...composer.end(true, 0)].slice(-1);
   const empty = document as unknown as Document;
@@ -124,15 +124,15 @@ function* boundedTokens(
       throw new TooMuch(`it has more than ${bounds.tokens} words, marks, blanks and comments`);
     yield* parser.next(lexeme);
     if (parser.stack.length > deepest)
-      throw new TooMuch(`it has entries within each other, more than ${deepest} deep`);
+      throw new TooMuch(`its entries are nested more than ${deepest} deep`);
   }
   yield* parser.end();
 }
 
-/** Mark that the lexer puts before each plain or quoted text (yaml, parse/cst.ts). */
+/** Token that the lexer emits before each plain or quoted text (yaml, parse/cst.ts). */
 const SCALAR = "\u001f";
 
-/** The parser's description of an error's place, without the line's text: it may be long, and contain a secret. */
+/** An error of the parser with its place, but without the line's text, which may be long and contain a secret. */
 function withPlace(
   error: { message: string; pos: [number, number] } | undefined,
   lineCounter: LineCounter,

@@ -25,46 +25,45 @@ import {
   tooManyEntries,
 } from "./yaml-bounds";
 
-/** A number such as `0600`, which Talos' decoder takes for octal (go-yaml, resolve.go: ParseInt with base 0). */
+/** A number such as `0600`, which Talos' decoder reads as octal (go-yaml, resolve.go: ParseInt with base 0). */
 const octal: ScalarTag = {
   identify: (value) => typeof value === "number",
   default: true,
   tag: "tag:yaml.org,2002:int",
   test: /^[-+]?0[0-7_]+$/,
   resolve: (text) => parseInt(text.replaceAll("_", ""), 8),
-  // Written as an octal number again, as YAML 1.2 has it: a reader knows `0o644` for a file's mode, and 420 not.
+  // It is written in the octal notation of YAML 1.2, because a reader knows `0o644` as a file's mode, but not 420.
   format: "OCT",
   stringify: ({ value }) => `0o${(value as number).toString(8)}`,
 };
 
-/** How Talos reads YAML: 1.2 with the merge keys and the octal numbers of 1.1. */
+/** Options for YAML as Talos reads it: 1.2 with the merge keys and the octal numbers of 1.1. */
 const options = {
   merge: true,
   customTags: (tags: (ScalarTag | object)[]) => [octal, ...tags],
 } as const;
 
-/** Value of a text that is YAML 1.2, as far as it is bounded; undefined of any other. */
+/** Value of a text in YAML 1.2; undefined if it is invalid or beyond the bounds. */
 export function yamlIn(text: string): unknown {
   const [document, ...others] = plainDocuments(text).documents;
   return document === undefined || others.length > 0 ? undefined : valueOfDocument(document);
 }
 
 /**
- * Documents of a text that is YAML 1.2, without what Talos has beyond it. A document lists its mistakes in `errors`.
- * The caller must not change them: for most texts they are the shared documents of `talosDocuments`.
+ * Documents of a text in YAML 1.2, without Talos' additions. A document lists its mistakes in `errors`. The caller must
+ * not change the documents: for most texts they are the shared ones of `talosDocuments`.
  */
 export const plainDocuments = (text: string): Documents =>
   isBeyondPlain.test(text)
     ? read(boundedDocuments(text, {}, boundsOfFile(text)), ofFiles)
     : readAsTalos(text);
 
-/** Where Talos may read another value than YAML 1.2 has: a merge key, or an octal number. */
+/** Form of texts that Talos may read differently from YAML 1.2: with a merge key, or an octal number. */
 const isBeyondPlain = /<<|(?<![\w.])0[0-7_]/;
 
 /**
- * Values of a text's documents as YAML 1.2, as far as it is bounded; without those that are empty.
- *
- * @throws Error with what is wrong with the first that has no value.
+ * Values of a text's documents in YAML 1.2, without empty ones. * @throws Error with the mistake of the first document
+ * without a value.
  */
 export function boundedValues(text: string): unknown[] {
   const { documents } = read(boundedDocuments(text, {}, ofServers), ofServers);
@@ -74,10 +73,8 @@ export function boundedValues(text: string): unknown[] {
 }
 
 /**
- * Value of a stack file, as Pulumi's own reader takes it, and of a file of credentials, as their clients do: with
- * merge keys.
- *
- * @throws Error with what is wrong with it.
+ * Value of a stack file or of a file of credentials. Like Pulumi and the credentials' clients, it supports merge keys.
+ * * @throws Error with the mistake.
  */
 export function boundedYaml(text: string): unknown {
   const { documents } = read(boundedDocuments(text, { merge: true }, ofStacks, true), ofStacks);
@@ -94,13 +91,13 @@ export function boundedYaml(text: string): unknown {
  */
 export const talosDocuments = (text: string): readonly Document[] => readAsTalos(text).documents;
 
-/** Documents of a text as Talos reads them, which the caller may change. */
+/** New documents of a text as Talos reads them. The caller may change them. */
 export const ownDocuments = (text: string): Document[] => asTalosReads(text).documents;
 
-/** Tokens of a text, as far as it was read. */
+/** Number of tokens of a text, up to the end of the reading. */
 export const tokensOf = (text: string): number => readAsTalos(text).tokens;
 
-/** Entries of a text's documents, with those that aliases stand for. */
+/** Number of entries in a text's documents, with those of aliases. */
 export const entriesOf = (text: string): number =>
   talosDocuments(text).reduce((sum, document) => sum + (entries.get(document) ?? 0), 0);
 
@@ -109,7 +106,7 @@ const asTalosReads = (text: string): Documents =>
 
 const readAsTalos = rememberingTexts(asTalosReads);
 
-/** The one document of a text as Talos reads it, for who changes it. */
+/** A new single document of a text as Talos reads it. The caller may change it. */
 export function talosDocument(text: string): Document {
   const { documents } = read(boundedDocuments(text, options, ofFiles, true), ofFiles);
   return documents[0]!;
@@ -118,7 +115,7 @@ export function talosDocument(text: string): Document {
 const values = new WeakMap<Document, unknown>();
 const entries = new WeakMap<Document, number>();
 
-/** The value of a document; undefined where its `errors` say why it has none. */
+/** The value of a document; undefined if `errors` contains the reason. */
 export const valueOfDocument = (document: Document): unknown => values.get(document);
 
 function read(all: Documents, bounds: Bounds): Documents {
@@ -128,11 +125,9 @@ function read(all: Documents, bounds: Bounds): Documents {
 }
 
 /**
- * Notes the value of a document; or adds an error: for a duplicate key in a mapping; or for an alias that names no
- * anchor, is in its own anchor, or multiplies the content.
- *
- * @param left what of the bounds it may take.
- * @returns what is left for those after it.
+ * Records the value of a document, or adds an error. An error is a duplicate key in a mapping, or an alias that names
+ * no anchor, is in its own anchor, or multiplies the content. * @param left remaining bounds for this document.
+ * @returns remaining bounds for the next documents.
  */
 function readValue(
   document: Document,
@@ -148,8 +143,8 @@ function readValue(
     if (isAlias(node)) {
       const target = anchors.get(node.source);
       if (target === undefined) throw new Error(`alias *${node.source} names no anchor before it`);
-      if (open.has(target)) throw new Error(`alias *${node.source} stands in its own anchor`);
-      // By itself it would look through the whole document, each time that it is asked.
+      if (open.has(target)) throw new Error(`alias *${node.source} is part of its own anchor`);
+      // The library's own method would search the whole document at each call.
       node.resolve = () => target as ReturnType<typeof node.resolve>;
       return size(target);
     }
@@ -190,10 +185,7 @@ function readValue(
   }
 }
 
-/**
- * Entries in a list of machines, but one for each: a list of a thousand is no large file. A machine that is large
- * counts as it is.
- */
+/** Number of entries in a list of machines, which are not counted. Large machines count fully. */
 function entriesOfMachines(contents: unknown, size: (node: unknown) => Size): number {
   const machines = isMap(contents) ? contents.get("nodes", true) : undefined;
   if (!isSeq(machines)) return 0;
@@ -203,13 +195,13 @@ function entriesOfMachines(contents: unknown, size: (node: unknown) => Size): nu
     .reduce((sum, count) => sum + count - 1, 0);
 }
 
-/** How much of a text something is, with what its aliases stand for. */
+/** Size of a part of a text, with the content of its aliases. */
 type Size = Pick<Bounds, "entries" | "characters">;
 
 const lengthOf = (node: unknown): number =>
   isScalar(node) && typeof node.value === "string" ? node.value.length : 0;
 
-/** Fails where a key stands twice, with the words of the parser. */
+/** Throws the parser's error for a duplicate key. */
 function withoutRepeatedKeys({ items }: YAMLMap, lineCounter: LineCounter): void {
   const seen = new Set<unknown>();
   for (const { key } of items) {

@@ -13,13 +13,11 @@ export const renderFinding = (finding: FieldFinding): string =>
 export const renderRemark = (finding: FieldFinding): string =>
   `${finding.severity === undefined ? "" : `${finding.severity}: `}${renderFinding(finding)}`;
 
-/**
- * All findings, numbered, one per line: a name in one makes no line of its own, and nothing in it acts on a terminal.
- */
+/** All findings as numbered lines. Each finding is one line, and its text is safe for a terminal. */
 export const renderFindings = (findings: Finding[]): string =>
   findings.map((finding, index) => `${index + 1}. ${inLine(renderFinding(finding))}`).join("\n");
 
-/** A stack that must not be applied. Its message lists everything that is wrong with it. */
+/** Error for a stack that must not be applied. Its message lists all findings. */
 export class InvalidStackError extends Error {
   public readonly findings: Finding[];
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import * as rules from "../rules";
 import type { FindingText, Rule } from "../rules";
 
-/** Adds what is wrong, if anything, as an issue whose words go on with it. */
+/** Adds a rule's finding, if there is one, as an issue that carries the finding's texts. */
 export function tell(
   context: Pick<z.core.$RefinementCtx, "addIssue">,
   fault: FindingText | undefined,
@@ -11,7 +11,7 @@ export function tell(
   if (fault) context.addIssue({ code: "custom", params: { ...fault }, path });
 }
 
-/** A text by a rule, whose words go on with the issue, and whose pattern with the JSON schema. */
+/** Schema of a text with a rule. The issue carries the rule's texts, and the JSON schema its pattern. */
 export const ruled = (rule: Rule): z.ZodString =>
   z
     .string()
@@ -21,7 +21,7 @@ export const ruled = (rule: Rule): z.ZodString =>
         text.trim() === ""
           ? {
               problem: "is empty",
-              why: "nothing can be planned without it",
+              why: "the plan needs it",
               remedy: "write a value or leave the field out",
             }
           : rule(text),
@@ -29,7 +29,7 @@ export const ruled = (rule: Rule): z.ZodString =>
     )
     .meta({ pattern: rule.pattern ?? "\\S" });
 
-/** A mapping of texts by rules for its keys and, by key, its values. */
+/** Schema of a mapping of texts, with a rule for the keys and rules for the values by key. */
 export const ruledMapping = (
   keyRule: Rule,
   valueRule: (key: string) => Rule,
@@ -39,7 +39,7 @@ export const ruledMapping = (
       tell(context, keyRule(key) ?? valueRule(key)(text), key);
   });
 
-/** A whole number from one on; a reason bounds it above. */
+/** Schema of a whole number from 1 to a limit, with the reason for the limit. */
 const counted = (most: number, why: string): z.ZodNumber =>
   z
     .number()
@@ -52,11 +52,11 @@ const counted = (most: number, why: string): z.ZodNumber =>
       ),
     );
 
-/** A name, a version or an argument: none is longer than a kernel's command line. */
+/** Schema of a name, a version or an argument, at most as long as a kernel's command line. */
 export const text = ruled(
   rules.ruleOf((said) => said.length <= 4096, {
     problem: "is longer than 4096 characters",
-    why: "nothing here is",
+    why: "no name, version or argument is that long",
     remedy: "write a shorter one",
   }),
 );
@@ -72,7 +72,7 @@ export const objectName = ruled(rules.objectName);
 export const image = ruled(rules.imageReference);
 /** Number of things, from one on. */
 export const count = z.number().int().min(1);
-/** Number of things of many: itself, or a share of them as `25%`. */
+/** Number of machines, or their share, e.g. `25%`. */
 export const countOrShare = z.union([count, ruled(rules.share)]);
 /** Values of a chart. */
 export const values = z.record(z.string(), z.any());
@@ -83,5 +83,5 @@ export const labels = ruledMapping(rules.qualifiedName, () => rules.labelValue);
 
 /** NVIDIA's driver: open-gpu-kernel-modules, ctrl0000gpu.h, NV0000_CTRL_GPU_MAX_ATTACHED_GPUS. */
 export const cards = counted(32, "NVIDIA's driver attaches at most 32 cards to a machine");
-/** Of time slicing: each replica is an entry of some 60 bytes in a gRPC message of 4 MiB at most. */
+/** Limit of time slicing: each replica is an entry of some 60 bytes in a gRPC message of at most 4 MiB. */
 export const replicas = z.number().int().max(65_536);

@@ -10,20 +10,20 @@ import { isMapping } from "../mapping";
 
 type Path = PropertyKey[];
 
-/** Data as far as it could be read. */
+/** Data that was read, perhaps only in parts. */
 export interface ReadData<T> {
-  /** The data; where its shape is wrong, without what is wrong. Undefined when nothing sensible is left. */
+  /** The data without parts of a wrong shape. Undefined if no useful part is left. */
   spec?: T;
   findings: Finding[];
-  /** Fields that were left out or filled in to get there. */
+  /** Fields that were left out or filled in because of mistakes. */
   pruned: string[];
 }
 
-/** A stack as far as it could be read, with the machines of its pools. */
+/** A stack that was read, perhaps only in parts, with the machines of its pools. */
 export interface ReadStack extends ReadData<ClusterSpec> {
   /** Pool of each machine that comes from one, by node name. */
   poolOf: Map<string, string>;
-  /** The stack as it was written, before its machines were filled in. */
+  /** The stack before its pools and defaults were applied. */
   written?: StackSpec;
 }
 
@@ -36,8 +36,7 @@ export function parseSpec(raw: unknown): { spec?: ClusterSpec; findings: Finding
 }
 
 /**
- * Reads a stack, going on past mistakes of shape so that the checks can look at the rest. Its pools become machines
- * here.
+ * Reads a stack, even with mistakes of shape, so that the checks can run on the rest. It turns the pools into machines.
  */
 export function readSpec(raw: unknown): ReadStack {
   const { spec, findings, pruned } = readAs(specSchema, raw) as ReadData<StackSpec>;
@@ -53,7 +52,7 @@ export function readSpec(raw: unknown): ReadStack {
   };
 }
 
-/** Reads data by a schema, going on past mistakes of shape. Keys of what it gives are in order. */
+/** Reads data by a schema, even with mistakes of shape. The keys of the result are sorted. */
 export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z.infer<S>> {
   const plain = readPlain(raw);
   const pruned = plain.left.map(fieldOf);
@@ -93,7 +92,7 @@ function placeholderFor([first, second, third]: Path): string | undefined {
     : undefined;
 }
 
-/** Takes a wrong value away, or what cannot be without it; gives the path of what was touched. */
+/** Removes a wrong value, or the part that needs it. Returns the path of the removed part. */
 function repair(root: unknown, path: Path): Path {
   const parent = path.slice(0, -1).reduce<any>(childAt, root);
   const last = path.at(-1);

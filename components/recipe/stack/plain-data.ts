@@ -10,8 +10,8 @@ const longestKey = 320;
 const longestText = 1024 * 1024;
 
 /**
- * Reads a value that anybody may have given: what is no plain data, too deep, too long or unreadable is left out and
- * told. Everything that comes after this may take for granted that it looks at a tree of bounded size.
+ * Reads a value from outside as plain data. It leaves out and reports parts that are not plain data, too deep, too long
+ * or unreadable. Later code can rely on a tree of bounded size.
  *
  * @returns plain data, with sorted keys in every mapping, because their order has no meaning; and the paths that
  *   were left out.
@@ -27,7 +27,7 @@ export function readPlain(raw: unknown): {
   let count = 0;
 
   const leaveOut = (path: PropertyKey[], fault: FindingText): undefined => {
-    // One of many alike says it all.
+    // One of several equal findings is enough.
     if (findings.length < 100) findings.push({ check: "shape", field: fieldOf(path), ...fault });
     left.push(path);
     return undefined;
@@ -36,9 +36,9 @@ export function readPlain(raw: unknown): {
     if (++count > most)
       return count === most + 1
         ? leaveOut(path, {
-            problem: "is larger than what can be read",
+            problem: "has too many values",
             why: "no stack is that large",
-            remedy: "leave out what is repeated",
+            remedy: "remove repeated parts",
           })
         : undefined;
     const fault = unreadable(value, path, above);
@@ -69,7 +69,7 @@ export function readPlain(raw: unknown): {
         key === "__proto__"
           ? {
               problem: "cannot be a key",
-              why: "JavaScript takes it for something else",
+              why: "JavaScript gives this key a special meaning",
               remedy: "write another one",
             }
           : tooLong;
@@ -90,13 +90,13 @@ function unreadable(
   if (typeof value === "number" && !Number.isFinite(value))
     return {
       problem: `is ${value}`,
-      why: "it is not a number that can be handed on",
+      why: "JSON and YAML have no such number",
       remedy: "write a number, or leave the field out",
     };
   if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function")
     return {
       problem: `is a ${typeof value}`,
-      why: "a stack is plain data, which is compared and kept",
+      why: "a stack must be plain data, which Pulumi can compare and store",
       remedy: "write text, a number, a list or a mapping",
     };
   if (typeof value !== "object" || value === null) return undefined;
@@ -105,13 +105,17 @@ function unreadable(
     const kind = __pulumiResource === true ? "a resource" : "a Promise";
     return {
       problem: `is ${__pulumiOutput === true ? "an Output" : kind}, not plain data`,
-      why: "the checks must see it before anything is made, and at preview its value may not be known",
+      why: "the checks need the value at preview, when an Output may not be known yet",
       remedy:
         "pass plain data, e.g. from the stack's configuration; only fields that are inputs take an Output",
     };
   }
   if (above.has(value))
-    return { problem: "contains itself", why: "it has no end", remedy: "leave the reference out" };
+    return {
+      problem: "contains itself",
+      why: "the checks would never end",
+      remedy: "leave the reference out",
+    };
   if (path.length > deepest)
     return {
       problem: `is nested deeper than ${deepest}`,
@@ -123,19 +127,19 @@ function unreadable(
     ? undefined
     : {
         problem: `is a ${kind}`,
-        why: "a stack is plain data, which is compared and kept",
+        why: "a stack must be plain data, which Pulumi can compare and store",
         remedy: "write text, a number, a list or a mapping",
       };
 }
 
-// eslint-disable-next-line no-control-regex -- that is what is looked for; all but tab and line ends
+// eslint-disable-next-line no-control-regex -- the expression looks for control characters, except tab and line ends
 const controls = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 
 function unreadableText(text: string): FindingText | undefined {
   if (text.length > longestText)
     return {
       problem: `is longer than ${longestText} characters`,
-      why: "Talos and Kubernetes take no text that long",
+      why: "Talos and Kubernetes accept no text of that length",
       remedy: "write a shorter one",
     };
   const odd =
@@ -143,22 +147,22 @@ function unreadableText(text: string): FindingText | undefined {
   if (odd === undefined) return undefined;
   const what = odd.length > 1 ? odd : "a control character";
   return {
-    problem: `${shown(text)} has ${what} in it`,
-    why: "neither YAML nor Kubernetes takes it",
+    problem: `${shown(text)} contains ${what}`,
+    why: "neither YAML nor Kubernetes accepts it",
     remedy: "leave it out",
   };
 }
 
-/** Longest part of a path that a message repeats. */
+/** Greatest number of characters of a path's part in a message. */
 const shownPart = 100;
 
-/** Path as users write it, e.g. `machines.gpu-1.gpus[0].model`; `stack` for the whole. */
+/** Path in the notation of users, e.g. `machines.gpu-1.gpus[0].model`; `stack` for the whole stack. */
 export const fieldOf = (path: PropertyKey[]): string => written(path, cut) || "stack";
 
 const cut = (part: string): string =>
   part.length > shownPart ? `${part.slice(0, shownPart)}…` : part;
 
-/** The value at a key of a list or mapping; undefined where there is none. Keys of a prototype do not count. */
+/** The value at a key of a list or mapping; undefined if it is missing. Keys of a prototype do not count. */
 export const childAt = (value: any, key: PropertyKey): any =>
   value !== null && value !== undefined && Object.hasOwn(Object(value) as object, key)
     ? value[key]

@@ -3,19 +3,16 @@ import type { Finding } from "../types";
 import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "../spec/index";
 
 /**
- * Most machines of a pool, and of all pools together: Kubernetes is made for so many nodes
- * (kubernetes.io/docs/setup/best-practices/ cluster-large). A line of a stack file may stand for millions, each of
- * which a plan takes a millisecond for.
+ * Greatest number of machines in a stack, also in all pools together: Kubernetes supports this number of nodes
+ * (kubernetes.io/docs/setup/best-practices/ cluster-large). A line of a stack file may describe millions of machines,
+ * and a plan needs a millisecond for each.
  */
 const most = 5_000;
 
 /**
- * Makes the machines of pools, and gives every machine what the stack says of all. Pure. Machines of their own keep
- * their place before those of pools; nothing depends on it.
- *
- * @returns the failures; the fields that were filled in so that the rest of a machine can be checked; and the pool of
- * each machine that
- *   comes from one, by node name.
+ * Turns the pools into machines, and applies the defaults to every machine. Pure. Single machines come before those of
+ * pools, but no result depends on this order. * @returns the findings; the fields that were filled in so that the
+ * checks can run on a machine; and the pool of each machine from a pool, by node name.
  */
 export function expandStack({
   machines = {},
@@ -51,18 +48,18 @@ export function expandStack({
       });
     if (!namesAreMany(names) && all.length > 1) {
       tell(`${field}.names`, {
-        problem: `${shown(names)} has no run of \`#\`, or several`,
-        why: "each machine of the pool needs a name of its own, and its number takes the place of the `#`",
-        remedy: "write one like `gpu-###`",
+        problem: `${shown(names)} must have exactly one run of \`#\``,
+        why: "each machine's name is the pattern with the machine's number instead of the `#`",
+        remedy: "write a pattern such as `gpu-###`",
       });
       continue;
     }
     const room = Math.max(0, most - made.length);
     if (all.length > room)
       tell(`${field}.addresses`, {
-        problem: `${all.length} machines, and the stack has ${made.length} before them; a stack has ${most} at most`,
-        why: "Kubernetes is made for no more nodes in a cluster",
-        remedy: "name fewer addresses, or divide the machines among clusters",
+        problem: `adds ${all.length} machines to ${made.length} others, but a stack has at most ${most}`,
+        why: "Kubernetes supports no larger clusters",
+        remedy: "name fewer addresses, or use several clusters",
       });
     for (const [index, address] of all.slice(0, room).entries()) {
       const name = nameOf(names, first + index);
@@ -71,7 +68,7 @@ export function expandStack({
         tell(`${field}.names`, {
           problem: `its machine ${name} has the name of ${other}`,
           why: "Kubernetes knows a node by its name, so two machines cannot share one",
-          remedy: "take another pattern, or another `first`",
+          remedy: "choose another pattern, or another `first`",
         });
       else {
         taken.set(name, `${field} (${name})`);
@@ -81,7 +78,7 @@ export function expandStack({
       }
     }
   }
-  if (made.length === 0 && findings.length > 0) filled.push("machines"); // the reason is reported
+  if (made.length === 0 && findings.length > 0) filled.push("machines"); // A finding reports the reason.
   const spec: ClusterSpec = { ...cluster, machines: Object.fromEntries(made) };
   return { spec, findings, filled, poolOf };
 }
@@ -96,7 +93,7 @@ function tellMissing(field: string, said: MachineDefaultsSpec, findings: Finding
       check: "shape",
       field: `${field}.${key}`,
       problem: "is missing",
-      why: "nothing can be planned without it",
+      why: "the plan needs it",
       remedy: `add it, here or in machineDefaults: ${key === "role" ? "controlplane or worker" : "owned, adopted or omni"}`,
     });
   return missing;
@@ -108,7 +105,7 @@ function complete(said: MachineDefaultsSpec, address: string, uuid?: string): Ma
   return { ...said, address, role, configuration, ...(uuid === undefined ? {} : { uuid }) };
 }
 
-/** Mappings that are taken together key by key. */
+/** Fields whose mappings are merged key by key. */
 const merged = ["labels", "taints", "containerd", "driver", "moduleParameters"] as const;
 
 function merge(further: MachineDefaultsSpec, nearer: MachineDefaultsSpec): MachineDefaultsSpec {
@@ -122,7 +119,7 @@ function merge(further: MachineDefaultsSpec, nearer: MachineDefaultsSpec): Machi
 
 type Tell = (field: string, fault: FindingText) => void;
 
-/** The addresses that an entry stands for; none where it is not a valid range. */
+/** The addresses of an entry; empty if it is an invalid range. */
 function addressesOf(text: string, field: string, tell: Tell): string[] {
   const range = addressRange(text, most);
   if (range === undefined) return [text];
@@ -141,10 +138,9 @@ const nameOf = (names: string, number: number): string =>
   names.replace(run, (place) => String(number).padStart(place.length, "0"));
 
 /**
- * Findings that merge the same mistake of several machines into one, in the place of the first: of what
- * `machineDefaults` says under its name, and of the machines of a pool under the pool's.
- *
- * @param written the stack as it was written, as far as its shape is right.
+ * Merges equal findings about several machines into one, at the place of the first. A finding about a value of
+ * `machineDefaults` gets that field, and a finding about machines of a pool names the pool. * @param written the stack
+ * before its pools were applied, without parts of a wrong shape.
  */
 export function toldOnce(
   findings: Finding[],
@@ -161,7 +157,8 @@ export function toldOnce(
     const ofAll =
       machine !== "" &&
       fromDefaults(below, machineDefaults, machines[machine] ?? pools[pool ?? ""] ?? {});
-    // A machine's name may be a word of the message, too, such as `gpu`: so every name is taken out of every message.
+    // A machine's name, such as `gpu`, may also be a word of the message. So the names are removed from all messages
+    // before a comparison.
     const nameless = (word: string): string => (names.has(word) ? "#" : word);
     const { check, problem, why, remedy } = finding;
     const nameOfAll = ofAll || pool;
@@ -177,7 +174,7 @@ export function toldOnce(
                 .replace(/[\w-]+/g, nameless),
             ),
           ]);
-    // With a pool, `machines` cannot name one of its machines: the findings name the pool.
+    // `machines` has no entry for a machine of a pool, so the findings name the pool.
     const where = ofAll
       ? "machineDefaults"
       : pool === undefined || below === "address"
@@ -198,7 +195,7 @@ export function toldOnce(
   return [...alike.values()].map(({ others, told }) => told(others));
 }
 
-/** Whether a field below a machine has its value from the defaults. */
+/** Whether the value of a machine's field comes from the defaults. */
 function fromDefaults(
   field: string,
   defaults: MachineDefaultsSpec,
@@ -218,7 +215,7 @@ function fromDefaults(
 function machineOf(field: string, names: Set<string>): string | undefined {
   const rest = /^machines\.(.+)$/.exec(field)?.[1];
   if (rest === undefined) return undefined;
-  // Names may have dots in them: the longest that fits.
+  // Names may contain dots, so the longest matching name counts.
   const parts = rest.split(/[.[]/);
   for (let end = parts.length; end > 0; end--) {
     const name = rest.slice(0, parts.slice(0, end).join(".").length);

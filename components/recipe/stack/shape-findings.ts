@@ -4,16 +4,16 @@ import { didYouMean, type FindingText, shown } from "../rules";
 import type { Finding } from "../types";
 import { childAt, fieldOf } from "./plain-data";
 
-/** Finding for an issue. `schema` is the schema by which `raw` was read. */
+/** Finding for an issue of the parser. `schema` is the schema of `raw`. */
 export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.ZodType): Finding[] {
   if (issue.code === "unrecognized_keys") {
     const known = keysAt(schema, issue.path);
     return issue.keys.map((key) => ({
       check: "shape",
       field: fieldOf([...issue.path, key]),
-      problem: "there is no such field",
-      why: "it would be ignored, and so would what it was meant to say",
-      remedy: didYouMean(key, known).trim() || `known here: ${known.join(", ")}`,
+      problem: "is not a known field",
+      why: "the package would ignore it",
+      remedy: didYouMean(key, known).trim() || `known fields: ${known.join(", ")}`,
     }));
   }
   const value = issue.path.reduce<any>(childAt, raw);
@@ -27,14 +27,14 @@ function faultIn(issue: z.core.$ZodIssue, value: any): FindingText {
       if (value === undefined)
         return {
           problem: "is missing",
-          why: "nothing can be planned without it",
+          why: "the plan needs it",
           remedy: `add it (${wanted})`,
         };
       const isUnquoted = issue.expected === "string" && typeof value !== "object";
       const remedy = isUnquoted ? `quote it: ${shown(anyText(value))}` : `write ${wanted}`;
       return {
         problem: `is ${described(kindOf(value))} but must be ${wanted}`,
-        why: "YAML reads it as something other than what is meant",
+        why: "YAML reads another type than the field needs",
         remedy,
       };
     }
@@ -45,7 +45,7 @@ function faultIn(issue: z.core.$ZodIssue, value: any): FindingText {
       const wanted = [...new Set(kinds)].map(described).join(" or ");
       return {
         problem: `is ${described(kindOf(value))} but must be ${wanted}`,
-        why: "YAML reads it as something other than what is meant",
+        why: "YAML reads another type than the field needs",
         remedy: `write ${wanted}`,
       };
     }
@@ -54,13 +54,13 @@ function faultIn(issue: z.core.$ZodIssue, value: any): FindingText {
       if (value === undefined)
         return {
           problem: "is missing",
-          why: "nothing can be planned without it",
+          why: "the plan needs it",
           remedy: `add it: one of ${words.join(", ")}`,
         };
       const said = anyText(value);
       return {
         problem: `${shown(said)} is not one of ${words.join(", ")}`,
-        why: "no other value has a meaning",
+        why: "the field accepts no other value",
         remedy: `${didYouMean(said, words)}write one of them`,
       };
     }
@@ -68,23 +68,23 @@ function faultIn(issue: z.core.$ZodIssue, value: any): FindingText {
       if (typeof value === "string")
         return {
           problem: "is empty",
-          why: "nothing can be planned without it",
+          why: "the plan needs it",
           remedy: "write a value or leave the field out",
         };
       return {
         problem: `is ${anyText(value)} but must be at least ${issue.minimum}`,
-        why: "less has no meaning",
+        why: "the field accepts no smaller number",
         remedy: `write ${issue.minimum} or more, or leave the field out`,
       };
     }
     case "too_big":
       return {
         problem: `is ${anyText(value)} but must be at most ${issue.maximum}`,
-        why: "a larger number cannot be handed on",
+        why: "the field accepts no larger number",
         remedy: `write ${issue.maximum} or less`,
       };
     default: {
-      // A rule's own words come with the issue (notation.ts).
+      // The issue carries the texts of the rule (notation.ts).
       const { problem, why, remedy } = (issue as { params?: Partial<FindingText> }).params ?? {};
       return {
         problem: problem ?? issue.message,

@@ -153,8 +153,8 @@ const timeouts = z.strictObject({
 const releaseName = ruled(
   rules.ruleOf((said) => /^v\d+\.\d+\.\d+(?:[-+].*)?$/.test(said), {
     problem: "is not a Talos version",
-    why: "it would be about no release, and have no effect",
-    remedy: "write one like `v1.13.10`",
+    why: "the facts would belong to no release, and have no effect",
+    remedy: "write a version such as `v1.13.10`",
   }),
 );
 
@@ -169,7 +169,7 @@ const releaseFacts = z.strictObject({
   silent: text.optional(),
 });
 
-/** The fields around machines, for a stack and for a machine without one. */
+/** Shape of the fields around the machines, for a stack and for a `GpuMachine` without a stack. */
 const aroundMachines = {
   talosVersion: text,
   kubernetesVersion: text.optional(),
@@ -195,11 +195,11 @@ const aroundMachines = {
   reconcileToken: ruled(rules.oneLine).optional(),
   factoryUrl: ruled(rules.serverUrl).optional(),
 } satisfies Record<keyof AroundMachinesSpec, z.ZodType>;
-/** Names of these fields. */
+/** Names of the fields around the machines. */
 export const fieldsAroundMachines = Object.keys(aroundMachines);
 const { talosVersion, ...others } = aroundMachines;
 
-/** Shape of a stack: names, types and notations. The checks look at the meaning of values. */
+/** Shape of a stack: names, types and notations. The checks cover the meaning of values. */
 export const specSchema = z.strictObject({
   talosVersion, // findings come in this order
   machines: z.record(z.string(), machine).optional(),
@@ -231,7 +231,7 @@ export const specSchema = z.strictObject({
     .optional(),
 });
 
-/** Paths at which two shapes do not know the same fields, however deep; never where they do. */
+/** Type of all paths at which two shapes have different fields, at any depth; `never` if they have the same fields. */
 type Differing<A, B> = 0 extends 1 & A
   ? never // `any`: external values
   : A extends readonly (infer X)[]
@@ -246,5 +246,5 @@ type Differing<A, B> = 0 extends 1 & A
       : never;
 
 type Difference = Differing<StackSpec, z.infer<typeof specSchema>>;
-/** Fails to compile, naming the fields, when the schema and StackSpec do not know the same ones at any depth. */
+/** This line does not compile if the schema and StackSpec have different fields at any depth; the error names them. */
 export const schemaKnowsSpec: [Difference] extends [never] ? true : Difference = true;

@@ -137,7 +137,9 @@ describe("omni-wait", () => {
     test("is overridden: so is the document that comes later", async () => {
       const message = await failure(waiting(merged("runc", ["aa", "customization", "zz"])));
       expect(message).toContain("containerd.default_runtime_name");
-      expect(message).toContain("CRICustomizationConfig zz, which Talos merges later");
+      expect(message).toContain(
+        "CRICustomizationConfig zz may override it, because Talos merges them later",
+      );
       expect(message).not.toContain("CRICustomizationConfig aa");
     });
 
@@ -152,9 +154,7 @@ describe("omni-wait", () => {
     });
 
     test("has no configuration of containerd's to be seen in", async () => {
-      expect(await failure(waiting(undefined))).toContain(
-        `${mergedConfigurationPath} is not there`,
-      );
+      expect(await failure(waiting(undefined))).toContain(`${mergedConfigurationPath} is missing`);
     });
   });
 

@@ -211,8 +211,8 @@ describe("the preflight refuses", () => {
       },
       refusals: [
         [
-          /^machines\.gpu-1: the machine's configuration: makes nvidia containerd's default runtime, /,
-          /default runtime, .*kubelet never comes up; leave it out/,
+          /^machines\.gpu-1: the machine's configuration: makes nvidia the default runtime of containerd, /,
+          /default runtime of containerd, .*the kubelet does not start; leave it out/,
         ],
       ],
     }));

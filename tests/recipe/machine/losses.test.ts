@@ -205,7 +205,7 @@ describe("a machine that boots by GRUB", () => {
     const [found] = losses("gpu-1", byGrub("pci=realloc"), next());
     expect(found?.problem).toMatch(/started with pci=realloc,/);
     expect(found?.remedy).toMatch(
-      /^put them under machine\.install\.extraKernelArgs .*machines\.gpu-1\.drop\.kernelArgs/,
+      /^write them to machine\.install\.extraKernelArgs .*machines\.gpu-1\.drop\.kernelArgs/,
     );
   });
 });

@@ -18,7 +18,7 @@ test("arguments that GRUB would not take from the image are named, with what to 
   expect(found).toEqual([
     {
       field: "machines.gpu-1.kernelArgs",
-      problem: expect.stringMatching(/boots by GRUB.* without pci=realloc iommu=pt$/),
+      problem: expect.stringMatching(/boots with GRUB.* without pci=realloc iommu=pt$/),
       why: expect.any(String),
       remedy: expect.stringMatching(/grubUseUKICmdline.*extraKernelArgs.*run again$/),
     },

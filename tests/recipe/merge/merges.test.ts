@@ -402,7 +402,7 @@ const merges: Merge[] = [
     live: "machine:\n  sysctls: none\n",
     patch: [{ machine: { sysctls: { a: "b" } } }],
     conflicts: {
-      "machine.sysctls": /^adopted-conflict: .*holds a value where the patches have a mapping/,
+      "machine.sysctls": /^adopted-conflict: .*has a value, but the patches have a mapping/,
     },
   },
   {
@@ -410,8 +410,7 @@ const merges: Merge[] = [
     live: "machine:\n  kernel:\n    modules: { nvidia: true }\n",
     patch: [{ machine: { kernel: { modules: [{ name: "nvidia" }] } } }],
     conflicts: {
-      "machine.kernel.modules":
-        /^adopted-conflict: .*holds a mapping where the patches have a list/,
+      "machine.kernel.modules": /^adopted-conflict: .*has a mapping, but the patches have a list/,
     },
   },
   {
@@ -420,7 +419,7 @@ const merges: Merge[] = [
     patch: [{ machine: { install: { image: "b" } } }],
     conflicts: {
       "machine.install.image":
-        /^adopted-conflict: .*holds more than one value where the patches have one/,
+        /^adopted-conflict: .*has a mapping or list, but the patches have a single value/,
     },
   },
   {

@@ -76,7 +76,7 @@ test("pools have together as many machines as Kubernetes is made for, however ma
     }),
   );
   expect(findings.map(renderFinding)).toEqual([
-    expect.stringMatching(/^pools\.two\.addresses: 3000 machines, and the stack has 3000 before/),
+    expect.stringMatching(/^pools\.two\.addresses: adds 3000 machines to 3000 others/),
   ]);
 });
 

@@ -5,26 +5,26 @@ import type { ContainerdSpec } from "../../spec/index";
 import type { Era } from "../../types";
 
 /**
- * The path by which `machine.files` has containerd settings; no other file of the machine's may have any. Talos up to
- * 1.13 writes it, later releases merge it without a file (talos v1.14.1,
+ * Path of the item in `machine.files` with containerd's settings. No other item may have any. Talos up to 1.13 writes
+ * this file; later releases merge the item without a file (talos v1.14.1,
  * pkg/machinery/config/types/v1alpha1/v1alpha1_cri_bridge.go), as they do with the documents CRICustomizationConfig.
  * Source: talos, pkg/machinery/constants, CRICustomizationConfigPart.
  */
 export const customizationPath = "/etc/cri/conf.d/20-customization.part";
 
-/** Name of containerd's CRI runtime plugin in its configuration of version 3 (Talos ≥ 1.8). */
+/** Name of the CRI runtime plugin in containerd's configuration of version 3 (Talos ≥ 1.8). */
 export const runtimePlugin = "io.containerd.cri.v1.runtime";
 
-/** Where containerd looks for CDI specifications by default. Source: containerd 2, internal/cri/config. */
+/** Folders in which containerd looks for CDI specifications by default. Source: containerd 2, internal/cri/config. */
 const containerdCdiDirs = ["/etc/cdi", "/var/run/cdi"];
 
-/** Talos' base OCI specification, which it gives to `runc` only. Source: talos, hack/cri-plugin.part. */
+/** Path of Talos' base OCI specification, which Talos sets only for `runc`. Source: talos, hack/cri-plugin.part. */
 export const baseSpec = "/etc/cri/conf.d/base-spec.json";
 
 /**
- * Composes the machine's containerd part from one fragment per option; `version` never gets in (a part's version
- * overwrites Talos' own). `toml` is undefined when there is nothing to say, `error` unless `extra` is no TOML; of
- * `clashes`, dotted keys that two fragments set to different values, the later fragment stands.
+ * Composes the machine's containerd part from one fragment per option, without `version`, which would overwrite Talos'
+ * own. `toml` is undefined if no option is set. `error` is set if `extra` is not TOML. `clashes` are dotted keys that
+ * two fragments set to different values; the later fragment wins.
  */
 export const containerdPart = remembering((spec: ContainerdSpec = {}, era: Era) => {
   const clashes: string[] = [];
@@ -44,8 +44,8 @@ function typedFragments(spec: ContainerdSpec, era: Era): TomlTable[] {
   const runtime = (settings: TomlTable): TomlTable => ({ plugins: { [runtimePlugin]: settings } });
   const dirs = spec.cdiSpecDirs ?? [];
   return [
-    // Talos ≥ 1.13 sets the directories itself and arrays are concatenated; on older releases, ours would replace
-    // containerd's own.
+    // Talos ≥ 1.13 itself sets the directories, and joins the lists. On older releases this list would replace
+    // containerd's defaults, so it repeats them.
     ...(dirs.length > 0
       ? [
           runtime({
@@ -62,7 +62,7 @@ function typedFragments(spec: ContainerdSpec, era: Era): TomlTable[] {
   ];
 }
 
-/** Longest TOML that is read, in characters. Talos' own and NVIDIA's part together have some thousands. */
+/** Longest TOML that is read, in characters. Talos' and NVIDIA's parts together have some thousands. */
 const longest = 100_000;
 
 /** Deepest nesting of tables that is read. */
@@ -74,9 +74,7 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
   if (text.length > longest) return { error: `it has more than ${longest} characters` };
   try {
     const table = parse(text);
-    return isDeep(table)
-      ? { error: `its tables stand within each other more than ${deepest} deep` }
-      : { table };
+    return isDeep(table) ? { error: `its tables are nested more than ${deepest} deep` } : { table };
   } catch (error) {
     const message = ((error as Error).message.split("\n")[0] ?? "not TOML").replace(
       /^Invalid TOML document: /,
@@ -87,8 +85,8 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
 }
 
 /**
- * Whether something in a table lies deeper than the depth that is read. Level by level, because a call for each level
- * could overflow the stack.
+ * Whether a table is nested deeper than the depth that is read. It goes level by level, because recursion could
+ * overflow the stack.
  */
 function isDeep(table: TomlTable): boolean {
   let level: unknown[] = [table];
@@ -99,7 +97,7 @@ function isDeep(table: TomlTable): boolean {
   return level.length > 0;
 }
 
-/** Whether a value of TOML is a table. */
+/** Whether a TOML value is a table. */
 export const isTable = (value: unknown): value is TomlTable =>
   isMapping(value) && !(value instanceof Date);
 

@@ -9,24 +9,21 @@ import { customizationPath, isTable, parseToml } from "./containerd";
 export const mergedConfigurationPath = "/etc/cri/conf.d/cri.toml";
 
 /**
- * Name by which Talos ≥ 1.14 merges the part of `machine.files`. A CRICustomizationConfig of a name that comes later
- * in the alphabet is merged later, and wins (talos v1.14.1,
+ * Name under which Talos ≥ 1.14 merges the part of `machine.files`. Talos merges in the order of the names, so a
+ * CRICustomizationConfig with a later name wins (talos v1.14.1,
  * internal/app/machined/pkg/controllers/files/cri_config.go: `20-NAME.part`, in lexical order).
  */
 export const legacyCustomization = "customization";
 
-/**
- * Whether a release merges containerd's part without a file of its own, and takes the first where there are two
- * (Talos ≥ 1.14).
- */
+/** Whether a release merges containerd's part without a file, and uses the first of two parts (Talos ≥ 1.14). */
 export const mergesInMemory = (talosVersion: string): boolean =>
   capabilitiesOf(talosVersion).documents;
 
-/** Where a machine shows what its part of containerd's configuration came to. */
+/** Path of the file on a machine that shows the effect of its containerd part. */
 export const containerdEvidence = (talosVersion: string): string =>
   mergesInMemory(talosVersion) ? mergedConfigurationPath : customizationPath;
 
-/** Parts of the machine's configuration that Talos ≥ 1.14 merged, in their order, each with its SHA-256. */
+/** The machine's containerd parts that Talos ≥ 1.14 has merged, in their order, each with its SHA-256. */
 export const customizationsIn = (merged: string): { name: string; sha256: string }[] =>
   [...merged.matchAll(/^## in-memory customization "([^"]*)" \(sha256:([0-9a-f]*)\)$/gm)].map(
     ([, name = "", sha256 = ""]) => ({ name, sha256 }),
@@ -35,8 +32,8 @@ export const customizationsIn = (merged: string): { name: string; sha256: string
 /**
  * Reason why a part of containerd's configuration has no effect.
  *
- * @param there content of `containerdEvidence` on the machine; undefined where there is no such file.
- * @returns undefined where the part is in effect.
+ * @param there content of `containerdEvidence` on the machine; undefined if the file is missing. @returns undefined if
+ * the part is in effect.
  */
 export function containerdProblem(
   talosVersion: string,
@@ -46,7 +43,7 @@ export function containerdProblem(
   const evidence = containerdEvidence(talosVersion);
   if (evidence === customizationPath)
     return there?.trim() === part.trim() ? undefined : `${evidence} is not as configured`;
-  if (there === undefined) return `${evidence} is not there`;
+  if (there === undefined) return `${evidence} is missing`;
   const lacks = missingKeys(there, part);
   if (lacks.length === 0) return undefined;
   const later = customizationsIn(there)
@@ -54,13 +51,13 @@ export function containerdProblem(
     .filter((name) => name > legacyCustomization);
   const rivals = later.map((name) => `CRICustomizationConfig ${name}`).join(", ");
   const why =
-    later.length === 0 ? "" : `; what it has may be of ${rivals}, which Talos merges later`;
+    later.length === 0 ? "" : `; ${rivals} may override it, because Talos merges them later`;
   return `${evidence} lacks ${lacks.join(", ")}${why}`;
 }
 
 /**
- * Dotted keys of a part whose value a configuration does not have. Of a list it may have more, since Talos joins
- * lists.
+ * Dotted keys of a part whose values a configuration lacks. A list in the configuration may have further items, since
+ * Talos joins lists.
  */
 export function missingKeys(configuration: string, part: string): string[] {
   return missingIn(parseToml(configuration).table ?? {}, parseToml(part).table ?? {}, "");

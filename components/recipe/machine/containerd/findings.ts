@@ -10,9 +10,9 @@ import { asText, flat, isMapping, valueAt } from "../../mapping";
 import { remedyFor, shapeFindings, type ShapeFinding, written } from "../../shape";
 
 /**
- * Settings of a part that containerd refuses or ignores. Tables of unknown plugins stay unchanged; so are unknown
- * keys of a release that the tables do not have, unless they are near to a known one: it may be newer than what is
- * known of it.
+ * Findings for settings of a part that containerd refuses or ignores. The function accepts tables of unknown plugins.
+ * For a release that the tables lack it also accepts unknown keys, unless they resemble a known key, because the
+ * release may have new keys.
  */
 export function containerdFindings(
   table: TomlTable,
@@ -38,8 +38,8 @@ export function containerdFindings(
       return near !== undefined && isNear(id, near)
         ? [
             {
-              problem: `plugins.${quoted(id)} names no plugin`,
-              why: "containerd ignores it, so it has no effect",
+              problem: `plugins.${quoted(id)} is not a plugin of containerd`,
+              why: "containerd ignores it",
               remedy: `did you mean "${near}"?`,
             },
           ]
@@ -66,7 +66,7 @@ function worded({ path, flaw }: ShapeFinding): FindingText {
     const remedy = flaw.near === undefined ? "leave it out" : `did you mean "${flaw.near}"?`;
     return {
       problem: `${at} is not a containerd key`,
-      why: "containerd ignores it, so it has no effect",
+      why: "containerd ignores it",
       remedy,
     };
   }
@@ -79,8 +79,8 @@ function worded({ path, flaw }: ShapeFinding): FindingText {
 }
 
 /**
- * Talos' own folder of registries (talos v1.13.9, internal/app/machined/pkg/controllers/files/cri_registry_config.go,
- * and hosts.go).
+ * Path of the folder in which Talos configures registries (talos v1.13.9,
+ * internal/app/machined/pkg/controllers/files/cri_registry_config.go, and hosts.go).
  */
 const hostsDir = "/etc/cri/conf.d/hosts";
 
@@ -100,13 +100,13 @@ function meaningFindings(table: TomlTable): FindingText[] {
     (valueAt(registry, "mirrors") !== undefined ||
       (folder !== undefined && folder !== hostsDir)) && {
       problem: "sets registry mirrors or their folder",
-      why: "Talos sets config_path; containerd refuses mirrors next to it, and with another config_path it does not read the mirrors that Talos wrote",
+      why: "Talos sets config_path, so containerd refuses further mirrors; another config_path would hide the mirrors that Talos wrote",
       remedy: "write machine.registries.mirrors in a patch",
     },
     near !== undefined &&
       name !== near &&
       !own.some(([runtime]) => runtime === name) && {
-        problem: `default_runtime_name = "${name}" names no runtime`,
+        problem: `default_runtime_name = "${name}" is not a known runtime`,
         why: "containerd does not start its CRI plugin, and the machine runs no pod",
         remedy: `did you mean "${near}"?`,
       },
@@ -130,7 +130,7 @@ function said(value: unknown): string {
   return isMapping(value) ? "a table" : `a ${typeof value === "bigint" ? "number" : typeof value}`;
 }
 
-/** Whether two plugins differ in a letter or two, not in what they are. */
+/** Whether two plugin names differ only by a misspelling, and do not name different plugins. */
 const isNear = (id: string, known: string): boolean =>
   Math.abs(id.length - known.length) <= 2 &&
   closest(id.slice(14), [known.slice(14)]) !== undefined &&

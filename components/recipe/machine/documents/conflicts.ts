@@ -2,11 +2,11 @@ import { documentConflicts } from "../../facts/data/since.json";
 import { isMapping, valueAt } from "../../mapping";
 import { mainDocument } from "../../merge/documents";
 
-/** A document of a configuration, and the fields with which Talos refuses it. */
+/** A document of a configuration, and the set fields with which Talos refuses it. */
 export interface DocumentConflict {
-  /** Its kind, with its name where only that one is refused, e.g. `VolumeConfig/STATE`. */
+  /** Kind of the document, with its name if Talos refuses only this one, e.g. `VolumeConfig/STATE`. */
   document: string;
-  /** As far down as they say something, e.g. `machine.kubelet.extraMounts`. */
+  /** Paths of the fields, down to the key that is set, e.g. `machine.kubelet.extraMounts`. */
   fields: string[];
 }
 
@@ -39,23 +39,23 @@ export function documentConflictsIn(documents: ReadonlyMap<string, unknown>): Do
   });
 }
 
-/** How the documents say what a field does, in words. */
+/** The setting in a document that replaces a field, in words. */
 export function formOf(document: string, field: string): string {
   const form = forms.get(field);
-  if (form === null) return `no document says ${field}`;
+  if (form === null) return `no document replaces ${field}`;
   const last = field.split(".").at(-1)!;
   const isWhole = rows.some((row) => row.document === document && row.fields.includes(field));
   return `${field}: ${form ?? (isWhole ? `the fields of ${document}` : `${last} of ${document}`)}`;
 }
 
-/** The keys of a mapping that a conflict names as a whole, such as `machine.kubelet`. */
+/** Paths of the keys below a field that a conflict names as a whole, such as `machine.kubelet`. */
 function fieldsBelow(main: unknown, field: string): string[] {
   const value = valueAt(main, ...field.split("."));
   if (forms.has(field) || !isMapping(value) || Object.keys(value).length === 0) return [field];
   return Object.keys(value).map((key) => `${field}.${key}`);
 }
 
-/** Talos takes most fields that hold nothing for ones that are not there. */
+/** Whether a field is set. Talos treats most empty fields as missing. */
 function isSet(field: string, value: unknown): boolean {
   if (value === false) return documentConflicts.falseCounts.includes(field);
   return (

@@ -4,18 +4,18 @@ import { mainDocument } from "../../merge/documents";
 import { customizationPath, isTable, parseToml } from "../containerd/containerd";
 import { legacyCustomization } from "../containerd/effective";
 
-/** One thing that two places of a configuration say otherwise: Talos lets one of them win, and says nothing. */
+/** A setting that two places of a configuration set to different values. Talos silently uses one of them. */
 export interface Override {
   /** The setting that both contain, e.g. `vm.swappiness`. */
   key: string;
-  /** The place whose value counts, and the other one. */
+  /** The place whose value takes effect, and the other place. */
   wins: string;
   loses: string;
 }
 
 /**
- * Settings to which a document gives a value other than the field of `machine`: the document wins (talos v1.14.1,
- * config/container/container.go; seen on Talos v1.14.1). Of udev's rules the whole field counts for nothing.
+ * Settings to which a document gives another value than the field of `machine`. The document wins (talos v1.14.1,
+ * config/container/container.go; seen on Talos v1.14.1). With a document for udev rules, Talos ignores the whole field.
  *
  * @param documents by name: `config` for the document with machine and cluster, else `kind` or `kind/name`.
  */
@@ -47,19 +47,19 @@ export function fieldOverrides(documents: ReadonlyMap<string, unknown>): Overrid
   return [...ofParams, ...ofModules, ...ofUdev];
 }
 
-/** A part of containerd's configuration that the machine's configuration has. */
+/** A containerd part in a machine's configuration. */
 interface Customization {
   name: string;
-  /** Its name in messages. */
+  /** Name of the part in messages. */
   words: string;
   table: TomlTable;
 }
 
 /**
- * Settings to which two of containerd's parts give different values: the part whose name is later in the alphabet
- * wins (`legacyCustomization` says why).
+ * Settings to which two containerd parts give different values. The part whose name is later in the alphabet wins (see
+ * `legacyCustomization`).
  *
- * @param part the stack's own part, where `machine.files` has none of its own.
+ * @param part the stack's own part, if `machine.files` contains none.
  */
 export function containerdOverrides(
   documents: ReadonlyMap<string, unknown>,
@@ -97,7 +97,7 @@ function customizationsOf(documents: ReadonlyMap<string, unknown>, part?: string
   ].map(({ name, words, toml }) => ({ name, words, table: parseToml(toml).table ?? {} }));
 }
 
-/** Dotted keys that both set, to different values; lists are joined. */
+/** Dotted keys that both tables set to different values. Lists never differ, since Talos joins them. */
 function clashes(earlier: TomlTable, later: TomlTable, at: string): string[] {
   return Object.entries(later).flatMap(([key, value]): string[] => {
     const old: TomlValue | undefined = earlier[key];

@@ -13,7 +13,7 @@ const byField = <Of>(
 ): Record<string, rule.Rule> =>
   Object.fromEntries(Object.entries(of).map(([field, one]) => [field, ruleOf(one)]));
 
-/** Which rule a field has, e.g. `v1alpha1.Device.addresses[]`. */
+/** Rules of fields, by the field, e.g. `v1alpha1.Device.addresses[]`. */
 const rules: Record<string, rule.Rule> = {
   ...Object.fromEntries(
     Object.entries(table.rules).flatMap(([name, fields]) =>
@@ -33,7 +33,7 @@ const rules: Record<string, rule.Rule> = {
     return (
       twice !== undefined && [
         `has two manifests named ${asText(twice)}`,
-        "give each a name of its own",
+        "give each manifest its own name",
       ]
     );
   },
@@ -41,9 +41,12 @@ const rules: Record<string, rule.Rule> = {
   "v1alpha1.ClusterInlineManifest.contents": (value) => {
     const { documents, lineCounter } = plainDocuments(typeof value === "string" ? value : "");
     const [error] = documents.flatMap(({ errors }) => errors);
-    // A manifest may be longer than what is read here.
+    // A manifest may be longer than the limit of this reader.
     if (error === undefined || isBeyondBounds(error)) return undefined;
-    return ["is no YAML", `correct it (line ${lineCounter.linePos(error.pos[0]).line} of it)`];
+    return [
+      "is not YAML",
+      `correct the YAML (line ${lineCounter.linePos(error.pos[0]).line} of the text)`,
+    ];
   },
   "v1alpha1.KernelModuleConfig.name": rule.text(
     (word) => /^[\w-]+$/.test(word),
@@ -54,11 +57,11 @@ const rules: Record<string, rule.Rule> = {
     (value) =>
       value["grubUseUKICmdline"] === true &&
       Array.isArray(value["extraKernelArgs"]) && [
-        "has extraKernelArgs and grubUseUKICmdline",
+        "has both extraKernelArgs and grubUseUKICmdline",
         "write the arguments under kernelArgs",
       ],
   ),
-  // With an operator before it (v1alpha1_types.go, InstallDiskSizeMatcher).
+  // A comparison operator may come before the size (v1alpha1_types.go, InstallDiskSizeMatcher).
   "v1alpha1.InstallDiskSelector.size": rule.text(
     (value) => isSize(value.replace(/^\s*(>=|<=|>|<|==)?\s*/, "")),
     "is not a disk size",
@@ -74,24 +77,25 @@ const rules: Record<string, rule.Rule> = {
   ),
   HostnameConfig: rule.mapping(({ hostname, auto }) =>
     hostname && auto && auto !== "off"
-      ? ["has hostname and auto", "leave one of the two out"]
+      ? ["has both hostname and auto", "leave one of the two out"]
       : undefined,
   ),
-  // A volume that is a folder of the EPHEMERAL one has nothing of its own (types/block/user_volume_config.go).
+  // A volume that is a folder of the volume EPHEMERAL has no disk and no file system of its own
+  // (types/block/user_volume_config.go).
   UserVolumeConfig: rule.mapping((value) => {
     const own = ["provisioning", "encryption", "filesystem"]
       .filter((key) => isMapping(value[key]))
       .join(", ");
     return (
       value["volumeType"] === "directory" &&
-      own !== "" && [`is a directory with ${own}`, `leave ${own} out`]
+      own !== "" && [`is a directory, which cannot have ${own}`, `leave ${own} out`]
     );
   }),
   "runtime.EnvironmentV1Alpha1.variables": rule.mapping((value) => {
     const wrong = Object.keys(value).find((key) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(key));
     return (
       wrong !== undefined && [
-        `has a name that no variable can have (${wrong})`,
+        `has a name that is not valid for a variable (${wrong})`,
         "write letters, digits and _",
       ]
     );
@@ -101,7 +105,7 @@ const rules: Record<string, rule.Rule> = {
     "is not a size",
     "write e.g. 50GiB or 80%",
   ),
-  // Its label is not made from the name, so it has no limit (existing_volume_config.go).
+  // The name may have any length, because Talos does not make the label from it (existing_volume_config.go).
   "block.ExistingVolumeConfigV1Alpha1.name": rule.text(
     (name) => /^[A-Za-z0-9-]+$/.test(name),
     "is not a volume name",
@@ -123,7 +127,7 @@ const rules: Record<string, rule.Rule> = {
   },
 };
 
-/** Flaw of a value at a field, e.g. `v1alpha1.Device.addresses[]`, on a minor of Talos. */
+/** Mistake of the value of a field, e.g. `v1alpha1.Device.addresses[]`, on a minor of Talos. */
 export const valueFinding = (
   field: string,
   minor: number,

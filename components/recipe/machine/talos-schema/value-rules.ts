@@ -6,19 +6,19 @@ import { taintEffects } from "../taints";
 import { isWrongExpression, isAddress, isPrefix, isSize, bytesOf } from "./values";
 
 /**
- * Rules for values beyond their type: those of Talos' own validation, and those whose violation fails later, at boot.
- * Source: siderolabs/talos v1.13.9, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go and the `Validate`
+ * Rules for values in addition to their types: those of Talos' own validation, and those whose violation fails only at
+ * boot. Source: siderolabs/talos v1.13.9, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go and the `Validate`
  * methods of the documents next to it, those of volumes in types/block; pkg/machinery/labels for labels, annotations
  * and taints.
  */
 
-/** Mistake of a value, and its correction. */
+/** Mistake of a value, and the remedy. */
 export type ValueFinding = readonly [problem: string, remedy: string];
 
 /** A rule for the value of a field, on a minor of Talos. */
 export type Rule = (value: unknown, minor: number) => ValueFinding | false | undefined;
 
-/** A rule for a text; an empty one reads as not set. */
+/** A rule for a text. An empty text counts as not set. */
 export const text =
   (isRight: (text: string) => boolean, problem: string, remedy: string): Rule =>
   (value) =>
@@ -30,7 +30,7 @@ export const mapping =
   (value) =>
     isMapping(value) && flawOf(value);
 
-/** One of these words. */
+/** A rule that allows only some words. */
 export const words = (...known: string[]): Rule =>
   text(
     (word) => known.includes(word),
@@ -38,14 +38,14 @@ export const words = (...known: string[]): Rule =>
     `write one of ${known.join(", ")}`,
   );
 
-/** A number between two others, both included. */
+/** A rule for a number between two bounds, both included. */
 export const range =
   (from: number, to: number): Rule =>
   (value) =>
     typeof value === "number" &&
     (value < from || value > to) && ["is out of range", `write ${from} to ${to}`];
 
-/** A URL of one of these schemes. */
+/** A rule for a URL with one of some schemes. */
 export const url = (...schemes: string[]): Rule =>
   text(
     (value) => {
@@ -54,11 +54,11 @@ export const url = (...schemes: string[]): Rule =>
         parsed !== undefined && schemes.includes(parsed.protocol.slice(0, -1)) && parsed.host !== ""
       );
     },
-    "is no URL",
+    "is not a URL",
     `write e.g. ${schemes[0] ?? "https"}://host:port`,
   );
 
-/** Fields of the kubelet's configuration that Talos keeps for itself (pkg/machinery/kubelet/kubelet.go). */
+/** Fields of the kubelet's configuration that only Talos sets (pkg/machinery/kubelet/kubelet.go). */
 const kubeletOwn = [
   "apiVersion",
   "authentication",
@@ -75,7 +75,7 @@ const kubeletOwn = [
   "seccompDefault",
 ];
 
-/** A mapping of names with a rule for each value. */
+/** A rule for a mapping of names, with a rule for each value. */
 const entries = (isValue: (value: string) => boolean, what: string, remedy: string): Rule =>
   mapping((value) => {
     const wrong = Object.entries(value).find(
@@ -85,28 +85,32 @@ const entries = (isValue: (value: string) => boolean, what: string, remedy: stri
     return wrong && [`has ${what} that Talos refuses (${wrong[0]})`, remedy];
   });
 
-/** An interface or a VLAN: one way of naming its addresses. */
+/** A rule for an interface or a VLAN, which may have its addresses in only one field. */
 export const cidrOrAddresses = (value: Record<string, unknown>): ValueFinding | undefined =>
   value["cidr"] && Array.isArray(value["addresses"]) && value["addresses"].length > 0
-    ? ["has cidr and addresses", "write all of them under addresses"]
+    ? ["has both cidr and addresses", "write all of them under addresses"]
     : undefined;
 
 const host = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 const isNetwork = (value: string): boolean => isPrefix(value) || isAddress(value);
 
-/** Rules that several fields have, by their name in facts/data/talos-rules.json. */
+/** Rules that several fields share, by their names in facts/data/talos-rules.json. */
 export const shared: Record<keyof typeof table.rules, Rule> = {
-  address: text(isAddress, "is no IP address", "write an IP address"),
+  address: text(isAddress, "is not an IP address", "write an IP address"),
   network: text(isNetwork, "is neither an IP address nor a network", "write e.g. 10.0.0.10/24"),
   prefix: text(isPrefix, "is not a network with a prefix length", "write e.g. 10.0.0.0/8"),
-  // With `!` before it, it is left out.
+  // A subnet with `!` before it is excluded.
   subnet: text(
     (value) => isNetwork(value.replace(/^!/, "")),
     "is not a subnet",
     "write e.g. 10.0.0.0/8",
   ),
   size: text(isSize, "is not a size", "write e.g. 50GiB"),
-  absolute: text((path) => path.startsWith("/"), "is not an absolute path", "let it begin with /"),
+  absolute: text(
+    (path) => path.startsWith("/"),
+    "is not an absolute path",
+    "write a path that begins with /",
+  ),
   image: text(
     (name) => imageProblem(name) === undefined,
     "is not an image reference",
@@ -124,19 +128,19 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
   ),
   expression: (value) =>
     isWrongExpression(asText(value)) && [
-      "is no CEL expression",
+      "is not a CEL expression",
       'write e.g. disk.transport == "nvme" && !system_disk',
     ],
   kubeletConfig: mapping((value) => {
     const own = kubeletOwn.filter((key) => Object.hasOwn(value, key)).join(", ");
-    return own !== "" && [`sets ${own}, which Talos keeps for itself`, `leave ${own} out`];
+    return own !== "" && [`sets ${own}, which only Talos may set`, `leave ${own} out`];
   }),
   labels: entries(
     isLabelValue,
     "a label",
-    "write names and values as Kubernetes has them: 63 letters, digits, -, _ and . at most",
+    "write names and values in the form of Kubernetes: at most 63 letters, digits, -, _ and .",
   ),
-  annotations: entries(() => true, "an annotation", "write a name as Kubernetes has it"),
+  annotations: entries(() => true, "an annotation", "write a name in the form of Kubernetes"),
   taints: entries(
     (value) => {
       const [left = "", effect = "", ...more] = value.includes(":")
@@ -147,7 +151,7 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
     "a taint",
     "write its value and effect, e.g. `true:NoSchedule`",
   ),
-  // Keys of an encrypted volume: a slot each.
+  // The keys of an encrypted volume need different slots.
   keySlots: (value) => {
     const twice = repeated(
       listOf(value)
@@ -155,21 +159,26 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
         .map((key) => key["slot"] ?? 0),
     );
     return (
-      twice !== undefined && [`has slot ${asText(twice)} twice`, "give each key a slot of its own"]
+      twice !== undefined && [`uses slot ${asText(twice)} twice`, "give each key its own slot"]
     );
   },
   provisioning: mapping((value) => {
     const [least = 0, most = Infinity] = [bytesOf(value["minSize"]), bytesOf(value["maxSize"])];
-    return least > most && ["has a minSize above its maxSize", "write a maxSize that is not below"];
+    return (
+      least > most && [
+        "has a minSize above its maxSize",
+        "write a maxSize that is not below the minSize",
+      ]
+    );
   }),
-  // A route needs something to lead to.
+  // A route needs a network or a gateway.
   route: mapping(
     ({ network, gateway, $patch }) =>
       !network &&
       !gateway &&
       !$patch && ["has neither network nor gateway", "write one of the two"],
   ),
-  // An interface: named in one way, and of one kind.
+  // An interface must be selected in one way, and be of one kind.
   device: mapping((value) => {
     if (value["ignore"] === true) return undefined;
     const selected = value["deviceSelector"];
@@ -177,14 +186,14 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
     if (!isNamed && !isMapping(selected))
       return ["names no interface", "write its interface or its deviceSelector"];
     if (isNamed && isMapping(selected))
-      return ["has an interface and a deviceSelector", "leave one of the two out"];
+      return ["has both an interface and a deviceSelector", "leave one of the two out"];
     if (isMapping(selected) && Object.keys(selected).length === 0)
       return ["has an empty deviceSelector", "write e.g. deviceSelector: { physical: true }"];
     if (value["bond"] && value["bridge"])
-      return ["has a bond and a bridge", "leave one of the two out"];
+      return ["has both a bond and a bridge", "leave one of the two out"];
     return cidrOrAddresses(value);
   }),
-  // The cluster's network: addresses of manifests only for one of the user's own.
+  // The cluster's network may have URLs of manifests only with the name custom.
   cni: mapping(
     ({ name, urls }) =>
       (name === "none" || name === "flannel") &&
@@ -193,7 +202,7 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
         "leave urls out, or write name: custom",
       ],
   ),
-  // A text is a port or a range, a number is a port (talos, pkg/machinery/config/types/network/port_range.go).
+  // A port may be a number, a text, or a range as a text (talos, pkg/machinery/config/types/network/port_range.go).
   ports: (value) => {
     const isPort = (port: unknown): boolean =>
       /^\d+$/.test(asText(port)) && Number(port) >= 1 && Number(port) <= 65535;

@@ -4,8 +4,8 @@ import { asText, isMapping } from "../../mapping";
 import { wordsOf } from "../../shape";
 
 /**
- * Mistake of a single value of a type; undefined if it has none. The text never repeats the value, which may be
- * secret.
+ * Mistake of a single value against its type; undefined if the value is right. The text never repeats the value, which
+ * may be secret.
  */
 export function misfit(value: unknown, type: TypeText): string | undefined {
   if (isMapping(value)) return "is a mapping";
@@ -16,7 +16,7 @@ export function misfit(value: unknown, type: TypeText): string | undefined {
     case "string":
       return undefined;
     case "boolean":
-      // go-yaml takes the words of YAML 1.1 for a boolean, and no text "true".
+      // go-yaml reads the words of YAML 1.1 as a boolean, but not the text "true".
       return typeof value === "boolean" || /^(y|yes|on|n|no|off)$/i.test(text)
         ? undefined
         : "is not true or false";
@@ -42,8 +42,8 @@ export function misfit(value: unknown, type: TypeText): string | undefined {
 const durationPattern = /^[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+|0)$/;
 
 /**
- * Talos' newer documents take the words of an enumeration in any case (enumer), v1alpha1 as they stand; both are
- * accepted.
+ * Whether a text is a word of an enumeration. Talos' newer documents accept the words in any case (enumer), and
+ * v1alpha1 only in the given case.
  */
 function isOneOf(text: string, type: TypeText): boolean {
   const words = wordsOf(type);
@@ -69,21 +69,21 @@ const prefixPattern = "^[0-9a-f.:]+/\\d{1,3}$";
 const addressPattern = "^[0-9a-f.:]+$";
 const hardwarePattern = "^[0-9a-f:]+$";
 
-/** Checks for patterns of the schema that are looser than Talos' own parser. */
+/** Checks for patterns in the schema that accept more than Talos' own parser. */
 function patternProblem(text: string, pattern: string): string | undefined {
-  if (text === "") return undefined; // reads as not set
+  if (text === "") return undefined; // An empty text counts as not set.
   if (pattern === prefixPattern)
     return isPrefix(text) ? undefined : "is not a network with a prefix length";
-  if (pattern === addressPattern) return isAddress(text) ? undefined : "is no IP address";
+  if (pattern === addressPattern) return isAddress(text) ? undefined : "is not an IP address";
   if (pattern === hardwarePattern)
     return isHardwareAddress(text) ? undefined : "is not a hardware address";
   return new RegExp(pattern, "u").test(text) ? undefined : `does not match ${pattern}`;
 }
 
-/** An IP address, with or without a zone. */
+/** Whether a text is an IP address, with or without a zone. */
 export const isAddress = (text: string): boolean => isIP(text) !== 0;
 
-/** An IP address with a prefix length, e.g. `10.0.0.0/8`. */
+/** Whether a text is an IP address with a prefix length, e.g. `10.0.0.0/8`. */
 export function isPrefix(text: string): boolean {
   const [address = "", bits = "", ...more] = text.split("/");
   const family = isIP(address);
@@ -102,7 +102,7 @@ const isHardwareAddress = (text: string): boolean =>
 export const isSize = (text: string): boolean =>
   /^\d+(\.\d+)?\s*([kmgtpe]i?b?|b)?$/i.test(text.replaceAll(",", ""));
 
-/** Bytes of a size as far as two of them can be compared; undefined for a share, or where it is none. */
+/** Bytes of a size, for comparisons; undefined for a share, or if the text is not a size. */
 export function bytesOf(value: unknown): number | undefined {
   const [, amount, letter = "", binary = ""] =
     /^(\d+(?:\.\d+)?)\s*(?:([kmgtpe])(i?)b?|b)?$/i.exec(asText(value)) ?? [];
@@ -113,10 +113,7 @@ export function bytesOf(value: unknown): number | undefined {
   );
 }
 
-/**
- * Whether a text is no expression in CEL, as far as that is visible without a parser: quotes and brackets open, or an
- * operator.
- */
+/** Whether a text is certainly not a CEL expression: it has open quotes or brackets, or an operator at its end. */
 export function isWrongExpression(text: string): boolean {
   const bare = text.replace(
     /"(?:\\[^]|[^"\\])*("?)|'(?:\\[^]|[^'\\])*('?)/g,

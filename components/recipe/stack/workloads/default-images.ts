@@ -3,8 +3,8 @@ import { workloads } from "../../facts/data/images.json";
 import type { WorkloadKind } from "./index";
 
 /**
- * The image of a workload that names none, by the newest CUDA that the drivers run. Undefined: it always names one. A kind that is
- * missing here does not compile.
+ * Default images of workloads, by the newest CUDA that the drivers support. Undefined for a kind that must name its
+ * image. Without one of the kinds this does not compile.
  */
 export const defaultImages: Readonly<Record<WorkloadKind, ((cuda: string) => string) | undefined>> =
   {

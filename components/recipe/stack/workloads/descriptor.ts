@@ -14,10 +14,10 @@ import {
 } from "../notation";
 import { GpuArchitecture, type GpuRequestSpec, type WorkloadsSpec } from "../../spec/index";
 
-/** A kind of workload, by its field in a stack. */
+/** Name of a kind of workload: its field in a stack. */
 export type KindOfWorkload = Exclude<keyof WorkloadsSpec, "named">;
 
-/** Fields of a workload about the GPUs that it requests. */
+/** Request of a workload for GPUs. */
 export interface SaidOfGpus extends GpuRequestSpec {
   /** Default true. */
   active?: boolean;
@@ -26,31 +26,33 @@ export interface SaidOfGpus extends GpuRequestSpec {
   image?: string;
 }
 
-/** Everything about a kind of workload that is not its Kubernetes objects. The rest of the package follows from it. */
+/** Everything about a kind of workload except its Kubernetes objects. */
 export interface WorkloadDescriptor<Spec> {
   /** Shape in a stack. */
   readonly schema: z.ZodType;
-  /** Shape of its component's arguments, without those that may be yet to come. */
+  /** Shape of the component's arguments, without arguments that may be Outputs. */
   readonly argumentsSchema: z.ZodType;
   /**
-   * A stack that has only the arguments of its component, so that the checks of a stack apply to them, and their
-   * field in it.
+   * A stack with only the component's arguments, so that the checks of a stack apply to them, and the field of the
+   * arguments in it.
    */
   asStack(said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string };
-  /** Requests for GPUs, by their names below the workload's field; `""` is the workload itself. */
+  /** Requests for GPUs, by the path below the workload's field; `""` is the workload itself. */
   gpuRequests(said: Spec): Record<string, SaidOfGpus>;
   /**
-   * The namespace that it makes; undefined if it uses an existing one.
-   *
-   * @param name of the server; of pods nothing.
+   * The namespace that the workload creates; undefined if it uses an existing one. * @param name of the server; empty
+   * for pods.
    */
   namespaceMade(said: Spec, name: string): string | undefined;
   /**
-   * Name of its Deployment, its Service and, unless the stack names another, its namespace, where it is not one by
-   * name; and its port. Absent: it is no server.
+   * Default name of the server's Deployment, Service and namespace, and its port. Absent if the workload is not a
+   * server.
    */
   readonly server?: { readonly name: string; readonly port: number };
-  /** Content of its volume, which is also a part of the volume's name: `models`. Absent: it has no volume. */
+  /**
+   * Content of the volume, which is also a part of the volume's name, e.g. `models`. Absent if the workload has no
+   * volume.
+   */
   readonly keeps?: string;
 }
 
@@ -58,8 +60,8 @@ export interface WorkloadDescriptor<Spec> {
 export const volumeName = (server: string, keeps: string): string => `${server}-${keeps}`;
 
 /**
- * Checks a descriptor against what a stack may say of its workload; keeps its own type, so that those of its schemas
- * stay known.
+ * Checks the type of a descriptor against the fields of its workload in a stack. The descriptor keeps its own type, so
+ * that the types of its schemas stay known.
  */
 export const describeWorkload = <
   W extends KindOfWorkload,
@@ -69,7 +71,7 @@ export const describeWorkload = <
   descriptor: D,
 ): D => descriptor;
 
-/** A workload that stands in a stack under its own name. */
+/** A workload in a stack, with its name. */
 export const underItsName =
   (workload: KindOfWorkload, beside: WorkloadsSpec = {}) =>
   (said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string } => ({
@@ -120,8 +122,8 @@ const tolerations = z.array(
 );
 
 /**
- * Arguments of every component of a workload that a cluster fills in. Pulumi and Kubernetes wait for whole seconds,
- * and a week is long enough.
+ * Arguments of every workload component that a cluster fills in. Pulumi and Kubernetes wait whole seconds, and at most
+ * a week.
  */
 export const ofCluster = {
   tolerations: tolerations.optional(),
@@ -134,11 +136,11 @@ export const gpuAccess = { ...ofCluster, exposure: text.optional() };
 /** Further arguments of a server with GPUs. */
 export const serverAccess = { ...gpuAccess, serverName: objectName.optional() };
 
-/** `12.8`: CUDA as the driver says it. */
+/** Schema of a CUDA release in the driver's notation, e.g. `12.8`. */
 export const cudaVersion = ruled(
   rules.ruleOf((version) => /^\d{1,2}\.\d{1,2}$/.test(version), {
     problem: "is not a CUDA release",
-    why: "the image is chosen by it",
-    remedy: "write what the head of `nvidia-smi` says, e.g. `12.8`",
+    why: "the component chooses the image by this release",
+    remedy: "write the CUDA version in the head of `nvidia-smi`, e.g. `12.8`",
   }),
 );

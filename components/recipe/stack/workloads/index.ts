@@ -16,20 +16,20 @@ import { ollama } from "./ollama";
 import { pods } from "./pods";
 import { vllm } from "./vllm";
 
-/** Every kind of workload. One of WorkloadsSpec that is missing here does not compile. */
+/** All kinds of workloads. This does not compile without one of the kinds in WorkloadsSpec. */
 export const workloadDescriptors = { ollama, comfyui, litellm, vllm, pods } satisfies {
   [W in KindOfWorkload]-?: WorkloadDescriptor<NonNullable<WorkloadsSpec[W]>>;
 };
 
-/** A kind of workload, by its field in a stack. */
+/** Name of a kind of workload: its field in a stack. */
 export type WorkloadKind = keyof typeof workloadDescriptors;
 
 const kinds = Object.keys(workloadDescriptors) as WorkloadKind[];
 
-/** A kind of server with GPUs. A stack may have several, by name. */
+/** Name of a kind of server with GPUs. A stack may have several servers of a kind, by name. */
 type NamedKind = keyof NamedServerSpec;
 
-/** Their shapes. One of NamedServerSpec that is missing here does not compile. */
+/** Shapes of the servers with GPUs. This does not compile without one of the kinds in NamedServerSpec. */
 const namedSchemas = {
   ollama: ollama.schema.optional(),
   comfyui: comfyui.schema.optional(),
@@ -38,7 +38,7 @@ const namedSchemas = {
 
 const namedKinds = Object.keys(namedSchemas) as NamedKind[];
 
-/** Language models that a server serves, to which LiteLLM can route requests; undefined where it serves none. */
+/** Language models of a server, to which LiteLLM can route requests; undefined if the server has none. */
 const modelsOf = {
   ollama: ({ models = [] }) => models,
   comfyui: undefined,
@@ -55,9 +55,9 @@ const serverName = rules.ruleOf(
   (name) => /^[a-z](?:[-a-z0-9]{0,49}[a-z0-9])?$/.test(name) && !(kinds as string[]).includes(name),
   {
     problem: "is not a name for a further server",
-    why: "it names the Deployment and the Service, and the names of the kinds are those of the servers not in `named`",
+    why: "the Deployment and the Service get this name, and servers outside of `named` already use the names of the kinds",
     remedy:
-      "begin with a letter, and go on with small letters, digits and `-`, e.g. `ollama-small`",
+      "write lower-case letters, digits and `-`, and begin with a letter, e.g. `ollama-small`",
   },
 );
 
@@ -67,10 +67,10 @@ const named = z
     z.strictObject(namedSchemas).superRefine((server, context) => {
       const said = namedKinds.filter((kind) => server[kind] !== undefined);
       if (said.length === 1) return;
-      const what = said.length === 0 ? "says no server" : `says ${said.join(" and ")}`;
+      const what = said.length === 0 ? "sets no server" : `sets ${said.join(" and ")}`;
       tell(context, {
         problem: what,
-        why: "each name is one server",
+        why: "each name must have exactly one server",
         remedy: `write one of ${namedKinds.join(", ")}`,
       });
     }),
@@ -89,19 +89,19 @@ export const workloadsSchema = z.strictObject({
   named: named.optional(),
 } as unknown as Shape);
 
-/** A workload of a stack, of whatever kind. */
+/** A workload of a stack, of any kind. */
 export interface Workload<W extends WorkloadKind = WorkloadKind> {
   kind: W;
   /** Path in the stack, e.g. `workloads.ollama` or `workloads.named.small.ollama`. */
   field: string;
-  /** Its resource, below the cluster's name, and its name among the outputs: the kind, or its own name. */
+  /** Name of its resource below the cluster's name, and of its output: the kind, or the server's own name. */
   key: string;
   /** Name of its Deployment and its Service. Pods have none. */
   name: string;
   said: NonNullable<WorkloadsSpec[W]>;
 }
 
-/** All workloads of a stack: one of a kind at most, then those by name. */
+/** All workloads of a stack: first at most one of each kind, then those under `named`. */
 export function workloadsOf({ workloads = {} }: Pick<ClusterSpec, "workloads">): Workload[] {
   const plain = kinds.flatMap((kind): Workload[] => {
     const [said, { server }] = [
@@ -123,7 +123,7 @@ export function workloadsOf({ workloads = {} }: Pick<ClusterSpec, "workloads">):
   return [...plain, ...byName];
 }
 
-/** Those of one kind. */
+/** The workloads of one kind. */
 export const workloadsOfKind = <W extends WorkloadKind>(
   spec: Pick<ClusterSpec, "workloads">,
   kind: W,
@@ -131,8 +131,8 @@ export const workloadsOfKind = <W extends WorkloadKind>(
   workloadsOf(spec).filter((workload): workload is Workload<W> => workload.kind === kind);
 
 /**
- * Namespaces whose pods may reach a server, but for its own; undefined where every pod may. LiteLLM of the stack may
- * reach the servers that it stands in front of.
+ * Other namespaces whose pods may reach a server; undefined if every pod may. The stack's LiteLLM may reach the servers
+ * to which it routes requests.
  */
 export function allowedNamespaces(
   spec: Pick<ClusterSpec, "workloads">,
@@ -144,7 +144,7 @@ export function allowedNamespaces(
   return allowFrom && [...new Set([...allowFrom, ...ofProxies])];
 }
 
-/** A server of language models that runs, and its models. */
+/** A running server of language models, and its models. */
 export interface LanguageServer extends Pick<
   Workload<LanguageServerKind>,
   "kind" | "field" | "key" | "said"
@@ -156,7 +156,7 @@ type LanguageServerKind = {
   [W in NamedKind]: (typeof modelsOf)[W] extends undefined ? never : W;
 }[NamedKind];
 
-/** Servers of language models, which a proxy can stand in front of, by their kind. */
+/** Servers of language models, to which a proxy can route requests, by their kind. */
 export const languageServers = (spec: Pick<ClusterSpec, "workloads">): LanguageServer[] =>
   namedKinds.flatMap((kind) =>
     workloadsOfKind(spec, kind).flatMap((server) => {
@@ -166,7 +166,7 @@ export const languageServers = (spec: Pick<ClusterSpec, "workloads">): LanguageS
     }),
   );
 
-/** A workload that requests GPUs, whatever its kind, with its path in the stack, e.g. `workloads.ollama`. */
+/** A workload of any kind that requests GPUs, with its path in the stack, e.g. `workloads.ollama`. */
 export type GpuRequest = SaidOfGpus &
   Required<Pick<SaidOfGpus, "gpus" | "active" | "machines">> & {
     kind: WorkloadKind;
@@ -200,14 +200,14 @@ export const gpuRequests = (spec: Pick<ClusterSpec, "workloads">): GpuRequest[] 
     });
   });
 
-/** A server of a stack: a Deployment and a Service of one name. */
+/** A server of a stack: a Deployment and a Service with the same name. */
 export interface PlannedServer {
   /** Path in the stack, e.g. `workloads.vllm`. */
   field: string;
   name: string;
   namespace: string;
   active: boolean;
-  /** With several machines, the LeaderWorkerSet that it is in the place of a Deployment, and its pods. */
+  /** LeaderWorkerSet instead of the Deployment, if the server has several machines. */
   group?: { name: string; machines: number };
 }
 
@@ -226,15 +226,15 @@ export const plannedServers = (spec: Pick<ClusterSpec, "workloads">): PlannedSer
 export interface PlannedVolume {
   /** Path of its workload in the stack, e.g. `workloads.ollama`. */
   field: string;
-  /** Its resource, below the cluster's name, e.g. `ollama-models`. */
+  /** Name of its resource below the cluster's name, e.g. `ollama-models`. */
   resource: string;
   name: string;
   namespace: string;
-  /** Absent: the cluster's. */
+  /** StorageClass; absent for the cluster's default. */
   storageClass?: string;
 }
 
-/** The volumes of a stack; those of a server over several machines come with its pods. */
+/** The volumes of a stack, without those of a server over several machines, which its LeaderWorkerSet makes. */
 export const plannedVolumes = (spec: Pick<ClusterSpec, "workloads">): PlannedVolume[] =>
   workloadsOf(spec).flatMap(({ kind, field, key, name, said }) => {
     const { keeps }: WorkloadDescriptor<never> = workloadDescriptors[kind];
@@ -244,7 +244,7 @@ export const plannedVolumes = (spec: Pick<ClusterSpec, "workloads">): PlannedVol
     return [{ ...volume, ...defined({ storageClass }) }];
   });
 
-/** The namespaces that a stack's workloads make, each with the workload that makes it. */
+/** The namespaces that a stack's workloads create, each with its workload. */
 export const namespacesMade = (
   spec: Pick<ClusterSpec, "workloads">,
 ): { workload: Workload; namespace: string }[] =>

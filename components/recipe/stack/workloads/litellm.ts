@@ -32,10 +32,10 @@ export const litellm = describeWorkload("litellm", {
         }),
     ),
   }),
-  // In a stack its models are those of the servers; on its own it gets them as fields.
+  // In a stack its models are those of the servers. A component without a GpuCluster gets them as arguments.
   asStack: underItsName("litellm", { ollama: { models: ["any"] } }),
   gpuRequests: () => ({}), // it routes requests, and computes nothing
-  // A namespace with the user's Secret in it is not ours to make.
+  // The package does not create a namespace that must already contain the user's Secret.
   namespaceMade: ({ namespace = "litellm", masterKeySecret }) =>
     masterKeySecret === undefined ? namespace : undefined,
   server: { name: "litellm", port: 4000 },

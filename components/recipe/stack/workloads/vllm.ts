@@ -10,9 +10,9 @@ import {
   underItsName,
 } from "./descriptor";
 
-/** A variable of NCCL or Gloo, which some of PyTorch's talk by instead. */
+/** Schema of a variable of NCCL, or of Gloo, which parts of PyTorch use instead. */
 const fabricSetting = rules.ruleOf((name) => /^(NCCL|GLOO)_[A-Z0-9_]+$/.test(name), {
-  problem: "is no setting of NCCL or Gloo",
+  problem: "is not a setting of NCCL or Gloo",
   why: "NCCL and Gloo would ignore it, and another program may read it",
   remedy: "write e.g. `NCCL_SOCKET_IFNAME: eth0`",
 });

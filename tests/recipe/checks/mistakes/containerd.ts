@@ -277,12 +277,12 @@ export const containerdMistakes: Mistakes = {
         {
           check: "nvidia-handler",
           field: "machines.gpu.containerd",
-          says: ["containerd's default runtime", "the kubelet never comes up"],
+          says: ["the default runtime of containerd", "the kubelet does not start"],
         },
         {
           check: "nvidia-handler",
           field: "machines.gpu.patches[0]",
-          says: ["turns containerd's NRI off", "Talos ≥ 1.14 has it on"],
+          says: ["disables containerd's NRI", "Talos ≥ 1.14 enables NRI"],
         },
       ],
     },

@@ -108,7 +108,7 @@ export const machinesMistakes: Mistakes = {
         {
           check: "machine-address",
           field: "machines.talos-gpu.address",
-          says: ["is not an address", "without scheme and port"],
+          says: ["is not an address", "without scheme, port"],
         },
       ],
     },

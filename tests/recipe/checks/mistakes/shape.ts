@@ -12,11 +12,11 @@ export const shapeMistakes: Mistakes = {
         talosVerison: v1.12.6
       `,
       findings: [
-        { check: "shape", field: "talosVersion", says: ["is missing", "nothing can be planned"] },
+        { check: "shape", field: "talosVersion", says: ["is missing", "the plan needs it"] },
         {
           check: "shape",
           field: "talosVerison",
-          says: ["there is no such field", 'did you mean "talosVersion"?'],
+          says: ["is not a known field", 'did you mean "talosVersion"?'],
         },
       ],
     },
@@ -32,7 +32,7 @@ export const shapeMistakes: Mistakes = {
         {
           check: "shape",
           field: "machines.k8s-worker4.gpu",
-          says: ["there is no such field", "would be ignored", 'did you mean "gpus"?'],
+          says: ["is not a known field", "the package would ignore it", 'did you mean "gpus"?'],
         },
       ],
     },

@@ -12,11 +12,11 @@ interface SecretPatch {
 /** A key of the documents' own fields, which may begin like a path: base64 has a slash. */
 const key = "/GVsbG8=";
 
-const throughTalosctl = "leave it out: give it to the machine with `talosctl patch machineconfig`";
-const ofMachine = `${throughTalosctl}, from a file that is not committed`;
-const ofRegistry = `${throughTalosctl}, or let the pods name an image pull secret`;
-const ofCluster = "machine secrets come from the secret configuration talos-gpu:machineSecrets";
-const ofPods = "what a pod needs belongs into a Kubernetes Secret";
+const throughTalosctl = "leave it out: write it to the machine with `talosctl patch machineconfig`";
+const ofMachine = `${throughTalosctl}, from a file outside of the repository`;
+const ofRegistry = `${throughTalosctl}, or set an image pull secret in the pods`;
+const ofCluster = "set machine secrets by the secret configuration talos-gpu:machineSecrets";
+const ofPods = "keep a pod's secret in a Kubernetes Secret";
 
 const inMachine = (field: string): string => `machine: {${field}}`;
 const inInterface = (field: string): string =>
@@ -136,7 +136,7 @@ const variables: SecretPatch[] = [
     (content) => ({
       patch: talosDocument("ExtensionServiceConfig", `environment: [${JSON.stringify(content)}]`),
       at: "environment[0]",
-      remedy: "leave the document out: give it to the machine with `talosctl patch machineconfig`",
+      remedy: "leave the document out: write it to the machine with `talosctl patch machineconfig`",
     }),
   ),
 );

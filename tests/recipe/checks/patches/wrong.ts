@@ -102,11 +102,30 @@ export const wrongPatches: WrongPatch[] = [
       `,
     says: "does not know",
   },
-  { talos: 8, patch: talosDocument("UserVolumeConfig", "name: a"), says: "came with 1.10" },
-  { talos: 11, patch: talosDocument("HostnameConfig", "hostname: a"), says: "came with 1.12" },
-  { patch: talosDocument("EnvironmentConfig", "variables: {a: b}"), says: "came with 1.13" },
-  { talos: 13, patch: talosDocument("SysctlConfig", "params: {a: b}"), says: "came with 1.14" },
-  { talos: 13, patch: talosDocument("KubeletConfig", "config: {}"), says: "came with 1.14" },
+  {
+    talos: 8,
+    patch: talosDocument("UserVolumeConfig", "name: a"),
+    says: "Talos 1.10 introduced it",
+  },
+  {
+    talos: 11,
+    patch: talosDocument("HostnameConfig", "hostname: a"),
+    says: "Talos 1.12 introduced it",
+  },
+  {
+    patch: talosDocument("EnvironmentConfig", "variables: {a: b}"),
+    says: "Talos 1.13 introduced it",
+  },
+  {
+    talos: 13,
+    patch: talosDocument("SysctlConfig", "params: {a: b}"),
+    says: "Talos 1.14 introduced it",
+  },
+  {
+    talos: 13,
+    patch: talosDocument("KubeletConfig", "config: {}"),
+    says: "Talos 1.14 introduced it",
+  },
   {
     patch: yaml`
         kind: KmsgLogConfig
@@ -399,7 +418,7 @@ export const wrongPatches: WrongPatch[] = [
   { patch: "machine: {kubelet: {extraConfig: text}}", says: "mapping" },
   {
     patch: "machine: {kubelet: {extraConfig: {staticPodPath: /a}}}",
-    says: "Talos keeps for itself",
+    says: "only Talos may set",
   },
   {
     patch: "machine: {kubelet: {extraConfig: {authentication: {anonymous: {enabled: true}}}}}",
@@ -520,12 +539,12 @@ export const wrongPatches: WrongPatch[] = [
       "volumeType: directory",
       "filesystem: {type: xfs}",
     ),
-    says: "directory with filesystem",
+    says: "directory, which cannot have filesystem",
   },
   {
     talos: 13,
     patch: talosDocument("EnvironmentConfig", "variables: {a-b: c}"),
-    says: "no variable",
+    says: "not valid for a variable",
   },
   {
     patch: "machine: {network: {interfaces: [{interface: eth0, vlans: [{vlanId: 5000}]}]}}",
@@ -616,8 +635,8 @@ export const wrongPatches: WrongPatch[] = [
   { patch: "cluster: {adminKubeconfig: {certLifetime: forever}}", says: "duration" },
   { patch: "cluster: {apiServer: {certSANs: a}}", says: "list" },
   // Directives of patches, anchors and merge keys.
-  { patch: "machine: {kubelet: {$patch: replace}}", says: "no `$patch` but `delete`" },
-  { patch: "machine: {network: {interfaces: [{$patch: delete}]}}", says: "of which item" },
+  { patch: "machine: {kubelet: {$patch: replace}}", says: "the only one that Talos knows" },
+  { patch: "machine: {network: {interfaces: [{$patch: delete}]}}", says: "does not name the item" },
   { patch: "cluster: {apiServer: {admissionControl: {$$patch: delete}}}", says: "one dollar" },
   { patch: "machine: {files: [{path: /a, $$patch: delete}]}", says: "one dollar" },
   {
@@ -647,7 +666,7 @@ export const wrongPatches: WrongPatch[] = [
   {
     talos: 14,
     patch: talosDocument("KubeletConfig", "image: 'a:v1'", "config: {staticPodPath: /a}"),
-    says: "Talos keeps for itself",
+    says: "only Talos may set",
   },
   {
     talos: 14,

@@ -105,7 +105,7 @@ test("the form of the documents is named, and that there is none", () => {
     "machine.kubelet.nodeIP: nodeIP of KubeNodeConfig",
   );
   expect(formOf("KubeletConfig", "machine.kubelet.extraMounts")).toBe(
-    "no document says machine.kubelet.extraMounts",
+    "no document replaces machine.kubelet.extraMounts",
   );
   expect(formOf("KubeSpanConfig", "machine.network.kubespan")).toBe(
     "machine.network.kubespan: the fields of KubeSpanConfig",
