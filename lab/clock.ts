@@ -6,20 +6,20 @@ import type { TimeoutsSpec } from "../components/recipe/spec/index";
  */
 export const usualTimeScale = { emulated: 80, node: 60, real: 0.5 };
 
-/** Work that one of a stack's limits allows for. */
+/** The work that a stack's limit covers. */
 interface Allowance {
-  /** Minutes that a stack has when it says nothing; the documentation of `TimeoutsSpec` says the same. */
+  /** The stack's default in minutes, as documented at `TimeoutsSpec`. */
   readonly minutes: number;
   /**
    * Seconds that real parts may need in addition to the machines' scaled time: talosctl and the machine program, and
    * more where the API server, the scheduler, Helm and several pods take part.
    */
   readonly seconds: number;
-  /** Seconds more where a node is real: its containers really start, on a computer that has other work. */
+  /** Additional seconds for a real node, whose containers really start, on a computer with other work. */
   readonly ofNode: number;
   /**
-   * `seconds` where a fix is left out, and the update is to fail: what has come by then was all that could. Should
-   * the cluster not show its trouble yet, the lab looks again until it does.
+   * `seconds` if a fix is left out and the update must fail: by then everything is up that can be. If the cluster does
+   * not show its failure yet, the lab repeats the diagnosis until it does.
    */
   readonly leftOut?: number;
 }
@@ -28,7 +28,7 @@ const allowances: Record<keyof TimeoutsSpec, Allowance> = {
   pull: { minutes: 10, seconds: 25, ofNode: 0 },
   drain: { minutes: 5, seconds: 25, ofNode: 30 },
   // It ends well before an emulated machine gives up booting (`bootTimeout` of lab/machines) and goes back to its old
-  // image: a look at it would then find another cause.
+  // image: a diagnosis would then find a different cause.
   reboot: { minutes: 30, seconds: 15, ofNode: 20 },
   verify: { minutes: 5, seconds: 25, ofNode: 30 },
   // The controller of LeaderWorkerSet is a real program with a webhook: together with other labs it was not ready

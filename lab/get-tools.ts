@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   });
   if (values.look && !values.node && values.talos === undefined)
     throw new Error(
-      "--look: it looks whether a real node, or real Talos, can run here; give --node or --talos, too",
+      "--look: it checks whether a real node or real Talos can run here; add --node or --talos",
     );
   if (values.talos !== undefined) {
     const lacks = whyNoMachine();

@@ -71,7 +71,7 @@ async function main(argv: readonly string[]): Promise<number> {
   });
 }
 
-/** A stack that the checks refuse ends with what they say: no machine of it would come up. */
+/** Ends with the findings if the checks refuse the stack, since no machine of it would come up. */
 function refuse({ json, stack }: LabOptions, findings: Finding[]): number {
   console.error(new InvalidStackError([...findings]).message);
   const report = { ...emptyReport(stackNameOf(stack), false), failures: refusalsOf(findings) };
@@ -79,7 +79,7 @@ function refuse({ json, stack }: LabOptions, findings: Finding[]): number {
   return 1;
 }
 
-/** Every Talos release that a stack or a machine of it is to run. */
+/** Every Talos release that a stack or one of its machines should run. */
 const releasesOf = ({ talosVersion, machines }: ClusterSpec): string[] => [
   talosVersion,
   ...Object.values(machines).flatMap((machine) => machine.talosVersion ?? []),

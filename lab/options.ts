@@ -14,7 +14,7 @@ const words = {
     host: `run the program as Pulumi's Node host does: in a process and a checkout of its own (default: lab)`,
     installed: `the same with the installed provider plugins, and with charts from their own repositories, over the
 network; a stack with owned machines needs an administrator's rights, for the machines' addresses`,
-    own: `with --keep: no stack comes; prints what leads Pulumi there with a program of your own (also: --pulumi alone)`,
+    own: `with --keep: no stack; prints the variables for your own Pulumi program (also: --pulumi without a word)`,
   },
   /** Kind of the stack's machines. */
   machines: {
@@ -39,7 +39,7 @@ const table = {
   ),
   then: several(
     "FILE",
-    "go on with another stack file, as its owner would after editing it; may be repeated",
+    "continue with this stack file, as after an edit by the stack's owner; may be repeated",
   ),
   preview: flag("show the preview before the first update"),
   updates: one(
@@ -48,33 +48,33 @@ const table = {
   ),
   manifest: several(
     "FILE",
-    "Kubernetes objects (YAML) that the cluster has before the stack comes; may be repeated",
+    "Kubernetes objects (YAML) that the cluster has before the first update; may be repeated",
   ),
   image: one(
     "FILE",
-    "what machines run before the stack comes (YAML): extensions, kernelArgs, overlay, platform and\nsecureBoot by machine name (default: a plain image)",
+    "images of the machines before the first update (YAML): extensions, kernelArgs, overlay, platform and\nsecureBoot by machine name (default: a plain image)",
   ),
   discover: flag(
-    "in the end, write a stack of the cluster as `talos-gpu discover` does, and compare its plan",
+    "at the end, write a stack file as `talos-gpu discover` does, and compare its plan",
   ),
   without: several(
     "FIX",
     "leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them",
   ),
-  repair: flag("then put the left-out fixes in place, as the remedy says, and see the failure go"),
+  repair: flag("then add the left-out fixes by the remedy, and check that the failure disappears"),
   "omni-members": flag(
     "machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)",
   ),
-  keep: flag("leave the cluster running until Ctrl-C, and print what leads its tools there"),
-  verbose: flag("each event in a line of its own (default: in a terminal one line moves)"),
+  keep: flag("leave the cluster running until Ctrl-C, and print the variables for its tools"),
+  verbose: flag("print each event on a separate line (default: a terminal shows one moving line)"),
   json: flag("one JSON object on standard output, progress on standard error"),
   pulumi: one("", ""),
-  program: one(
-    "FOLDER",
-    "with --pulumi own: where your program is (default: the folder that you are in)",
-  ),
+  program: one("FOLDER", "with --pulumi own: folder of your program (default: the current folder)"),
   machines: one("", ""),
-  consoles: one("FOLDER", "with --machines real: keeps there what each machine's console said"),
+  consoles: one(
+    "FOLDER",
+    "with --machines real: folder in which to keep the machines' console logs",
+  ),
   card: one(
     "DEVICE",
     "with --machines real: a card of this computer, as QEMU takes it (vfio-pci,host=0000:01:00.0), for a stack of one\nmachine; all images are then the published ones, from the network. It was not tried with a card yet",
@@ -86,7 +86,7 @@ const table = {
     "NAMES",
     "with --machines node: only these cases, by name with commas between, or all; without --gpu on the stand-in",
   ),
-  "may-change-the-card": flag("cases may set another power limit, and set it back"),
+  "may-change-the-card": flag("cases may change the power limit, and restore it"),
   table: one("FILE", "the cases' table as Markdown, in addition to the printed lines"),
   "time-scale": one(
     "N",
@@ -146,7 +146,10 @@ export function usage(): string {
   return `npm run lab -- [options]     a GPU cluster without hardware, on this machine\n\n${lines.join("\n")}\n`;
 }
 
-/** Output of `--keep`, which shows how another terminal gets to the cluster. No PATH contains the lab's talosctl. */
+/**
+ * Output of `--keep`: the variables with which a second terminal uses the cluster. They name the lab's talosctl, which
+ * is in no folder of PATH.
+ */
 export const waysIn = ({
   kubeconfig,
   talosconfig,

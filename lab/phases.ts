@@ -1,9 +1,9 @@
 import { type Show, showOnStandardError } from "./show";
 
-/** Says what is going on right now, in a line. */
+/** Shows the present action in a line. */
 export type Say = Show["say"];
 
-/** A phase that came to a bad end which is not an error of the run: shown as failed, and the run goes on. */
+/** A phase that failed without an error of the run: it is shown as failed, and the run continues. */
 export class Failed {
   constructor(readonly detail: string) {}
 }

@@ -3,7 +3,7 @@ import * as path from "node:path";
 import { stamp } from "../../generate/facts/record-operator";
 import { copyFolder, moduleFolder } from "../tools/builders/module";
 
-/** A chart inside a Go module: what its project tags, and the Go proxy serves. */
+/** A chart inside a Go module, which the chart's project tags and the Go proxy serves. */
 export interface ChartModule {
   module: string;
   /** With its `v`. */
@@ -11,7 +11,7 @@ export interface ChartModule {
   folder: string;
 }
 
-/** Folder whose go.sum says what the modules must be. */
+/** Folder with the go.sum that has the modules' checksums. */
 const pins = path.join(__dirname, "modules");
 
 /**
@@ -24,7 +24,7 @@ export async function moduleChart({ module, version, folder }: ChartModule): Pro
   const sums = await fs.readFile(path.join(pins, "go.sum"), "utf8");
   if (!sums.split("\n").some((line) => line.startsWith(`${module} ${version} `)))
     throw new Error(
-      `${module}@${version}: lab/charts/modules/go.sum does not name it, so a wrong one would not be noticed; add its line`,
+      `${module}@${version}: lab/charts/modules/go.sum lacks this module, so a changed module would not be noticed; add its line`,
     );
   const source = await moduleFolder(`${module} ${version}`, pins, process.env).catch(
     (error: Error) => {
@@ -38,7 +38,10 @@ export async function moduleChart({ module, version, folder }: ChartModule): Pro
   return path.join(source, folder);
 }
 
-/** Makes a folder next to its place and renames it: no reader sees half of it, and of two makers one wins. */
+/**
+ * Makes a folder under a temporary name and renames it, so no reader sees an incomplete one. If two processes make it,
+ * one of them wins.
+ */
 export async function placeWhole(
   folder: string,
   make: (draft: string) => Promise<void>,

@@ -11,7 +11,7 @@ import * as semver from "semver";
 
 /** The lab's chart repositories: one for every real one, at a path that is its address. */
 export interface ChartRepository {
-  /** Where a repository of the real world is in the lab, e.g. `https://nvidia.github.io/k8s-device-plugin`. */
+  /** Address in the lab of a real repository, e.g. `https://nvidia.github.io/k8s-device-plugin`. */
   addressOf(repository: string): string;
   /**
    * Adds a release to the index, so that a stack with a newer one than the lab knows gets the nearest one under its name.
@@ -57,7 +57,7 @@ export async function serveCharts({
     if (version === undefined) return undefined;
     const packing = packed.get(file) ?? pack(chart, version);
     packed.set(file, packing);
-    packing.catch(() => packed.delete(file)); // a full disk, say: asked again, it is tried again
+    packing.catch(() => packed.delete(file)); // the next request tries again, e.g. after a full disk
     return packing;
   }
 
@@ -82,7 +82,7 @@ export async function serveCharts({
   async function pack(chart: LabChart, version: string): Promise<Buffer> {
     const folder = await chartFolder(dir, chart, version);
     const args = ["package", folder, "--destination", dir];
-    // Nothing of the user's settings for Helm has a say here.
+    // The user's settings for Helm must not matter here.
     await promisify(execFile)(helm, args, {
       env: { HOME: dir, PATH: process.env["PATH"] },
       timeout: 60_000,

@@ -8,9 +8,9 @@ import type { Lab } from "./lab";
 import { inStead, provideReal } from "./real-images";
 
 /**
- * Provides the programs that a lab runs: those that its stacks need, and no others.
+ * Provides the programs that the lab's stacks need.
  *
- * @returns what was built or downloaded, in words.
+ * @returns a line that names what was built or downloaded.
  * @throws Error if this computer cannot run what the options ask for.
  */
 export async function bringTools(lab: Lab, say: Say): Promise<string> {
@@ -25,7 +25,7 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
   const lacks = real ? whyNoRealNode() : [];
   if (lacks.length > 0)
     throw new Error(
-      `--machines: no real node on this computer: ${lacks.join("; ")}; leave --machines node out for emulated nodes`,
+      `--machines: no real node on this computer: ${lacks.join("; ")}; omit --machines node to use emulated nodes`,
     );
   const only = toolNames.filter((name) => name !== "lws" || usesLeaderWorkerSet(lab));
   const onInstalled = (found: InstalledTool[]): void => say(describeInstalled(found));
@@ -46,6 +46,9 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
   return `${builders.join(", ") || "all there"}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
 }
 
-/** Whether the stack, or what it becomes, has a controller of LeaderWorkerSets. The lab builds it for such stacks only. */
+/**
+ * Whether the stack or a later version of it has a controller of LeaderWorkerSets. The lab builds it for such stacks
+ * only.
+ */
 const usesLeaderWorkerSet = ({ spec, later = [] }: Lab): boolean =>
   [spec, ...later].some(({ leaderWorkerSet }) => leaderWorkerSet !== undefined);

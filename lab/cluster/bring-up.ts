@@ -22,7 +22,7 @@ import type { Phase, Say } from "../phases";
 import { publicFactory } from "../talos/published";
 import { ownPatches, siteOf } from "../talos/site";
 
-/** The phases that bring up a Talos cluster as it is before the stack comes. */
+/** The phases that bring up a Talos cluster in its state before the stack's first update. */
 export const bringUp: Phase<Lab>[] = [
   { title: "tools (Pulumi, talosctl, Helm, Kubernetes, machines)", run: bringTools },
   { title: "Kubernetes control plane", run: bringControlPlane },
@@ -31,7 +31,7 @@ export const bringUp: Phase<Lab>[] = [
   { title: "Talos machines", run: bringMachines },
 ];
 
-/** Kubernetes, and meanwhile what machines are given by their owner: keys and configurations. */
+/** Starts Kubernetes, and at the same time makes keys and configurations as the machines' owner does. */
 async function bringControlPlane(lab: Lab): Promise<string> {
   const { session, spec, tools } = lab;
   const site = lab.talos === undefined ? undefined : siteOf(spec);
@@ -76,7 +76,7 @@ async function bringControlPlane(lab: Lab): Promise<string> {
   return isMachine ? "a machine of the stack" : lab.controlPlane.server;
 }
 
-/** The Factory also makes the stack's releases, and names those whose drivers it made up; a real one that of its machines. */
+/** Starts the Image Factory. It also offers the stack's releases, and reports those whose drivers are assumed. */
 async function bringFactory(lab: Lab): Promise<string> {
   const { session, talos } = lab;
   if (talos === undefined) {
@@ -101,13 +101,13 @@ async function bringFactory(lab: Lab): Promise<string> {
   return [lab.factoryUrl, ...assumed.map(assumedDrivers), ...(lab.assumed ?? [])].join("; ");
 }
 
-/** A release that the tables do not have for certain: what the lab's Factory puts into its image. */
+/** A line about the drivers that the lab's Factory assumes for a release that the tables lack. */
 function assumedDrivers(release: string): string {
   const { lts, production } = driversOf(release)!;
   return `assumes that ${release} brings drivers ${lts} (lts) and ${production} (production)`;
 }
 
-/** The stack's own chart is fetched at once: a lab without a way to it should say so before it begins. */
+/** Fetches the stack's own chart at once, so that a lab without access to it fails before it begins. */
 async function bringCharts(lab: Lab): Promise<string> {
   const { chart, version } = planCluster(lab.spec).kubernetes.release;
   if (lab.options.pulumi === "installed" || lab.options.card !== undefined)
@@ -200,7 +200,7 @@ async function startEmulated(lab: Lab, images: Record<string, InitialImage>): Pr
   );
 }
 
-/** Addresses that the Talos provider connects to: while a machine waits in maintenance mode it answers there alone. */
+/** Addresses for the Talos provider: a machine in maintenance mode answers only at its own. */
 function ownAddresses({ spec, machines: { api, maintenance } }: Lab): Record<string, string[]> {
   const owned = Object.values(spec.machines).filter(
     ({ configuration }) => configuration === "owned",
@@ -213,7 +213,7 @@ function ownAddresses({ spec, machines: { api, maintenance } }: Lab): Record<str
   );
 }
 
-/** Whether a machine is Omni's and joins the cluster only when its owner adds it. */
+/** Whether a machine belongs to Omni and joins the cluster only when its owner adds it. */
 function joins({ options }: Lab, { configuration }: MachineSpec): boolean {
   return configuration === "omni" && !options["omni-members"];
 }

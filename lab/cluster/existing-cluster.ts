@@ -12,7 +12,7 @@ import { foreignPatch } from "./foreign";
 const run = promisify(execFile);
 
 /**
- * The Talos cluster as it is before the stack comes: its keys, and each machine's configuration without any GPU part.
+ * The Talos cluster before the stack's first update: its keys, and each machine's configuration without a GPU part.
  */
 export interface ExistingCluster {
   clusterName: string;
@@ -23,25 +23,25 @@ export interface ExistingCluster {
   caKey: string;
   /** File: configuration by machine name. */
   configurations: Record<string, string>;
-  /** File: configuration of each of Omni's machines by name, without any patch; Omni adds those that it holds. */
+  /** File: configuration of each of Omni's machines by name, without patches, which Omni adds. */
   unpatched: Record<string, string>;
   talosconfig(endpoint: string): string;
 }
 
 /** Differences if the machines are virtual ones. */
 interface OnSite {
-  /** Folder of the control plane's keys, which are then the cluster's. Default: it has none yet. */
+  /** Folder of the control plane's keys, which the cluster then uses. Default: the cluster has no keys yet. */
   pki?: string;
   /** The cluster's API, as machines reach it. */
   endpoint: string;
   /** Configuration that the owner of an adopted machine wrote. */
   patches(role: MachineSpec["role"]): readonly object[];
-  /** Whether `talosctl` generates documents (Talos ≥ 1.14), next to which Talos refuses the fields of old. */
+  /** Whether `talosctl` generates documents (Talos ≥ 1.14), next to which Talos refuses the older fields. */
   inDocuments: boolean;
 }
 
 /**
- * Makes the keys and configurations of a cluster with the real talosctl, as its owner once did.
+ * Makes the keys and configurations of a cluster with the real talosctl, as its owner does.
  *
  * @param dir folder for the files, which are secret; made here, readable by the user alone
  */
@@ -117,7 +117,10 @@ export async function makeExistingCluster(
 export const talosconfigVia = (text: string, endpoint: string): string =>
   talosconfigOf("lab", talosClientOf(text).configuration, [endpoint]);
 
-/** The machines had their names before the stack came; Talos calls a node by what its machine's configuration says. */
+/**
+ * Adds the host name: the machines are named before the first update, and Talos names a node by its machine's
+ * configuration.
+ */
 export const hostnamed = (name: string, talosVersion: string): string =>
   semver.lt(talosVersion, "1.12.0") // from then on talosctl generates a document, and the field is an error
     ? stringify({ machine: { network: { hostname: name } } })
@@ -161,8 +164,8 @@ const takesPods = (inDocuments: boolean): object =>
     : { cluster: { allowSchedulingOnControlPlanes: true } };
 
 /**
- * The stack's Kubernetes release, or the newest that the Talos release runs: talosctl's own default may be too new
- * for it.
+ * The stack's Kubernetes version, or the newest that the Talos release supports, since talosctl's default may be too
+ * new.
  */
 function kubernetesOf(spec: ClusterSpec): string {
   const newest = findRelease(spec.talosVersion)?.minor.kubernetes.to;

@@ -3,8 +3,8 @@ import { configPatchType, extensionsType, omniLabel } from "../../components/rec
 import type { Resource } from "../omni/resources";
 
 /**
- * Parts that another tool has put on a shared machine before us; they must be unchanged afterwards. A registry mirror
- * and a file are what home clusters usually have.
+ * Settings of another tool on a shared machine: a registry mirror and a file, as in many home clusters. The stack must
+ * not change them.
  */
 export const foreignPatch = stringify({
   machine: {
@@ -25,8 +25,7 @@ const otherMachine = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
 
 /**
  * Other owners' resources in Omni, as `omnictl apply` and Omni's page leave them: a patch for the stack's machine,
- * whose content is on it already, and extensions for a second machine. They must be unchanged when the stack has
- * gone.
+ * whose content is on it already, and extensions for a second machine. They must be unchanged after the destroy.
  */
 export function foreignResources(cluster: string, uuid: string): Resource[] {
   const of = (type: string, id: string, machine: string, spec: Resource["spec"]): Resource => ({

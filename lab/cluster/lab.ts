@@ -22,7 +22,7 @@ export interface Lab extends Around {
   config: Record<string, unknown>;
   /** Assumptions about the stack, in words. */
   assumed?: string[];
-  /** Fixes that the stack's plan lacks; a repair takes them back. */
+  /** Fixes that are left out of the stack's plan, until a repair adds them. */
   without: FixId[];
   tools: Tools;
   /** Images of Talos that real machines run; undefined where the machines are emulated. */
@@ -30,11 +30,11 @@ export interface Lab extends Around {
   controlPlane: ControlPlane;
   /** The emulated Image Factory of emulated machines. */
   factory?: Factory;
-  /** Where the stack finds it. */
+  /** Address of the Image Factory for the stack. */
   factoryUrl: string;
   /** The lab's chart repositories; undefined where charts come from their own. */
   charts?: ChartRepository;
   machines: Machines;
-  /** Omni, when it holds a machine of the stack. */
+  /** Omni, if it manages a machine of the stack. */
   omni?: LabOmni;
 }

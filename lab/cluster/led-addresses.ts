@@ -8,9 +8,10 @@ const run = promisify(execFile);
 const talosPort = 50_000;
 
 /**
- * Leads the machines' own addresses to the emulated machines, for a provider that connects to nothing else: the installed
- * Talos provider takes a machine by its address (terraform-provider-talos v0.11.0, pkg/talos/util.go). The addresses become
- * this computer's (`ip address add … dev lo`) until `close`, which asks for its administrator's rights.
+ * Redirects the machines' own addresses to the emulated machines, for a provider that connects only to these addresses:
+ * the installed Talos provider takes a machine by its address (terraform-provider-talos v0.11.0, pkg/talos/util.go).
+ * The addresses become this computer's (`ip address add … dev lo`) until `close`, which asks for its administrator's
+ * rights.
  *
  * @param targets `host:port` where a machine may answer, by its address: the first that takes a connection gets it
  * @returns ends it
@@ -37,7 +38,7 @@ export async function leadAddresses(
   } catch (error) {
     await close();
     throw new Error(
-      `--pulumi: the machines' addresses cannot be led to the lab, and the installed Talos provider connects to nothing else; run as administrator with iproute2, or take a stack without owned machines: ${(error as Error).message}`,
+      `--pulumi: the machines' addresses cannot be redirected to the lab, and the installed Talos provider connects only to these; run as root with iproute2, or use a stack without owned machines: ${(error as Error).message}`,
       { cause: error },
     );
   }

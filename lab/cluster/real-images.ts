@@ -33,16 +33,13 @@ export async function provideReal(
   };
   const machines = Object.values(spec.machines);
   const controls = machines.filter(({ role }) => role === "controlplane").length;
-  if (controls > 1)
-    refuse("one control plane is all that a lab starts, and this stack has several");
+  if (controls > 1) refuse("a lab starts only one control plane, and this stack has several");
   if (machines.length > 1 && controls === 0)
-    refuse("its workers have no control plane that leads to them");
+    refuse("a stack of several machines needs a control plane among them");
   if (machines.some(({ configuration }) => configuration === "omni"))
-    refuse("no Omni manages such machines");
+    refuse("the lab's Omni cannot manage virtual machines");
   if (options.card !== undefined && (machines.length > 1 || controls === 0))
-    refuse(
-      "--card: one machine is all that can have it, its own control plane, and this stack is another",
-    );
+    refuse("--card: it needs a stack of one machine that is its own control plane");
   // The stack is asked first: what this computer lacks matters only to a stack that may run here.
   const lacks = whyNoMachine(options.card !== undefined);
   if (lacks.length > 0) refuse(`not on this computer: ${lacks.join("; ")}`);
@@ -63,7 +60,7 @@ export async function provideReal(
   return { ...first, factory: (work, signal) => first.factory(work, signal, further) };
 }
 
-/** Says that the machines run another release than their stack says, where they do. */
+/** A remark if the machines do not run the release of their stack. */
 export function inStead({ release }: RealImages, stack: string): string {
   const { talosVersion: wanted } = clusterOf(readStackFile(stack));
   return wanted === release

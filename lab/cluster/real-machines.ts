@@ -70,7 +70,7 @@ export async function startRealMachines(
   const releaseOf = async (name: string): Promise<string> => {
     if (lab.talosReleases.length === 1) return images.release;
     const { talosVersion } = await state(started.find(([each]) => each === name)![1]);
-    if (talosVersion === "unknown") throw new Error(`${name} does not say which release it runs`);
+    if (talosVersion === "unknown") throw new Error(`${name} does not report its Talos release`);
     return talosVersion;
   };
   const leads: Record<string, number> = {};
@@ -190,9 +190,7 @@ export async function startRealMachines(
         await Promise.all(started.map(async ([name, each]) => [name, await state(each)] as const)),
       ),
     fault: () =>
-      Promise.reject(
-        new Error("faults: they are the emulated machines'; leave --machines real out"),
-      ),
+      Promise.reject(new Error("faults: only emulated machines have faults; omit --machines real")),
     stop: () => Promise.resolve(),
   };
   return { machines, controlPlane: controlPlane! };

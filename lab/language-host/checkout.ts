@@ -25,8 +25,8 @@ const copied = [
 ];
 
 /**
- * The repository as its user has it: checked out, its dependencies installed, its packages built from the sources as
- * they are now. A copy, so that `pulumi stack init`, which writes into stack files, writes into none of ours.
+ * Makes a copy of the repository as a user has it: checked out, with dependencies, and with packages built from the
+ * present sources. It is a copy since `pulumi stack init` writes into stack files.
  *
  * @param folder that is to be made.
  * @returns the folder.

@@ -21,11 +21,11 @@ interface Examined {
 }
 
 /**
- * What is wrong with the lab's cluster: what the checks refused, or else what is found by looking at the cluster as one
- * would at a real one. When nothing known explains it, the engine's own words are the failure.
+ * Finds out what is wrong with the lab's cluster: the findings of the checks, or else those of the doctor about the
+ * cluster. If no known cause explains a failure, the engine's own messages are reported.
  *
- * @param diagnostics What the engine said.
- * @param failed Whether the update failed; then something is wrong even where nothing is unlike the plan.
+ * @param diagnostics messages of the engine.
+ * @param failed whether the update failed; then something is wrong even if nothing differs from the plan.
  */
 export async function diagnoseLab(
   lab: Lab,
@@ -56,8 +56,8 @@ export async function diagnoseLab(
   const unknown: FailureReport = {
     fix: "unknown",
     symptom: errors.join("\n") || "the cluster is not as planned, though the update succeeded",
-    cause: "nothing that the diagnosis knows",
-    remedy: "look at the cluster: npm run lab -- --keep",
+    cause: "no cause that the diagnosis knows",
+    remedy: "examine the cluster: npm run lab -- --keep",
   };
   return { unlike, failures: [unknown], explained: false };
 }

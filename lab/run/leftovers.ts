@@ -12,7 +12,10 @@ export interface Leftovers {
   stays: string[];
 }
 
-/** Lines about what has come or gone, with a remark: why they stay, `left`, or `passes` if that does no harm. */
+/**
+ * Patterns of lines about new or missing objects, with a verdict: the reason why they stay, `left`, or `passes` if they
+ * do no harm.
+ */
 type Rule = [applies: (line: string) => boolean, verdict: { why: string } | "left" | "passes"];
 
 const like = (pattern: string) => (line: string) => new RegExp(pattern).test(line);
@@ -42,7 +45,7 @@ function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule
   ];
   return patterns.map((pattern) => [
     like(pattern),
-    { why: "an external object that is still there" },
+    { why: "an external object that still exists" },
   ]);
 }
 
@@ -52,10 +55,11 @@ function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule
  */
 const takenAlong: Rule = [
   like("^gone, and not ours: RuntimeClass nvidia$"),
-  { why: "the operator made it its own, and took it along" },
+  { why: "the operator took it over, and deleted it with itself" },
 ];
 
-const clusterStays = "a cluster that the stack bootstrapped stays, as its machines do";
+const clusterStays =
+  "the destroy keeps the machines, and with them a cluster that the stack bootstrapped";
 
 /** Objects that a new cluster has by itself: Kubernetes v1.36, Talos v1.13. */
 function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
@@ -96,7 +100,7 @@ function onNode(
   const outlived = plan.kubernetes.mode === "operator" && first.length > 0 && !first.includes(name);
   const why = plan.spec.bootstrap
     ? clusterStays
-    : "its owner added the machine to the cluster, and there it stays";
+    : "its owner added the machine to the cluster, so it stays there";
   return [
     ...(operatorWas || outlived
       ? [
@@ -188,7 +192,7 @@ function onMachine(
   );
   const news = joined ? changes.filter((line) => !line.startsWith("gone: ")) : changes;
   const wrong =
-    joined && news.length === changes.length ? ["nothing of ours has gone", ...news] : news;
+    joined && news.length === changes.length ? ["nothing of the stack was removed", ...news] : news;
   // NVIDIA's services wait for the driver at every boot (talos#14373).
   const ofImage = (line: string): boolean =>
     owner === "adopted" && gpuCount > 0 && line === "added: machine.kernel.modules[]";
@@ -202,7 +206,7 @@ function onMachine(
     stays: [
       ...wrong
         .filter(ofImage)
-        .map((line) => `configuration, ${line}: the image stays, and does not boot without`),
+        .map((line) => `configuration, ${line}: the image stays, and does not boot without this`),
       ...(image === before?.image ? [] : [`image ${image}: ${why}`]),
       ...(owner === "owned"
         ? [`configuration: ${why}, and no other tool has its configuration`]

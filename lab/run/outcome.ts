@@ -36,7 +36,7 @@ export const outcomePhase: Phase<Running> = {
 };
 
 /**
- * Fills the report; gives what there is to say of what is unlike the plan. A fault may not fail an update, so the
+ * Fills the report, and reports the differences from the plan. A fault may not fail an update, so the
  * doctor always looks.
  */
 async function look(lab: Running): Promise<{ lines: string[]; explained: boolean }> {

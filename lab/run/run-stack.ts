@@ -56,7 +56,7 @@ export const beforeStack = (options: LabOptions, spec: ClusterSpec): Phase<Runni
  * that a workload reads, a storage class. Nothing of it is the stack's, so a destroy must leave it.
  */
 const manifestsPhase: Phase<Running> = {
-  title: "what the cluster has before the stack comes",
+  title: "objects of the cluster before the first update",
   run: async ({ kubernetes, options }) => {
     const applied: string[] = [];
     for (const file of options.manifest) {
@@ -65,7 +65,7 @@ const manifestsPhase: Phase<Running> = {
           .apply(object, { fieldManager: "lab", force: false })
           .catch((error: Error) => {
             throw new Error(
-              `--manifest ${file}: ${error.message}; the stack would find another cluster than the one meant; correct the file`,
+              `--manifest ${file}: ${error.message}; so the cluster would lack these objects; correct the file`,
               { cause: error },
             );
           });
@@ -90,7 +90,7 @@ function objectsOf(file: string): KubernetesObject[] {
 
 /** Something else offers the GPUs before the stack comes, or tries to: the machines have no driver yet. */
 const outsidePhase: Phase<Running> = {
-  title: "what something else installs",
+  title: "external releases",
   run: (lab) => installOutside(lab),
 };
 

@@ -7,7 +7,7 @@ import type { Standing } from "./standing";
 import { narrate } from "./updates";
 import { until } from "../until";
 
-/** Takes the stack down, and looks whether anything of it is left. */
+/** Destroys the stack, and checks whether anything of it is left. */
 export const downPhase: Phase<Running> = {
   title: "down",
   run: async (lab, say) => {
@@ -38,7 +38,7 @@ export const downPhase: Phase<Running> = {
       lab,
       "destroy left something behind",
       left,
-      "let the resource that made it take it away, or say why it stays",
+      "make the resource that created it remove it, or list the reason why it stays",
     );
     return new Failed(`${left.length} left behind`);
   },
@@ -65,7 +65,7 @@ export async function whatIsLeft(lab: Running, up: Standing): Promise<Leftovers>
     lookAround(lab).then(
       (now) => leftovers(planCluster(lab.spec), lab.before, up, now, lab.earlier),
       // A machine that Omni reboots just now does not answer.
-      (error: Error) => ({ left: [`not to be looked at: ${error.message}`], stays: [] }),
+      (error: Error) => ({ left: [`could not be read: ${error.message}`], stays: [] }),
     );
   const patience = { seconds: settleSeconds, every: 1_000, signal: lab.session.signal };
   return (await until(patience, look, ({ left }) => left.length === 0)).seen;

@@ -104,7 +104,7 @@ test("a patch of ours on an adopted machine is found by its paths, never by its 
   const found = left("velaryon", "velaryon", { machine: { ...gpu, configuration: ours } });
   expect(found.left).toEqual(["machine velaryon: configuration, changed: machine.install.image"]);
   expect(found.stays).toContain(
-    "machine velaryon: configuration, added: machine.kernel.modules[]: the image stays, and does not boot without",
+    "machine velaryon: configuration, added: machine.kernel.modules[]: the image stays, and does not boot without this",
   );
 });
 
@@ -150,7 +150,7 @@ test("a RuntimeClass that was there goes with the operator, and with nothing els
   const { left: found, stays } = left("frank", "gpu-1", { machine: plain }, before);
   expect(found).toEqual([]);
   expect(stays).toEqual([
-    `gone, and not ours: ${runtimeClass}: the operator made it its own, and took it along`,
+    `gone, and not ours: ${runtimeClass}: the operator took it over, and deleted it with itself`,
   ]);
   expect(left("velaryon", "velaryon", {}, before).left).toEqual([
     `gone, and not ours: ${runtimeClass}`,

@@ -108,7 +108,7 @@ test("with a card of this computer a stack's one machine has its own release, an
   );
   const around = { options: beside, spec, session: {}, talosReleases: [] } as never; // of several machines
   await expect(provideReal(around, () => undefined)).rejects.toThrow(
-    "--machines real: --card: one machine is all that can have it, its own control plane, and this stack is another; " +
+    "--machines real: --card: it needs a stack of one machine that is its own control plane; " +
       "leave --machines real out for emulated machines",
   );
 });

@@ -110,14 +110,14 @@ describe("a patch file that a talconfig names and that is not in git", () => {
       sopsBinary,
       /SOPS has encrypted all of it.*`sops --decrypt \S+x\.yaml` prints it/,
     ],
-  ])("and one that is encrypted by %s is no patch with faults", async (_, content, said) => {
+  ])("a file that is encrypted by %s is no patch with faults", async (_, content, said) => {
     const folder = repository({ "talconfig.yaml": talconfig("./x.yaml"), "x.yaml": content });
     const { problems, unread } = await checked(path.join(folder, "talconfig.yaml"));
     expect(problems).toEqual([expect.stringMatching(/^machine\.sysctl/)]);
     expect(unread).toEqual([expect.stringMatching(said)]);
   });
 
-  test("and one that is there is read by its path alone, too", async () => {
+  test("a patch file that exists is read by its path, without @", async () => {
     const folder = repository({
       "talconfig.yaml": talconfig("./x.yaml").replace('"@./x.yaml"', "./x.yaml"),
       "x.yaml": "machine:\n  nodeLabel: {}\n",

@@ -5,8 +5,8 @@ import { daemonLabel } from "../../../components/recipe/machine/daemon-labels";
 import stack from "../../../stacks";
 
 /**
- * The stacks' program, which also brings the markers of the GPU Operator's legacy recipe where `lab:markers` asks for them: the
- * operator's programs are not served, but what writes the markers for them runs as it is.
+ * The stacks' program. With `lab:markers` it also installs the markers of the GPU Operator's legacy recipe, without the
+ * operator, whose programs no registry here has.
  */
 async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   const { plan } = GpuCluster;

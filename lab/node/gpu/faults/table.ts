@@ -24,7 +24,10 @@ export interface Fault {
   id: string;
   title: string;
   make: Make;
-  /** Lines of what is unlike the plan, among others: each with the last words of whatever ended. */
+  /**
+   * Expected differences from the plan, as patterns of lines; the report may have more. Each includes the last words of
+   * a container that ended.
+   */
   unlike: readonly RegExp[];
   /** Known causes that it names, by the fix. */
   known?: readonly string[];
