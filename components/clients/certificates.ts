@@ -5,7 +5,7 @@ import type { FieldFinding } from "./failure";
 import { certificateIn, entryOf } from "./kubeconfig-entry";
 
 /**
- * Whether a client certificate is in force, in words for the user; undefined when it is, or cannot be read.
+ * Why a client certificate is not valid now, for messages; undefined if it is valid, or cannot be read.
  *
  * @param pem the certificate, as PEM.
  */
@@ -26,8 +26,8 @@ export function certificateProblem(pem: string, now: Date): string | undefined {
 const day = (date: string): string => new Date(date).toISOString().slice(0, 10);
 
 /**
- * Client certificates of a talosconfig and a kubeconfig that are not in force: by name and date, since a machine
- * answers such a one with a broken connection, and Kubernetes with a code.
+ * Findings about client certificates in talosconfig and kubeconfig that are not valid now, with name and date. Without
+ * them the user would see only a broken connection to the machine, or an HTTP code from Kubernetes.
  *
  * @param talosconfig content; undefined: there is none.
  * @param kubeconfig content; undefined: there is none.
@@ -45,24 +45,24 @@ export function certificateFindings(
     pem === undefined ? undefined : certificateProblem(pem, now);
   const ofTalos = problemOf(decoded(valueAt(talos, "contexts", contextOfTalos, "crt")));
   const ofKubernetes = problemOf(certificateOf(valueAt(entryOf(kube, "users", user), "user")));
-  const why = "nothing was changed: the connection would be refused in the middle of an update";
+  const why = "the connection would be refused in the middle of an update; nothing was changed";
   return flat<FieldFinding>([
     ofTalos !== undefined && {
       field: "talosconfig",
       problem: `the client certificate of context ${contextOfTalos} ${ofTalos}`,
       why,
-      remedy: "make another (`talosctl config new`, or from the cluster's secrets) and give it",
+      remedy: "create a new one (`talosctl config new`, or from the cluster's secrets) and pass it",
     },
     ofKubernetes !== undefined && {
       field: "kubeconfig",
       problem: `the client certificate of user ${user} (context ${context}) ${ofKubernetes}`,
       why,
-      remedy: "fetch another (`talosctl kubeconfig`) and give it",
+      remedy: "fetch a new one with `talosctl kubeconfig`, and pass it",
     },
   ]);
 }
 
-/** The certificate of a kubeconfig's user; undefined where it has none, or its file cannot be read. */
+/** The certificate of a kubeconfig's user; undefined if the user has none, or its file cannot be read. */
 function certificateOf(user: unknown): string | undefined {
   try {
     return certificateIn(user, "client-certificate");
@@ -74,21 +74,21 @@ function certificateOf(user: unknown): string | undefined {
 const decoded = (crt: unknown): string | undefined =>
   typeof crt === "string" ? Buffer.from(crt, "base64").toString() : undefined;
 
-/** Mistake of the kubeconfig that a refused call of Kubernetes shows; undefined if it shows none. */
+/** The mistake in a kubeconfig that a refused call to Kubernetes shows; undefined if it shows none. */
 function foreignKubeconfig(message: string): string | undefined {
   if (/Unauthorized|does not know the credentials/i.test(message))
-    return "the Kubernetes API does not know its user, or knows it no longer";
+    return "the Kubernetes API does not accept its user, or no longer does";
   if (/certificate|self.signed|x509/i.test(message))
-    return "it is of another cluster: the API server shows a certificate that its authority did not sign";
+    return "it belongs to another cluster: its certificate authority did not sign the API server's certificate";
   return undefined;
 }
 
 /**
- * Mistake of the credentials that a refused call shows: which credentials they are, and that the server belongs to
- * another cluster. Undefined if the call shows none.
+ * The mistake in credentials that a refused call shows, e.g. that they belong to another cluster. Undefined if the call
+ * shows none.
  *
  * @param message the call's error.
- * @param talosconfig content; undefined where it is not known.
+ * @param talosconfig content; undefined if it is unknown.
  */
 export function foreignCredentials(
   message: string,
@@ -101,7 +101,7 @@ export function foreignCredentials(
       field: "kubeconfig",
       problem: `${problem} (${message})`,
       why: "nothing was changed: what follows would be refused, or reach another cluster",
-      remedy: "fetch the cluster's own (`talosctl kubeconfig`) and give it",
+      remedy: "fetch the cluster's kubeconfig with `talosctl kubeconfig`, and pass it",
     };
   }
   if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message))
@@ -110,14 +110,13 @@ export function foreignCredentials(
   const context = typeof said === "string" ? `its context ${said}` : "it";
   return {
     field: "talosconfig",
-    problem: `${context} is of another cluster, or its rights do not reach: ${message}`,
+    problem: `${context} belongs to another cluster, or has too few rights: ${message}`,
     why: "nothing was changed: what follows would be refused, or reach another cluster",
-    remedy:
-      "compare the machine's address, and give the talosconfig of its own cluster (an administrator's)",
+    remedy: "check the machine's address, and pass an administrator's talosconfig of its cluster",
   };
 }
 
-/** Undefined of a text that is no YAML: its reader will say so. */
+/** A parsed YAML text; undefined if it is not YAML, which its reader reports. */
 function read(text = ""): unknown {
   try {
     return boundedYaml(text);

@@ -2,11 +2,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { formatDuration } from "../recipe/rules/duration";
 import { CallError, Failure, isTransient, lastLine, type FieldFinding } from "./failure";
 
-/** Time, so that a test can hold it. */
+/** A source of time, which tests replace. */
 export interface Clock {
   /** Milliseconds since some fixed moment; never goes back. */
   now(): number;
-  /** Resolves after so many milliseconds. */
+  /** Resolves after the given milliseconds. */
   sleep(milliseconds: number): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export const systemClock: Clock = {
   sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
 };
 
-/** An answer, or an error once so many milliseconds are over. */
+/** An answer, or an error if it takes longer than `limit` milliseconds. */
 export async function inTime<T>(answer: Promise<T>, limit: number, late: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<never>((_, reject) => {
@@ -25,10 +25,10 @@ export async function inTime<T>(answer: Promise<T>, limit: number, late: () => E
   return Promise.race([answer, over]).finally(() => clearTimeout(timer));
 }
 
-/** Machines that are asked at a time. */
+/** Number of machines that are asked at the same time. */
 const AT_A_TIME = 8;
 
-/** Does something for each, for a few of them at a time. */
+/** Calls a function for each item, for a few items at the same time. */
 export async function someAtATime<T>(
   all: readonly T[],
   act: (one: T) => Promise<void>,
@@ -40,34 +40,39 @@ export async function someAtATime<T>(
   await Promise.all(Array.from({ length: AT_A_TIME }, work));
 }
 
-/** Set while a wait looks: what fails there is asked again by the wait itself. */
+/** Set during a check of a wait, which itself repeats failed calls. */
 const inWait = new AsyncLocalStorage<true>();
 
-/** Milliseconds before each further try of a call outside any wait, and after which no further one begins. */
+/** Milliseconds before each retry of a call outside a wait. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
 const NO_MORE_TRIES_AFTER = 45_000;
 /**
- * Longest pause that a server may ask for by Retry-After: what asks for more is asked again earlier, and given up in
- * time.
+ * Longest pause in milliseconds that a server can request with Retry-After. A longer request is cut, so that retries
+ * end in time.
  */
 const LONGEST_PAUSE = 30_000;
 
-/** The pause before a further try: its own, or a longer one that the server asks for. */
+/** The pause before a retry: the default, or a longer one that the server requests. */
 export const pauseBefore = (pause: number, retryAfter: number | undefined): number =>
   Math.max(pause, Math.min(retryAfter ?? 0, LONGEST_PAUSE));
 
-/** Pause that the server behind a failed call asks for, in milliseconds. */
+/** Pause in milliseconds that the server of a failed call requests. */
 const retryAfterOf = (error: unknown): number | undefined =>
   error instanceof CallError ? error.retryAfter : undefined;
 
-/** Milliseconds of a header Retry-After: seconds, or a date (RFC 9110, 10.2.3). Undefined where it says neither. */
+/**
+ * Milliseconds of a header Retry-After, which is a number of seconds or a date (RFC 9110, 10.2.3). Undefined for other
+ * texts.
+ */
 export function readRetryAfter(said: string, now = Date.now()): number | undefined {
   if (/^\d+$/.test(said)) return Number(said) * 1_000;
   const date = Date.parse(said);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** A call outside any wait: it is repeated a few times if it gets no answer. The error of the last try is thrown. */
+/**
+ * Makes a call outside a wait, and repeats it a few times if it gets no answer. Throws the error of the last attempt.
+ */
 export async function persistently<T>(clock: Clock, call: () => Promise<T>): Promise<T> {
   const begun = clock.now();
   for (const pause of PAUSES) {
@@ -83,16 +88,16 @@ export async function persistently<T>(clock: Clock, call: () => Promise<T>): Pro
 }
 
 /**
- * Like `persistently`, but also within a wait. It is for a call whose failure the wait takes for an answer, e.g. that
- * a machine is down.
+ * Like `persistently`, but also within a wait. It is for a call whose failure counts as an answer in the wait, e.g.
+ * that a machine is down.
  */
 export const insist = <T>(clock: Clock, call: () => Promise<T>): Promise<T> =>
   inWait.exit(() => persistently(clock, call));
 
 /**
- * A client whose calls outlast a short fault: one dropped connection must not end an update after the reboots. The
- * client repeats a call whose answer was lost. Each method allows that: if the first call had its effect, the second
- * finds it. Within a wait the client repeats no call, since the wait does.
+ * A client that repeats calls after a short fault: one dropped connection must not end an update after the reboots.
+ * Every method can be repeated: if the first call took effect and its answer was lost, the second call finds that.
+ * Within a wait the client repeats no call, because the wait itself does.
  */
 export function persistent<Client extends object>(clock: Clock, client: Client): Client {
   return new Proxy(client, {
@@ -118,13 +123,13 @@ export function persistent<Client extends object>(clock: Clock, client: Client):
 export interface Wait<T> {
   /** Name of the awaited event, e.g. `a new boot id`; for progress and for the message of the limit. */
   what: string;
-  /** Milliseconds after which the wait is given up. */
+  /** Milliseconds after which the wait fails. */
   limit: number;
-  /** Milliseconds between two looks; a server that asks for a longer pause gets it, within bounds. */
+  /** Milliseconds between two checks; a server may request a longer pause, up to a limit. */
   poll: number;
-  /** Looks once: the value when the condition holds, else `{ not: <what is missing> }`. */
+  /** Checks once. Returns the value if the condition holds, else `{ not: <what is missing> }`. */
   look: () => Promise<{ done: T } | { not: string }>;
-  /** Gets what is missing, each time that it differs from the previous look. Default: it is not called. */
+  /** Called with the missing condition, if it differs from the previous check's. Default: nothing is called. */
   onMissing?: (missing: string) => void;
 }
 
@@ -133,7 +138,7 @@ export class LimitReached extends Error {
   constructor(
     public readonly what: string,
     public readonly limit: number,
-    /** The condition that was missing at the last look. */
+    /** The condition that was missing at the last check. */
     public readonly missing: string,
   ) {
     super(`waited ${formatDuration(limit)} for ${what} (last: ${missing})`);
@@ -141,8 +146,8 @@ export class LimitReached extends Error {
 }
 
 /**
- * Looks until the condition holds. A look that fails because the machine does not answer counts as a look that did not
- * find it; any other error ends the wait.
+ * Checks until the condition holds. If a check fails because the machine does not answer, the condition counts as
+ * missing; any other error ends the wait.
  *
  * @throws LimitReached at the limit.
  */

@@ -2,7 +2,7 @@ import type { FieldFinding } from "../recipe/rules/finding";
 
 export type { FindingText, FieldFinding } from "../recipe/rules/finding";
 
-/** Kind of a call's failure, as far as the next step depends on it. */
+/** Kind of a call's failure, which determines the next step. */
 export type CallErrorKind =
   /** No answer: refused, reset, timed out. The machine may be rebooting. */
   | "unreachable"
@@ -20,7 +20,7 @@ export class CallError extends Error {
   constructor(
     public readonly problem: CallErrorKind,
     message: string,
-    /** Milliseconds after which the server wants to be asked again; undefined where it did not say. */
+    /** Milliseconds until the server accepts the next request; undefined if it named none. */
     readonly retryAfter?: number,
   ) {
     super(message);
@@ -31,7 +31,7 @@ export class CallError extends Error {
 export const isTransient = (error: unknown): boolean =>
   error instanceof CallError && (error.problem === "unreachable" || error.problem === "busy");
 
-/** Why the program stops. Holds every problem, so that one run tells all of them. */
+/** Error that ends the program, with all findings of the run. */
 export class Failure extends Error {
   readonly findings: FieldFinding[];
 

@@ -1,19 +1,18 @@
 /**
- * Things to remove before the process ends: programs that were started, and files with credentials. While there are
- * none, a signal is the system's to act on, which ends a busy process at once: a handler of ours would wait for its
- * turn.
+ * Whether there is something to remove before the process ends: started programs, or files with credentials. Otherwise
+ * the process has no signal handler, so that a signal ends it at once: in a busy process a handler would have to wait.
  */
 let isHeld = false;
 let tell: (() => void) | undefined;
 
-/** Notes that something is held from now on. */
+/** Records that there is something to remove from now on. */
 export function hold(): void {
   isHeld = true;
   tell?.();
   tell = undefined;
 }
 
-/** Calls back once something is held; at once where it is already. */
+/** Calls `act` once there is something to remove; at once if there already is. */
 export function whenHeld(act: () => void): void {
   if (isHeld) act();
   else tell = act;

@@ -1,10 +1,10 @@
-/** Whether this computer has a process of this number. One that has ended counts until its parent has asked for its status. */
+/** Whether this computer has a process with this ID. An ended process counts until its parent has read its status. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it lives, as another user's.
+    // EPERM: the process exists, and belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -6,11 +6,11 @@ export const entryOf = (kubeconfig: unknown, list: string, name: unknown): unkno
   listAt(kubeconfig, list).find((one) => one["name"] === name);
 
 /**
- * The text of a certificate that a user or a cluster of a kubeconfig has. Its data go before its file (client-go,
+ * The text of a certificate of a user or cluster in a kubeconfig. Inline data override the file (client-go,
  * tools/clientcmd/api/types.go, AuthInfo and Cluster).
  *
- * @returns undefined where it has neither.
- * @throws Error where the file cannot be read.
+ * @returns undefined if the entry has neither.
+ * @throws Error if the file cannot be read.
  */
 export function certificateIn(
   holder: unknown,

@@ -1,12 +1,12 @@
 /**
- * Bytes that a text may have which reaches a program by a variable of its environment. Linux starts no program with a variable of
- * 128 KiB, its name and the final zero included (execve, MAX_ARG_STRLEN). The rest is room for the name.
+ * Longest text in bytes that can be passed in an environment variable. Linux starts no program with a variable of 128
+ * KiB, including its name and the final zero byte (execve, MAX_ARG_STRLEN). The difference is room for the name.
  *
- * Pulumi's command provider hands a run the whole standard output and standard error of the run before it by two variables
- * (pulumi-command v1.2.1, provider/pkg/provider/local/commandController.go). If one is longer, neither the next update nor the destroy
- * can start.
+ * Pulumi's command provider passes the whole standard output and standard error of a run to the next run in two
+ * variables (pulumi-command v1.2.1, provider/pkg/provider/local/commandController.go). If one is longer, neither the
+ * next update nor the destroy can start.
  */
 export const LONGEST_VARIABLE = 120 * 1024;
 
-/** Whether a text can reach a program by its environment. */
+/** Whether a text fits into an environment variable. */
 export const fitsVariable = (text: string): boolean => Buffer.byteLength(text) <= LONGEST_VARIABLE;

@@ -1,11 +1,11 @@
-/** Where a machine keeps an installer: on its disk, or in memory, until its next boot, which Talos 1.13 and newer can. */
+/** Where a machine keeps an installer image: on its disk, or in memory until its next boot (Talos 1.13 and newer). */
 export type InstallerPlace = "disk" | "memory";
 
-/** When a call is ended before its limit; it then fails as one that got no answer. */
+/** Condition that ends a call before its limit; the call then fails like one without an answer. */
 export interface Ending {
-  /** Milliseconds between two looks at it. */
+  /** Milliseconds between two checks. */
   every: number;
-  /** Whether it ends now. */
+  /** Whether the call must end now. */
   ends: () => Promise<boolean>;
 }
 
@@ -17,8 +17,11 @@ export type UpgradeApi = "lifecycle" | "legacy";
 
 /** Texts of the machine's configuration; more than one YAML document each. */
 export interface Configurations {
-  /** The one that is in effect (resource `v1alpha1`). */
+  /** The active configuration (resource `v1alpha1`). */
   active?: string;
-  /** The one on disk, in effect after the next boot (resource `persistent`). Differs from `active` when staged. */
+  /**
+   * The configuration on disk, which is active after the next boot (resource `persistent`). Differs from `active` if a
+   * configuration is staged.
+   */
   persistent?: string;
 }

@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { hold } from "./held";
 
-/** Groups of programs that we started and that may still run. */
+/** Process groups of started programs that may still run. */
 const running = new Set<number>();
 
-/** Starts a program as the leader of a group of its own, so that whatever it starts can be ended with it. */
+/** Starts a program as the leader of a new process group, so that its child processes can be ended with it. */
 export function startGroup(
   command: string,
   args: readonly string[],
@@ -17,17 +17,17 @@ export function startGroup(
   return child;
 }
 
-/** Ends a program with everything that it started. */
+/** Ends a program and its child processes. */
 export function endGroup({ pid }: ChildProcess): void {
   if (pid !== undefined) kill(pid);
 }
 
-/** Ends every program that was started here, with everything that it started. */
+/** Ends every program that was started here, and their child processes. */
 export function endAll(): void {
   for (const pid of running) kill(pid);
 }
 
-/** Kills a group. It lasts as long as any of its processes, also when its leader has ended. */
+/** Kills a process group, which exists as long as any of its processes, even after its leader has ended. */
 function kill(pid: number): void {
   running.delete(pid);
   try {

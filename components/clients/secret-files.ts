@@ -8,8 +8,8 @@ import { boundedValues } from "../recipe/rules/yaml";
 const PREFIX = "talos-gpu-";
 
 /**
- * Files with secrets for child programs that take nothing but a path: mode 0600, in a folder of mode 0700, gone when
- * we are.
+ * Files with secrets, for child programs that accept only a path. They have the mode 0600, in a folder with the mode
+ * 0700, and are removed when this process ends.
  */
 export class SecretFiles {
   private readonly folder: string;
@@ -30,15 +30,15 @@ export class SecretFiles {
     fs.rmSync(path.join(this.folder, name), { force: true });
   }
 
-  /** Removes everything. May be called again. */
+  /** Removes all files. May be called again. */
   close(): void {
     fs.rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
 /**
- * In which the number of a process means something: containers that share /tmp have one each. 0 where there is but
- * one.
+ * ID of the PID namespace: containers that share /tmp have different ones, and process IDs are only valid within one. 0
+ * if the system has no such namespaces.
  */
 function pidNamespace(): string {
   try {
@@ -48,12 +48,10 @@ function pidNamespace(): string {
   }
 }
 
-/** Milliseconds after which a folder of another container has no owner any more: no run takes so long. */
+/** Milliseconds after which the run of another container's folder has certainly ended. */
 const FORGOTTEN = 7 * 24 * 60 * 60_000;
 
-/**
- * Removes folders of runs that were killed before they could (the plugin kills without warning when it is cancelled).
- */
+/** Removes folders of killed runs, which could not remove them (a cancelled plugin kills its child without warning). */
 function sweep(root: string): void {
   const uid = process.getuid?.();
   for (const entry of fs.readdirSync(root)) {
@@ -73,8 +71,8 @@ function sweep(root: string): void {
 }
 
 /**
- * Values of a YAML text (talosconfig, kubeconfig, machine configuration) that must not be seen: long single words
- * under keys that hold credentials.
+ * Secret values of a YAML text (talosconfig, kubeconfig, machine configuration): long single words under keys for
+ * credentials.
  */
 export function secretValues(text: string): string[] {
   const found: string[] = [];

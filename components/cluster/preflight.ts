@@ -103,8 +103,8 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
 }
 
 /**
- * The Kubernetes release that owned machines get. Any change of a configuration brings all of it to the machine, also
- * the release, which may have been changed there by hand.
+ * The Kubernetes release of the owned machines. Each change of a configuration applies the whole configuration, so it
+ * also resets a release that was changed by hand.
  */
 function releaseOf(
   machines: readonly DrivenMachine[],

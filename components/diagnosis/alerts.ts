@@ -11,10 +11,10 @@ interface AlertRule {
   annotations: { summary: string; description: string };
 }
 
-/** A rule by what it is of, its words without the card. */
+/** A rule by the metric that it watches; its texts do not name the card. */
 type Watched = { of: string; for?: string; severity: string; summary: string; description: string };
 
-/** Alerts of the driver's error reports, each of what the doctor names by the same codes. */
+/** Alerts about the driver's error codes, each with the cause that `doctor` names for these codes. */
 const alerts: Record<
   keyof Omit<typeof xids, "application">,
   [alert: string, cause: keyof typeof cardCauses]
@@ -26,8 +26,8 @@ const alerts: Record<
 };
 
 /**
- * The last report only, and it stays until the exporter starts again, as at a reboot (dcgm-exporter#500). A program's
- * report may come after that of a card, so each counts for a quarter of an hour.
+ * The exporter shows only the last error code, until it restarts, e.g. at a reboot (dcgm-exporter#500). A program's
+ * code may follow that of a card, so each code counts for a quarter of an hour.
  */
 const xidRules = Object.entries(alerts).map(([which, [alert, cause]]): [string, Watched] => {
   const of = `max_over_time({__name__=~"DCGM_FI_DEV_XID_ERRORS?",err_code=~"${xids[which as keyof typeof alerts].join("|")}"}[15m])`;
@@ -39,9 +39,9 @@ const xidRules = Object.entries(alerts).map(([which, [alert, cause]]): [string, 
 });
 
 /**
- * Alerts of Prometheus about the cards: their Xids, memory and clocks, and whether each machine shows as many as the
- * plan has. One that may be away (`mayBeAway`) is missed only while it shows some. The exporter's label of the node
- * is `Hostname`, from 4.8.3 on `hostname` (dcgm-exporter#655); each rule takes either.
+ * Alert rules of Prometheus about the cards: their Xids, memory and clocks, and the number of cards in each machine. A
+ * machine with `mayBeAway` causes an alert only while it shows some of its cards. The exporter's label of the node is
+ * `Hostname`, from 4.8.3 on `hostname` (dcgm-exporter#655); each rule accepts both.
  */
 export function alertRules({ machines, spec }: Pick<Plan, "machines" | "spec">): AlertRule[] {
   const ofCards = [...xidRules, ...Object.entries<Watched>(said.rules)].map(
@@ -70,7 +70,7 @@ export function alertRules({ machines, spec }: Pick<Plan, "machines" | "spec">):
         annotations: {
           summary: `${name} shows {{ $value }} of its ${gpuCount} GPUs`,
           description:
-            "`npx talos-gpu doctor` says whether the machine, its driver or the exporter is away, or a card does not answer on the bus",
+            "`npx talos-gpu doctor` shows whether the machine is off, its driver or exporter does not run, or a card does not answer on the bus",
         },
       };
     });

@@ -3,10 +3,10 @@ import type { Plan } from "../recipe/types";
 import type { Observations } from "./observations";
 
 /**
- * Leaves out the machines that may be away (`mayBeAway`) and are: nothing of their Talos API was seen, and Kubernetes has no ready
- * node of theirs. Pods that a DaemonSet wants on their nodes are not wanted. Pure.
+ * Leaves out the machines with `mayBeAway` that are offline: their Talos API gave no answer, and their node is not
+ * ready in Kubernetes. Also reduces the number of pods that DaemonSets want. Pure.
  *
- * @returns with the names of those that are away.
+ * @returns the remaining plan and observations, with the names of the offline machines.
  */
 export function withoutAway(
   plan: Plan,

@@ -4,19 +4,19 @@ import { type Cause, type CauseId, causeIds, causes, type Fix, fixes, type FixId
 import type { Observations } from "./observations";
 import { systemOf } from "./system";
 
-/** Failure of a running system, with its remedy. */
+/** Failure of a running system, with cause and remedy. */
 export interface Diagnosis extends Pick<Cause, "symptom" | "cause" | "remedy"> {
-  /** Fix that prevents it, or the name of a cause that none does. */
+  /** Name of the fix that prevents it, or of a cause that no fix prevents. */
   fix: FixId | CauseId;
   /** Observations that show the failure, one line each. */
   evidence: string[];
 }
 
 /**
- * Names what is wrong with a system: the causes, not what follows from them. Pure; empty when nothing known explains
- * it.
+ * Finds the known failures of a system, without their consequences. Pure; empty if no known failure explains the
+ * observations.
  *
- * @param plan Plan of the stack; without it the system is read off what was seen.
+ * @param plan Plan of the stack; without it the system is derived from the observations.
  */
 export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
   const system = systemOf(seen, plan);
@@ -55,7 +55,7 @@ function notFrom(reasons: readonly Evidence[], evidence: readonly Evidence[]): s
 const hides = ({ id, hides: hidden = [] }: Fix, fix: Fix): boolean =>
   hidden === "all" ? id !== fix.id : hidden.includes(fix.id);
 
-/** Fixes by values of the release, or by what comes with it. */
+/** Fixes in the values of the release, or in the objects that the release installs. */
 const ofRelease = new Set<FixId>([
   "privilegedNamespace",
   "runtimeClass",
@@ -65,11 +65,11 @@ const ofRelease = new Set<FixId>([
   "toolkitFolder",
 ]);
 
-/** A stack has every fix that it needs: where its lack is seen, it was undone, or it did not take effect. */
+/** Remedy for a missing fix. A stack has every fix that it needs, so the fix was undone or did not take effect. */
 function remedyOf(fix: Fix, plan: Plan | undefined): string {
-  if (plan === undefined) return `see to it that ${fix.does}`;
+  if (plan === undefined) return `make sure that ${fix.does}`;
   if (plan.kubernetes.external && ofRelease.has(fix.id))
-    return `this stack does not install the release: let ${plan.kubernetes.by ?? "its owner"} see to it that ${fix.does}`;
+    return `this stack does not install the release: ${plan.kubernetes.by ?? "its owner"} must make sure that ${fix.does}`;
   return (
     fix.inForce ??
     `the stack has this fix, but it is not in effect: check whether it was removed by hand, and run \`pulumi up --refresh\``

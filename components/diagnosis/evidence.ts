@@ -1,8 +1,8 @@
 import { messagesOf, type Observations } from "./observations";
 
 /**
- * A line that says what was seen. One that was seen on a single node names it: only what is wrong with that node, or
- * with the whole cluster, can be the reason. A plain line may follow from anything.
+ * A line about an observation. An observation on a single node names the node: its cause is on that node or in the
+ * whole cluster. A plain line may have any cause.
  */
 export type Evidence = string | { node: string; line: string };
 
@@ -10,13 +10,13 @@ export type Evidence = string | { node: string; line: string };
 export const lineOf = (evidence: Evidence): string =>
   typeof evidence === "string" ? evidence : evidence.line;
 
-/** Whether what was seen can follow from something that other evidence speaks for. */
+/** Whether an observation can be a consequence of the cause of other evidence. */
 export const followsFrom = (seen: Evidence, others: readonly Evidence[]): boolean =>
   others.some(
     (other) => typeof seen === "string" || typeof other === "string" || seen.node === other.node,
   );
 
-/** Lines of messages that match, each with what it is about; those of other namespaces stay out where one is given. */
+/** Matching lines of messages, each with the name of its subject; with a namespace, only messages of that namespace. */
 export function matching(seen: Observations, pattern: RegExp, namespace?: string): Evidence[] {
   const lines = messagesOf(seen)
     .filter(
@@ -40,5 +40,5 @@ function lineWith(pattern: RegExp, text: string): string {
   return `${start > 0 ? "…" : ""}${line.slice(start, start + 400)}${start + 400 < line.length ? "…" : ""}`;
 }
 
-/** A text as a part of a pattern. */
+/** A text as a literal part of a regular expression. */
 export const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -1,4 +1,4 @@
-/** Code that doctor and lab share: observations of a system, known failures, and their fixes. Pure. */
+/** Code that `doctor` and the lab share: observations of a system, known failures, and their fixes. Pure. */
 export { diagnose, type Diagnosis } from "./diagnose";
 export { type Difference, differences, inOneLine } from "./differences";
 export {

@@ -23,7 +23,7 @@ export function inventoryOf(
   });
 }
 
-/** Cards as the cluster reports them, else as the stack names them. */
+/** Cards that the cluster reports, else those that the stack names. */
 function cardsOf(
   planned: string[] | undefined,
   node?: ObservedNode,

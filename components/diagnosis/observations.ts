@@ -7,8 +7,8 @@ import { describeTaint } from "../recipe/machine/taints";
 import { defined } from "../recipe/mapping";
 
 /**
- * Observations of a system that does not become ready, on which a diagnosis is based. Plain data, made by those who
- * look; whatever could not be looked at stays out.
+ * Observations of a system, on which a diagnosis is based. They are plain data; parts that could not be observed are
+ * left out.
  */
 export interface Observations {
   pods?: ObservedPod[];
@@ -26,7 +26,7 @@ export interface Observations {
   events?: ObservedEvent[];
 }
 
-/** Recorded part of an object that does not have to be known completely. */
+/** An observed object. Only its known properties are required. */
 type Kept<Of extends (...given: any[]) => object, Known extends keyof ReturnType<Of>> = Pick<
   ReturnType<Of>,
   Known
@@ -57,12 +57,12 @@ export function observedPod({ metadata, spec, status }: k8s.V1Pod, heard: Heard)
     nodeSelector: spec?.nodeSelector ?? {},
     /** `Pending`, `Running`, `Succeeded`, `Failed`. */
     phase: status?.phase ?? "Unknown",
-    /** Whether it requests a resource of NVIDIA's, or claims devices. */
+    /** Whether it requests a resource of NVIDIA or claims devices. */
     gpus: containers.some(
       ({ resources: { claims = [], limits = {} } = {} }) =>
         claims.length > 0 || Object.keys(limits).some((limit) => limit.startsWith("nvidia.com/")),
     ),
-    /** Units of NVIDIA's resources that its containers ask for, by the resource. */
+    /** Units of NVIDIA's resources that its containers request, by resource. */
     requests: requestsOf(containers),
     initContainers: (status?.initContainerStatuses ?? []).map(container),
     containers: (status?.containerStatuses ?? []).map(container),
@@ -72,11 +72,11 @@ export function observedPod({ metadata, spec, status }: k8s.V1Pod, heard: Heard)
       reason: status?.reason,
       message: status?.message,
       node: spec?.nodeName,
-      /** Controller that made it, as `DaemonSet/name`; absent for a bare pod. */
+      /** Controller that owns it, as `DaemonSet/name`; absent for a bare pod. */
       owner: owner && `${owner.kind}/${owner.name}`,
       /** Name of its RuntimeClass. */
       runtimeClass: spec?.runtimeClassName,
-      /** `NVIDIA_VISIBLE_DEVICES` of a container's own environment, where the pod sets it. */
+      /** `NVIDIA_VISIBLE_DEVICES` in a container's environment, if the pod sets it. */
       visibleDevices: env.find((one) => one.name === "NVIDIA_VISIBLE_DEVICES")?.value,
     }),
   };
@@ -110,16 +110,16 @@ function observedContainer(
       /** Reason of a waiting or terminated container, e.g. `CreateContainerError`. */
       reason: why?.reason,
       message: why?.message,
-      /** Message of its last end. For a container that now runs well, an earlier end does not count. */
+      /** Message of its last exit; absent for a container that now runs well. */
       lastMessage: ready ? undefined : last && (last.message ?? log),
       exitCode: terminated?.exitCode,
-      /** End of the log of a running container, for the case that its effect is missing all the same. */
+      /** End of the log of a running container, in case the container runs but has no effect. */
       log: ready || (running && !last) ? log : undefined,
     }),
   };
 }
 
-/** A DaemonSet, and why it makes no pods. */
+/** A DaemonSet, with the reason if it creates no pods. */
 export type ObservedDaemonSet = Kept<
   typeof observedDaemonSet,
   "namespace" | "name" | "desired" | "ready"
@@ -131,14 +131,14 @@ export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) =
   labels: metadata?.labels ?? {},
   ...defined({ keeper: keeperOf(metadata) }),
   nodeSelector: spec?.template.spec?.nodeSelector ?? {},
-  /** Pods that it wants, and pods that are ready. */
+  /** Number of wanted pods and of ready pods. */
   desired: status?.desiredNumberScheduled ?? 0,
   ready: status?.numberReady ?? 0,
-  /** Whether its controller has not taken up its last change yet. */
+  /** Whether its controller has not yet processed its last change. */
   outdated: status?.observedGeneration !== metadata?.generation,
 });
 
-/** A Deployment, and how many of its pods are ready. */
+/** A Deployment, with the number of its ready pods. */
 export type ObservedDeployment = Kept<typeof observedDeployment, "namespace" | "name">;
 
 /** Recorded fields of a Deployment, like those of a DaemonSet. */
@@ -165,7 +165,7 @@ export const observedNamespace = ({ metadata }: k8s.V1Namespace) => ({
   labels: metadata?.labels ?? {},
 });
 
-/** A Helm release, as its Secret's labels tell it. */
+/** A Helm release, from the labels of its Secret. */
 export interface ObservedRelease {
   namespace: string;
   name: string;
@@ -196,28 +196,28 @@ export function observedReleases(
   return [...newest.values()];
 }
 
-/** A Job, and how it ended. */
+/** A Job, with its result. */
 export type ObservedJob = Kept<typeof observedJob, "namespace" | "name">;
 
 /** Recorded fields of a Job. */
 export function observedJob({ metadata, spec, status }: k8s.V1Job) {
-  const made = metadata?.creationTimestamp; // of a Job as it was listed, text
+  const made = metadata?.creationTimestamp; // a text in a listed Job
   return {
     ...named(metadata),
     succeeded: status?.succeeded ?? 0,
     ...defined({
-      /** When it was made, RFC 3339. */
+      /** Creation time, RFC 3339. */
       created: made && new Date(made).toISOString(),
-      /** Why the gate gave a smoke test up that could have no unit: who uses them all. */
+      /** Why the gate gave up a smoke test: the pods that use all units. */
       untested: spec?.suspend === true ? metadata?.annotations?.[UNTESTED] : undefined,
     }),
   };
 }
 
-/** A node as Kubernetes has it. */
+/** A node in Kubernetes. */
 export type ObservedNode = Kept<typeof observedNode, "name" | "labels">;
 
-/** @param published what drivers publish of all nodes' devices; undefined if it could not be observed. */
+/** @param published devices that drivers publish for all nodes; undefined if they could not be observed. */
 export function observedNode(
   node: k8s.V1Node,
   published: readonly k8s.V1ResourceSlice[] | undefined,
@@ -231,9 +231,9 @@ export function observedNode(
     ...nameOf(metadata),
     labels: metadata?.labels ?? {},
     ready,
-    /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`, and devices for claims, by their class. */
+    /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`, and devices for claims, by device class. */
     allocatable: offeredBy(node, slices),
-    /** Its cards with their memory, as NVIDIA's programs tell them; empty where none does. */
+    /** Its cards with their memory, from NVIDIA's programs; empty if they report none. */
     cards: toldCards(node, slices),
     /** Whether it is cordoned. */
     unschedulable: spec?.unschedulable ?? false,
@@ -244,14 +244,14 @@ export function observedNode(
     ...defined({
       /** Set if its devices for claims could not be read, so that `allocatable` lacks them. */
       devicesUnseen: published === undefined ? true : undefined,
-      /** Why it is not ready, in the kubelet's or the control plane's words. */
+      /** Message of the kubelet or of the control plane why it is not ready. */
       notReady: condition && !ready ? wordsOf(condition) : undefined,
       /**
-       * Handlers that its container runtime has; absent where the kubelet does not tell (Kubernetes ≤ 1.30,
-       * containerd < 2).
+       * Handlers of its container runtime; absent if the kubelet does not report them (Kubernetes ≤ 1.30, containerd <
+       * 2).
        */
       runtimeHandlers: handlers.length > 0 ? handlers : undefined,
-      /** Operating system as the node tells it, e.g. `Talos (v1.12.6)`. */
+      /** Operating system that the node reports, e.g. `Talos (v1.12.6)`. */
       osImage: status?.nodeInfo?.osImage,
     }),
   };
@@ -275,7 +275,7 @@ export interface ObservedMachine {
   installImage?: string;
   /** Loaded kernel modules; undefined if not observed. */
   modules?: string[];
-  /** Version of the loaded driver; null or undefined when none is loaded. */
+  /** Version of the loaded driver; null or undefined if none is loaded. */
   driverVersion?: string | null;
   /** NVIDIA's cards on its PCI bus; undefined if not observed. */
   cards?: number;
@@ -285,21 +285,21 @@ export interface ObservedMachine {
   commandLine?: string;
   /** Names of its image's extensions, e.g. `nvidia-container-toolkit-production`; undefined if not observed. */
   extensions?: string[];
-  /** How far it has booted, e.g. `running`, `booting`. */
+  /** Stage of its boot, e.g. `running`, `booting`. */
   stage?: string;
-  /** Lines of its kernel log that say why the boot does not go on. */
+  /** Lines of its kernel log about a boot that does not go on. */
   bootErrors?: string[];
-  /** Paths that the configuration in force has more than once under machine.files. */
+  /** Paths that the active configuration has more than once under machine.files. */
   repeatedFiles?: string[];
-  /** Whether the next boot uses a configuration other than the one in force; undefined if not observed. */
+  /** Whether the next boot uses another configuration than the active one; undefined if not observed. */
   staged?: boolean;
-  /** The containerd part of the configuration in force (TOML); empty when it has none, undefined if not observed. */
+  /** The containerd part of the active configuration (TOML); empty if it has none, undefined if not observed. */
   containerdPart?: string;
-  /** containerd's whole configuration as Talos has merged it (TOML); undefined if not observed. */
+  /** containerd's whole configuration, merged by Talos (TOML); undefined if not observed. */
   mergedContainerd?: string;
-  /** Services, those of extensions among them, and their states, e.g. `{"ext-nvidia-persistenced": "Waiting"}`. */
+  /** States of services, including those of extensions, e.g. `{"ext-nvidia-persistenced": "Waiting"}`. */
   services?: Record<string, string>;
-  /** Lines of its log or of the program that brings it up. */
+  /** Error lines of its log, or of the program that starts it. */
   errors?: string[];
 }
 
@@ -312,17 +312,17 @@ export const observedEvent = ({
   reason,
   message,
 }: k8s.CoreV1Event) => ({
-  /** Object that it is about, e.g. `DaemonSet/nvidia-device-plugin`. */
+  /** Its subject, e.g. `DaemonSet/nvidia-device-plugin`. */
   object: `${kind}/${name}`,
   message: message ?? "",
   ...defined({ namespace, reason }),
 });
 
-/** A message with the object that it is about. */
+/** A message with its subject. */
 export interface Message {
   about: string;
   namespace?: string;
-  /** Node of the pod, or the machine, that it is about; undefined for what is about no single one. */
+  /** Node of its subject; undefined if it does not concern a single node. */
   node?: string;
   text: string;
 }

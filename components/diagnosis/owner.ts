@@ -3,8 +3,8 @@ import type { Plan } from "../recipe/types";
 import type { Observations } from "./observations";
 
 /**
- * How whatever installed the release outside puts it back, which no update of the stack does: by the marks on what is left of it, else by
- * what the stack's files say. Undefined where the stack installs it.
+ * Remedy for a missing external release, which no update of the stack restores. The owner is found by the marks on the
+ * remaining objects, else in the stack's files. Undefined if the stack installs the release.
  */
 export function ownersRemedy(
   { kubernetes }: Plan,
@@ -21,7 +21,7 @@ export function ownersRemedy(
   );
   const keeper = marked ?? saidBy(by, release);
   if (keeper === undefined)
-    return "something else than this stack installs it: install it again the same way (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)";
+    return "this stack does not install it: install it again with its own tool (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)";
   return `${keeperWords(keeper)} installs it, and \`pulumi up\` does not: ${restoreCommand(keeper)}`;
 }
 

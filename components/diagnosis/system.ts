@@ -3,30 +3,27 @@ import { eraOf } from "../recipe/facts/talos-release";
 import type { Observations, ObservedNode } from "./observations";
 import type { Era, GpuProviderName, Plan } from "../recipe/types";
 
-/**
- * Facts that the signs of a failure are compared with: from the stack's plan, or from the cluster if there is no
- * plan.
- */
+/** Facts for interpreting the signs of a failure: from the stack's plan, or from the cluster if there is no plan. */
 export interface System {
-  /** The stack's plan, where one is known. */
+  /** The stack's plan, if it is known. */
   plan?: Plan;
-  /** Undefined when neither a plan nor a node tells. */
+  /** Undefined if neither a plan nor a node shows it. */
   era?: Era;
-  /** Undefined if there is no plan, and neither the operator nor the plugin has an object. */
+  /** Undefined if there is no plan, and the cluster has no object of the operator or the plugin. */
   mode?: GpuProviderName;
-  /** Namespace of the release; undefined when unknown. */
+  /** Namespace of the release; undefined if it is unknown. */
   namespace?: string;
   /**
-   * Machines that have, or should have, a GPU driver; wanted schematic undefined without a plan, and with Omni, which
-   * makes its own.
+   * Machines that have, or should have, a GPU driver. Their wanted schematic is undefined without a plan, and with
+   * Omni, which creates its own.
    */
   gpuMachines: { name: string; schematicId?: string }[];
   runtimeClass: { name: string; owner: Plan["kubernetes"]["runtimeClass"]["owner"] };
-  /** Labels that the pods of the release ask of a GPU node. */
+  /** Labels that the pods of the release require of a GPU node. */
   nodeSelector: Record<string, string>;
 }
 
-/** The system that a plan describes, or else the one that is seen. */
+/** The system of a plan; without a plan, the observed system. */
 export const systemOf = (seen: Observations, plan?: Plan): System =>
   plan === undefined ? seenSystem(seen) : plannedSystem(plan);
 
@@ -49,9 +46,9 @@ function plannedSystem(plan: Plan): System {
 }
 
 /**
- * Talos labels its nodes with the extensions of their image, `extensions.talos.dev/<name>=<version>`, and tells its
- * release in the node's OS image, `Talos (v1.12.6)`. Source: talos,
- * internal/app/machined/pkg/controllers/k8s/node_label_spec.go.
+ * The observed system. Talos labels its nodes with the extensions of their image,
+ * `extensions.talos.dev/<name>=<version>`, and reports its release in the node's OS image, `Talos (v1.12.6)`. Source:
+ * talos, internal/app/machined/pkg/controllers/k8s/node_label_spec.go.
  */
 function seenSystem(seen: Observations): System {
   const gpuNodes = (seen.nodes ?? []).filter(hasDriverExtension);
@@ -71,7 +68,7 @@ function seenSystem(seen: Observations): System {
 const EXTENSION = "extensions.talos.dev/";
 
 /**
- * Extensions of a node's image by the names in their manifests, with their versions; undefined where its labels name
+ * Extensions of a node's image, by the names in their manifests, with their versions; undefined if its labels name
  * none.
  */
 export function labelledExtensions(
@@ -89,7 +86,10 @@ const hasDriverExtension = ({ labels }: ObservedNode): boolean =>
     /^(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(name),
   );
 
-/** Signs of a card: the image has NVIDIA's modules, the PCI bus has a card, or the kubelet knows the resource. */
+/**
+ * Whether a node shows a card: its image has NVIDIA's modules, its PCI bus has a card, or the kubelet lists the
+ * resource.
+ */
 export const showsGpu = (node: ObservedNode): boolean =>
   hasDriverExtension(node) ||
   Object.keys(node.allocatable ?? {}).some((resource) => resource.startsWith("nvidia.com/")) ||
@@ -105,9 +105,9 @@ export const talosVersionOf = ({ osImage }: Pick<ObservedNode, "osImage">): stri
   /^Talos \((v[^)]+)\)/.exec(osImage ?? "")?.[1];
 
 /**
- * The operator's own objects tell it from the standalone plugin, whose DaemonSet is named after its release and
- * chart. The DaemonSet of NVIDIA's manifest without Helm has the name of the operator's (k8s-device-plugin,
- * deployments/static).
+ * The observed GPU provider. The operator's own objects distinguish it from the standalone plugin, whose DaemonSet is
+ * named after its release and chart. NVIDIA's manifest without Helm gives its DaemonSet the same name as the operator's
+ * (k8s-device-plugin, deployments/static).
  */
 function releaseSeen(seen: Observations): { mode?: GpuProviderName; namespace?: string } {
   const objects = [...(seen.daemonSets ?? []), ...(seen.deployments ?? []), ...(seen.pods ?? [])];

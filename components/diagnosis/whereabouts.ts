@@ -3,8 +3,8 @@ import type { GpuProviderName, Plan } from "../recipe/types";
 import type { Observations } from "./observations";
 
 /**
- * Where the GPU provider was seen: the operator's own objects, else the DaemonSet that has a pod on each machine.
- * Undefined where none of these objects exists.
+ * Namespace in which the GPU provider was observed: that of the operator's own objects, else of the DaemonSet with a
+ * pod on each machine. Undefined if none of these objects exists.
  */
 export function namespaceSeen(mode: GpuProviderName, seen: Observations): string | undefined {
   const objects = [...(seen.deployments ?? []), ...(seen.daemonSets ?? []), ...(seen.pods ?? [])];
@@ -17,7 +17,7 @@ export function namespaceSeen(mode: GpuProviderName, seen: Observations): string
   return objects.find(({ name }) => isOfIt(name))?.namespace;
 }
 
-/** The plan with the namespace in which the release was seen, where nothing says which it is in. */
+/** The plan with the observed namespace of the release, if the stack does not name it. */
 export function withWhereabouts(plan: Plan, seen: Observations): Plan {
   const { assumesNamespace, mode, release } = plan.kubernetes;
   const namespace = assumesNamespace ? namespaceSeen(mode, seen) : undefined;

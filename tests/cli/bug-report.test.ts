@@ -132,7 +132,7 @@ test("a report has the GPU provider, nothing of other people's work and no secre
   expect(read("doctor.txt")).toContain("refused: Bearer [redacted]");
   expect(files.filter((name) => name.includes("planted"))).toEqual([]);
   expect(of("ext-nvidia-persistenced.log")).toBe("started with [redacted]\n");
-  expect(read("doctor.txt")).toContain("a card is not there any more");
+  expect(read("doctor.txt")).toContain("a card has disappeared");
   const all = files.map(read).join("");
   for (const hidden of [
     "hunter2",

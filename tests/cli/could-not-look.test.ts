@@ -17,7 +17,7 @@ const { folder, cli, at } = cliStand();
 const page = '<!DOCTYPE html><html><form action="/login"></form></html>';
 
 const noKubeconfig =
-  /--kubeconfig: cannot be read \((it|\S+) names no cluster, so it is no kubeconfig\)/;
+  /--kubeconfig: cannot be read \((it|\S+) names no cluster, so it is not a kubeconfig\)/;
 
 function written(name: string, text: string): string {
   const file = path.join(folder, name);
@@ -55,9 +55,9 @@ const servers: [string, () => Promise<string>, RegExp][] = [
   [
     "a server that does not know the credentials",
     () => at(listen((_, response) => response.writeHead(401).end("{}"))),
-    /does not know the credentials \(HTTP 401\)/,
+    /does not accept the credentials \(HTTP 401\)/,
   ],
-  ["nothing", async () => "http://127.0.0.1:1", /refuses the connection: nothing listens there/],
+  ["nothing", async () => "http://127.0.0.1:1", /refuses the connection: no program listens there/],
   ["no URL", async () => "nowhere", /kubeconfig: the server nowhere is not a URL/],
   ["a name that does not exist", async () => "https://nowhere.invalid:6443", /cannot be found/],
 ];

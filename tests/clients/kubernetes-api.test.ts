@@ -15,7 +15,7 @@ test.each([
     "a refused connection",
     withCode("connect ECONNREFUSED", "ECONNREFUSED"),
     "unreachable",
-    /nothing listens there/,
+    /no program listens there/,
   ],
   [
     "a name that is not known yet",

@@ -44,13 +44,13 @@ const by = (KUBECONFIG?: string, config: Partial<Record<string, string>> = {}): 
 });
 
 test.each<[string, Ambient, RegExp | undefined]>([
-  ["nothing", by(), /leads to no cluster that this program can see/],
+  ["nothing", by(), /uses no cluster that this program can find/],
   ["the shell's kubeconfig of the same cluster", by(file("home", stacks)), undefined],
   ["another URL of the same cluster", by(file("vip", kubeconfig({ vip: VIP }))), undefined],
   [
     "another cluster",
     by(file("work", kubeconfig({ work: WORK }))),
-    /leads to https:\/\/198\.51\.100\.1:6443; .* in https:\/\/192/,
+    /uses https:\/\/198\.51\.100\.1:6443; .* in https:\/\/192/,
   ],
   [
     "its own configuration, which goes before the shell",
@@ -67,7 +67,7 @@ test.each<[string, Ambient, RegExp | undefined]>([
     by(file("both", kubeconfig({ home: HOME, work: WORK })), { context: "work" }),
     /198/,
   ],
-  ["a file that is none", by(file("none", "a: [")), /no cluster that this program can see/],
+  ["a file that is none", by(file("none", "a: [")), /no cluster that this program can find/],
 ])("without a Kubernetes provider, where the default one has %s", (_, ambient, warning) => {
   const said = providerWarning(stacks, ambient);
   if (warning === undefined) expect(said).toBeUndefined();
@@ -76,7 +76,7 @@ test.each<[string, Ambient, RegExp | undefined]>([
 
 test("the cluster that the same program makes is not the default provider's", () => {
   expect(providerWarning(undefined, by(file("home", stacks)))).toMatch(
-    /^providers: .*; .*; pass one/,
+    /^providers: .*; .*; pass a provider/,
   );
 });
 

@@ -48,7 +48,7 @@ test("a credential that is too long in any form is refused with what to do, and 
   expect(() =>
     fittingCredential("kubeconfig", JSON.stringify({ users: [{ token: secret }], more: secret })),
   ).toThrow(
-    /^kubeconfig: it has 257 KiB, of at most 120 KiB; .*; give a file that has this cluster alone$/,
+    /^kubeconfig: is 257 KiB long \(limit 120 KiB\); .*; pass a file with only this cluster$/,
   );
   expect(() => fittingCredential("omniServiceAccountKey", secret)).toThrow(/pass a shorter one/);
 });

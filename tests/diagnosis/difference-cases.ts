@@ -143,7 +143,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.staged = true;
     },
     differences: [
-      "machine rtx3090: has a different configuration staged for its next boot: another tool's, or that of an update that did not end",
+      "machine rtx3090: has a different configuration staged for its next boot, from another tool or from an unfinished update",
     ],
   },
   {
@@ -182,7 +182,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.talosVersion = "v1.8.4";
     },
     differences: [
-      "machine rtx3090: runs Talos v1.8.4, the plan says v1.10.9: an update goes by v1.9.6, with 2 reboots",
+      "machine rtx3090: runs Talos v1.8.4, the plan says v1.10.9: an update takes the way over v1.9.6, with 2 reboots",
     ],
   },
   {
@@ -218,7 +218,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.modules = [];
     },
     differences: [
-      "machine rtx3090: its PCI bus shows 0 of NVIDIA's cards, the plan says 2: switched off by the firmware, badly seated, without power, or not passed on to this virtual machine",
+      "machine rtx3090: its PCI bus shows 0 of NVIDIA's cards, the plan says 2: a card may be switched off in the firmware, badly seated, without power, or not passed through to this virtual machine",
       "machine rtx3090: kernel modules are not loaded: nvidia, nvidia_uvm, nvidia_drm, nvidia_modeset",
     ],
     causes: ["kernelModules"],
@@ -266,7 +266,7 @@ export const differenceCases: DifferenceCase[] = [
     change: ({ node }) => {
       node.unschedulable = true;
     },
-    differences: ["node rtx3090: is cordoned, so no new pod goes there"],
+    differences: ["node rtx3090: is cordoned, so no new pod can start there"],
   },
   {
     name: "a node that is gone",

@@ -221,7 +221,7 @@ test.each<[string, boolean, (seen: SeenCluster) => void, string, string[]]>([
       const log = "No devices found. Waiting indefinitely.";
       seen.pod(plugin).containers = [{ ...ready, log }];
     },
-    "has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims",
+    "has a GPU, but offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims",
     [`Pod/${plugin} main: No devices found. Waiting indefinitely.`],
   ],
 ])("%s", (_, byPlan, change, problem, lastWords) => {
@@ -239,7 +239,7 @@ describe("without a plan", () => {
 
   test("an empty cluster, and one without a GPU, offer none", () => {
     const none =
-      "cluster: no node has a GPU: none has NVIDIA's extensions, a label of Node Feature Discovery's for a card, or a resource nvidia.com/…";
+      "cluster: no node has a GPU: no node has NVIDIA's extensions, Node Feature Discovery's label for a card, or a resource nvidia.com/…";
     const nothing =
       "cluster: none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs";
     const empty = { nodes: [], pods: [], daemonSets: [] };
@@ -259,7 +259,7 @@ describe("without a plan", () => {
         told(seenWith(planOf(stack), change));
       const { name } = planOf(stack).machines[0]!;
       expect(seen(offersNothing)).toEqual([
-        `node ${name}: has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims`,
+        `node ${name}: has a GPU, but offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims`,
       ]);
       const pluginNotReady = seen(({ plugin }) => {
         plugin.ready = 0;

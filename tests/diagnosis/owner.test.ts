@@ -45,7 +45,7 @@ test.each<[string, ExternalSpec, string]>([
   [
     "no known owner",
     {},
-    "something else than this stack installs it: install it again the same way (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)",
+    "this stack does not install it: install it again with its own tool (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)",
   ],
 ])("what a release outside lacks is for %s to put back", (_, external, remedy) => {
   expect(remediesOf(external)).toEqual([remedy]);
@@ -76,7 +76,7 @@ test("a RuntimeClass that is gone is for the one who made it", () => {
       { namespace: "gpu", read: { by: "Flux" } },
       { daemonSets, pods, runtimeClasses: [] },
     ),
-  ).toEqual(["the stack makes none here: have Flux make it, with `handler: nvidia`"]);
+  ).toEqual(["this stack does not create the class: Flux must create it with `handler: nvidia`"]);
 });
 
 test("a cordoned node is uncordoned", () => {

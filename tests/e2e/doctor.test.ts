@@ -85,7 +85,7 @@ const faults: [act: (kept: Kept) => Promise<void>, line: string, fix?: FixId][] 
       ];
       await promisify(execFile)(talosctl, [...args, "--mode", "staged", "--patch", patch]);
     },
-    "machine rtx3090: has a different configuration staged for its next boot: another tool's, or that of an update that did not end",
+    "machine rtx3090: has a different configuration staged for its next boot, from another tool or from an unfinished update",
   ],
 ];
 

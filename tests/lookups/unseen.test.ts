@@ -12,7 +12,7 @@ const down = new KubernetesError(
 const unknown = new KubernetesError(
   "refused",
   "Namespace kube-system",
-  "https://192.0.2.1:6443 does not know the credentials (HTTP 401)",
+  "https://192.0.2.1:6443 does not accept the credentials (HTTP 401)",
   401,
 );
 const forbidden = new KubernetesError(
@@ -33,7 +33,7 @@ test.each<[string, () => Promise<string | undefined>, string | undefined]>([
   [
     "does not know the user",
     () => Promise.reject(unknown),
-    "https://192.0.2.1:6443 does not know the credentials (HTTP 401)",
+    "https://192.0.2.1:6443 does not accept the credentials (HTTP 401)",
   ],
   [
     "takes its time",

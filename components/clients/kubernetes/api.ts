@@ -20,19 +20,19 @@ import { type KubeconfigCluster, type KubeconfigUser, readToken } from "./kubeco
 /** Milliseconds for one request, from its start to the end of the answer. */
 const REQUEST = 30_000;
 /**
- * Milliseconds after which an unused connection is given up: less than any machine takes to reboot, whatever it
- * leaves open.
+ * Milliseconds after which an unused connection is closed. Less than a machine needs to reboot, because a rebooting
+ * machine may leave the connection open.
  */
 const UNUSED = 5_000;
 /**
- * Milliseconds after which a token's file is read again. client-go reads it each minute, and counts a token as over
- * 10 s before that (client-go, transport/token_source.go, NewCachedFileTokenSource).
+ * Milliseconds after which a token's file is read again. client-go reads it every minute, and treats a token as expired
+ * 10 s earlier (client-go, transport/token_source.go, NewCachedFileTokenSource).
  */
 const TOKEN_IS_FRESH = 50_000;
-/** Most bytes that are read of one answer: more is no list that a cluster with GPUs has. */
+/** Largest answer that is read, in bytes: no list of a cluster with GPUs is longer. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
-/** Fields of a kubeconfig that lead to an API server. */
+/** Parts of a kubeconfig for access to an API server. */
 export type Kubeconfig = Pick<
   KubeConfig,
   "applyToHTTPSOptions" | "getCurrentCluster" | "getCurrentContext" | "getCurrentUser"
@@ -43,7 +43,7 @@ export interface ObjectKey {
   apiVersion: string;
   kind: string;
   name: string;
-  /** Absent of an object that has none. */
+  /** Absent for an object without a namespace. */
   namespace?: string;
 }
 
@@ -51,7 +51,7 @@ export interface ObjectKey {
 export const titleOf = ({ kind, namespace, name }: ObjectKey): string =>
   `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 
-/** How something is asked. */
+/** Options of a request. */
 export interface Asking {
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   body?: object;
@@ -59,31 +59,31 @@ export interface Asking {
   type?: "application/merge-patch+json" | "application/apply-patch+yaml";
   /** Media type of the answer. Default JSON. */
   accept?: string;
-  /** Values for HTTP codes that are answers rather than errors. */
+  /** Results for HTTP codes that are not errors here. */
   instead?: Record<number, unknown>;
 }
 
 /**
- * The API server that a kubeconfig leads to, with whatever the kubeconfig can authenticate by. Each request has a
- * limit, and its error tells what a later try is worth.
+ * Client for the API server of a kubeconfig, with any way of authentication that a kubeconfig can name. Each request
+ * has a limit, and its error says whether a retry may help.
  */
 export class KubernetesApi {
   /** URL without a slash at its end. */
   readonly server: string;
   private readonly plugin: ExecConfig | undefined;
-  /** Facts about the cluster that the plugin gets, if the kubeconfig asks for that. */
+  /** Facts about the cluster for the credential plugin, if the kubeconfig enables that. */
   private readonly pluginsCluster: KubeconfigCluster | undefined;
-  /** When the credential ends that the plugin, or the token's file, gave. */
+  /** Expiry of the credential from the plugin or from the token's file. */
   private given: Promise<number> | undefined;
-  /** Connections, which all requests share, and what they were made with. */
+  /** Connections, which all requests share. */
   private kept: https.Agent | undefined;
   private made: https.Agent["options"] | undefined;
   private readonly kinds = new Map<string, ApiResource>();
 
   /**
-   * @param config is this client's own from now on.
-   * @param secrets values that no message may hold.
-   * @param limit milliseconds of a request, and of a credential plugin.
+   * @param config parsed kubeconfig, which this client may change.
+   * @param secrets values that no message may contain.
+   * @param limit milliseconds for a request, and for a credential plugin.
    */
   constructor(
     private readonly config: Kubeconfig,
@@ -99,7 +99,7 @@ export class KubernetesApi {
     if (user) Object.assign(user, { exec: undefined });
   }
 
-  /** Content of the answer to a request. */
+  /** Sends a request. @returns the content of the answer. */
   async ask<T>(what: string, path: string, asking: Asking = {}): Promise<T | undefined> {
     const answer = await this.request(what, path, asking);
     const { instead = {} } = asking;
@@ -117,11 +117,11 @@ export class KubernetesApi {
     }
   }
 
-  /** Objects of a list; none where it is answered by something instead. */
+  /** Objects of a list; empty if `instead` replaces the answer. */
   async list<T>(what: string, path: string, asking?: Asking): Promise<T[]> {
     const answer = await this.ask<{ items?: T[] | null }>(what, path, asking);
     if (answer === undefined) return [];
-    if ("items" in answer) return answer.items ?? []; // a list of nothing may be null
+    if ("items" in answer) return answer.items ?? []; // an empty list may be null
     const words = `${this.server} answers with JSON that is not a list of Kubernetes objects`;
     throw new KubernetesError("refused", what, words);
   }
@@ -131,7 +131,7 @@ export class KubernetesApi {
     return (await this.request(what, path, { accept: "*/*" })).body;
   }
 
-  /** An object as it is; undefined where it, its namespace or its kind is not there. */
+  /** Current state of an object; undefined if the object, its namespace or its kind does not exist. */
   async read<T extends object>(key: ObjectKey): Promise<T | undefined> {
     const path = await this.pathOf(key);
     return path === undefined
@@ -139,15 +139,15 @@ export class KubernetesApi {
       : this.ask<T>(titleOf(key), path, { instead: { 404: undefined } });
   }
 
-  /** Deletes the object of this UID; no error if it is gone or was replaced meanwhile. */
+  /** Deletes the object with this UID; no error if it is gone or was replaced meanwhile. */
   async deleteExactly(
     what: string,
     path: string,
     uid: string,
     propagationPolicy?: "Background" | "Foreground",
   ): Promise<void> {
-    // All of it in the body: the API server reads the query's options only where there is no body (apiserver,
-    // pkg/endpoints/handlers/delete.go), and a Job's pods are orphaned by default (registry/batch/job/strategy.go).
+    // All options are in the body: the API server reads them from the query only if there is no body (apiserver,
+    // pkg/endpoints/handlers/delete.go), and by default it keeps a Job's pods (registry/batch/job/strategy.go).
     const body = { preconditions: { uid }, ...defined({ propagationPolicy }) };
     await this.ask(what, path, {
       method: "DELETE",
@@ -157,8 +157,8 @@ export class KubernetesApi {
   }
 
   /**
-   * Path of an object, or of all of its kind; undefined where the API server does not have the kind, such as a CRD's
-   * before its chart.
+   * Path of an object, or of all objects of its kind; undefined if the API server lacks the kind, e.g. because a
+   * chart's CRD is not installed yet.
    */
   async pathOf(key: Omit<ObjectKey, "name"> & { name?: string }): Promise<string | undefined> {
     const { apiVersion, kind, name, namespace } = key;
@@ -180,9 +180,8 @@ export class KubernetesApi {
   private async request(what: string, path: string, asking: Asking): Promise<Answer> {
     let attempt = await this.attempt(what, path, asking);
     if (attempt.answer.status === 401 && attempt.given !== undefined) {
-      // A credential can be rotated or revoked before the time that the plugin told. The API server has done nothing
-      // yet, so the same request goes out again. Of several requests that were refused, only the first has the plugin
-      // run, or the token's file read.
+      // A credential may be rotated or revoked before its expiry. The API server has not acted yet, so the same request
+      // is sent again. If several requests were refused, only the first runs the plugin or reads the token's file.
       if (this.given === attempt.given) this.given = undefined;
       attempt = await this.attempt(what, path, asking);
     }
@@ -195,7 +194,7 @@ export class KubernetesApi {
     );
   }
 
-  /** One try of a request, with what it was made by. */
+  /** One attempt of a request, with the credential that it used. */
   private async attempt(what: string, path: string, asking: Asking): Promise<Attempt> {
     const options = await this.options(what);
     const { given } = this;
@@ -255,7 +254,7 @@ export class KubernetesApi {
         );
       if (!URL.canParse(this.server)) throw new Error(`the server ${this.server} is not a URL`);
       await this.authenticate();
-      // An OIDC provider is asked for a new token.
+      // This may ask an OIDC provider for a new token.
       const late = (): Error => new Error(`no credentials within ${this.limit / 1000} s`);
       await inTime(this.config.applyToHTTPSOptions(options), this.limit, late);
     } catch (error) {
@@ -269,8 +268,8 @@ export class KubernetesApi {
   }
 
   /**
-   * Gets the user's credential where there is none yet, or where its time is over: from the credential plugin, or
-   * from the token's file.
+   * Gets the user's credential from the credential plugin or from the token's file, if there is none yet or it has
+   * expired.
    */
   private async authenticate(): Promise<void> {
     const get = this.source();
@@ -280,7 +279,9 @@ export class KubernetesApi {
     await this.given;
   }
 
-  /** Gets a credential, and answers when it ends; undefined where the kubeconfig holds the credential itself. */
+  /**
+   * Function that gets a credential and returns its expiry; undefined if the kubeconfig itself contains the credential.
+   */
   private source(): (() => Promise<number>) | undefined {
     const user: KubeconfigUser | null = this.config.getCurrentUser();
     const { plugin } = this;
@@ -306,12 +307,13 @@ export class KubernetesApi {
   }
 
   /**
-   * The client of Kubernetes makes connections of their own for each request (@kubernetes/client-node 1.4,
-   * `createAgent`), for which both sides exchange keys. Another certificate, of a plugin that gives a new one now and
-   * then, is not used on the connections of the old.
+   * One agent for all requests. The Kubernetes client opens new connections for each request (@kubernetes/client-node
+   * 1.4, `createAgent`), which costs a key exchange each. A new certificate, e.g. from a credential plugin, gets new
+   * connections.
    */
   private shared(agent: https.RequestOptions["agent"]): https.RequestOptions["agent"] {
-    if (!(agent instanceof https.Agent) || agent.constructor !== https.Agent) return agent; // a proxy's makes its connections itself
+    if (!(agent instanceof https.Agent) || agent.constructor !== https.Agent) return agent; // a proxy's agent manages
+    if (!(agent instanceof https.Agent) || agent.constructor !== https.Agent) return agent; // its own connections
     if (this.kept === undefined || !isDeepStrictEqual(agent.options, this.made)) {
       this.made = agent.options;
       this.kept = new https.Agent({ ...agent.options, keepAlive: true, timeout: UNUSED });
@@ -319,7 +321,7 @@ export class KubernetesApi {
     return this.kept;
   }
 
-  /** That the client's certificate is not in force: told in place of how the server refuses it. */
+  /** Error about a client certificate that is not valid now, instead of the server's refusal, which says less. */
   private outOfForce(what: string, { cert }: https.RequestOptions): KubernetesError | undefined {
     const problem = cert === undefined ? undefined : certificateProblem(String(cert), new Date());
     if (problem === undefined) return undefined;
@@ -333,7 +335,7 @@ export class KubernetesApi {
 }
 
 /**
- * A cluster as a credential plugin gets it (client-go, tools/clientcmd/api/types.go and
+ * A cluster in the form for a credential plugin (client-go, tools/clientcmd/api/types.go and
  * pkg/apis/clientauthentication/types.go, Cluster).
  */
 function execCluster(cluster: KubeconfigCluster): ExecCluster {
@@ -349,7 +351,7 @@ function execCluster(cluster: KubeconfigCluster): ExecCluster {
   return { server: cluster.server, ...more };
 }
 
-/** How the API server answers, and by which credentials it was asked. */
+/** An answer of the API server, with the credentials that the request used. */
 interface Attempt {
   answer: Answer;
   options: https.RequestOptions;
@@ -360,7 +362,7 @@ interface Attempt {
   given: Promise<number> | undefined;
 }
 
-/** A kind as the API server tells it (meta/v1, APIResource). */
+/** A kind in the API server's discovery (meta/v1, APIResource). */
 interface ApiResource {
   kind: string;
   /** Name of the resource; a subresource has a slash, e.g. `pods/log`. */

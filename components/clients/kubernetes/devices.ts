@@ -1,12 +1,12 @@
 import type { ResourceV1ResourceClaim, V1Node, V1ResourceSlice } from "@kubernetes/client-node";
 import { gpuProviders } from "../../recipe/facts/gpu-provider";
 
-/** Where slices are listed. */
+/** Path of the list of ResourceSlices. */
 export const slicesPath = "/apis/resource.k8s.io/v1/resourceslices";
 
 /**
- * Offers of a node: resources of the kubelet, and whole cards that NVIDIA's DRA driver publishes, by their class. The
- * selector of a class has its conditions: for `gpu.nvidia.com` they are the driver and the type
+ * Units that a node offers: the kubelet's resources, and whole cards that NVIDIA's DRA driver publishes, by
+ * DeviceClass. A class selects devices by conditions; for `gpu.nvidia.com` these are the driver and the type
  * (dra-driver-nvidia-gpu v0.5.0, deployments/helm, templates/deviceclass-gpu.yaml).
  */
 export function offeredBy(
@@ -25,8 +25,8 @@ export function offeredBy(
 }
 
 /**
- * Devices that pods have by claims on a node, by the UID of the pod; shared ones count once. The driver is named as
- * its class, a pool as its node.
+ * Number of devices that pods on a node hold by claims, by pod UID; a shared device counts once. The driver has the
+ * name of its class, and a pool the name of its node.
  */
 export function claimedIn(
   claims: readonly ResourceV1ResourceClaim[],

@@ -3,24 +3,24 @@ import { readRetryAfter } from "../clock";
 import { CallError, type CallErrorKind } from "../failure";
 import { redact } from "../../recipe/rules/redact";
 
-/** An answer as it came. */
+/** An HTTP answer. */
 export interface Answer extends Pick<IncomingMessage, "headers"> {
   status: number;
   body: string;
 }
 
-/** A request that was not done. */
+/** Error about a failed request. */
 export class KubernetesError extends CallError {
   constructor(
     problem: CallErrorKind,
     what: string,
-    /** Why, without what was asked. */
+    /** The reason, without the name of the request. */
     readonly words: string,
-    /** HTTP code; undefined where there is no answer. */
+    /** HTTP code; undefined without an answer. */
     readonly code?: number,
-    /** Causes that the API server gives, in its own short words, e.g. `NamespaceTerminating`. */
+    /** Reasons in the API server's answer, e.g. `NamespaceTerminating`. */
     readonly reasons: readonly string[] = [],
-    /** Whether the API server itself answered, rather than something before it that cannot reach it. */
+    /** Whether the API server itself answered, and not a proxy in front of it. */
     readonly byServer = false,
     retryAfter?: number,
   ) {
@@ -34,14 +34,14 @@ interface Status {
   details?: { causes?: { reason?: string; message?: string }[]; retryAfterSeconds?: number };
 }
 
-/** Milliseconds after which a server wants to be asked again, by its header or by the details of a `Status`. */
+/** Milliseconds until the server accepts the next request, from its header or from the details of a `Status`. */
 const pauseOf = ({ headers }: Answer, status: Status | undefined): number | undefined =>
   readRetryAfter(headers["retry-after"] ?? String(status?.details?.retryAfterSeconds ?? ""));
 
 /**
- * An answer that is no success. With 429 the API server asks for another try: it has more requests than it serves, or
- * answers no lists yet, since it has just started (Kubernetes' KEP-4568, "Reject the rest of list requests").
- * client-go tries again, too.
+ * Error for an answer that is not a success. With 429 the API server asks for a retry: it has too many requests, or has
+ * just started and does not answer lists yet (Kubernetes' KEP-4568, "Reject the rest of list requests"). client-go
+ * retries as well.
  */
 export function answerProblem(
   what: string,
@@ -56,7 +56,7 @@ export function answerProblem(
   if (status === undefined && code !== 401) return strangerProblem(what, server, answer, problem);
   const said = [status?.message ?? "", ...causes.flatMap(({ message }) => message ?? [])].join(" ");
   const words =
-    code === 401 ? `${server} does not know the credentials (HTTP 401)` : redact(said, secrets);
+    code === 401 ? `${server} does not accept the credentials (HTTP 401)` : redact(said, secrets);
   const reasons = causes.flatMap(({ reason }) => reason ?? []);
   return new KubernetesError(
     problem,
@@ -69,7 +69,7 @@ export function answerProblem(
   );
 }
 
-/** An answer that is none of the Kubernetes API's. */
+/** Error for an answer that does not come from a Kubernetes API. */
 export function strangerProblem(
   what: string,
   server: string,
@@ -84,10 +84,10 @@ export function strangerProblem(
 /** Description of a server that answered instead of a Kubernetes API. */
 function strangerWords(server: string, { status, headers, body }: Answer): string {
   if (status >= 300 && status < 400)
-    return `${server} redirects to ${headers.location ?? "elsewhere"}: a login page or a proxy stands before the API`;
+    return `${server} redirects to ${headers.location ?? "elsewhere"}: a login page or a proxy is in front of the API`;
   if (/html/.test(headers["content-type"] ?? "") || /^\s*<(!doctype|html)/i.test(body))
-    return `${server} answers with a web page (HTTP ${status}): a login page or a proxy stands there, not the Kubernetes API`;
-  return `${server} answers with something else than Kubernetes' JSON (HTTP ${status})`;
+    return `${server} answers with a web page (HTTP ${status}): a login page or a proxy answers, not the Kubernetes API`;
+  return `${server} does not answer with Kubernetes' JSON (HTTP ${status})`;
 }
 
 function statusOf(body: string): Status | undefined {
@@ -100,37 +100,37 @@ function statusOf(body: string): Status | undefined {
 }
 
 /**
- * Errors of the connection that pass: Node's codes of libuv and of its HTTP client (Node 20, lib/internal/errors.js;
- * uv-errno), and what they mean. A name that is not known is among them: a router or DNS server may be a machine of
- * this very cluster, and each wait has a limit.
+ * Messages for temporary connection errors, by the codes of libuv and of Node's HTTP client (Node 20,
+ * lib/internal/errors.js; uv-errno). An unknown host name counts as temporary: the router or DNS server may be a
+ * machine of this cluster, and each wait has a limit.
  */
 const passing: Record<string, string> = {
-  ECONNREFUSED: "refuses the connection: nothing listens there",
+  ECONNREFUSED: "refuses the connection: no program listens there",
   ECONNRESET: "resets the connection",
   ECONNABORTED: "ends the connection",
   EPIPE: "ends the connection",
   ETIMEDOUT: "does not answer",
-  EHOSTUNREACH: "cannot be reached: no route to it",
+  EHOSTUNREACH: "cannot be reached: there is no route to it",
   EHOSTDOWN: "cannot be reached: it is down",
-  ENETUNREACH: "cannot be reached: no network",
-  ENETDOWN: "cannot be reached: no network",
-  ENOTFOUND: "cannot be found: no address is known for its name",
-  EAI_AGAIN: "cannot be found: the name server does not answer",
+  ENETUNREACH: "cannot be reached: there is no network",
+  ENETDOWN: "cannot be reached: the network is down",
+  ENOTFOUND: "cannot be found: DNS knows no address for its name",
+  EAI_AGAIN: "cannot be found: the DNS server does not answer",
   CERT_NOT_YET_VALID: "has a certificate that is not valid yet",
 };
 
-/** Those that do not pass. */
+/** Messages for permanent connection errors. */
 const lasting: Record<string, string> = {
   CERT_HAS_EXPIRED: "has a certificate that has expired",
   EPROTO: "does not speak TLS",
 };
 
-/** Node's names for a certificate that the kubeconfig's authority did not sign. */
+/** Node's codes for a certificate that the kubeconfig's authority did not sign. */
 const foreign = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_SIGNATURE_FAILURE/;
 
 /**
- * No answer. The list has the errors that a later try may not meet; any other is a fault of the kubeconfig and is
- * reported at once.
+ * Error for a request without an answer. Errors in `passing` may disappear with a retry; any other is a fault of the
+ * kubeconfig and is reported at once.
  */
 export function connectionProblem(
   what: string,
@@ -148,7 +148,7 @@ export function connectionProblem(
     );
   const known = passing[code] ?? lasting[code];
   const words = foreign.test(code)
-    ? `has a certificate that the kubeconfig's authority has not signed: another cluster answers there, or the kubeconfig is of a former one (${code})`
+    ? `has a certificate that the kubeconfig's authority has not signed: it belongs to another cluster, or the cluster was recreated since (${code})`
     : (known ?? `does not answer: ${redact(error.message, secrets)}`);
   return new KubernetesError(
     code in passing ? "unreachable" : "refused",

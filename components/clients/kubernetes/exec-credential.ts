@@ -1,17 +1,17 @@
 import { defined } from "../../recipe/mapping";
 import { startGroup, endGroup } from "../process-groups";
 
-/** How a kubeconfig's user gets credentials from a program (client.authentication.k8s.io, ExecConfig). */
+/** Part of a kubeconfig that names a credential plugin (client.authentication.k8s.io, ExecConfig). */
 export interface ExecConfig {
   apiVersion?: string;
   command?: string;
   args?: string[] | null;
   env?: { name: string; value: string }[] | null;
-  /** Whether it gets to know the cluster. */
+  /** Whether the plugin receives facts about the cluster. */
   provideClusterInfo?: boolean;
 }
 
-/** A cluster as such a program gets it (client.authentication.k8s.io, Cluster). */
+/** Facts about the cluster for a plugin (client.authentication.k8s.io, Cluster). */
 export interface ExecCluster {
   server: string;
   "tls-server-name"?: string;
@@ -19,26 +19,26 @@ export interface ExecCluster {
   /** PEM in base64. */
   "certificate-authority-data"?: string;
   "proxy-url"?: string;
-  /** Value for the program in the cluster's extension `client.authentication.k8s.io/exec`. */
+  /** Value for the plugin from the cluster's extension `client.authentication.k8s.io/exec`. */
   config?: unknown;
 }
 
-/** Credentials as such a program prints them. */
+/** Credentials that a plugin prints. */
 export interface ExecCredential {
   token?: string;
   clientCertificateData?: string;
   clientKeyData?: string;
-  /** When it ends (RFC 3339). */
+  /** Expiry (RFC 3339). */
   expirationTimestamp?: string;
 }
 
 /**
- * Runs a kubeconfig's credential plugin. Here and not in the Kubernetes client, which waits for one without limit and
- * leaves it behind.
+ * Runs a kubeconfig's credential plugin. The Kubernetes client would do so as well, but without a limit, and without
+ * ending the plugin.
  *
- * @param limit Milliseconds after which it is ended, with everything that it started.
- * @param cluster what it gets to know of the cluster. Default: nothing.
- * @throws Error saying what the plugin did instead; its output is never quoted, because it may be a credential.
+ * @param limit Milliseconds after which the plugin and its child processes are killed.
+ * @param cluster facts about the cluster for the plugin. Default: none.
+ * @throws Error with the reason. It never quotes the plugin's output, which may contain a credential.
  */
 export async function execCredential(
   { apiVersion = "client.authentication.k8s.io/v1", command = "", args, env }: ExecConfig,
@@ -85,7 +85,7 @@ function credentialOf(text: string, name: string): ExecCredential {
   try {
     printed = JSON.parse(text) as { status?: ExecCredential };
   } catch {
-    throw new Error(`${name} printed something else than an ExecCredential`);
+    throw new Error(`${name} did not print an ExecCredential`);
   }
   const { token, clientCertificateData } = printed.status ?? {};
   if (token === undefined && clientCertificateData === undefined)

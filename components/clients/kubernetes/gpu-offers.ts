@@ -3,26 +3,23 @@ import type { GpuProviderField } from "../../recipe/facts/gpu-provider";
 import { defined } from "../../recipe/mapping";
 import { type Keeper, keeperOf } from "./keeper";
 
-/** A DaemonSet or Deployment, as far as it tells whose program it runs. */
+/** The parts of a DaemonSet or Deployment that show which program it runs. */
 export type Workload = Pick<V1Deployment, "kind" | "metadata" | "spec">;
 
-/** Something in a cluster that gives NVIDIA's cards to pods. */
+/** A GPU provider in a cluster: a controller that gives NVIDIA's cards to pods. */
 export interface GpuOffer {
   field: GpuProviderField;
   /** Kind and name, e.g. `DaemonSet kube-system/nvidia-device-plugin`. */
   title: string;
   namespace: string;
-  /** Name of the Helm release, where its labels tell it. */
+  /** Name of the Helm release, if its labels contain it. */
   release?: string;
   keeper?: Keeper;
-  /** Whether some stack of Pulumi's has installed it: then it may be this one's. */
+  /** Whether a Pulumi stack has installed it, which may be this stack. */
   byPulumi: boolean;
 }
 
-/**
- * NVIDIA's charts by the name that they give their objects (`helm.sh/chart`), with the field of a stack that installs
- * the same.
- */
+/** NVIDIA's charts by the label of their objects (`helm.sh/chart`), with the stack's field that installs the chart. */
 const charts: Record<string, GpuProviderField> = {
   "gpu-operator": "gpuOperator",
   "nvidia-device-plugin": "devicePlugin",
@@ -31,7 +28,7 @@ const charts: Record<string, GpuProviderField> = {
 };
 
 /**
- * NVIDIA's programs by their images, also in a mirror. AMD's plugin has the same name in a folder of its own
+ * NVIDIA's programs by their images, also in a mirror. AMD's plugin has the same name in another folder
  * (ROCm/k8s-device-plugin).
  */
 const images: [RegExp, GpuProviderField][] = [
@@ -42,8 +39,8 @@ const images: [RegExp, GpuProviderField][] = [
 const ofOthers = /(?:^|\/)(?:rocm|amd)\//i;
 
 /**
- * Controllers that give out NVIDIA's cards, by their programs and by the labels of NVIDIA's charts. Objects with an
- * owner in the cluster are left out: the operator's own DaemonSets, as the operator's own arguments name them.
+ * GPU providers in a cluster, found by their images and by the labels of NVIDIA's charts. Leaves out objects with an
+ * owner in the cluster, such as the operator's DaemonSets.
  */
 export function gpuOffers(workloads: readonly Workload[]): GpuOffer[] {
   const found = new Map<string, GpuOffer>();
@@ -77,7 +74,7 @@ function offerOf(workload: Workload): GpuOffer | undefined {
   };
 }
 
-/** Feature discovery and the exporter are of the same chart, or of the same image, and give out nothing. */
+/** Programs in the same charts or images that allocate no cards: feature discovery, exporter, MPS. */
 const givesOutNothing = /feature-discovery|dcgm|mps-control/;
 
 function fieldOf({ metadata, spec }: Workload): GpuProviderField | undefined {
@@ -92,6 +89,6 @@ function fieldOf({ metadata, spec }: Workload): GpuProviderField | undefined {
   return Object.hasOwn(charts, chart) && !isDiscovery(labels) ? charts[chart] : undefined;
 }
 
-/** Node Feature Discovery comes with NVIDIA's charts, under its own name. */
+/** Whether an object belongs to Node Feature Discovery, which NVIDIA's charts install under its own name. */
 const isDiscovery = (labels: Record<string, string>): boolean =>
   labels["app.kubernetes.io/name"] === "node-feature-discovery";

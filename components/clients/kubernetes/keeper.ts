@@ -1,19 +1,18 @@
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 
-/** Who keeps an object in a cluster, and by which object of theirs. */
+/** The tool that manages an object in a cluster, with the name of its release. */
 export interface Keeper {
   by: "Flux" | "Argo CD" | "Helm";
   /** Name of the HelmRelease, the Application or the Helm release. */
   name: string;
-  /** Namespace of the HelmRelease or the Helm release; absent of an Application, which says it nowhere. */
+  /** Namespace of the HelmRelease or the Helm release; absent for an Application, because no label names it. */
   namespace?: string;
 }
 
 /**
- * Who keeps an object, by the marks that they set; undefined where there is none. helm-controller labels what it
- * installs with its HelmRelease (internal/postrender/build.go); Argo CD annotates what it applies with its
- * Application (argo-cd, docs/user-guide/resource_tracking.md); Helm annotates it with its release (helm,
- * pkg/action/validate.go).
+ * The tool that manages an object, by the tool's marks; undefined without a mark. helm-controller sets labels with its
+ * HelmRelease (internal/postrender/build.go); Argo CD sets an annotation with its Application (argo-cd,
+ * docs/user-guide/resource_tracking.md); Helm sets annotations with its release (helm, pkg/action/validate.go).
  */
 export function keeperOf({ labels = {}, annotations = {} }: V1ObjectMeta = {}): Keeper | undefined {
   const fluxName = labels["helm.toolkit.fluxcd.io/name"];
@@ -31,7 +30,7 @@ export function keeperOf({ labels = {}, annotations = {} }: V1ObjectMeta = {}): 
 const placed = (namespace: string | undefined): Pick<Keeper, "namespace"> =>
   namespace === undefined ? {} : { namespace };
 
-/** Tool that manages an object, in words. */
+/** Name of the tool and its release, for messages. */
 export function keeperWords({ by, name, namespace }: Keeper): string {
   const title = namespace === undefined ? name : `${namespace}/${name}`;
   if (by === "Flux") return `Flux' HelmRelease ${title}`;
@@ -41,7 +40,7 @@ export function keeperWords({ by, name, namespace }: Keeper): string {
 const inNamespace = ({ namespace }: Keeper): string =>
   namespace === undefined ? "" : ` -n ${namespace}`;
 
-/** The command by which its keeper puts an object back; CHART is for the reader to fill in. */
+/** The command with which the tool restores an object; the user replaces CHART. */
 export function restoreCommand(keeper: Keeper): string {
   if (keeper.by === "Flux")
     return `flux reconcile helmrelease ${keeper.name}${inNamespace(keeper)} --force`;
@@ -49,9 +48,9 @@ export function restoreCommand(keeper: Keeper): string {
   return `helm upgrade ${keeper.name} CHART${inNamespace(keeper)} --reuse-values`;
 }
 
-/** How an object is taken away where its keeper would put it back. */
+/** How to remove an object that a tool would restore. */
 export function removeWords(keeper: Keeper): string {
-  if (keeper.by === "Flux") return `take ${keeperWords(keeper)} out of its repository`;
+  if (keeper.by === "Flux") return `remove ${keeperWords(keeper)} from its repository`;
   if (keeper.by === "Argo CD") return `argocd app delete ${keeper.name}`;
   return `helm uninstall ${keeper.name}${inNamespace(keeper)}`;
 }

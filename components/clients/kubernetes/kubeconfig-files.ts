@@ -6,14 +6,14 @@ import { isMapping, listAt } from "../../recipe/mapping";
 
 type Mapping = Record<string, unknown>;
 
-/** Lists of a kubeconfig, by the field of an item that holds what its name stands for. */
+/** Lists of a kubeconfig, with the field of an item that has its content. */
 const lists = { clusters: "cluster", contexts: "context", users: "user" } as const;
 
 /**
- * Content of the kubeconfig that kubectl makes of files. Of several the first one wins, for the current context as
- * for each name. A file that is not there is skipped. A relative path in a file counts from that file's folder
- * (client-go, tools/clientcmd/loader.go, Load, ResolvePaths and GetAuthInfoFileReferences). One file without relative
- * paths stays as it is, byte for byte.
+ * The kubeconfig that kubectl merges from files. The first file overrides later ones, for the current context and for
+ * each name. Missing files are skipped. A relative path in a file is relative to that file's folder (client-go,
+ * tools/clientcmd/loader.go, Load, ResolvePaths and GetAuthInfoFileReferences). A single file without relative paths
+ * stays unchanged, byte for byte.
  *
  * @throws Error if no file exists or one cannot be read. Its message names the reason, and quotes no content.
  */
@@ -26,10 +26,7 @@ export function kubeconfigOfFiles(files: readonly string[]): string {
   return stringify(merged(parts.map(({ config }) => config)), { lineWidth: 0 });
 }
 
-/**
- * Kubeconfig of the files in a variable such as KUBECONFIG, which joins their paths by the delimiter of the system's
- * PATH.
- */
+/** The kubeconfig of the files in a variable such as KUBECONFIG, which separates paths like PATH does. */
 export const kubeconfigOfVariable = (value: string): string =>
   kubeconfigOfFiles(value.split(path.delimiter).filter(Boolean));
 
@@ -66,7 +63,7 @@ interface Part {
   hasRelativePath: boolean;
 }
 
-/** A file with its paths made absolute. An empty file has nothing. */
+/** The content of a file, with absolute paths. An empty file has no content. */
 function partOf({ file, text }: Content): Part {
   let config: unknown;
   try {
@@ -75,7 +72,7 @@ function partOf({ file, text }: Content): Part {
     throw new Error(`${file} is not YAML`, { cause: error }); // the parser's message quotes the text
   }
   if (config === null || config === undefined) return { config: {}, hasRelativePath: false };
-  if (!isMapping(config)) throw new Error(`${file} names no cluster, so it is no kubeconfig`);
+  if (!isMapping(config)) throw new Error(`${file} names no cluster, so it is not a kubeconfig`);
   const folder = path.dirname(path.resolve(file));
   let hasRelativePath = false;
   const resolve = (holder: unknown, key: string): void => {
@@ -89,7 +86,7 @@ function partOf({ file, text }: Content): Part {
   for (const { user } of listAt(config, "users")) {
     for (const key of ["client-certificate", "client-key", "tokenFile"]) resolve(user, key);
     const exec = isMapping(user) ? user["exec"] : undefined;
-    // A command without a separator is looked up in PATH.
+    // A command without a path separator is found in PATH.
     if (isMapping(exec) && String(exec["command"]).includes(path.sep)) resolve(exec, "command");
   }
   return { config, hasRelativePath };

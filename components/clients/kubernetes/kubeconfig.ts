@@ -4,23 +4,23 @@ import { boundedYaml } from "../../recipe/rules/yaml";
 import { listAt, valueAt } from "../../recipe/mapping";
 import { entryOf } from "../kubeconfig-entry";
 
-/** A user of a kubeconfig, with what the client of Kubernetes leaves out. */
+/** A user of a kubeconfig, with a field that the Kubernetes client drops. */
 export interface KubeconfigUser extends User {
   /** File with the token. Its writer may replace the token at any time. */
   tokenFile?: string;
 }
 
-/** A cluster of a kubeconfig, with what the client of Kubernetes leaves out. */
+/** A cluster of a kubeconfig, with a field that the Kubernetes client drops. */
 export interface KubeconfigCluster extends Cluster {
   /** Value of the cluster's extension `client.authentication.k8s.io/exec`, for a credential plugin. */
   execConfig?: unknown;
 }
 
 /**
- * The text of a kubeconfig, read. An entry that is not whole is left out. The YAML reader is loaded here and no
- * earlier: a run that asks only machines begins in half the time.
+ * Parses a kubeconfig. Skips incomplete entries. The YAML reader is loaded only here: without it, a run that asks only
+ * machines starts in half the time.
  *
- * @throws Error whose message says what is wrong: a text that names no cluster, or a token's file that cannot be read.
+ * @throws Error if the text names no cluster, or if a token's file cannot be read.
  */
 export function readKubeconfig(text: string): KubeConfig {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- the build bundles it
@@ -37,8 +37,8 @@ export function readKubeconfig(text: string): KubeConfig {
   return config;
 }
 
-/** An empty file, a web page, a talosconfig. */
-const noKubeconfig = "it names no cluster, so it is no kubeconfig";
+/** Message for another kind of file: an empty file, a web page, a talosconfig. */
+const noKubeconfig = "it names no cluster, so it is not a kubeconfig";
 
 function contentOf(text: string): unknown {
   let content: unknown;
@@ -65,10 +65,10 @@ function withExecConfig(cluster: KubeconfigCluster, content: unknown): Kubeconfi
 }
 
 /**
- * Gives a user the token of its file. The file goes before a token in the kubeconfig. A token that is known already
- * stays where the file cannot be read (client-go, transport/round_trippers.go and token_source.go).
+ * Sets a user's token from its file, which overrides a token in the kubeconfig. If the file cannot be read, a known
+ * token stays (client-go, transport/round_trippers.go and token_source.go).
  *
- * @throws Error where the file cannot be read, and no token is known.
+ * @throws Error if the file cannot be read and no token is known.
  */
 export function readToken(user: KubeconfigUser | null): void {
   if (user?.tokenFile === undefined) return;

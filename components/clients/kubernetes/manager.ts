@@ -1,6 +1,6 @@
 /**
- * Field manager of every object that a stack makes, for Pulumi as for our program: to the API server one manager is one owner of fields.
- * So Pulumi's next update changes and removes what the program restored as if Pulumi had made it.
- * Until its first update an object has the manager by which Pulumi's provider creates: that update hands all fields on.
+ * Field manager of every object that a stack creates, for Pulumi and for the machine program: the API server sees one
+ * owner of the fields. So Pulumi's next update can change and remove objects that the program restored. Until its first
+ * update, an object has the manager of Pulumi's provider; that update passes all fields on.
  */
 export const MANAGER = "talos-gpu";

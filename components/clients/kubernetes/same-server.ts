@@ -4,17 +4,17 @@ import { certificateIn, entryOf } from "../kubeconfig-entry";
 
 /** Fields of a kubeconfig about the cluster of a context. */
 export interface NamedCluster {
-  /** URL without a slash at its end; empty where it has none. */
+  /** URL without a slash at its end; empty if it has none. */
   server: string;
-  /** The certificate authority, as its text or its file has it; empty where it has none. */
+  /** The certificate authority, from its inline text or its file; empty if there is none. */
   authority: string;
 }
 
 /**
- * The cluster that a kubeconfig leads to.
+ * The cluster of a context in a kubeconfig.
  *
- * @param context its name. Default: the current one.
- * @returns undefined where the text names none.
+ * @param context name of the context. Default: the current one.
+ * @returns undefined if the text names no cluster.
  */
 export function clusterNamedBy(text: string, context?: string): NamedCluster | undefined {
   try {
@@ -35,6 +35,6 @@ export function clusterNamedBy(text: string, context?: string): NamedCluster | u
   }
 }
 
-/** Whether two are evidently one: by the server's URL, or by the authority, which each cluster has for itself. */
+/** Whether two clusters are certainly the same: they have the same server URL, or the same certificate authority. */
 export const isSameCluster = (one: NamedCluster, other: NamedCluster): boolean =>
   one.server === other.server || (one.authority !== "" && one.authority === other.authority);

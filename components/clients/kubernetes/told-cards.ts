@@ -2,7 +2,7 @@ import type { V1Node, V1ResourceSlice } from "@kubernetes/client-node";
 import { gpuProviders } from "../../recipe/facts/gpu-provider";
 import { saidMemory } from "../../recipe/facts/card";
 
-/** A kind of card in a machine, as NVIDIA's programs on its node tell it. */
+/** A kind of card in a machine, as reported by NVIDIA's programs on its node. */
 export interface ToldCard {
   /** Name of the card, e.g. `NVIDIA-GeForce-RTX-4060-Ti`. */
   product: string;
@@ -10,9 +10,9 @@ export interface ToldCard {
 }
 
 /**
- * Cards of a node with their memory: by the labels of GPU Feature Discovery, which describe one kind of card (k8s-device-plugin,
- * internal/lm/resource.go: `gpu.product`, `gpu.memory` in MiB), and by the devices that the DRA driver publishes (dra-driver-nvidia-gpu
- * v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go). Slices of a card are none.
+ * Cards of a node with their memory. The labels of GPU Feature Discovery describe one kind of card (k8s-device-plugin,
+ * internal/lm/resource.go: `gpu.product`, `gpu.memory` in MiB); the devices of the DRA driver describe each card
+ * (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go). Slices of a card do not count.
  */
 export function toldCards(
   node: Pick<V1Node, "metadata">,

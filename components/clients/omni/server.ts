@@ -29,7 +29,7 @@ interface Printed {
 export interface OmniMachineState {
   cluster: string | undefined;
   machineSet: string | undefined;
-  /** Why the configuration is refused; empty if it is not. */
+  /** Why Omni could not apply the configuration; empty if it could. */
   configError: string;
   configUpToDate: boolean;
   ready: boolean;
@@ -54,11 +54,11 @@ export interface OmniCluster {
   templated: boolean;
 }
 
-/** An Omni, as the verbs see it. Each call throws CallError. */
+/** Calls to an Omni server. Each call throws CallError. */
 export interface Omni {
   /** All configuration patches. */
   patches(): Promise<OmniPatch[]>;
-  /** A resource of ours as Omni has it; undefined if it is missing. */
+  /** A resource in Omni; undefined if it does not exist. */
   resource(type: string, id: string): Promise<OmniContent | undefined>;
   /** A cluster by its name; undefined if Omni has none. */
   cluster(name: string): Promise<OmniCluster | undefined>;
@@ -66,7 +66,7 @@ export interface Omni {
   list(type: string): Promise<(OmniContent & { id: string })[]>;
   /** Creates or updates, in this order. */
   apply(resources: OmniResource[]): Promise<void>;
-  /** Deletes a resource; a missing one is no error, since an earlier try may have deleted it. */
+  /** Deletes a resource. A missing resource is no error, because an earlier attempt may have deleted it. */
   delete(type: string, id: string): Promise<void>;
   /** State of a machine in its cluster; undefined if none of Omni's clusters has it. */
   clusterMachine(uuid: string): Promise<OmniMachineState | undefined>;
@@ -77,8 +77,8 @@ export interface Omni {
 }
 
 /**
- * Omni behind omnictl. Credentials come by its environment; resources go in by a file, never by arguments. Source of
- * its forms: siderolabs/omni, client/pkg/omnictl and client/api/omni/specs.
+ * Omni through omnictl. Credentials are passed in the environment and resources in a file, never as arguments. Source
+ * of the formats: siderolabs/omni, client/pkg/omnictl and client/api/omni/specs.
  */
 export class OmniServer implements Omni {
   constructor(
@@ -95,7 +95,7 @@ export class OmniServer implements Omni {
     }));
   }
 
-  /** A resource of ours as Omni has it; undefined if it does not exist. */
+  /** A resource of this package in Omni; undefined if it does not exist. */
   async resource(type: string, id: string): Promise<OmniContent | undefined> {
     const [found] = await this.get(type, id);
     return found === undefined
@@ -105,7 +105,7 @@ export class OmniServer implements Omni {
 
   async cluster(name: string) {
     const [found] = await this.get("Clusters.omni.sidero.dev", name);
-    // Whether `omnictl cluster template sync` made it, which deletes what its template lacks.
+    // Whether `omnictl cluster template sync` manages the cluster; it deletes everything that its template lacks.
     return found && { templated: templateAnnotation in (found.metadata.annotations ?? {}) };
   }
 
@@ -125,7 +125,10 @@ export class OmniServer implements Omni {
     }
   }
 
-  /** Deletes; one that is not there is no error, such as where an earlier try deleted it and its answer was lost. */
+  /**
+   * Deletes a resource. A missing resource is no error: an earlier attempt may have deleted it, and its answer was
+   * lost.
+   */
   async delete(type: string, id: string): Promise<void> {
     try {
       await this.omnictl.run(["delete", type, id], LIMIT);
@@ -134,7 +137,7 @@ export class OmniServer implements Omni {
     }
   }
 
-  /** State of a machine in its cluster; undefined when no cluster of Omni's has a machine of that ID. */
+  /** State of a machine in its cluster; undefined if no cluster in Omni has a machine with that ID. */
   async clusterMachine(uuid: string) {
     const [status] = await this.get("ClusterMachineStatuses.omni.sidero.dev", uuid);
     if (status === undefined) return undefined;
@@ -142,9 +145,9 @@ export class OmniServer implements Omni {
     return {
       cluster: labels["omni.sidero.dev/cluster"],
       machineSet: labels["omni.sidero.dev/machine-set"],
-      /** Why Omni could not bring the configuration onto the machine; empty when it could. */
+      /** Why Omni could not apply the configuration to the machine; empty if it could. */
       configError: String(status.spec["lastconfigerror"] ?? ""),
-      /** Whether the machine has the configuration that Omni made for it last. */
+      /** Whether the machine has Omni's latest configuration for it. */
       configUpToDate: status.spec["configuptodate"] === true,
       ready: status.spec["ready"] === true,
     };
@@ -164,7 +167,7 @@ export class OmniServer implements Omni {
     };
   }
 
-  /** Whether Omni has changes for the machine that it has not brought there yet. */
+  /** Whether Omni has changes for the machine that it has yet to apply. */
   async pending(uuid: string): Promise<boolean> {
     return (await this.get("MachinePendingUpdates.omni.sidero.dev", uuid)).length > 0;
   }
@@ -182,7 +185,7 @@ export class OmniServer implements Omni {
 }
 
 /**
- * COSI's words for a resource that is not there: `resource T(n/id@undefined) doesn't exist` (cosi-project/runtime,
+ * COSI's message for a missing resource: `resource T(n/id@undefined) doesn't exist` (cosi-project/runtime,
  * pkg/state/errors.go).
  */
 const problemOf = (error: CallError): CallErrorKind =>

@@ -3,10 +3,10 @@ import { isInstallation, valuesOf } from "./configuration-text";
 import type { Resource } from "./talosctl-output";
 
 /**
- * Whether a machine boots by GRUB: then Talos' own disk has the partition BOOT. By the same partition Talos itself finds GRUB (talos v1.14.1,
- * internal/app/machined/pkg/runtime/v1alpha1/bootloader, grub/probe.go; CleanupBootloader removes it from a machine that boots by
- * systemd-boot). `BOOT_IMAGE` of the kernel's command line does not tell: it is missing after a kexec, which is Talos' usual reboot
- * (seen on Talos v1.13.0).
+ * Whether a machine boots with GRUB, which shows in a partition BOOT on Talos' disk. Talos itself finds GRUB by this
+ * partition (talos v1.14.1, internal/app/machined/pkg/runtime/v1alpha1/bootloader, grub/probe.go; CleanupBootloader
+ * removes it from a machine that boots with systemd-boot). `BOOT_IMAGE` on the kernel's command line proves nothing: it
+ * is missing after a kexec, which is Talos' usual reboot (seen on Talos v1.13.0).
  *
  * @param volumes the machine's `discoveredvolumes`.
  */
@@ -23,11 +23,11 @@ export function bootsByGrub(volumes: readonly Resource[]): boolean {
 }
 
 /**
- * Whether the boot loader takes the image's kernel arguments. GRUB takes those of the configuration instead where that has an
- * installation without `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go).
+ * Whether the boot loader uses the image's kernel arguments. GRUB uses those of the configuration instead, if the
+ * configuration has an installation without `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go).
  *
- * @param active configuration that is in force; empty where it is not known.
- * @param byGrub whether the machine boots by GRUB.
+ * @param active the active configuration; empty if it is unknown.
+ * @param byGrub whether the machine boots with GRUB.
  */
 export function takesImageArgs(active: string, byGrub: boolean): boolean {
   if (!byGrub) return true;

@@ -3,7 +3,7 @@ import { minorsBetween } from "../../recipe/effect/hops";
 import { client as range } from "../../recipe/facts/data/since.json";
 import type { FieldFinding } from "../failure";
 
-/** Whether this talosctl can drive a machine of these releases. */
+/** Checks that this talosctl works with a machine of these releases. */
 export function checkClient(client: string, running: string, wanted: string): FieldFinding[] {
   const parsed = semver.parse(client);
   if (parsed === null)
@@ -11,7 +11,7 @@ export function checkClient(client: string, running: string, wanted: string): Fi
       {
         field: "talosctl",
         problem: `its version ${JSON.stringify(client)} is not a release`,
-        why: "so the update cannot tell whether it works with the machine",
+        why: "the update cannot check whether it works with the machine",
         remedy: `install talosctl ${running}`,
       },
     ];
@@ -27,7 +27,7 @@ export function checkClient(client: string, running: string, wanted: string): Fi
       field: "talosctl",
       problem: `${client} does not fit a machine that goes from ${running} to ${wanted}`,
       why,
-      remedy: `install talosctl ${running}, or name another by TALOS_GPU_TALOSCTL`,
+      remedy: `install talosctl ${running}, or set TALOS_GPU_TALOSCTL to the path of another one`,
     },
   ];
 }

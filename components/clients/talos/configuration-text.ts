@@ -5,10 +5,10 @@ import { CallError } from "../failure";
 import type { Configurations } from "../machine";
 
 /**
- * Content of the documents of a machine's configuration, without empty ones. Of a configuration that cannot be read
- * nothing is known, so that it is no empty one: two of them would say the same.
+ * Content of the documents of a machine's configuration, without empty ones. An unreadable configuration throws: as an
+ * empty one it would equal every other unreadable one.
  *
- * @throws CallError with the reason alone. The text holds keys.
+ * @throws CallError with only the reason, because the text contains keys.
  */
 export function valuesOf(text: string): unknown[] {
   try {
@@ -21,7 +21,7 @@ export function valuesOf(text: string): unknown[] {
   }
 }
 
-/** Documents with sorted keys, so that comments, order and quoting do not count. */
+/** Documents as text with sorted keys, without the differences of comments, order and quotes. */
 function canonical(values: unknown[]): string {
   return JSON.stringify(values, (_key, value: unknown) =>
     value !== null && typeof value === "object" && !Array.isArray(value)
@@ -30,16 +30,14 @@ function canonical(values: unknown[]): string {
   );
 }
 
-/**
- * Hash of what a configuration says. Safe to show: a configuration holds keys, so it cannot be guessed from its hash.
- */
+/** Hash of a configuration's content. Safe to show: the configuration contains keys, so its hash does not reveal it. */
 export function configurationHash(text: string): string {
   return createHash("sha256")
     .update(canonical(valuesOf(text)))
     .digest("hex");
 }
 
-/** Whether two configurations say the same. */
+/** Whether two configurations have the same content. */
 export function sameConfiguration(a: string, b: string): boolean {
   return a === b || canonical(valuesOf(a)) === canonical(valuesOf(b));
 }
@@ -64,7 +62,7 @@ export function filesOf(text: string): { path: string; content: string }[] {
   }));
 }
 
-/** Whether a configuration keeps the workload in a sandbox of its own (Talos ≥ 1.14, SecurityProfileConfig). */
+/** Whether a configuration runs workloads in a sandbox (Talos ≥ 1.14, SecurityProfileConfig). */
 export const isolatesWorkload = (text: string): boolean =>
   valuesOf(text).some(
     (document) =>
@@ -73,8 +71,7 @@ export const isolatesWorkload = (text: string): boolean =>
   );
 
 /**
- * Kubernetes release of the kubelet that a configuration names, by its image's tag; undefined where it leaves that to
- * Talos, or names no tag.
+ * Kubernetes release of the kubelet, from the tag of its image in a configuration; undefined without an image or tag.
  */
 export function kubeletRelease(text: string): string | undefined {
   const images = valuesOf(text).map((document) =>
@@ -84,7 +81,7 @@ export function kubeletRelease(text: string): string | undefined {
   return /:(v?\d+\.\d+\.\d+[^:/@]*)(?:@|$)/.exec(image)?.[1];
 }
 
-/** The document that has the place of `machine.kubelet` from Talos 1.14 on. */
+/** Whether a document is the one that replaces `machine.kubelet` from Talos 1.14 on. */
 const isKubelet = (document: unknown): boolean => valueAt(document, "kind") === "KubeletConfig";
 
 /** Installer image that a configuration names. */
@@ -99,6 +96,6 @@ export function installImage(text: string): string | undefined {
   return images.find((image) => typeof image === "string");
 }
 
-/** The document that has the place of `machine.install` from Talos 1.14 on. */
+/** Whether a document is the one that replaces `machine.install` from Talos 1.14 on. */
 export const isInstallation = (document: unknown): boolean =>
   valueAt(document, "kind") === "UnattendedInstallConfig";

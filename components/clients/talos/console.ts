@@ -6,7 +6,7 @@ import { redact } from "../../recipe/rules/redact";
  */
 const PREFIX = /^(\S+: +)?\w+: +\w+: (\[[^\]]*\]: )?(\[talos\] )?/;
 
-/** Lines of a console by their own text, without keys. */
+/** Lines of a console without their prefix and without keys. */
 export const consoleLines = (log: string): string[] =>
   log
     .split("\n")
@@ -14,9 +14,8 @@ export const consoleLines = (log: string): string[] =>
     .filter((line) => line !== "");
 
 /**
- * Why a boot does not go on: lines of a task at which Talos pauses before it reboots, with its error in the lines
- * below: one, or a count of errors and then each; and why its kubelet fails at every start. Source: talos,
- * internal/app/machined/pkg/runtime/v1alpha1/ v1alpha1_sequencer_tasks.go, pauseOnFailure.
+ * Why a boot does not go on: the task at which Talos pauses, with its errors, or the reason why the kubelet fails at
+ * every start. Source: talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, pauseOnFailure.
  */
 export function bootErrorsOf(lines: readonly string[]): string[] {
   const telling = lines.flatMap((line, at) => {
@@ -29,16 +28,16 @@ export function bootErrorsOf(lines: readonly string[]): string[] {
   return [...new Set(telling), ...kubeletErrors(lines)];
 }
 
-/** Begins the message about a kubelet that never starts. */
+/** Beginning of the message about a kubelet that never starts. */
 export const kubeletFails = "the kubelet fails at every start";
 
-/** Failures after which a kubelet that was never well is not taken to be on its way up any more. */
+/** Number of failures after which a kubelet that was never healthy no longer counts as starting. */
 const KUBELET_FAILURES = 5;
 
 /**
  * Why the kubelet fails at every start. Talos starts it again forever, and waits 70 minutes for it before it reboots
- * (talos v1.13.0, constants.BootTimeout). Seen on Talos v1.13.0 where containerd's default runtime is one that the
- * image does not have. One that was well in this boot is not what the boot waits for, and has started pods.
+ * (talos v1.13.0, constants.BootTimeout). Seen on Talos v1.13.0 with a default runtime of containerd that the image
+ * lacks. A kubelet that was healthy in this boot does not block the boot, and has started pods.
  */
 function kubeletErrors(lines: readonly string[]): string[] {
   const failures = lines.filter((line) =>
@@ -52,10 +51,7 @@ function kubeletErrors(lines: readonly string[]): string[] {
   ];
 }
 
-/**
- * The last error in a log whose lines are JSON objects, itself as a quoted text; the log as it is where it is
- * something else.
- */
+/** The last error in a quoted log whose lines are JSON objects; the unchanged log if it has another form. */
 function lastError(quoted: string): string {
   try {
     const last = (JSON.parse(quoted) as string).trim().split("\n").at(-1)!;
@@ -67,11 +63,11 @@ function lastError(quoted: string): string {
 }
 
 /**
- * Image that `talosctl upgrade` has installed in this boot, and that waits for the next one; undefined where there is
- * none. LifecycleService (Talos 1.13 and newer) installs and leaves the reboot to its caller, and says in the console
- * what it does (talos v1.13.0, v1.13.9 and v1.14.0, internal/app/lifecycle/lifecycle.go: the last one in fields of
- * JSON). META names no image, and is not read again after an installation. Talos itself boots an image that it
- * installs by the older API.
+ * Image that `talosctl upgrade` has installed in this boot and that boots next; undefined if there is none.
+ * LifecycleService (Talos 1.13 and newer) installs and leaves the reboot to its caller, and logs its steps on the
+ * console (talos v1.13.0, v1.13.9 and v1.14.0, internal/app/lifecycle/lifecycle.go: v1.14.0 in JSON fields). META names
+ * no image, and Talos does not read it again after an installation. With the older API, Talos itself boots the
+ * installed image.
  */
 export function waitingImageOf(lines: readonly string[]): string | undefined {
   let begun: string | undefined;
@@ -91,9 +87,9 @@ export function waitingImageOf(lines: readonly string[]): string | undefined {
 }
 
 /**
- * Why an image could not be pulled, in the words of the last line about it; undefined where none does. That a pull
- * was canceled is no reason: its caller was ended, which is what a registry comes to that takes the connection and
- * never answers (seen on Talos v1.13.0).
+ * Why an image could not be pulled, from the last line about it; undefined if there is no such line. A canceled pull is
+ * no reason: this program ended the call, e.g. because a registry accepted the connection and never answered (seen on
+ * Talos v1.13.0).
  */
 export function pullErrorOf(lines: readonly string[], image: string): string | undefined {
   const name = image.replace(/[:@][^/]*$/, "");
@@ -109,9 +105,8 @@ const driverWords =
   /NVRM: (?:(?!NVRM: ).)*(?:fallen off the bus|RmInitAdapter|not supported by open|NVIDIA open kernel modules|Data Center GPUs|Legacy drivers|API mismatch)/;
 
 /**
- * Complaints of NVIDIA's driver in this boot: error reports of a card (Xids), each code of a card once with its
- * number, and cards that it leaves out. The words are those of open-gpu-kernel-modules, src/nvidia and
- * kernel-open/nvidia/nv-pci.c.
+ * Errors of NVIDIA's driver in this boot: error codes of a card (Xids), each code once with its count, and cards that
+ * the driver does not use. The texts come from open-gpu-kernel-modules, src/nvidia and kernel-open/nvidia/nv-pci.c.
  */
 export function driverErrors(lines: readonly string[]): string[] {
   const reports = new Map<string, { line: string; more: number }>();

@@ -1,6 +1,6 @@
 import type { Machine } from "./talos-machine";
 
-/** Version of the loaded NVIDIA driver; undefined when none is loaded. */
+/** Version of the loaded NVIDIA driver; undefined if none is loaded. */
 export async function loadedDriver(machine: Machine): Promise<string | undefined> {
   return parseDriverVersion((await machine.read("/proc/driver/nvidia/version")) ?? "");
 }

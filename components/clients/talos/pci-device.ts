@@ -1,9 +1,12 @@
-/** A device on a machine's PCI bus, as Talos shows it (talos, pkg/machinery/resources/hardware/pci_device.go); IDs with `0x`. */
+/**
+ * A device on a machine's PCI bus, as in Talos' resource (talos, pkg/machinery/resources/hardware/pci_device.go); IDs
+ * with `0x`.
+ */
 export interface PciDevice {
   class_id?: string;
   vendor_id?: string;
   product_id?: string;
-  /** Name in the list of PCI IDs that the Talos release has; undefined for a device that is younger than the release. */
+  /** Name from the Talos release's list of PCI IDs; undefined for a device that is newer than the release. */
   product?: string;
 }
 
@@ -11,6 +14,6 @@ export interface PciDevice {
 export const isNvidiaCard = ({ vendor_id, class_id }: PciDevice): boolean =>
   hex(vendor_id) === "10de" && hex(class_id) === "03";
 
-/** An ID without its `0x`, as lists of PCI IDs have it. */
+/** An ID without its `0x`, as in lists of PCI IDs. */
 export const hex = (id: string | undefined): string | undefined =>
   id?.toLowerCase().replace(/^0x/, "");

@@ -18,24 +18,24 @@ import {
   type Resource,
 } from "./talosctl-output";
 
-/** Milliseconds for a call that only asks. */
+/** Milliseconds for a call that only reads. */
 const ASK = 30_000;
 
-/** Milliseconds for a call that hands something over. */
+/** Milliseconds for a call that sends a configuration or a request. */
 const HAND_OVER = 120_000;
 
-/** First release of talosctl whose `upgrade` knows the lifecycle API, and drains by itself unless told not to. */
+/** First release of talosctl whose `upgrade` uses the lifecycle API, and by default drains the node itself. */
 const DRAINING_CLIENT = "1.13.0-beta.0";
 
 /** The configuration on disk (talos v1.9.6, pkg/machinery/constants: StateMountPoint, ConfigFilename). */
 const onDisk = "/system/state/config.yaml";
 
-/** How far a machine is, in the words of Talos. */
+/** Stage of a machine's boot, in Talos' terms. */
 export interface MachineStatus {
   /** E.g. `running`, `booting`. */
   stage: string;
   ready: boolean;
-  /** Conditions that a machine that is not ready lacks. */
+  /** Conditions that a machine still lacks to be ready. */
   unmet: string[];
 }
 
@@ -48,11 +48,11 @@ export interface EtcdMember {
   urls: string[];
 }
 
-/** One Talos machine, as the phases see it. In tests: a machine in memory. Each call throws CallError. */
+/** Calls to one Talos machine; tests implement them in memory. Each call throws CallError. */
 export interface Machine {
   /** Release that runs, e.g. `v1.12.6`. */
   version(): Promise<string>;
-  /** How far the boot is. */
+  /** Stage of the boot. */
   status(): Promise<MachineStatus>;
   /** Changes with every boot. */
   bootId(): Promise<string>;
@@ -75,7 +75,7 @@ export interface Machine {
   services(): Promise<Record<string, string>>;
   /** A service of Talos; undefined if it has not been started in this boot. */
   service(name: string): Promise<ServiceState | undefined>;
-  /** The configuration in force, and the one of the next boot. */
+  /** The active configuration, and the one of the next boot. */
   configurations(): Promise<Configurations>;
   /** Makes `configuration` the one of the next boot; nothing changes before. */
   stage(configuration: string): Promise<void>;
@@ -108,20 +108,20 @@ export interface Machine {
   etcdProblems(): Promise<string[]>;
 }
 
-/** A service, as Talos lists it. */
+/** A service of Talos. */
 export interface ServiceState {
   /** E.g. `Running`, `Waiting`. */
   state: string;
-  /** Whether Talos has looked at its health and found it bad. */
+  /** Whether Talos' health check of it has failed. */
   failing: boolean;
   /** Last event, e.g. `Health check successful`. */
   event: string;
 }
 
-/** talosctl's words for where an installer is (talos v1.13.0, cmd/talosctl/cmd/talos/upgrade.go). */
+/** talosctl's names for the places of an installer (talos v1.13.0, cmd/talosctl/cmd/talos/upgrade.go). */
 const namespaces: Record<InstallerPlace, string> = { disk: "system", memory: "inmem" };
 
-/** The machine behind talosctl. */
+/** A machine through talosctl. */
 export class TalosMachine implements Machine {
   constructor(
     private readonly talosctl: Talosctl,
@@ -140,9 +140,9 @@ export class TalosMachine implements Machine {
     return {
       /** E.g. `running`, `booting`, `upgrading`, `rebooting`, `maintenance`. */
       stage: String(status?.spec?.stage ?? "unknown"),
-      /** Whether all is up that this stage needs. */
+      /** Whether everything that this stage needs is up. */
       ready: status?.spec?.status?.ready === true,
-      /** Reasons why it is not ready, in Talos' words. */
+      /** Reasons from Talos why it is not ready. */
       unmet: unmet.map(({ name, reason }) => `${name}: ${reason}`),
     };
   }
@@ -153,14 +153,13 @@ export class TalosMachine implements Machine {
   }
 
   /**
-   * ID of the schematic that runs, with its extensions sorted (`imageId`); undefined when the image was not made by
-   * an Image Factory.
+   * ID of the running schematic, with its extensions sorted (`imageId`); undefined if no Image Factory made the image.
    */
   async schematic(): Promise<string | undefined> {
     return (await this.extensions()).image;
   }
 
-  /** Its image's extensions, the ID of its schematic, and the ID by which this package knows the image. */
+  /** Extensions of its image, ID of its schematic, and this package's ID of the image. */
   async extensions(): Promise<{ names: string[]; schematic?: string; image?: string }> {
     const layers = await this.layers();
     const schematic = layers.find(({ name }) => name === "schematic");
@@ -172,8 +171,8 @@ export class TalosMachine implements Machine {
   }
 
   /**
-   * The Factory's virtual extension is one of them: its version is the schematic's ID, and what it says besides is
-   * its text (image-factory, internal/artifacts).
+   * Layers of the image, including the Factory's virtual extension: its version is the schematic's ID, and its extra
+   * info the schematic's text (image-factory, internal/artifacts).
    */
   private async layers(): Promise<{ name?: string; version?: string; extraInfo?: string }[]> {
     return (await this.resources("extensions")).map(({ spec }) => spec?.metadata ?? {});
@@ -183,7 +182,7 @@ export class TalosMachine implements Machine {
     return parseResources(await this.ask("get", type, "-o", "json"));
   }
 
-  /** PCI IDs of NVIDIA's cards on its bus, driven or not, e.g. `10de:2204`. */
+  /** PCI IDs of NVIDIA's cards on its bus, with or without a driver, e.g. `10de:2204`. */
   async cards(): Promise<string[]> {
     const devices = await this.resources("pcidevices");
     return devices
@@ -205,7 +204,7 @@ export class TalosMachine implements Machine {
       extensions: Object.fromEntries(
         metadata.map(({ name = "", version = "" }) => [name, version]),
       ),
-      // A boot loader that takes the image's arguments never reads those of the configuration.
+      // A boot loader that uses the image's arguments never reads those of the configuration.
       configuredArgs: byImage ? [] : installArgs(persistent),
       ...defined({
         bootArgs: byImage ? undefined : installArgs(active),
@@ -217,15 +216,15 @@ export class TalosMachine implements Machine {
 
   /** Lines of the console of this boot, as far as the kernel still has them. */
   async console(): Promise<string[]> {
-    return consoleLines(await this.log()); // where Talos writes as well, and which is of this boot alone
+    return consoleLines(await this.log()); // the kernel's log, which has Talos' own lines, and only this boot's
   }
 
-  /** Why its boot does not go on, in Talos' own lines; empty when it does. */
+  /** Why its boot does not go on, in Talos' own lines; empty if it goes on. */
   async bootErrors(): Promise<string[]> {
     return bootErrorsOf(await this.console());
   }
 
-  /** A log as it is, of a service or of the kernel. */
+  /** The unchanged log of a service or of the kernel. */
   log(service?: string, lines = -1): Promise<string> {
     return service === undefined
       ? this.ask("dmesg")
@@ -237,17 +236,17 @@ export class TalosMachine implements Machine {
   }
 
   /**
-   * Whether it runs an upgrade that Talos has not confirmed yet: a boot that fails then rolls back to the previous
+   * Whether it runs an upgrade that Talos has not confirmed yet: if a boot fails, Talos then rolls back to the previous
    * image.
    */
   async isUnconfirmed(): Promise<boolean> {
-    // The installer names there what to go back to; Talos reads it at boot, and drops it once the machine runs and is
-    // ready (talos v1.13.0, pkg/machinery/meta/constants.go, and controllers/runtime/drop_upgrade_fallback.go).
-    // `0x06` comes out of talosctl's JSON as the number that it is (seen on Talos v1.13.0).
+    // The installer stores the previous boot entry under this key; Talos reads it at boot, and deletes it once the
+    // machine runs and is ready (talos v1.13.0, pkg/machinery/meta/constants.go, and
+    // controllers/runtime/drop_upgrade_fallback.go). talosctl's JSON shows `0x06` as a number (seen on Talos v1.13.0).
     return (await this.resources("metakeys")).some(({ metadata }) => Number(metadata.id) === 6);
   }
 
-  /** Content of a file; undefined when it is not there. */
+  /** Content of a file; undefined if the file does not exist. */
   async read(path: string): Promise<string | undefined> {
     try {
       return await this.ask("read", path);
@@ -263,7 +262,7 @@ export class TalosMachine implements Machine {
     return Object.fromEntries(rows.map((row) => [row["SERVICE"] ?? "", row["STATE"] ?? ""]));
   }
 
-  /** A service of Talos; undefined where it is not there, as it has not been started in this boot. */
+  /** A service of Talos; undefined if Talos has not started it in this boot. */
   async service(name: string): Promise<ServiceState | undefined> {
     const rows = parseTable(await this.ask("services"));
     const row = rows.find(({ SERVICE }) => SERVICE === name);
@@ -284,7 +283,7 @@ export class TalosMachine implements Machine {
     };
     const active = text("v1alpha1");
     // Talos < 1.10 has no such resource (talos v1.9.6 and v1.10.0, pkg/machinery/resources/config/machine_config.go),
-    // and keeps what the next boot begins with in a file.
+    // and stores the configuration of the next boot in a file.
     const persistent =
       text("persistent") ?? (active === undefined ? undefined : await this.read(onDisk));
     return defined({ active, persistent });
@@ -295,12 +294,12 @@ export class TalosMachine implements Machine {
     return this.apply("staged", configuration);
   }
 
-  /** Puts `configuration` into effect at once, without a reboot; refused when it needs one. */
+  /** Puts `configuration` into effect at once, without a reboot; Talos refuses one that needs a reboot. */
   activate(configuration: string): Promise<void> {
     return this.apply("no-reboot", configuration);
   }
 
-  /** Whether an installer is on the machine's disk already, from an earlier pull. */
+  /** Whether the machine's disk already has an installer from an earlier pull. */
   async hasPulled(image: string): Promise<boolean> {
     try {
       const images = parseTable(await this.ask("image", "list", "--namespace", "system"));
@@ -317,8 +316,9 @@ export class TalosMachine implements Machine {
    * @param ending when the call is ended before its limit. Default never.
    */
   async pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void> {
-    // Where Talos from 1.13 on has installers. Before, this only tells whether the registry gives it: the upgrade
-    // pulls it once more, into memory (seen on Talos v1.12.6; talos v1.12.6, internal/pkg/install/pull.go).
+    // The namespace in which Talos 1.13 and newer store installers. In older releases this pull only checks the
+    // registry: the upgrade pulls the installer once more, into memory (seen on Talos v1.12.6; talos v1.12.6,
+    // internal/pkg/install/pull.go).
     const args = [
       "image",
       "pull",
@@ -331,14 +331,15 @@ export class TalosMachine implements Machine {
     await this.talosctl.run(args, limit, ending);
   }
 
-  /** Starts the upgrade; resolves when the machine has taken it on. It then reboots by itself. */
+  /** Starts the upgrade; resolves when the machine has accepted it. The machine then reboots by itself. */
   async upgrade(
     image: string,
     place: InstallerPlace,
     api: UpgradeApi,
     limit: number,
   ): Promise<void> {
-    // We drain and track by ourselves. Talos reboots after the legacy call, talosctl asks for it after the new one.
+    // This program itself drains the node and tracks the reboot. Talos reboots after the legacy call; after the new one
+    // talosctl requests the reboot.
     const modern = semver.gte(await this.talosctl.version(), DRAINING_CLIENT);
     const flags = modern
       ? ["--drain=false", "--progress=plain", ...(api === "legacy" ? ["--legacy"] : [])]
@@ -357,7 +358,7 @@ export class TalosMachine implements Machine {
       hostname: row["HOSTNAME"] ?? "",
       /** A learner does not vote yet. */
       learner: row["LEARNER"] === "true",
-      // Where the others reach it, for peers and for clients. Joined by commas (talos v1.13.0
+      // URLs at which other members and clients reach it, separated by commas (talos v1.13.0
       // cmd/talosctl/cmd/talos/etcd.go). A member that has not started has no client URL yet.
       urls: [row["PEER URLS"] ?? "", row["CLIENT URLS"] ?? ""]
         .flatMap((cell) => cell.split(","))
@@ -365,7 +366,7 @@ export class TalosMachine implements Machine {
     }));
   }
 
-  /** ID of its own member of etcd, as `etcdMembers` has it; undefined where etcd gives no status. */
+  /** ID of its own etcd member, as in `etcdMembers`; undefined if etcd gives no status. */
   async etcdMember(): Promise<string | undefined> {
     return parseTable(await this.ask("etcd", "status"))[0]?.["MEMBER"] || undefined;
   }
@@ -375,7 +376,7 @@ export class TalosMachine implements Machine {
     return new TalosMachine(this.talosctl, address, this.files);
   }
 
-  /** Complaints of this machine's etcd member; empty when it is healthy. */
+  /** Problems that this machine's etcd member reports; empty if it is healthy. */
   async etcdProblems(): Promise<string[]> {
     try {
       const [row] = parseTable(await this.ask("etcd", "status"));

@@ -5,7 +5,7 @@ import { boundedYaml } from "../../recipe/rules/yaml";
 import { isMapping, mappingAt } from "../../recipe/mapping";
 import type { FieldFinding } from "../failure";
 
-/** Why a talosconfig leads to no machine: its current context is not there. Undefined where it is. */
+/** Why a talosconfig is unusable: its current context does not exist. Undefined if it does. */
 export function contextProblem(config: unknown): string | undefined {
   const contexts = mappingAt(config, "contexts");
   const context = isMapping(config) ? config["context"] : undefined;
@@ -16,31 +16,31 @@ export function contextProblem(config: unknown): string | undefined {
   return `its current context ${JSON.stringify(context)} is not among its contexts: ${has}`;
 }
 
-/** Files that talosctl looks for where TALOSCONFIG names none (talos, pkg/machinery/client/config/path.go). */
+/** Files that talosctl tries if TALOSCONFIG is not set (talos, pkg/machinery/client/config/path.go). */
 const usualFiles = (): string[] => [
   path.join(os.homedir(), ".talos", "config"),
   "/var/run/secrets/talos.dev/config",
 ];
 
-/** A talosconfig as talosctl would take it. */
+/** The talosconfig that talosctl would use. */
 export interface TalosconfigInUse {
-  /** Its content; undefined where there is none that can be read. */
+  /** Its content; undefined if there is no readable file. */
   text?: string;
-  /** Why it leads to no machine. */
+  /** Why it is unusable. */
   problem?: FieldFinding;
 }
 
 /**
- * The talosconfig that talosctl takes, and why it leads to no machine. talosctl itself says of each such file no more than `failed to
+ * The talosconfig that talosctl uses, with a finding if it is unusable: talosctl itself would only print `failed to
  * determine endpoints`.
  *
- * @param given its content; undefined where talosctl looks for a file.
+ * @param given its content; undefined if talosctl must find a file.
  */
 export function readTalosconfig(
   given: string | undefined,
   { TALOSCONFIG }: NodeJS.ProcessEnv,
 ): TalosconfigInUse {
-  if (given !== undefined) return { text: given, ...withProblem(given, "the one that was given") };
+  if (given !== undefined) return { text: given, ...withProblem(given, "the passed content") };
   if (TALOSCONFIG === undefined || TALOSCONFIG === "") {
     const file = usualFiles().find((one) => fs.existsSync(one));
     if (file === undefined) return { problem: none };
@@ -50,13 +50,13 @@ export function readTalosconfig(
 }
 
 const field = "talosconfig";
-const why = "the machines cannot be reached";
+const why = "without a valid talosconfig the machines cannot be reached";
 
 const none: FieldFinding = {
   field,
   problem: "there is none: TALOSCONFIG names no file, and there is no ~/.talos/config",
   why,
-  remedy: "name the cluster's talosconfig by TALOSCONFIG",
+  remedy: "set TALOSCONFIG to the path of the cluster's talosconfig",
 };
 
 function readFile(file: string, called: string): TalosconfigInUse {
@@ -80,13 +80,13 @@ function withProblem(text: string, called: string): { problem?: FieldFinding } {
         field,
         problem: `${called} is not YAML`,
         why,
-        remedy: "give what `talosctl config` writes",
+        remedy: "use a file that `talosctl config` writes",
       },
     };
   }
   const wrong = contextProblem(config);
   if (wrong === undefined) return {};
   const remedy =
-    "choose one by `talosctl config context NAME`, or give the talosconfig of this cluster";
+    "choose a context with `talosctl config context NAME`, or pass the talosconfig of this cluster";
   return { problem: { field, problem: `${called}: ${wrong}`, why, remedy } };
 }

@@ -1,26 +1,32 @@
 import { stringify } from "yaml";
 
-/** Objects that `talosctl get … -o json` prints: one after the other, each indented, its closing brace alone in the first column. */
+/**
+ * Objects from `talosctl get … -o json`, which prints them one after the other, indented, each with its closing brace
+ * in the first column.
+ */
 export const parseResources = (text: string): Resource[] =>
   text
     .split(/(?<=^\})\s*$\n(?=\{)/m)
     .filter((part) => part.trim() !== "")
     .map((part) => JSON.parse(part) as Resource);
 
-/** A resource of Talos, as `talosctl get -o json` prints it. */
+/** A resource of Talos from `talosctl get -o json`. */
 export interface Resource {
-  /** A number where Talos' own ID is one, as with extensions. */
+  /** ID; some resources, such as extensions, have a number. */
   metadata: { id: string | number };
   spec: any;
 }
 
-/** Text of a `MachineConfig` resource: a string with all documents; older releases of talosctl printed the first as an object. */
+/**
+ * Text of a `MachineConfig` resource: a string with all documents. Older releases of talosctl print the first document
+ * as an object.
+ */
 export const configurationText = ({ spec }: Resource): string =>
   typeof spec === "string" ? spec : stringify(spec);
 
 /**
- * Rows of a table that talosctl prints, by column title. Titles hold single spaces at most, columns are aligned, so a cell
- * is what stands below its title; cells may be empty.
+ * Rows of a table that talosctl prints, by column title. Columns are aligned, so a cell is the text below its title;
+ * cells may be empty. Titles contain at most single spaces.
  */
 export function parseTable(text: string): Record<string, string>[] {
   const [header, ...rows] = text.split("\n").filter((line) => line.trim() !== "");

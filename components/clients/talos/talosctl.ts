@@ -4,25 +4,25 @@ import { CallError, type CallErrorKind } from "../failure";
 import { redact } from "../../recipe/rules/redact";
 import type { Ending } from "../machine";
 
-/** Lines of the program's standard error that an error quotes. */
+/** Number of lines that an error quotes from the program's standard error. */
 const QUOTED_LINES = 6;
 
-/** How talosctl is called. */
+/** Options for calling talosctl. */
 export interface TalosctlOptions {
   binary: string;
   /** Name of the program in messages, e.g. `omnictl` for Omni's client. Default `talosctl`. */
   name?: string;
-  /** Path of the talosconfig; undefined lets talosctl find one. */
+  /** Path of the talosconfig; if undefined, talosctl finds one. */
   talosconfig: string | undefined;
-  /** Address to connect to instead of the talosconfig's endpoints, e.g. of a tunnel. Default: these endpoints. */
+  /** Address to connect to, e.g. of a tunnel. Default: the talosconfig's endpoints. */
   endpoint?: string | undefined;
-  /** Further variables of its environment. Default none. */
+  /** Additional environment variables. Default none. */
   environment?: Readonly<Record<string, string>>;
-  /** Values that no message may hold. */
+  /** Values that no message may contain. */
   secrets: readonly string[];
-  /** Milliseconds that any call has at most, whatever limit it is given. Default: its limit. */
+  /** Upper limit in milliseconds for every call. Default: the call's own limit. */
   most?: number;
-  /** How the program is started and ended. Default: as a child, ended by its id. */
+  /** Functions that start and end the program. Default: it runs as a child process. */
   processes?: Processes;
 }
 
@@ -35,8 +35,8 @@ export interface Processes {
 const asChild: Processes = { start: spawn, end: (child) => void child.kill("SIGKILL") };
 
 /**
- * Runs talosctl. The only place that does: arguments as a list, no shell, no secret among them, each call with a
- * limit.
+ * Runs talosctl; no other code does. Passes arguments as a list without a shell and without secrets, and limits the
+ * time of each call.
  */
 export class Talosctl {
   private readonly children = new Set<ChildProcess>();
@@ -47,8 +47,8 @@ export class Talosctl {
   /**
    * Runs one command and returns its standard output.
    *
-   * @param atMost milliseconds after which it is ended, and counts as unreachable.
-   * @param ending when it is ended before that, which counts as unreachable too.
+   * @param atMost milliseconds after which the command is killed; the machine then counts as unreachable.
+   * @param ending condition that ends the command earlier, with the same result.
    * @throws CallError with the end of its standard error, free of secrets.
    */
   run(args: readonly string[], atMost: number, ending?: Ending): Promise<string> {
@@ -72,13 +72,13 @@ export class Talosctl {
       },
     );
     this.children.add(child);
-    /** Milliseconds after which it was ended. */
+    /** Milliseconds after which the command was killed. */
     let cutAfter: number | undefined;
     const cut = (after: number): void => {
       if (!this.children.has(child)) return;
       cutAfter = after;
       processes.end(child);
-      // Whatever it started may still hold its output open; nothing waits for that.
+      // Its child processes may still have its output open; the program does not wait for them.
       child.stdout!.destroy();
       child.stderr!.destroy();
     };
@@ -118,7 +118,7 @@ export class Talosctl {
     });
   }
 
-  /** Release of the program, e.g. `v1.13.0`; asked once. */
+  /** Version of the program, e.g. `v1.13.0`; the program is run once for it. */
   version(): Promise<string> {
     this.release ??= this.run(["version", "--client", "--short"], 30_000).then(
       (text) => /\bv\d+\.\d+\.\d+\S*/.exec(text)?.[0] ?? text.trim(),
@@ -131,21 +131,21 @@ export class Talosctl {
   }
 }
 
-/** The remaining time of a limit is no whole number of seconds; nothing reads the fraction. */
+/** Milliseconds rounded to whole seconds for messages. */
 const inSeconds = (milliseconds: number): number =>
   milliseconds < 1_000 ? milliseconds : Math.round(milliseconds / 1_000) * 1_000;
 
 function startProblem(name: string, binary: string, error: NodeJS.ErrnoException): string {
-  const lacks = binary === name ? "is in no folder of PATH" : `${binary} is not there`;
+  const lacks = binary === name ? "is in no folder of PATH" : `${binary} does not exist`;
   return error.code === "ENOENT"
-    ? `${name}: ${lacks}; the machine cannot be reached without it; install ${name === "talosctl" ? "talosctl of the machine's minor release" : `${name} of your server's release`}, or name it by TALOS_GPU_${name.toUpperCase()}`
+    ? `${name}: ${lacks}; without it the machine cannot be reached; install ${name === "talosctl" ? "talosctl of the machine's minor release" : `${name} of your server's release`}, or set TALOS_GPU_${name.toUpperCase()} to its path`
     : `${name}: ${binary} does not start: ${error.message}`;
 }
 
 /**
- * Text that Talos prints before the differences of two configurations (talos v1.13.0
- * internal/app/machined/pkg/runtime/v1alpha1/ v1alpha1_runtime.go, CanApplyImmediate): their lines may be secret, and
- * say nothing of the failure.
+ * The text of an error without the differences of two configurations that Talos appends (talos v1.13.0
+ * internal/app/machined/pkg/runtime/v1alpha1/ v1alpha1_runtime.go, CanApplyImmediate): they may be secret, and do not
+ * explain the failure.
  */
 const withoutDiff = (text: string): string => text.split(/\n[^\S\n]*diff:/, 1)[0]!;
 
@@ -157,8 +157,8 @@ function quote(text: string): string {
 }
 
 /**
- * Reads gRPC's code out of what talosctl says. Certificates come first: a failed handshake is reported as
- * `Unavailable` too, but waiting does not help. The exception is a clock that is not set yet after a boot.
+ * Kinds of failures by talosctl's messages. Certificate errors come first: talosctl also reports a failed handshake as
+ * `Unavailable`, but waiting does not help. The exception is a clock that is not set yet after a boot.
  */
 const PROBLEMS: [RegExp, CallErrorKind][] = [
   [/not yet valid/i, "unreachable"],

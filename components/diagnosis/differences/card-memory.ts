@@ -2,7 +2,7 @@ import { cardOf, findCard, meantSize } from "../../recipe/facts/card";
 import type { GpuSpec } from "../../recipe/spec/index";
 import type { ObservedNode } from "../observations";
 
-/** Cards whose memory differs from the plan's, by which the checks accepted claims. */
+/** Differences of the cards' memory from the plan's values, on which the checks of claims relied. */
 export function cardMemory(
   gpus: readonly GpuSpec[],
   { cards = [] }: Pick<ObservedNode, "cards">,

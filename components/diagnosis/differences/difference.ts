@@ -1,7 +1,7 @@
 import { escaped } from "../evidence";
 import type { Observations, ObservedContainer, ObservedPod } from "../observations";
 
-/** One thing that is not as the plan says, or as it must be where no plan is known. */
+/** One difference from the plan, or from a working system if there is no plan. */
 export interface Difference {
   /** Subject of the difference, e.g. `node gpu-1`, `DaemonSet gpu-operator/nvidia-driver`. */
   about: string;
@@ -9,7 +9,7 @@ export interface Difference {
   problem: string;
   /** Last messages of the containers that crash or wait, one line each. */
   lastWords?: string[];
-  /** Remedy, if an update of the stack is none. */
+  /** Remedy, if an update of the stack does not help. */
   remedy?: string;
 }
 
@@ -25,14 +25,14 @@ export function difference(
   return problem ? [{ about, problem, ...(lastWords.length > 0 ? { lastWords } : {}) }] : [];
 }
 
-/** Lines that are quoted of one log, and lines of last words that one difference has at most. */
+/** Largest number of lines that are quoted from one log, and of last words in one difference. */
 const LOG_LINES = 3;
 const MOST = 6;
 
 /** Characters of a line that are quoted. */
 const WIDTH = 300;
 
-/** Messages of an object's pods that do not run well, and of its events; each line once. */
+/** Messages of an object's failing pods and of its events, without duplicates. */
 export function lastWords(
   seen: Observations,
   kind: string,
@@ -52,7 +52,7 @@ export function lastWords(
   return [...new Set([...pods.flatMap(wordsOfPod), ...events])].slice(0, MOST);
 }
 
-/** Messages of one pod that does not run well; none if it runs well. */
+/** Messages of a failing pod; empty if the pod runs well. */
 export function wordsOfPod(pod: ObservedPod): string[] {
   const about = `Pod/${pod.name}`;
   const own = pod.message ?? pod.reason;
@@ -69,7 +69,7 @@ function wordsOfContainer(container: ObservedContainer): string[] {
   const status = [reason, exitCode === undefined ? undefined : `exit ${exitCode}`]
     .filter(Boolean)
     .join(", ");
-  // While a container waits to be started again, its message is the kubelet's and says only that it waits.
+  // While a container waits for a restart, its message comes from the kubelet and only says that it waits.
   const spoken = lastMessage ?? (reason === "CrashLoopBackOff" ? undefined : message) ?? log;
   const lines = (spoken ?? "").split("\n").filter((line) => line.trim() !== "");
   return [
@@ -78,7 +78,7 @@ function wordsOfContainer(container: ObservedContainer): string[] {
   ];
 }
 
-/** Pods that a controller made. A Deployment's are made by its ReplicaSets, whose names begin with its own. */
+/** Pods of a controller. A Deployment's pods belong to its ReplicaSets, whose names begin with the Deployment's. */
 const podsOf = (seen: Observations, kind: string, namespace: string, name: string): ObservedPod[] =>
   (seen.pods ?? []).filter(
     (pod) =>
@@ -88,7 +88,7 @@ const podsOf = (seen: Observations, kind: string, namespace: string, name: strin
         : pod.owner === `${kind}/${name}` || isReplicaSet(pod.owner ?? "", kind, name)),
   );
 
-/** Reasons of events that come with every pod, also with one that is well. */
+/** Reasons of events that every healthy pod has as well. */
 const routine = /^(Scheduled|Pulling|Pulled|Created|Started|SuccessfulCreate|SuccessfulDelete)$/;
 
 const isReplicaSet = (object: string, kind: string, name: string): boolean =>
@@ -96,6 +96,6 @@ const isReplicaSet = (object: string, kind: string, name: string): boolean =>
 
 const lastLine = (text: string): string => text.trim().split("\n").at(-1) ?? "";
 
-/** The end of a long line says what went wrong: wrapped errors begin with who wraps them. */
+/** The end of a long line, because wrapped errors name their cause last. */
 const shortened = (line: string): string =>
   line.length <= WIDTH ? line.trim() : `…${line.trim().slice(-WIDTH)}`;

@@ -12,7 +12,7 @@ import type {
 import { difference, type Difference, lastWords, wordsOfPod } from "./difference";
 
 /**
- * Where what exposes the GPUs differs from the plan: RuntimeClass, namespace, release, its operands, and our own
+ * Differences of the GPU provider from the plan: RuntimeClass, namespace, release, its operands, and the stack's own
  * objects.
  */
 export function exposureDifferences(plan: Plan, seen: Observations): Difference[] {
@@ -47,7 +47,7 @@ function runtimeClass({ kubernetes }: Plan, { runtimeClasses }: Observations): D
   const told = difference(`RuntimeClass ${name}`, problem);
   if (!kubernetes.external) return told;
   const owner = kubernetes.by ?? "the owner of the GPU provider";
-  const remedy = `the stack makes none here: have ${owner} make it, with \`handler: ${handler}\``;
+  const remedy = `this stack does not create the class: ${owner} must create it with \`handler: ${handler}\``;
   return told.map((one) => ({ ...one, remedy }));
 }
 
@@ -63,8 +63,8 @@ function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Di
 }
 
 /**
- * Helm's own record; an external release need not be Helm's. A Helm that was killed leaves `pending-…`, and the next
- * upgrade is refused then.
+ * Differences in Helm's record of the release; an external release may have none. A killed Helm leaves the status
+ * `pending-…`, and then refuses the next upgrade.
  */
 function release({ kubernetes }: Plan, { releases }: Observations): Difference[] {
   if (releases === undefined || kubernetes.external) return [];
@@ -78,18 +78,18 @@ function release({ kubernetes }: Plan, { releases }: Observations): Difference[]
   return difference(`Helm release ${namespace}/${name}`, status !== "deployed" && problem);
 }
 
-/** A controller that the plan asks for. */
+/** A controller that the plan requires. */
 interface Required {
   kind: "DaemonSet" | "Deployment";
   what: string;
-  /** Whether the stack makes it itself; else it is of the release. */
+  /** Whether the stack itself creates it; otherwise the release does. */
   ours: boolean;
   matches: (name: string) => boolean;
-  /** Pods that it wants at least. */
+  /** Smallest number of pods that it must want. */
   wants: number;
 }
 
-/** Controllers that every plan of this kind needs; which others there are, the chart decides. */
+/** Controllers that every plan of this kind needs; the chart may have others. */
 function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
   const gpuMachines = machines.filter(({ gpuCount }) => gpuCount > 0);
   const all = gpuMachines.length;
@@ -142,7 +142,7 @@ const required = (plan: Plan, seen: Observations, ofOwner?: string): Difference[
       : found.map((each) => ({ ...each, remedy: each.remedy ?? remedy }));
   });
 
-/** Missing parts of a controller that the plan asks for. */
+/** Differences of a controller that the plan requires. */
 function lackOf(
   { kind, what, ours, matches, wants }: Required,
   plan: Plan,
@@ -173,10 +173,10 @@ function lackOf(
   return difference(`${kind} ${namespace}/${found[0]!.name}`, problem, words);
 }
 
-/** Whether a name is of NVIDIA's objects: other makers have device plugins, too. */
+/** Whether a name belongs to an object of NVIDIA's: other vendors have device plugins as well. */
 const isOfNvidia = (name: string): boolean => /nvidia|nvdp|gpu-operator|^dra-driver/.test(name);
 
-/** Why something is not where the plan has it. */
+/** Message about an object that is not in the planned namespace. */
 function whereInstead(
   { kubernetes }: Plan,
   namespace: string,
@@ -189,7 +189,10 @@ function whereInstead(
   return `is in namespace ${elsewhere}, the plan says ${namespace}`;
 }
 
-/** Charts label their objects with `helm.sh/chart: <name>-<version>`. An object without that label is passed over. */
+/**
+ * Difference in the chart's version, from the label `helm.sh/chart: <name>-<version>` of the chart's objects. Skips
+ * objects without that label.
+ */
 function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
   const { namespace, chart, version } = kubernetes.release;
   if (version === "") return [];
@@ -205,8 +208,8 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
 }
 
 /**
- * Objects that are not ready in a namespace: DaemonSets, Deployments, and pods without an owner. In kube-system,
- * which is shared with others, only what is NVIDIA's, Node Feature Discovery's or ours.
+ * DaemonSets, Deployments and pods without an owner that are not ready in a namespace. In the shared kube-system, only
+ * objects of NVIDIA, of Node Feature Discovery and of this stack.
  */
 export function unreadyOfNvidia(seen: Observations, namespace: string): Difference[] {
   const ours = /nvidia|gpu|dcgm|node-feature-discovery/;
@@ -228,12 +231,12 @@ export function unreadyOfNvidia(seen: Observations, namespace: string): Differen
   ];
 }
 
-/** Whether a pod is well; by its phase alone where its containers were not looked at. */
+/** Whether a pod is healthy; only by its phase if its containers were not observed. */
 export const isWell = ({ phase, containers = [] }: ObservedPod): boolean =>
   phase === "Succeeded" ||
   (phase === "Running" && containers.every(({ ready }) => ready !== false));
 
-/** A controller with fewer ready pods than it wants, or whose pods are still of the version before its last change. */
+/** Difference of a controller that has too few ready pods, or pods from before its last change. */
 export function unready(
   seen: Observations,
   kind: "DaemonSet" | "Deployment",
@@ -241,7 +244,7 @@ export function unready(
 ): Difference[] {
   if (desired === undefined || ready === undefined || (ready >= desired && !outdated)) return [];
   const problem = outdated
-    ? "not ready: its last change has not been taken up"
+    ? "not ready: its controller has not processed the last change"
     : `not ready: ${ready} of ${desired} pods`;
   return difference(
     `${kind} ${namespace}/${name}`,
@@ -272,12 +275,17 @@ function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Differe
   });
 }
 
-/** An update that ends at the gate leaves its own Job and the passed Job of the previous update. */
+/**
+ * The newest Jobs. An update that fails at the gate leaves its own Job next to the passed Job of the previous update.
+ */
 function newest(jobs: ObservedJob[]): ObservedJob[] {
   const last = jobs.reduce((latest, { created = "" }) => (created > latest ? created : latest), "");
   return jobs.filter(({ created = "" }) => created === last);
 }
 
-/** Behind the prefix: what tells stacks apart, and what Pulumi adds (components/kubernetes/pods.ts, namedByPulumi). */
+/**
+ * Whether a Job is the smoke test with this prefix. The rest of its name distinguishes stacks, and has Pulumi's digits
+ * (components/kubernetes/pods.ts, namedByPulumi).
+ */
 const isTestOf = (job: string, prefix: string): boolean =>
   job.startsWith(prefix) && /^-[0-9a-f]{6}-[0-9a-f]{8}$/.test(job.slice(prefix.length));

@@ -12,24 +12,25 @@ import { workloadDifferences } from "./workloads";
 export { type Difference, inOneLine } from "./difference";
 
 /**
- * Where what is seen differs from the plan, from the machine up; without a plan, from any cluster that offers GPUs.
- * Pure. The comparison skips objects that nothing looked at, so an empty list covers only the others.
+ * Differences between observations and plan, from the machines up; without a plan, between observations and any working
+ * GPU cluster. Pure. Objects that were not observed are skipped, so an empty list says nothing about them.
  */
 export function differences(seen: Observations, plan?: Plan): Difference[] {
   if (plan === undefined) return withoutPlan(seen);
   const areas = [machineDifferences, nodeDifferences, exposureDifferences, workloadDifferences];
   const found = [...areas.flatMap((area) => area(plan, seen)), ...waitingForGpus(seen)];
-  // A workload in the release's namespace is seen by two areas.
+  // Two areas report a workload in the release's namespace.
   return [...new Map(found.map((one) => [inOneLine(one), one])).values()];
 }
 
 const noGpuNode =
-  "no node has a GPU: none has NVIDIA's extensions, a label of Node Feature Discovery's for a card, or a resource nvidia.com/…";
+  "no node has a GPU: no node has NVIDIA's extensions, Node Feature Discovery's label for a card, or a resource nvidia.com/…";
 const nothingOffers =
   "none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs";
 
 /**
- * Requirements for every cluster with GPUs, if no plan is known: a GPU node, GPUs on it, and a working GPU provider.
+ * Differences from every GPU cluster's requirements, if there is no plan: a GPU node, GPUs on it, and a working GPU
+ * provider.
  */
 function withoutPlan(seen: Observations): Difference[] {
   if (seen.nodes === undefined) return [];
@@ -65,11 +66,11 @@ function gpuNode(
   const problem =
     !offers &&
     !node.devicesUnseen &&
-    "has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims";
+    "has a GPU, but offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims";
   return [...readiness(node), ...difference(`node ${node.name}`, problem, words)];
 }
 
-/** RuntimeClasses that pods name, and that are gone: such pods run on until they are to be replaced. */
+/** Missing RuntimeClasses that pods name: such pods run only until they are replaced. */
 function missingRuntimeClasses({ pods = [], runtimeClasses }: Observations): Difference[] {
   if (runtimeClasses === undefined) return [];
   const named = pods

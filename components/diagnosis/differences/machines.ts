@@ -28,14 +28,14 @@ export const machineDifferences = (plan: Plan, seen: Observations): Difference[]
     ];
   });
 
-/** Difference in one respect, in words; none if it is as planned. */
+/** Finds one kind of difference, in words; undefined or false if the machine agrees with the plan. */
 type ProblemOf = (recipe: MachineRecipe, machine: ObservedMachine) => string | false | undefined;
 
 const image: ProblemOf[] = [release, schematic, extensions];
 const configuration: ProblemOf[] = [
   (_, { staged }) =>
     staged &&
-    "has a different configuration staged for its next boot: another tool's, or that of an update that did not end",
+    "has a different configuration staged for its next boot, from another tool or from an unfinished update",
   cards,
   modules,
   driver,
@@ -53,14 +53,17 @@ function release(
   const { hops, fault } = wayBetween(from.text, to.text, { extensions, ownImage, byOmni });
   if (hops.length === 0) return differs;
   if (fault !== undefined) return `${differs}: ${fault.problem}; ${fault.remedy}`;
-  return `${differs}: an update goes by ${hops.join(" and ")}, with ${hops.length + 1} reboots`;
+  return `${differs}: an update takes the way over ${hops.join(" and ")}, with ${hops.length + 1} reboots`;
 }
 
 const withoutV = (version: string): string => version.replace(/^v/, "");
 
 const short = (schematicId: string): string => schematicId.slice(0, 12);
 
-/** Omni makes the schematics of its machines itself. No schematic shows the content of an image of the user's own. */
+/**
+ * Difference in the image. Not for Omni, which creates the schematics of its machines itself. For a user's own image,
+ * only its name is compared.
+ */
 function schematic(recipe: MachineRecipe, machine: ObservedMachine) {
   const { schematicId, ownImage, installerImage } = recipe;
   const { schematicId: runs, imageId = runs, installImage = installerImage } = machine;
@@ -74,7 +77,7 @@ function schematic(recipe: MachineRecipe, machine: ObservedMachine) {
   return `runs the image of schematic ${short(runs)}, the plan says ${short(schematicId)}: it was upgraded or reinstalled by hand, or the stack has not upgraded it yet`;
 }
 
-/** Names in an image of the planned schematic need not be compared: the schematic is their list. */
+/** Missing extensions. An image with the planned schematic has all of them, so its names are not compared. */
 function extensions(
   recipe: MachineRecipe,
   { extensions: has, schematicId, imageId = schematicId }: ObservedMachine,
@@ -86,13 +89,16 @@ function extensions(
   return missing.length > 0 && `its image lacks the extensions ${missing.join(", ")}`;
 }
 
-/** A driver that is loaded without a card on the bus is one that knows another bus, as that of an integrated GPU. */
+/**
+ * Missing cards on the PCI bus. A driver that is loaded without such a card uses another bus, e.g. of an integrated
+ * GPU.
+ */
 function cards(
   { gpuCount }: MachineRecipe,
   { cards: has = gpuCount, modules: loaded }: ObservedMachine,
 ) {
   if (has >= gpuCount || (has === 0 && loaded?.includes("nvidia"))) return undefined;
-  return `its PCI bus shows ${has} of NVIDIA's cards, the plan says ${gpuCount}: switched off by the firmware, badly seated, without power, or not passed on to this virtual machine`;
+  return `its PCI bus shows ${has} of NVIDIA's cards, the plan says ${gpuCount}: a card may be switched off in the firmware, badly seated, without power, or not passed through to this virtual machine`;
 }
 
 function modules({ kernelModules }: MachineRecipe, { modules: loaded }: ObservedMachine) {
@@ -106,7 +112,10 @@ function modules({ kernelModules }: MachineRecipe, { modules: loaded }: Observed
   );
 }
 
-/** For a release newer than the tables the driver is assumed, so only its branch is known. */
+/**
+ * Difference in the loaded driver. For a release newer than the tables, the package assumes a driver, so only its
+ * branch is compared.
+ */
 function driver(
   { driverVersion: planned, talosVersion }: MachineRecipe,
   { driverVersion: loaded }: ObservedMachine,
@@ -133,8 +142,8 @@ function services(
 }
 
 /**
- * The machine's part may say more than ours: that of its owner is merged with it. From Talos 1.14 on another document
- * may override it.
+ * Difference in containerd's configuration. The machine's part may have more settings, because the owner's are merged
+ * into it. From Talos 1.14 on, another document may override it.
  */
 function containerd(
   { containerdPart: planned }: MachineRecipe,
@@ -149,7 +158,10 @@ function containerd(
   return missing.length > 0 && `${customizationPath} is stale: it lacks ${missing.join(", ")}`;
 }
 
-/** Talos calls a machine running and ready whose containerd serves no pods (seen on Talos v1.14.1). */
+/**
+ * Difference in the service cri: Talos reports a machine as running and ready even if its containerd serves no pods
+ * (seen on Talos v1.14.1).
+ */
 function cri({ stage = "running", services }: ObservedMachine): string | false {
   const state = services?.["cri"];
   return (

@@ -6,7 +6,7 @@ import { cardMemory } from "./card-memory";
 import { difference, type Difference } from "./difference";
 import { otherCards } from "./other-cards";
 
-/** Where a machine's node differs from the plan. */
+/** Differences between the machines' nodes and the plan. */
 export function nodeDifferences(plan: Plan, { nodes, machines = [] }: Observations): Difference[] {
   if (nodes === undefined) return [];
   return plan.machines.flatMap((machine) => {
@@ -38,14 +38,14 @@ export function nodeDifferences(plan: Plan, { nodes, machines = [] }: Observatio
   });
 }
 
-/** Whether a node takes pods. */
+/** Differences of a node on which no new pod can start. */
 export const readiness = ({ name, ready, notReady, unschedulable }: ObservedNode): Difference[] => [
   ...difference(
     `node ${name}`,
     ready === false && "is not ready",
     notReady === undefined ? [] : [notReady],
   ),
-  ...difference(`node ${name}`, unschedulable && "is cordoned, so no new pod goes there").map(
+  ...difference(`node ${name}`, unschedulable && "is cordoned, so no new pod can start there").map(
     (one) => ({
       ...one,
       remedy: `kubectl uncordon ${name}`,
@@ -65,7 +65,7 @@ function offers(
       `offers ${has ?? "none"} of ${resource}, the plan says ${least ? "at least " : ""}${count}`,
     ];
   });
-  // The kubelet keeps the name of a resource that no plugin registers any more, with the count 0.
+  // The kubelet keeps a resource that no plugin registers any more, with the count 0.
   const more = Object.entries(offered)
     .filter(
       ([resource, count]) =>
@@ -75,7 +75,7 @@ function offers(
   return [...planned, ...more];
 }
 
-/** Whether a resource is one that NVIDIA's device plugin offers, or a class is that of its DRA driver's cards. */
+/** Whether NVIDIA's device plugin offers a resource, or its DRA driver a device class. */
 export const isGpu = (resource: string): boolean =>
   resource.startsWith("nvidia.com/") || resource === gpuProviders.dra.deviceClass;
 
@@ -90,7 +90,7 @@ const labels = ({ nodeLabels }: MachineRecipe, node: ObservedNode): string[] =>
     });
 
 /**
- * Labels by which the GPU Operator knows a GPU node; it needs one of them (gpu-operator v26.7.0,
+ * Labels by which the GPU Operator recognizes a GPU node; one of them is enough (gpu-operator v26.7.0,
  * controllers/state_manager.go, gpuNodeLabels).
  */
 const ofDiscovery = [
@@ -111,10 +111,10 @@ function discovery(
   ];
 }
 
-/** Kubernetes' own taints of a node that is cordoned or not ready; both have findings already. */
+/** Kubernetes' own taints of a node that is cordoned or not ready; other differences report these states. */
 const ofKubernetes = /^node\.kubernetes\.io\//;
 
-/** Taints that are missing, and those that keep GPU pods away, because nothing of the plan tolerates them. */
+/** Missing taints, and taints that no GPU pod of the plan tolerates. */
 function taints(
   { name, gpuCount }: MachineRecipe,
   { taints: has }: ObservedNode,
@@ -134,7 +134,10 @@ function taints(
   ];
 }
 
-/** The kubelet lists the handlers of its runtime from Kubernetes 1.31 on (KEP-3857); before, nothing is known. */
+/**
+ * Missing runtime handler. The kubelet lists its runtime's handlers from Kubernetes 1.31 on (KEP-3857); on older
+ * releases they are unknown.
+ */
 function handler(
   { gpuCount }: MachineRecipe,
   { runtimeHandlers }: ObservedNode,

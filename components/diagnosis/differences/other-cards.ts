@@ -4,9 +4,9 @@ import type { GpuSpec } from "../../recipe/spec/index";
 import type { ObservedMachine, ObservedNode } from "../observations";
 
 /**
- * Cards of a machine that the stack does not name: kernel modules, driver and checks followed from those that it does. By what NVIDIA's
- * programs report about the node, else by the machine's PCI IDs. Several cards may share one ID. A card that the stack only describes is
- * known by no name.
+ * Cards of a machine that the stack does not name. They matter because kernel modules, driver and checks follow from
+ * the named cards. The names come from NVIDIA's programs on the node, else from the machine's PCI IDs; several cards
+ * may share one ID. A card that the stack only describes has no name to compare.
  */
 export function otherCards(
   gpus: readonly GpuSpec[],
@@ -27,10 +27,10 @@ export function otherCards(
   );
   if (others.length === 0) return undefined;
   const has = [...new Set(others.map(([first = ""]) => first))].join(", ");
-  return `has a card ${has}, the plan says ${planned.join(", ")}: name the card that is there under gpus of the machine`;
+  return `has a card ${has}, the plan says ${planned.join(", ")}: name the machine's real card in its gpus`;
 }
 
-/** Models that names may stand for. */
+/** Models that these names may mean. */
 const modelsOf = (names: readonly string[]): string[] => [
   ...new Set(names.flatMap((name) => findCard(name)?.model ?? [])),
 ];

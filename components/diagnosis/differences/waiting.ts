@@ -2,19 +2,19 @@ import type { Observations, ObservedNode, ObservedPod } from "../observations";
 import { didYouMean } from "../../recipe/rules/suggest";
 import { difference, type Difference } from "./difference";
 
-/** Pods that ask for GPUs and wait for a node that no node of the cluster can be. */
+/** Pods that request GPUs which no node of the cluster can ever offer. */
 export const waitingForGpus = (seen: Observations): Difference[] =>
   waiting(seen).flatMap((pod) =>
     difference(`Pod ${pod.namespace}/${pod.name}`, inVain(pod, seen.nodes ?? [])),
   );
 
-/** Pods that wait for units which other pods have: one sentence each. */
+/** Sentences about pods that wait for units that other pods use. */
 export const waitingForUnits = (seen: Observations): string[] =>
   waiting(seen)
     .filter((pod) => inVain(pod, seen.nodes ?? []) === undefined)
     .map(
       (pod) =>
-        `Pod ${pod.namespace}/${pod.name} is Pending, and asks for ${askedBy(pod)}: it waits for free units, or for a node that fits it otherwise (\`kubectl -n ${pod.namespace} describe pod ${pod.name}\`)`,
+        `Pod ${pod.namespace}/${pod.name} is Pending, and requests ${askedBy(pod)}: it waits for free units, or for a node that meets its other conditions (\`kubectl -n ${pod.namespace} describe pod ${pod.name}\`)`,
     );
 
 const waiting = ({ pods = [], nodes = [] }: Observations): ObservedPod[] =>
@@ -30,7 +30,7 @@ const askedBy = ({ requests = {} }: ObservedPod): string =>
     .map(([resource, count]) => `${count} of ${resource}`)
     .join(" and ");
 
-/** Why no node will ever have what a pod asks for; undefined where one might. */
+/** Why no node can ever offer the units that a pod requests; undefined if one might. */
 function inVain(
   { requests = {} }: ObservedPod,
   nodes: readonly ObservedNode[],
@@ -43,7 +43,7 @@ function inVain(
     );
     if (most >= count) continue;
     if (most > 0)
-      return `stays Pending: it asks for ${count} of ${resource}, and no node offers more than ${most}; lower its limit`;
+      return `stays Pending: it requests ${count} of ${resource}, but no node offers more than ${most}; lower its limit`;
     const others = [
       ...new Set(
         offered
@@ -51,8 +51,8 @@ function inVain(
           .map(([name]) => name),
       ),
     ];
-    if (others.length === 0) return `is Pending: it asks for ${resource}, which no node offers`;
-    return `stays Pending: it asks for ${resource}, which no node offers; ${didYouMean(resource, others)}the nodes offer ${others.join(", ")}`;
+    if (others.length === 0) return `is Pending: it requests ${resource}, which no node offers`;
+    return `stays Pending: it requests ${resource}, which no node offers; ${didYouMean(resource, others)}the nodes offer ${others.join(", ")}`;
   }
   return undefined;
 }

@@ -5,7 +5,7 @@ import type { Observations } from "../observations";
 import { difference, type Difference, wordsOfPod } from "./difference";
 import { isWell, unready } from "./exposure";
 
-/** Where a workload of the plan is not there or not ready. */
+/** Workloads of the plan that are missing or not ready. */
 export function workloadDifferences(plan: Plan, seen: Observations): Difference[] {
   return [...servers(plan, seen), ...pods(plan, seen)];
 }

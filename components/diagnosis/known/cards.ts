@@ -1,14 +1,14 @@
 import type { Cause } from "./known";
 
 /**
- * Codes of the driver's error reports in the kernel's log, by what NVIDIA has one do first
- * (docs.nvidia.com/deploy/xid-errors, analyzing-xid-catalog, column "Immediate Action", of 2025-10-29). Codes to be
- * ignored, and those that only follow others, are in none.
+ * Error codes of the driver in the kernel's log, by NVIDIA's first remedy (docs.nvidia.com/deploy/xid-errors,
+ * analyzing-xid-catalog, column "Immediate Action", of 2025-10-29). No list has codes that can be ignored or that only
+ * follow others.
  */
 export const xids = {
   /**
-   * RESTART_APP: the program did it, and the card goes on. 43 is one, too: the catalogue ignores it, because it has
-   * no other effect.
+   * RESTART_APP: the program caused the error, and the card goes on. 43 belongs here as well, although the catalogue
+   * ignores it because it has no other effect.
    */
   application: [
     8, 11, 13, 25, 31, 32, 39, 40, 41, 43, 60, 68, 69, 70, 71, 72, 75, 76, 77, 80, 82, 83, 84, 85,
@@ -28,10 +28,10 @@ export const xids = {
 const xid = (which: keyof typeof xids): RegExp =>
   new RegExp(`NVRM: Xid \\([^()]*\\): (?:${xids[which].join("|")})\\b`);
 
-/** A report of what a program did wrong on a card that is well. */
+/** An error of a program on a healthy card. */
 export const programError = xid("application");
 
-/** Complaints of a card, its driver or its fabric, in the kernel's log or in that of a service. */
+/** Failures of a card, its driver or its fabric that show in the log of the kernel or of a service. */
 export const cardCauses = {
   cardReset: {
     symptom: "programs on one card hang or end with CUDA errors until the machine is rebooted",
@@ -51,8 +51,7 @@ export const cardCauses = {
     ),
   },
   cardGone: {
-    symptom:
-      "a card is not there any more: the node offers one less, and nvidia-smi cannot reach it",
+    symptom: "a card has disappeared: the node offers one less, and nvidia-smi cannot reach it",
     cause:
       "the card does not answer on the PCI bus: its power, a riser or slot, heat, or the card itself",
     remedy:
@@ -74,11 +73,11 @@ export const cardCauses = {
     texts: xid("power"),
   },
   cardStart: {
-    symptom: "the driver is loaded and a card is not among its devices: No devices were found",
+    symptom: "the driver is loaded, but a card is not among its devices: No devices were found",
     cause:
-      "the driver could not start the card: firmware, power, or what a hypervisor passes on of it",
+      "the driver could not start the card, because of its firmware, its power, or an incomplete passthrough by the hypervisor",
     remedy:
-      "look at the lines above it in `talosctl dmesg`; switch the machine off and on; in a virtual machine, pass the whole card on (all functions, a large BAR, no vGPU). Then try another driver.branch",
+      "look at the lines above it in `talosctl dmesg`; switch the machine off and on; in a virtual machine, pass the whole card through (all functions, a large BAR, no vGPU). Then try another driver.branch",
     errors: [
       "NVRM: GPU 0000:…: RmInitAdapter failed! (0x62:0x65:1792)",
       "NVRM: RmInitAdapter: Cannot initialize GSP firmware RM",
@@ -87,11 +86,11 @@ export const cardCauses = {
     texts: /NVRM: (?:(?!NVRM: ).)*RmInitAdapter(?: failed|: Cannot)/,
   },
   driverFlavour: {
-    symptom: "the kernel modules are loaded, and a card is not among the driver's devices",
+    symptom: "the kernel modules are loaded, but a card is not among the driver's devices",
     cause:
       "the card needs the other flavour of kernel modules: open from Blackwell on, proprietary before Turing",
     remedy:
-      "leave driver.flavour out: it follows from the card. By hand: take the other extension into the schematic",
+      "remove driver.flavour: the package then chooses it by the card. By hand: replace the extension in the schematic",
     errors: [
       "NVRM: installed in this system is not supported by open",
       "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
@@ -102,20 +101,20 @@ export const cardCauses = {
       /NVRM: (?:(?!NVRM: ).)*(?:is not supported by open|requires use of the NVIDIA open|Open nvidia\.ko is only ready for use on Data Center)/,
   },
   driverTooNew: {
-    symptom: "the kernel modules are loaded, and an old card is not among the driver's devices",
-    cause: "this branch of the driver does not know the card any more",
+    symptom: "the kernel modules are loaded, but an old card is not among the driver's devices",
+    cause: "this branch of the driver no longer supports the card",
     remedy:
-      "take driver.branch: lts, which follows from the card by itself (Maxwell, Pascal, Volta on Talos ≥ 1.13)",
+      "set driver.branch: lts, or remove the field: the package then chooses it by the card (Maxwell, Pascal, Volta on Talos ≥ 1.13)",
     errors: ["NVRM:  supported through the NVIDIA 580.xx Legacy drivers. Please"],
     source:
       "NVIDIA's driver, nv-pci.c (the rest: The … NVIDIA driver will ignore this GPU); allenporter/k8s-gitops#2518",
     texts: /NVRM: (?:(?!NVRM: ).)*supported through the NVIDIA \S+ Legacy drivers/,
   },
   nvlink: {
-    symptom: "programs over several cards end or hang, and those on one card run",
+    symptom: "programs over several cards end or hang, but programs on one card run",
     cause: "a link between cards, or to a switch, has failed",
     remedy:
-      "reboot the machine (`npx talos-gpu reboot MACHINE --stack NAME`); if it happens again, reseat bridge or board, and take the card out of service",
+      "reboot the machine (`npx talos-gpu reboot MACHINE --stack NAME`); if it happens again, reseat bridge or board, or take the card out of service",
     errors: [
       "NVRM: Xid (PCI:…): 74, … NVLink: fatal error detected on link 2",
       "NVRM: Xid (PCI:…): 149, NETIR_LINK_EVT",
@@ -138,9 +137,9 @@ export const cardCauses = {
     symptom:
       "ext-nvidia-cdi-gen or ext-nvidia-fabricmanager fails and starts again; no pod sees a card of an SXM board",
     cause:
-      "cards on an NVSwitch board compute only after the fabric manager has set up the switches, and it finds none. They are not passed on to this virtual machine, its extension is missing, or the machine has no such board",
+      "cards on an NVSwitch board compute only after the fabric manager has set up the switches, but it finds none. They are not passed through to this virtual machine, its extension is missing, or the machine has no such board",
     remedy:
-      "with an SXM board of eight cards: pass its NVSwitches on together with its cards, and have nvidia-fabricmanager in the stack's extensions; a virtual machine with some of the cards needs its host's fabric manager. Without such a board: leave nvidia-fabricmanager out",
+      "with an SXM board of eight cards: pass its NVSwitches through together with its cards, and list nvidia-fabricmanager in the stack's extensions; a virtual machine with some of the cards needs its host's fabric manager. Without such a board: remove nvidia-fabricmanager",
     errors: [
       "empty device edits",
       "request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]",

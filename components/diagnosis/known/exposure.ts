@@ -24,14 +24,14 @@ export const exposureFixes = fixesOf({
     hides: ["validationMarkers", "operatorValidatorLabel", "gpuPresentLabel"],
   },
   runtimeClass: {
-    does: "a RuntimeClass nvidia with the handler nvidia is made before the device plugin",
+    does: "a RuntimeClass nvidia with the handler nvidia exists before the device plugin",
     symptom: 'pods are refused: RuntimeClass "nvidia" not found',
     cause:
-      "the standalone device plugin's chart brings no RuntimeClass, and only containers of the handler nvidia get the driver's libraries",
+      "the standalone device plugin's chart has no RuntimeClass, and only containers with the handler nvidia get the driver's libraries",
     errors: ['pods "…" is forbidden: pod rejected: RuntimeClass "nvidia" not found'],
     source: "siderolabs/docs, nvidia-gpu; k8s-device-plugin, deployments/helm/nvidia-device-plugin",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.runtimeClass.owner === "component",
-    // Pods are refused as their RuntimeClass is not there.
+    // Kubernetes refuses pods because their RuntimeClass does not exist.
     sign: runtimeClassMissing,
     hides: ["validationMarkers"],
   },
@@ -40,10 +40,10 @@ export const exposureFixes = fixesOf({
     symptom:
       "the device plugin is in CrashLoopBackOff: invalid --device-list-strategy option: invalid strategy: envvars; the node offers no nvidia.com/gpu",
     cause:
-      "the plugin knows envvar, volume-mounts, cdi-annotations and cdi-cri only, and on Talos ≤ 1.12 the first one is what works; the plural is a common slip",
+      "the plugin knows only envvar, volume-mounts, cdi-annotations and cdi-cri, and on Talos ≤ 1.12 only envvar works; the plural is a common mistake",
     source: "k8s-device-plugin, api/config/v1/consts.go and strategy.go",
     usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
-    // The device plugin says that it does not know its strategy.
+    // The device plugin's log says that it does not know the strategy.
     sign: (seen, { namespace }) =>
       matching(seen, /invalid (--device-list-strategy option|strategy)/, namespace),
   },
@@ -55,9 +55,9 @@ export const exposureCauses = {
     symptom:
       "pods of RuntimeClass nvidia stay in ContainerCreating, and `kubectl exec` into running ones fails",
     cause:
-      "containerd has no runtime named nvidia: the container toolkit's extension is not in the machine's image, or a part of containerd's configuration takes its place",
+      "containerd has no runtime named nvidia: the container toolkit's extension is not in the machine's image, or another part of containerd's configuration replaces it",
     remedy:
-      "compare the machine's extensions and /etc/cri/conf.d with the stack, and bring the stack up again; a changed containerd configuration needs a reboot up to Talos 1.13",
+      "compare the machine's extensions and /etc/cri/conf.d with the stack, and run `pulumi up` again; on Talos 1.13 and older, a changed containerd configuration needs a reboot",
     errors: ['unable to get OCI runtime for sandbox "…": no runtime for "nvidia" is configured'],
     source: "containerd 2.2.3 on a node laid out as Talos 1.13",
     texts: /no runtime for "nvidia" is configured/,
@@ -68,7 +68,7 @@ export const exposureCauses = {
     cause:
       "NVIDIA's libraries (libnvidia-ml.so.1) are not where the runtime looks: no driver is loaded, the container toolkit's extension is missing, or a pod runs without the nvidia runtime",
     remedy:
-      "see to it that the machine runs the image of the stack's schematic with the driver loaded (`talosctl read /proc/driver/nvidia/version`), and that the pod has runtimeClassName: nvidia",
+      "make sure that the machine runs the image of the stack's schematic with the driver loaded (`talosctl read /proc/driver/nvidia/version`), and that the pod has runtimeClassName: nvidia",
     errors: [
       "nvml init failed: ERROR_LIBRARY_NOT_FOUND",
       "CDI --device-list-strategy options are only supported on NVML-based systems",
@@ -82,7 +82,7 @@ export const exposureCauses = {
   },
   driverRoot: {
     symptom:
-      "the device plugin is in CrashLoopBackOff with a CDI strategy, or its pods fail for a device under /usr/local",
+      "the device plugin is in CrashLoopBackOff with a CDI strategy, or GPU pods fail because of a device under /usr/local",
     cause:
       "nvidiaDriverRoot must name a complete root file system. On Talos the libraries are under /usr/local, but the devices and the linker's cache are under /, so only / works",
     remedy: "set nvidiaDriverRoot: / in the device plugin's values, or deviceListStrategy: envvar",
@@ -97,7 +97,7 @@ export const exposureCauses = {
   toolkitPrograms: {
     symptom: "containers with a GPU are not created: a hook is not found",
     cause:
-      "the CDI specification names a program of the container toolkit where the machine does not have it",
+      "the CDI specification names a path for a program of the container toolkit that does not exist on the machine",
     remedy:
       "delete the stale CDI file in /var/run/cdi, which a former release or another program has written, and restart the device plugin's pod",
     errors: [
@@ -119,14 +119,14 @@ export const exposureCauses = {
   sharedRequest: {
     symptom: "a pod fails at admission: UnexpectedAdmissionError",
     cause:
-      "it asks for more than one unit of a shared card, which would not get it more of the card",
+      "it requests several units of a shared card, but several units give no larger part of the card",
     remedy: "request one unit",
     errors: ["maximum request size for shared resources is 1; found 2"],
     source: "k8s-device-plugin, internal/plugin/server.go (failRequestsGreaterThanOne)",
     texts: /maximum request size for shared resources is 1; found \d+/,
   },
   migMonitors: {
-    symptom: "the device plugin's container is not created: it may not look at MIG devices",
+    symptom: "the device plugin's container is not created: it may not read MIG devices",
     cause:
       "if a sharing configuration is set and migStrategy is not, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all; NVIDIA's runtime allows that only in privileged containers",
     remedy: "set migStrategy: none in the device plugin's values",
@@ -138,7 +138,7 @@ export const exposureCauses = {
   releasePending: {
     symptom: "every update fails: another operation (install/upgrade/rollback) is in progress",
     cause:
-      "Helm was killed in the middle of an operation, and its record of the release still says that it goes on",
+      "Helm was killed in the middle of an operation, and its record of the release still shows that operation as running",
     remedy:
       "run `pulumi up`: when the stack next changes the release, it continues from the revision before. For a release that belongs to no stack, run `helm rollback RELEASE -n NAMESPACE`, or `helm uninstall` if it was the first installation",
     errors: ["another operation (install/upgrade/rollback) is in progress"],
@@ -155,7 +155,7 @@ function runtimeClassMissing(seen: Observations, system: System): Evidence[] {
     seen,
     new RegExp(`runtimeclass(?:(?!runtimeclass)\\S)* "?${name}"? not found`, "i"),
   );
-  // That it is not there says nothing by itself: the stack may not have come that far.
+  // A missing RuntimeClass alone proves nothing: the update may not have created it yet.
   return refused.length === 0 || seen.runtimeClasses === undefined
     ? refused
     : [...refused, `there is no RuntimeClass ${name}`];

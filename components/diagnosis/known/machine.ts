@@ -8,30 +8,30 @@ import type { Observations } from "../observations";
 import { showsGpu, type System } from "../system";
 import { fixesOf, hasGpu } from "./known";
 
-/** A machine without its configuration, its image or its driver, from the boot up. */
+/** Fixes of a machine's configuration, image and driver, in the order of its boot. */
 export const machineFixes = fixesOf({
   perMachinePatch: {
-    does: "a machine's containerd part is composed into one item of machine.files, in a patch of that machine alone",
+    does: "a machine's containerd part is one item of machine.files, in a patch of that machine only",
     symptom:
       "the machine boots, pauses and reboots again and again: CRI and kubelet do not start, and its node is NotReady or never joins",
     cause:
-      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice. Talos up to 1.13 cannot create its resource for the file a second time (from 1.14 on the first item wins silently). The boot pauses for 35 minutes (5 before v1.12.9, and from v1.13.0 to v1.13.4), and then starts again, with the image of before where it was the first boot of an upgrade",
+      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice. Talos up to 1.13 cannot create its resource for the file a second time (from 1.14 on the first item wins silently). The boot pauses for 35 minutes (5 before v1.12.9, and from v1.13.0 to v1.13.4), and then starts again; after the first boot of an upgrade it starts the previous image",
     errors: [
       "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists",
       "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",
     ],
     inForce:
-      "remove the cluster's patch that writes the file too; the corrected configuration then ends the pause",
+      "remove the cluster's patch that also writes the file; the corrected configuration then ends the pause",
     source:
       "talos, v1alpha1_sequencer_tasks.go (WriteUserFiles, injectCRIConfigPatch, pauseOnFailure) and pkg/machinery/config/merge",
     check: "containerd-part",
-    // Adopting merges files by their path.
+    // For an adopted machine, the merge combines files by their path.
     usedBy: ({ machines }) =>
       machines.some(
         ({ configuration, containerdPart }) =>
           configuration !== "adopted" && containerdPart !== undefined,
       ),
-    // A machine that does not boot to its end is a node without anything: whatever else is seen only follows from that.
+    // Nothing works on a machine that does not finish its boot, so all its other signs are consequences.
     sign: partTwice,
     hides: "all",
     isUnderneath: true,
@@ -47,13 +47,13 @@ export const machineFixes = fixesOf({
       "no NVIDIA driver is loaded",
     ],
     inForce:
-      "run `pulumi up`, which compares the schematic too; by hand: `talosctl upgrade` with the installer image that machine.install.image names",
+      "run `pulumi up`, which also compares the schematic; by hand: `talosctl upgrade` with the installer image that machine.install.image names",
     source:
       "talos, Image Factory and system extensions: extensions are part of the boot image (siderolabs/docs, system-extensions)",
     // Omni compares and upgrades its machines itself.
     usedBy: ({ machines }) =>
       machines.some(({ gpuCount, configuration }) => gpuCount > 0 && configuration !== "omni"),
-    // Without the extensions of its image a machine has neither driver nor runtime; all that follows from that.
+    // Without the extensions of its image a machine has neither driver nor runtime; all other signs are consequences.
     sign: runsOldSchematic,
     hides: [
       "kernelModules",
@@ -77,7 +77,7 @@ export const machineFixes = fixesOf({
     source:
       "siderolabs/extensions, nvidia-gpu/nvidia-modules/production/files/nvidia.conf; talos#7008, talos#14373",
     usedBy: hasGpu,
-    // Without a driver nothing above it works; the pods then wait like those without markers.
+    // Without a driver no GPU pod works; the pods then wait as they do without markers.
     sign: driverNotLoaded,
     hides: [
       "validationMarkers",
@@ -92,7 +92,7 @@ export const machineFixes = fixesOf({
     isUnderneath: true,
   },
   driverBranches: {
-    does: "kernel modules and container toolkit are taken from one branch, lts or production",
+    does: "kernel modules and container toolkit come from the same branch, lts or production",
     symptom:
       "GPU containers do not start: nvml error: driver/library version mismatch (API mismatch in the kernel's log)",
     cause:
@@ -103,12 +103,12 @@ export const machineFixes = fixesOf({
       "NVRM: API mismatch",
     ],
     inForce:
-      "take NVIDIA's extensions out of machines.<name>.extensions: driver.branch then chooses both",
+      "remove NVIDIA's extensions from machines.<name>.extensions: driver.branch then chooses both",
     source:
       "siderolabs/extensions, nvidia-gpu; NVIDIA/open-gpu-kernel-modules, README (user-space components must match)",
     check: "driver-branches",
     usedBy: hasGpu,
-    // No container of the nvidia runtime starts.
+    // No container with the nvidia runtime starts.
     sign: librariesOfAnotherDriver,
     hides: [
       "validationMarkers",
@@ -134,7 +134,7 @@ export const machineFixes = fixesOf({
     usedBy: (plan) =>
       hasGpu(plan) &&
       usesContainerCli(plan.spec.talosVersion, factsOf(plan.spec, plan.spec.talosVersion)),
-    // The plugin itself runs by the nvidia runtime: its pod can fail like a workload's, before any marker matters.
+    // The plugin itself runs with the nvidia runtime, so its pod can fail like a workload's, before any marker matters.
     sign: (seen) =>
       matching(
         seen,
@@ -144,9 +144,9 @@ export const machineFixes = fixesOf({
 });
 
 /**
- * Either says it: the configuration in force (who may read it), or what Talos logs where it pauses the boot. Source:
- * talos, v1alpha1_sequencer_tasks.go, pauseOnFailure; from 1.14 on the first item counts, and the machine boots;
- * etcd-file resources are made once, injectCRIConfigPatch.
+ * Signs of a containerd part that exists twice. They come from the active configuration, if the credentials may read it,
+ * or from Talos' log of a paused boot. Source: talos, v1alpha1_sequencer_tasks.go, pauseOnFailure; from 1.14 on the first item
+ * counts, and the machine boots; etcd-file resources are made once, injectCRIConfigPatch.
  */
 function partTwice(seen: Observations): Evidence[] {
   return (seen.machines ?? []).flatMap(
@@ -170,10 +170,10 @@ function partTwice(seen: Observations): Evidence[] {
 }
 
 /**
- * The configuration in force names an image of this very release and another schematic, and no driver is loaded.
- * Where one is, `talosctl upgrade` brought an image that the configuration never named. Machines of Omni's are left
- * out: their schematic and their upgrades are Omni's, and the stack has nothing to set right there. Without a plan,
- * the lack of a driver counts only on a node with signs of a GPU.
+ * Signs of a missed upgrade: the active configuration names an image of the same release with another schematic, and no
+ * driver is loaded. With a loaded driver, `talosctl upgrade` has installed an image that the configuration never named.
+ * Omni machines are left out, because Omni manages their schematics and upgrades. Without a plan, a missing driver
+ * counts only on a node with signs of a GPU.
  */
 function runsOldSchematic(seen: Observations, { plan }: System): Evidence[] {
   const byOmni = new Set(
@@ -226,17 +226,17 @@ function driverNotLoaded(seen: Observations, system: System): Evidence[] {
 }
 
 /**
- * Modules that the image does not have are not loaded by declaring them: Omni, for one, has not upgraded the machine
- * yet.
+ * Whether the image has NVIDIA's modules. Otherwise declaring them has no effect, e.g. because Omni has not upgraded
+ * the machine yet.
  */
 const hasModules = (extensions: string[] | undefined): boolean =>
   extensions === undefined ||
   extensions.some((name) => nvidiaExtension(`siderolabs/${name}`)?.kind === "modules");
 
 /**
- * Talos labels a node with its extensions' versions, and both begin with the driver's, e.g. `580.126.09-v1.12.6` of the
- * modules and `570.211.01-v1.18.2` of the toolkit. Source: siderolabs/extensions, nvidia-gpu, the extensions'
- * manifests.
+ * Signs of kernel modules and toolkit from different drivers. Talos labels a node with its extensions' versions, which
+ * begin with the driver's version, e.g. `580.126.09-v1.12.6` of the modules and `570.211.01-v1.18.2` of the toolkit.
+ * Source: siderolabs/extensions, nvidia-gpu, the extensions' manifests.
  */
 function librariesOfAnotherDriver(seen: Observations): Evidence[] {
   const mixed = (seen.nodes ?? []).flatMap(({ name, labels }) => {

@@ -8,11 +8,11 @@ import { fixesOf, hasGpu } from "./known";
 /** Fixes for NVIDIA's operator on Talos. */
 export const operatorFixes = fixesOf({
   validationMarkers: {
-    does: "a DaemonSet keeps driver-ready and toolkit-ready under /run/nvidia/validations, and the operator's validator stays off those nodes",
+    does: "a DaemonSet keeps driver-ready and toolkit-ready under /run/nvidia/validations, and the operator's validator does not run on those nodes",
     symptom:
       "the operator's pods stay in Init:0/1, waiting for toolkit-validation; the node offers no nvidia.com/gpu",
     cause:
-      "the operator's pods wait for files that the operator's driver and toolkit containers write; on Talos these containers do not run, since driver and toolkit are in the image. The operator's validator, which also writes such files, looks for the driver where Talos ≤ 1.12 does not have it",
+      "the operator's pods wait for files that the operator's driver and toolkit containers write; on Talos these containers do not run, because driver and toolkit are in the image. The operator's validator, which also writes such files, looks for the driver where Talos ≤ 1.12 does not have it",
     errors: [
       "Init:0/1",
       "waiting for nvidia container stack to be setup",
@@ -30,19 +30,19 @@ export const operatorFixes = fixesOf({
     cause:
       "on Talos ≤ 1.12 the validator looks for the driver in the wrong place; it deletes the file driver-ready at each start, and all readiness files when it ends. On Talos ≥ 1.13 the validator itself writes these files, and a label operator-validator=false from before the upgrade keeps it off the node",
     errors: ["Init:0/4", "failed to validate the driver, retrying after 5 seconds"],
-    inForce: "take any label of your own away from the node, and run `pulumi up --refresh`",
+    inForce: "remove your own label from the node, and run `pulumi up --refresh`",
     source:
       "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go (driver-ready), assets/state-operator-validation",
     usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
-    // The operator's validator runs where it must not, or does not where it must.
+    // The operator's validator runs on a node where it must not, or does not run where it must.
     sign: validatorAmiss,
   },
   migManager: {
     does: "the MIG manager has the release v0.12.3-ubuntu20.04, and starts without the part that writes to the host and stops its services",
     symptom:
-      "cards are not split: nvidia.com/mig.config.state stays away or becomes failed, and the smoke test's pod stays Pending",
+      "cards are not split: nvidia.com/mig.config.state is missing or becomes failed, and the smoke test's pod stays Pending",
     cause:
-      "there are three causes: from v0.13 on the MIG manager waits forever for systemd, which Talos does not have; an older one that assumes a driver on the host copies itself into /usr/local, which is read-only on Talos; and every release sets the state failed when a card does not have the profile or is in use",
+      "there are three causes: from v0.13 on the MIG manager waits forever for systemd, which Talos does not have; an older one that assumes a driver on the host copies itself into /usr/local, which is read-only on Talos; and every release sets the state failed if a card does not have the profile or is in use",
     errors: [
       "nvidia.com/mig.config.state=failed",
       "Updating to MIG config: all-…",
@@ -50,13 +50,13 @@ export const operatorFixes = fixesOf({
       "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
     ],
     inForce:
-      "read the log of the pod nvidia-mig-manager: it says which step failed; a GPU that a pod still uses is free after `kubectl delete pod`; an A100 or A30 changes its MIG mode with the machine's next reboot; the manager tries again when its pod is deleted",
+      "read the log of the pod nvidia-mig-manager: it says which step failed; a GPU that a pod still uses is free after `kubectl delete pod`; an A100 or A30 changes its MIG mode with the machine's next reboot; to make the manager retry, delete its pod",
     source:
       "NVIDIA/mig-parted#356, #382; gpu-operator#2501; NVIDIA/mig-parted v0.12.3, deployments/container/reconfigure-mig.sh",
     usedBy: (plan) =>
       hasGpu(plan) && plan.kubernetes.mode === "operator" && plan.spec.sharing?.mig !== undefined,
-    // The MIG manager's own word, or its silence. States: NVIDIA/mig-parted, pkg/mig/reconfigure (pending, rebooting,
-    // success, failed). Silence counts only from a manager that runs: before, something else keeps it.
+    // The MIG manager's label, or its absence. States: NVIDIA/mig-parted, pkg/mig/reconfigure (pending, rebooting,
+    // success, failed). A missing label counts only if the manager runs: otherwise something else blocks it.
     sign: notSplit,
   },
   operatorToolkit: {
@@ -66,7 +66,7 @@ export const operatorFixes = fixesOf({
     cause:
       "from Talos 1.15 on the extension has only the driver; with the values of 1.14 (toolkit.enabled: false and no NRI) the operator's pods name a RuntimeClass for which containerd has no runtime",
     errors: ['unable to get OCI runtime for sandbox "…": no runtime for "nvidia" is configured'],
-    inForce: "leave toolkit and cdi out of gpuOperator.values, and run `pulumi up --refresh`",
+    inForce: "remove toolkit and cdi from gpuOperator.values, and run `pulumi up --refresh`",
     source:
       "siderolabs/extensions#1222; gpu-operator v26.7.0, controllers/object_controls.go (setRuntimeClassName)",
     check: "operator-values",
@@ -77,14 +77,14 @@ export const operatorFixes = fixesOf({
     isUnderneath: true,
   },
   toolkitFolder: {
-    does: "the operator's toolkit is installed below /var, which Talos lets pods write and run programs from",
+    does: "the operator's toolkit is installed below /var, where pods on Talos can write files and run programs",
     symptom:
-      "nvidia-container-toolkit-daemonset does not start: mkdir /usr/local/nvidia: read-only file system; all else of the operator's waits for it",
+      "nvidia-container-toolkit-daemonset does not start: mkdir /usr/local/nvidia: read-only file system; the operator's other pods wait for it",
     cause: "the chart's own toolkit.installDir is /usr/local/nvidia, and Talos' root is read-only",
     errors: [
       'failed to apply OCI options: failed to mkdir "/usr/local/nvidia": mkdir /usr/local/nvidia: read-only file system',
     ],
-    inForce: "leave gpuOperator.values.toolkit.installDir out, or name a folder below /var or /opt",
+    inForce: "remove gpuOperator.values.toolkit.installDir, or name a folder below /var or /opt",
     source: "gpu-operator v26.7.0, deployments/gpu-operator/values.yaml; gpu-operator#2382",
     check: "operator-values",
     usedBy: byNri,
@@ -98,7 +98,7 @@ export const operatorFixes = fixesOf({
     cause:
       "with its NRI plugin the operator deletes the RuntimeClass nvidia, for which no machine would have a runtime; a chart or manifest still names it",
     errors: ['is forbidden: pod rejected: RuntimeClass "nvidia" not found'],
-    inForce: "take runtimeClassName out of the pod's chart or manifest",
+    inForce: "remove runtimeClassName from the pod's chart or manifest",
     source: "gpu-operator v26.7.0, controllers/state_manager.go (isStateEnabled, pre-requisites)",
     usedBy: byNri,
     sign: (seen, system) => ofNri(seen, system, /RuntimeClass "?nvidia"? not found/i),
@@ -122,7 +122,7 @@ export const operatorFixes = fixesOf({
   },
 });
 
-/** Whether the operator brings the toolkit, and gives all cards by its NRI plugin. */
+/** Whether the operator installs the toolkit, whose NRI plugin gives all cards. */
 function byNri(plan: Plan): boolean {
   return hasGpu(plan) && plan.era === "nri" && plan.kubernetes.mode === "operator";
 }
@@ -138,7 +138,7 @@ function waitsForMarkers(seen: Observations, { namespace, mode, era }: System): 
   return markerKeeper(seen) ? [] : waitingPods(seen, namespace);
 }
 
-/** Whether a DaemonSet keeps the marker files on every node that it wants. */
+/** Whether a DaemonSet keeps the marker files on all of its nodes. */
 function markerKeeper(seen: Observations): boolean {
   const keeper = (seen.daemonSets ?? []).find(({ name }) => name.includes("validation-markers"));
   return keeper !== undefined && keeper.desired > 0 && keeper.ready === keeper.desired;
@@ -177,10 +177,13 @@ function validatorKeptAway(seen: Observations, { namespace }: System): string[] 
     : [`Node/${labelled.join(", ")}: labelled ${validatorLabel}=false`, ...waiting];
 }
 
-/** A validator that never ends, with files that are kept: without those, their lack is the finding. */
+/**
+ * Signs of a validator that never ends although the marker files are kept; without the files, their absence is the
+ * finding.
+ */
 function validatorRuns(seen: Observations, system: System): string[] {
   if (!markerKeeper(seen)) return [];
-  // Where the label is in force, a validator is one that is just being taken away.
+  // On a node with the label, a validator pod is just being removed.
   const allowed = (seen.nodes ?? [])
     .filter(({ labels }) => labels[validatorLabel] !== "false")
     .map(({ name }) => name);

@@ -6,24 +6,25 @@ import type { Observations, ObservedNode } from "../observations";
 import type { System } from "../system";
 import { fixesOf, hasGpu } from "./known";
 
-/** Pods that come to no node, or to the wrong one: labels and taints. */
+/** Fixes for pods that get no node or the wrong node, because of labels or taints. */
 export const schedulingFixes = fixesOf({
   nodeSelector: {
-    does: "what must run on GPU nodes selects them by nvidia.com/gpu.present=true, and workloads by the resource that they request",
+    does: "NVIDIA's DaemonSets select GPU nodes by nvidia.com/gpu.present=true, and workloads by the resource that they request",
     symptom:
       "a DaemonSet wants 0 pods (DESIRED 0), or a pod stays Pending: node(s) didn't match Pod's node affinity/selector",
     cause:
-      "the selector asks for a label that no node has, or no longer has, such as a role that was once set by hand",
+      "the selector requires a label that no node has, or no longer has, such as a role that was once set by hand",
     errors: [
       "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
       "DESIRED   0",
     ],
-    inForce: "take stale labels out of your own selectors, and run `pulumi up --refresh`",
+    inForce: "remove stale labels from your own selectors, and run `pulumi up --refresh`",
     source:
-      "Kubernetes: a pod whose node selector fits no node is not scheduled; k8s-device-plugin, chart values",
+      "Kubernetes: a pod whose node selector matches no node is not scheduled; k8s-device-plugin, chart values",
     check: "pod-node-selector",
     usedBy: hasGpu,
-    // A pod without a node waits for nothing else; and without markers' keeper and plugin the rest waits for them.
+    // A pod without a node has no other cause. Without the pods that write markers and offer cards, all other pods
+    // wait.
     sign: selectorFitsNoNode,
     hides: ["validationMarkers", "operatorValidatorLabel", "gpuPresentLabel"],
   },
@@ -31,11 +32,11 @@ export const schedulingFixes = fixesOf({
     does: "GPU nodes are labelled nvidia.com/gpu.present=true",
     symptom: "the device plugin's DaemonSet wants 0 pods and the node offers no nvidia.com/gpu",
     cause:
-      "the chart's affinity asks for a label that Node Feature Discovery would set, and the standalone plugin comes without it",
+      "the chart's affinity requires a label that Node Feature Discovery would set, but the standalone plugin's chart does not install it",
     errors: ["DESIRED   0", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."],
     source: "k8s-device-plugin#1213; talos#12103",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.mode === "devicePlugin",
-    // The device plugin's DaemonSet wants no pods, and a GPU node lacks the label that it asks for.
+    // The device plugin's DaemonSet wants no pods, and a GPU node lacks the label that it requires.
     sign: pluginWantsNoPods,
   },
   tolerations: {
@@ -43,17 +44,16 @@ export const schedulingFixes = fixesOf({
     symptom:
       "the device plugin's DaemonSet wants 0 pods, or pods stay Pending: node(s) had untolerated taint; the node offers no nvidia.com/gpu",
     cause:
-      "of the taints that owners set, the charts tolerate nvidia.com/gpu:NoSchedule alone (the device plugin also CriticalAddonsOnly), and a machine of this stack has another one",
+      "of the taints that users set, the charts tolerate only nvidia.com/gpu:NoSchedule (the device plugin also CriticalAddonsOnly), but a machine of this stack has another taint",
     source:
       "k8s-device-plugin and gpu-operator charts, values.yaml (tolerations); k8s-device-plugin#1934",
     usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
-    // This and the next are about the taints that a stack sets; without its plan the stack's own taints are unknown.
+    // This fix and the next are about the stack's taints, which are unknown without its plan.
     sign: taintNotTolerated,
   },
   taintThroughApi: {
     does: "the stack sets taints through the Kubernetes API; registerWithTaints sets them again when a node registers again",
-    symptom:
-      "the node does not have its taint, and pods that do not belong there take the GPU machine",
+    symptom: "the node lacks its taint, and pods without a GPU run on the GPU machine",
     cause:
       "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a registered node; Talos sets labels in the same request, so these are refused too",
     source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
@@ -72,10 +72,7 @@ const excludingTaints = (spec: ClusterSpec): NodeTaint[] =>
     .flatMap(taintsOf)
     .filter((taint) => taint.effect !== "PreferNoSchedule");
 
-/**
- * Labels that Node Feature Discovery and NVIDIA's programs set when they come that far; their lack is another
- * failure.
- */
+/** Labels that Node Feature Discovery and NVIDIA's programs set later; if they are missing, that is another failure. */
 const setLater = /(^|\.)nvidia\.com\/|^feature\.node\.kubernetes\.io\//;
 
 function selectorFitsNoNode(seen: Observations, system: System): string[] {
@@ -138,8 +135,9 @@ function pluginWantsNoPods(seen: Observations, system: System): string[] {
 }
 
 /**
- * Only taints that the stack itself sets: this fix is not about taints of others. Older schedulers name the
- * taint, that of Kubernetes 1.36 does not (plugins/tainttoleration): then it must be all that the node has.
+ * Signs of untolerated taints that the stack itself sets; this fix is not about other taints. Older schedulers name the
+ * taint in their message. The scheduler of Kubernetes 1.36 does not (plugins/tainttoleration), so the stack's taint
+ * must then be the node's only one.
  */
 function taintNotTolerated(seen: Observations, { plan }: System): Evidence[] {
   if (plan === undefined) return [];
@@ -168,7 +166,7 @@ function taintMissing(seen: Observations, { plan }: System): string[] {
   });
 }
 
-/** Taints that the stack says, whichever way they go onto the node. */
+/** Taints of the stack, however they are set on the node. */
 const plannedTaints = (plan: Plan): { machine: string; taint: NodeTaint }[] =>
   Object.entries(plan.spec.machines).flatMap(([machine, spec]) =>
     taintsOf(spec).map((taint) => ({ machine, taint })),

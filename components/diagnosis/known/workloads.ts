@@ -7,20 +7,20 @@ import { type Cause, fixesOf } from "./known";
 /** Failures of programs that run on the GPUs. */
 export const workloadFixes = fixesOf({
   modelsPull: {
-    does: "a Job asks the running ollama to pull its models, instead of a postStart hook in its container",
+    does: "a Job makes the running ollama pull its models, instead of a postStart hook in its container",
     symptom:
       "ollama's container is killed seconds after its start, again and again: FailedPostStartHook",
     cause:
       "the hook's exec fails in a GPU container on Talos ≤ 1.12, and Kubernetes kills a container whose postStart hook fails; `init 250 result=11` in a container's log, without a hook that fails, is harmless",
     errors: ["FailedPostStartHook", "PostStartHookError"],
     inForce:
-      "take the postStart hook out of the Deployment: the package adds none, so it was changed by hand",
+      "remove the postStart hook from the Deployment: the package adds none, so a user or another tool has added it",
     source: "siderolabs/extensions#940; ollama-helm#68, #100",
     usedBy: (plan) =>
       plan.era === "legacy" &&
       workloadsOfKind(plan.spec, "ollama").some(({ said: { models = [] } }) => models.length > 0),
-    // The kubelet's event FailedPostStartHook, which quotes the runtime. The runtime's words alone, `init 250
-    // result=11` in a log, are no sign: five reports call them harmless (siderolabs/extensions#940).
+    // The kubelet's event FailedPostStartHook, which quotes the runtime. The runtime's message `init 250 result=11`
+    // alone is no sign: five reports call it harmless (siderolabs/extensions#940).
     sign: (seen) =>
       matching(
         seen,
@@ -31,7 +31,7 @@ export const workloadFixes = fixesOf({
     does: "default images have the newest CUDA that the drivers of all GPU machines support",
     symptom: "CUDA programs fail: CUDA driver version is insufficient for CUDA runtime version",
     cause:
-      "the image is of a CUDA major whose oldest driver (12: 525.60.13, 13: 580.65.06) is newer than the machine's",
+      "the image has a CUDA major version whose oldest driver (12: 525.60.13, 13: 580.65.06) is newer than the machine's",
     errors: [
       "CUDA driver version is insufficient for CUDA runtime version",
       "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=…, please update your driver to a newer version",
@@ -41,7 +41,7 @@ export const workloadFixes = fixesOf({
     check: "cuda-image",
     usedBy: (plan) =>
       plan.machines.some(({ driverVersion }) => isOlderThan(driverVersion, cudaFloor("13.0"))),
-    // The CUDA runtime's words, and those of nvidia-container-cli for images that carry NVIDIA_REQUIRE_CUDA.
+    // The message of the CUDA runtime, or that of nvidia-container-cli for images with NVIDIA_REQUIRE_CUDA.
     sign: (seen) =>
       matching(
         seen,
@@ -58,7 +58,7 @@ export const workloadFixes = fixesOf({
       "Error while creating shared memory segment /dev/shm/nccl-… (size …)",
     ],
     inForce:
-      "give workloads.vllm.sharedMemory more: with many cards, or a large batch, the processes share more than 8 GiB",
+      "increase workloads.vllm.sharedMemory: with many cards or a large batch, the processes share more than 8 GiB",
     source:
       "docs.nvidia.com/deeplearning/nccl, troubleshooting (shared memory); containerd, pkg/oci/mounts.go (size=65536k)",
     usedBy: (plan) =>
@@ -84,7 +84,7 @@ export const workloadCauses = {
     cause:
       "the all-reduce over its cards is slower than the stack's floor; possible causes: a link with reduced speed, NCCL on the wrong interface, or a floor that this network does not reach",
     remedy:
-      "compare the link's speed with what it should be (`talosctl get linkstatus`), name the interface in workloads.vllm.fabric.settings (NCCL_SOCKET_IFNAME), or lower workloads.vllm.fabric.leastBandwidth",
+      "compare the link's speed with its nominal speed (`talosctl get linkstatus`), name the interface in workloads.vllm.fabric.settings (NCCL_SOCKET_IFNAME), or lower workloads.vllm.fabric.leastBandwidth",
     errors: ["fabric: all-reduce over … machines, … cards: … GB/s, below the floor of … GB/s"],
     source:
       "components/workloads/fabric.ts on two H100s: 295 GB/s by NVLink, 2 to 3 GB/s by NCCL's sockets",
@@ -96,7 +96,7 @@ export const workloadCauses = {
     cause:
       "its pods do not reach each other: a network policy keeps them apart, NCCL is configured for an interface that the pods lack, or one of them has no machine",
     remedy:
-      "let the pods of the namespace reach each other at every port, since NCCL and Gloo take any; take NCCL_SOCKET_IFNAME out of workloads.vllm.fabric.settings, or name the pods' interface; and see whether a pod of the group is Pending",
+      "allow the pods of the namespace to reach each other at every port, because NCCL and Gloo use any; remove NCCL_SOCKET_IFNAME from workloads.vllm.fabric.settings, or name the pods' interface; and check whether a pod of the group is Pending",
     errors: [
       "fabric: not all of … machines came to … within … s",
       "Bootstrap : no socket interface found",
@@ -106,11 +106,11 @@ export const workloadCauses = {
     texts: /fabric: not all of \d+ machines came|Bootstrap : no socket interface found/,
   },
   groupWebhooks: {
-    symptom: "LeaderWorkerSets and their pods are not made",
+    symptom: "LeaderWorkerSets and their pods are not created",
     cause:
       "no server answers the webhooks of LeaderWorkerSet: its controller does not run, or the API server does not reach it",
     remedy:
-      "see why the pod lws-controller-manager in the namespace lws-system does not run, and whether a network policy keeps the control planes from it",
+      "check why the pod lws-controller-manager in the namespace lws-system does not run, and whether a network policy blocks the control planes",
     errors: [
       'failed calling webhook "mleaderworkerset.kb.io"',
       'failed calling webhook "mpod.kb.io"',

@@ -255,8 +255,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Releases of the API servers, as their static pods show them in kube-system. Empty where there are none, as with a
-   * hosted control plane, or where the credentials may not list them.
+   * Releases of the API servers, from their static pods in kube-system. Empty without such pods, e.g. with a hosted
+   * control plane, or if the credentials may not list them.
    */
   async apiServers(): Promise<string[]> {
     const path = "/api/v1/namespaces/kube-system/pods";
@@ -270,8 +270,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Requests for APIs that a later release does not serve, since the API server has started that answers. Undefined
-   * where the credentials may not read its metrics.
+   * Requests since the API server's start for APIs that a later release does not serve. Undefined if the credentials
+   * may not read its metrics.
    */
   async requestedApis(): Promise<RequestedApi[] | undefined> {
     try {
@@ -282,7 +282,7 @@ export class KubernetesCluster {
     }
   }
 
-  /** Names of all objects of a resource. Undefined where the credentials may not list them. */
+  /** Names of all objects of a resource. Undefined if the credentials may not list them. */
   async objectsAt(path: string): Promise<string[] | undefined> {
     const asking = { instead: { 403: undefined, 404: { items: [] } } };
     const found = await this.api.ask<{ items: KubernetesObject[] | null }>(path, path, asking);

@@ -1,13 +1,13 @@
 import type { RequestedApi } from "../../recipe/effect/kubernetes-step";
 
-/** Release in an image's tag, e.g. `v1.35.0`; undefined where the tag is no release. */
+/** Release in an image's tag, e.g. `v1.35.0`; undefined if the tag is not a release. */
 export const imageRelease = (image: string): string | undefined =>
   /:(v?\d+\.\d+\.\d+[^:@/]*)(?:@[^@]*)?$/.exec(image)?.[1];
 
 /** A sample of the gauge that counts a deprecated API as requested (apiserver, pkg/endpoints/metrics/metrics.go). */
 const SAMPLE = /^apiserver_requested_deprecated_apis\{([^}]*)\} 1$/;
 
-/** Reads the metrics of kube-apiserver. A deprecated API whose removal is not decided is left out. */
+/** Requested deprecated APIs, from the metrics of kube-apiserver. Leaves out an API without a decided removal. */
 export function requestedApis(metrics: string): RequestedApi[] {
   return metrics.split("\n").flatMap((line) => {
     const labels = SAMPLE.exec(line)?.[1];

@@ -28,7 +28,7 @@ export interface AskedNode {
   /** Kubernetes' and Talos' ID of the current boot; it changes with every boot. */
   bootId: string;
   addresses: string[];
-  /** Release of its kubelet, e.g. `v1.35.0`; empty where the node does not give it. */
+  /** Release of its kubelet, e.g. `v1.35.0`; empty if the node does not report it. */
   kubelet: string;
 }
 

@@ -13,8 +13,8 @@ import { answerOr } from "./or-told";
 import type { PreflightTask } from "./task";
 
 /**
- * Checks the step from the Kubernetes that runs to the stack's release: whether Kubernetes supports it, and what the
- * cluster uses that the release does not have.
+ * Checks the step from the running Kubernetes release to the stack's: whether Kubernetes supports the step, and whether
+ * the cluster uses APIs that the new release lacks.
  */
 export async function askForRelease(
   { version, ofControlPlanes }: NonNullable<PreflightTask["release"]>,

@@ -2,7 +2,7 @@ import { LimitReached } from "../../clients/clock";
 import { CallError, type FieldFinding, lastLine } from "../../clients/failure";
 import type { Report } from "../progress";
 
-/** Findings of a question; none if the question failed, which is reported. */
+/** Findings of a question; empty if the question failed, which is reported. */
 export const orTold = (
   found: Promise<FieldFinding[]>,
   report: Report,
@@ -10,8 +10,8 @@ export const orTold = (
 ): Promise<FieldFinding[]> => answerOr([], found, report, failed);
 
 /**
- * An answer, or another in its place where the question failed, which is reported: a failed call says nothing of what
- * it asked for.
+ * An answer, or a default if the question failed. The failure is only reported: a failed call proves nothing about its
+ * subject.
  */
 export const answerOr = <T>(
   instead: T,

@@ -121,7 +121,7 @@ interface KubernetesAnswer {
   findings: FieldFinding[];
   /** As `together` of the preflight's answer. */
   together?: string;
-  /** As in the result. */
+  /** As `release` of the preflight's answer. */
   release?: string | undefined;
   /** Nodes of the cluster; absent if Kubernetes did not list them. */
   nodes?: AskedNode[];

@@ -59,13 +59,16 @@ export const preflightTask = z.strictObject({
     .optional(),
   /** Whether a cluster exists; false while the stack creates it. */
   kubernetes: z.boolean(),
-  /** Kubernetes release of the owned machines. Absent where the stack owns none, or makes its cluster. */
+  /** Kubernetes release of the owned machines. Absent if the stack owns none, or bootstraps its cluster. */
   release: z
     .strictObject({
       version: z.string(),
-      /** Whether control planes are among them. */
+      /** Whether the owned machines include control planes. */
       ofControlPlanes: z.boolean(),
-      /** Hash of what brings the release to machines. The cluster is asked again only if it changes. */
+      /**
+       * Hash of the settings that change a machine's Kubernetes release. If it changes, the preflight checks the
+       * cluster again.
+       */
       wanted: z.string(),
     })
     .optional(),
@@ -121,7 +124,7 @@ export const preflightResult = z
     histories: z.array(z.array(z.string())).default([]),
     /** Hash of a talosconfig and a kubeconfig that are known to belong to one cluster. Absent if that is unknown. */
     together: z.string().optional(),
-    /** Hash by which the Kubernetes release was asked about; absent where it was not. */
+    /** `wanted` hash of the last check of the Kubernetes release; absent without a check. */
     release: z.string().optional(),
   })
   .transform(({ machines, histories, together, release }) => ({

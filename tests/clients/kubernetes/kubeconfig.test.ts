@@ -87,7 +87,7 @@ test.each<[string, string[], RegExp]>([
   ],
   ["a folder", [folder], /is a folder$/],
   ["a text that is no YAML", [written("secret", "a: [hunter2")], /secret is not YAML$/],
-  ["a list", [written("list", "[hunter2]")], /list names no cluster, so it is no kubeconfig$/],
+  ["a list", [written("list", "[hunter2]")], /list names no cluster, so it is not a kubeconfig$/],
 ])("%s is reported, and nothing of it is quoted", (_, files, message) => {
   expect(() => kubeconfigOfFiles(files)).toThrow(message);
 });
@@ -121,7 +121,7 @@ describe("a text", () => {
     "%j is no kubeconfig",
     (text) => {
       expect(() => readKubeconfig(text)).toThrow(
-        /^it (names no cluster, so it is no kubeconfig|is not YAML)$/,
+        /^it (names no cluster, so it is not a kubeconfig|is not YAML)$/,
       );
     },
   );

@@ -64,7 +64,7 @@ test("a call is ended at its limit, or at the look at it that says so, and the m
 test.each([
   [
     "talosctl",
-    /^talosctl: is in no folder of PATH; .*; install talosctl of .*, or name it by TALOS_GPU_TALOSCTL$/,
+    /^talosctl: is in no folder of PATH; .*; install talosctl of .*, or set TALOS_GPU_TALOSCTL to its path$/,
   ],
   ["/nowhere/talosctl", /^talosctl: \/nowhere\/talosctl is not there; /],
 ])("a talosctl that is not there is named once: %s", async (binary, said) => {

@@ -70,7 +70,7 @@ export const cardFaults: CardFault[] = [
   {
     kernel: "NVRM: GPU 0000:98:00.0: RmInitAdapter failed! (0x62:0x65:1792)",
     cause: "cardStart",
-    remedy: "pass the whole card on",
+    remedy: "pass the whole card through",
   },
   {
     kernel: "NVRM: RmInitAdapter: Cannot initialize GSP firmware RM",
@@ -80,17 +80,17 @@ export const cardFaults: CardFault[] = [
   {
     kernel: "NVRM: installed in this system is not supported by open",
     cause: "driverFlavour",
-    remedy: "leave driver.flavour out",
+    remedy: "remove driver.flavour",
   },
   {
     kernel: "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
     cause: "driverFlavour",
-    remedy: "leave driver.flavour out",
+    remedy: "remove driver.flavour",
   },
   {
     kernel: "NVRM: Open nvidia.ko is only ready for use on Data Center GPUs.",
     cause: "driverFlavour",
-    remedy: "leave driver.flavour out",
+    remedy: "remove driver.flavour",
   },
   {
     kernel: "NVRM:  supported through the NVIDIA 580.xx Legacy drivers. Please",
@@ -119,18 +119,18 @@ export const cardFaults: CardFault[] = [
     service:
       "request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]",
     cause: "fabricNotReady",
-    remedy: "pass its NVSwitches on",
+    remedy: "pass its NVSwitches through",
   },
   {
     service:
       'level=error msg="failed to generate CDI spec: failed to create device CDI specs: empty device edits"',
     cause: "fabricNotReady",
-    remedy: "have nvidia-fabricmanager",
+    remedy: "list nvidia-fabricmanager",
   },
   // ollama/ollama#11963
   {
     service: "ggml_cuda_init: failed to initialize CUDA: system not yet initialized",
     cause: "fabricNotReady",
-    remedy: "have nvidia-fabricmanager",
+    remedy: "list nvidia-fabricmanager",
   },
 ];

@@ -211,7 +211,7 @@ export const fixCases: CauseCase[] = [
     },
     causes: ["kernelModules"],
     remedy:
-      "see to it that machine.kernel.modules names nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
+      "make sure that machine.kernel.modules names nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
   },
   {
     name: "no driver on a machine without the planned image, for a reason that is not the missing fix",

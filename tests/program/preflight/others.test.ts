@@ -58,7 +58,7 @@ describe("something else that gives out the cards ends the update before the fir
       [
         "gpuOperator: the cluster already has device plugin (DaemonSet kube-system/nvdp-nvidia-device-plugin, managed by Flux' HelmRelease kube-system/nvdp)",
         "write `external: { kind: devicePlugin, namespace: kube-system }` instead of gpuOperator",
-        "take Flux' HelmRelease kube-system/nvdp out of its repository, then run again",
+        "remove Flux' HelmRelease kube-system/nvdp from its repository, then run again",
       ],
     ],
     [

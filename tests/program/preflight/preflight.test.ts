@@ -146,13 +146,15 @@ describe("the preflight refuses", () => {
   test("a user that Kubernetes does not know", () =>
     play({
       around: { nodes: new CallError("refused", "Kubernetes: nodes: Unauthorized") },
-      refusals: [/^kubeconfig: the Kubernetes API does not know its user/],
+      refusals: [/^kubeconfig: the Kubernetes API does not accept its user/],
     }));
 
   test("another API server", () =>
     play({
       around: { nodes: new CallError("refused", "Kubernetes: nodes: self-signed certificate") },
-      refusals: [/^kubeconfig: it is of another cluster: the API server shows/],
+      refusals: [
+        /^kubeconfig: it belongs to another cluster: its certificate authority did not sign/,
+      ],
     }));
 
   const behind = {
@@ -291,7 +293,7 @@ describe("the preflight refuses", () => {
           ),
         },
       },
-      refusals: [/^machines\.gpu-1: talosconfig: its context home is of another cluster/],
+      refusals: [/^machines\.gpu-1: talosconfig: its context home belongs to another cluster/],
     }));
 
   test("expired credentials, with which no call is made", () =>
