@@ -98,7 +98,7 @@ function cards(
   { cards: has = gpuCount, modules: loaded }: ObservedMachine,
 ) {
   if (has >= gpuCount || (has === 0 && loaded?.includes("nvidia"))) return undefined;
-  return `its PCI bus shows ${has} of NVIDIA's cards, the plan says ${gpuCount}: a card may be switched off in the firmware, badly seated, without power, or not passed through to this virtual machine`;
+  return `its PCI bus shows ${has} of NVIDIA's cards, the plan says ${gpuCount}: switched off in the firmware, badly seated, without power, or not passed through to this virtual machine`;
 }
 
 function modules({ kernelModules }: MachineRecipe, { modules: loaded }: ObservedMachine) {
