@@ -66,7 +66,7 @@ test.each([
     "talosctl",
     /^talosctl: is in no folder of PATH; .*; install talosctl of .*, or set TALOS_GPU_TALOSCTL to its path$/,
   ],
-  ["/nowhere/talosctl", /^talosctl: \/nowhere\/talosctl is not there; /],
+  ["/nowhere/talosctl", /^talosctl: \/nowhere\/talosctl does not exist; /],
 ])("a talosctl that is not there is named once: %s", async (binary, said) => {
   const talosctl = new Talosctl({ binary, talosconfig: undefined, secrets: [] });
   const { PATH } = process.env;
