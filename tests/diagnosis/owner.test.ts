@@ -100,7 +100,7 @@ test("a known cause in a release outside is for its owner to put right", () => {
   expect(found).toMatchObject({
     fix: "privilegedNamespace",
     remedy: expect.stringMatching(
-      /^this stack does not install the release: let Flux see to it that the release's/,
+      /^this stack does not install the release: Flux must make sure that the release's/,
     ) as string,
   });
 });
