@@ -30,7 +30,7 @@ const servers: [string, () => Promise<string>, RegExp][] = [
   [
     "a login page",
     () => at(listen((_, response) => response.setHeader("content-type", "text/html").end(page))),
-    /answers with a web page \(HTTP 200\): a login page or a proxy stands there/,
+    /answers with a web page \(HTTP 200\): a login page or a proxy answers/,
   ],
   [
     "a redirect to a login page",
@@ -40,7 +40,7 @@ const servers: [string, () => Promise<string>, RegExp][] = [
           response.writeHead(302, { location: "https://login.example" }).end(),
         ),
       ),
-    /redirects to https:\/\/login\.example: a login page or a proxy stands before the API/,
+    /redirects to https:\/\/login\.example: a login page or a proxy is in front of the API/,
   ],
   [
     "something else that speaks JSON",
@@ -160,7 +160,7 @@ describe("a part could not be read", () => {
     const missing = await look({ TALOS_GPU_TALOSCTL: "/nowhere/talosctl" });
     expect([missing.status, missing.report.status]).toEqual([2, 2]);
     expect(missing.report.unseen[0]).toMatch(
-      /the machines could not be read: talosctl: \/nowhere\/talosctl is not there/,
+      /the machines could not be read: talosctl: \/nowhere\/talosctl does not exist/,
     );
     const other = await look({ TALOS_GPU_TALOSCTL: "/bin/echo" });
     expect(other.status).toBe(2);
