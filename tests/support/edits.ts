@@ -138,6 +138,12 @@ export const edits: Edit[] = [
     reboots: { "k8s-worker4": "yes" },
   },
   {
+    name: "kubernetes-patch-of-the-whole-cluster",
+    stack: "modern",
+    change: { kubernetesVersion: "v1.36.1" },
+    reboots: { control: "no", gpu: "no" },
+  },
+  {
     name: "factory",
     stack: "rtx3090",
     change: { factoryUrl: "https://factory.example.net" },

@@ -27,7 +27,7 @@ export interface AroundMachinesSpec {
    * new configuration does not update.
    * @default none
    * @example `v1.35.0`
-   * @causes a new configuration of owned machines, without a reboot; one reboot of those with a GPU on Talos 1.13 and older
+   * @causes a new configuration of owned machines, without a reboot; without bootstrap, one reboot of those with a GPU on Talos 1.13 and older
    */
   kubernetesVersion?: string;
   /**
