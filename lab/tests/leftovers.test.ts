@@ -184,7 +184,7 @@ describe("a machine that joined meanwhile", () => {
         waiting,
       ).left;
     expect(after(configuration)).toEqual([]);
-    expect(after(ours)).toEqual(["machine gpu-1: configuration, nothing of ours has gone"]);
+    expect(after(ours)).toEqual(["machine gpu-1: configuration, nothing of the stack was removed"]);
     expect(after([...configuration, "machine.env.A: 1"])).toEqual([
       "machine gpu-1: configuration, added: machine.env.A",
     ]);
