@@ -134,12 +134,16 @@ test("a public registry is asked with the token that its challenge names", async
 });
 
 test("a digest is renewed when the tag in its registry names a new image", async () => {
-  const [other, same] = [`sha256:${"a".repeat(64)}`, helpers.powerLimit.split("@")[1]!];
+  const other = `sha256:${"a".repeat(64)}`;
+  const digestOf = (image: string): string => image.split("@")[1]!;
   const asked: string[] = [];
   jest.spyOn(globalThis, "fetch").mockImplementation((input) => {
     const url = input as string;
     asked.push(url);
-    const headers = { "docker-content-digest": url.includes("busybox") ? other : same };
+    const served = url.includes("busybox")
+      ? other
+      : digestOf(url.includes("ubuntu") ? helpers.powerLimit : helpers.dcgmExporter);
+    const headers = { "docker-content-digest": served };
     return Promise.resolve(new Response(null, { status: 200, headers }));
   });
   const folder = tables();
@@ -148,6 +152,7 @@ test("a digest is renewed when the tag in its registry names a new image", async
   expect(asked).toEqual([
     "https://registry-1.docker.io/v2/library/busybox/manifests/1.37",
     "https://registry-1.docker.io/v2/library/ubuntu/manifests/24.04",
+    "https://nvcr.io/v2/nvidia/k8s/dcgm-exporter/manifests/4.5.3-4.8.2-distroless",
   ]);
   expect(tableIn(folder, "images.json")).toEqual({
     ...tableIn(data, "images.json"),
