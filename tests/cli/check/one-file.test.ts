@@ -342,7 +342,9 @@ describe("finds", () => {
                 [plugins."io.containerd.cri.v1.runtime".containerd]
                   default_runtime_name = "nvidia"
       `,
-      findings: [{ line: 6, check: "nvidia-handler", problem: /containerd's default runtime/ }],
+      findings: [
+        { line: 6, check: "nvidia-handler", problem: /the default runtime of containerd/ },
+      ],
     }));
 
   test("a RuntimeClass without a handler on Talos 1.15", () =>

@@ -52,7 +52,7 @@ test("a value that SOPS encrypted under a key with dots is no fault, and one nex
   );
   const { result, remark } = await runVerb("check", check, [patch, "--talos=v1.13.6"]);
   expect(result).toMatch(
-    /^\S+registries\.yaml:9: machine\.registries\.mirrors\.registry\.k8s\.io\.endpoints\[0\] is no URL[^\n]+\n$/,
+    /^\S+registries\.yaml:9: machine\.registries\.mirrors\.registry\.k8s\.io\.endpoints\[0\] is not a URL[^\n]+\n$/,
   );
   // Nothing here speaks of NVIDIA, so nothing is noted of its toolkit.
   const old = await runVerb("check", check, [patch, "--talos=v1.10.2"]);
