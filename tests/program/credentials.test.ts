@@ -102,7 +102,7 @@ describe("credentials that lead nowhere are reported by field, why and remedy", 
       "adopt",
       adoption,
       { TALOS_GPU_TALOSCONFIG: undefined, TALOSCONFIG: noContext },
-      /^talosconfig: the file that TALOSCONFIG names \(.*no-context\): its current context "home" is not among its contexts: it has lab, other; .+; choose one/,
+      /^talosconfig: the file that TALOSCONFIG names \(.*no-context\): its current context "home" is not among its contexts: it has lab, other; .+; choose a context/,
     ],
     [
       "a talosconfig that is not there",

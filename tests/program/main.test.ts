@@ -263,7 +263,7 @@ test("what a verb of several machines fails at is not blamed on the first of the
   const chart = { name: "gpu-operator", version: "v25.10.1", repository: "https://charts.example" };
   const input = { ...nothing, machines: [asked], chart, mark: { annotation: "a", ours: "b" } };
   const { stderr } = await run("preflight", input, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" });
-  expect(stderr).toMatch(/^preflight: talosctl: \/nowhere\/talosctl is not there/m);
+  expect(stderr).toMatch(/^preflight: talosctl: \/nowhere\/talosctl does not exist/m);
 });
 
 test("a missing talosctl, an unknown verb and a task of another shape are reported plainly", async () => {

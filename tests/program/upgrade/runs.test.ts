@@ -270,7 +270,7 @@ describe("a machine that runs more than its stack lists", () => {
         },
       },
       expect: {
-        error: ["machines.gpu-1.kernelArgs: the machine boots by GRUB"],
+        error: ["machines.gpu-1.kernelArgs: the machine boots with GRUB"],
         changesNothing: true,
       },
     }));
