@@ -40,10 +40,12 @@ export const check: Verb = {
       help: `${Object.keys(formats).join(", ")} (github: annotations of a pull request); default: text`,
     },
   },
-  more: `FILE is a talconfig.yaml or topf.yaml, a machine's configuration or a patch of one (merged, or operations of RFC 6902), a schematic, a Flux
-HelmRelease (with its repository), an Argo CD Application, a kustomization, a helmfile.yaml, a chart that depends on NVIDIA's or a values
-file of these, a cluster template, patch or list of extensions of Omni's, a RuntimeClass, a pod or what makes pods, also a HelmRelease of
-bjw-s' app-template; a list of these; or a folder of them. Other files are skipped.
+  more: `FILE is one of these files, or a folder with some of them; other files of a folder are skipped. A YAML List may contain the objects.
+  Talos       talconfig.yaml, topf.yaml, machine configuration, patch (strategic merge or RFC 6902), schematic
+  charts      Flux HelmRelease with its repository, Argo CD Application, kustomization, helmfile.yaml, values of an NVIDIA chart,
+              Chart.yaml that depends on an NVIDIA chart
+  Omni        cluster template, patch, list of extensions
+  Kubernetes  RuntimeClass, Pod, Deployment or another object with a pod template, HelmRelease of bjw-s' app-template
 `,
   run: async (given, output) => {
     const format = valueOf(given, "format") ?? "text";
@@ -136,9 +138,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are skipp
         `The first ${mostFindings} findings are reported${untold.join("")}; fix those, then check again.`,
       );
     if (subjects.length === 0 && unread.length === 0)
-      output.remark(
-        `None of ${files.length} files configures a Talos machine or a chart of NVIDIA's.`,
-      );
+      output.remark("No given file configures a Talos machine or an NVIDIA chart.");
     else if (findings.length === 0 && unread.length === 0) {
       const looked = new Set(
         subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => shortName(file))),

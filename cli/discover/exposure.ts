@@ -102,7 +102,7 @@ function external(
   note(
     "external",
     by === undefined
-      ? `give its values, so that they are checked: \`helm -n ${namespace} get values ${name ?? "RELEASE"} > values.yaml\`, and files: [values.yaml]; docs/use.md#take-a-release-over says how the stack takes the release over`
+      ? `to have its values checked, run \`helm -n ${namespace} get values ${name ?? "RELEASE"} > values.yaml\` and write files: [values.yaml]; to let the stack take the release over, see docs/use.md#take-a-release-over`
       : `list under files the manifests from which ${by} installs it, so that its values are checked: ${by === "Flux" ? "HelmRelease, and OCIRepository or HelmRepository" : "the Application and its values files"}`,
   );
   return { external: { kind, namespace, ...(version === undefined ? {} : { version }) } };

@@ -151,7 +151,7 @@ function imageOf(
   if (!omni && image.schematic === undefined && installer !== "" && !isTalos(installer)) {
     note(
       path,
-      `its image is of no Image Factory; the stack keeps ${installer}, which its configuration names`,
+      `its image is not from an Image Factory; the stack keeps the installer ${installer} that its configuration names`,
     );
     return { installerImage: installer };
   }

@@ -320,7 +320,7 @@ function notesOf(
     image.notes,
     dead.length > 0 && {
       field: `${field}.moduleParameters`,
-      problem: `contains parameters that have no effect today, as kernel arguments: ${dead.join(", ")}`,
+      problem: `contains ${dead.join(", ")}: as kernel arguments these have no effect today`,
       why: "Talos loads NVIDIA's modules only with parameters of the configuration; the stack writes them there, so they take effect",
       remedy: "delete the parameters that you do not want",
     },

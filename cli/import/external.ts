@@ -86,7 +86,7 @@ function unreadNotes(name: string, text: string, folder: string): FieldFinding[]
       problem: `${file}:${line} ${problem}`,
       why: "if this file installs a GPU provider, this stack may install a second one",
       remedy:
-        "repair the file and import again, or replace the GPU provider in this stack by external",
+        "repair the file and import again, or write external instead of this stack's GPU provider",
     }),
   );
 }

@@ -208,13 +208,13 @@ function talconfigOf(
   const { count, characters } = patchesIn(whole);
   const tooMuch =
     count > mostPatches
-      ? `${count} patches in all`
+      ? `${count} patches in total`
       : characters > mostCharacters
-        ? `patches with ${characters} characters in all`
+        ? `patches with ${characters} characters in total`
         : undefined;
   if (tooMuch !== undefined)
     throw new Error(
-      `nodes: have ${tooMuch}, counted per node with those of its role and of all nodes; the limit is ${mostPatches} patches and ${mostCharacters} characters, since reading them takes seconds; give a talconfig.yaml with fewer`,
+      `nodes: ${tooMuch} (shared patches count once per node); the limit is ${mostPatches} patches and ${mostCharacters} characters, since reading them takes seconds; give a talconfig.yaml with fewer`,
     );
   return { config: whole, patchFiles, unread };
 }

@@ -128,7 +128,7 @@ function gpusAway(from: Plan, to: Plan): string | false {
   return changes && `GPUs for new pods: while ${release.chart} is upgraded, for at most ${limit}`;
 }
 
-/** Model servers over several machines, which are unavailable while one of these is. */
+/** Model servers over several machines. The whole server is down while one of its machines reboots. */
 const groupsAway = ({ spec, machines }: Plan, rebooting: string[]): string[] =>
   gpuRequests(spec).flatMap(({ field, active, machines: count, nodeSelector = {} }) => {
     const mayRun = ({ name, gpuCount, nodeLabels }: MachineRecipe): boolean =>
@@ -138,7 +138,7 @@ const groupsAway = ({ spec, machines }: Plan, rebooting: string[]): string[] =>
     const names = machines.filter(mayRun).map(({ name }) => name);
     if (!active || count === 1 || names.length === 0) return [];
     return [
-      `${field}: the whole model, which ${count} machines share, while any of ${names.join(", ")} is away`,
+      `${field}: the whole model is down while ${names.join(" or ")} reboots (it spans ${count} machines)`,
     ];
   });
 

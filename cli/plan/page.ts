@@ -33,8 +33,8 @@ export function pageOf(comparison: Comparison): string {
   const comparedWith = (): string => {
     if (base === undefined)
       return "Without an earlier stack to compare with: this is what the first update does, according to the stack file. The machines were not read.";
-    if (same) return `Nothing changes against ${asCode(base)}.`;
-    return `Against ${asCode(base)}, if machines and cluster are still as the last update left them. **${asProse(summary(machines))}**`;
+    if (same) return `Nothing changes compared with ${asCode(base)}.`;
+    return `Compared with ${asCode(base)}. Assumes that machines and cluster are as the last update left them. **${asProse(summary(machines))}**`;
   };
   return joined([
     `## Plan of ${asProse(stack)}`,

@@ -104,13 +104,13 @@ export function screenOf(of: Comparison, { columns, colour }: Screen): string {
   const remarks = (severity: Severity): string[] =>
     remarksOf(comparison, severity).map(({ text, isNew }) => (isNew ? `new: ${text}` : text));
   return [
-    ...heading(`Plan of ${stack}${base === undefined ? "" : ` against ${base}`}`),
+    ...heading(`Plan of ${stack}${base === undefined ? "" : ` compared with ${base}`}`),
     ...prose(
       base === undefined
         ? "Without an earlier stack to compare with: this is what the first update does, according to the stack file. The machines were not read."
         : same
-          ? `Nothing changes against ${base}.`
-          : `If machines and cluster are still as the last update left them. ${summary(machines)}`,
+          ? `Nothing changes compared with ${base}.`
+          : `Assumes that machines and cluster are as the last update left them. ${summary(machines)}`,
     ),
     ...part("Findings: the stack is refused", findings.map(findingLine), "red"),
     ...part("What changes in the stack", stackChanges.map(changeOf)),

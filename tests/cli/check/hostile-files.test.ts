@@ -282,7 +282,7 @@ test("of very many entries in several files no more is judged than a bound says,
   });
 });
 
-test("a talconfig whose nodes have more than 5,000 patches together is refused by their number", async () => {
+test("a talconfig whose nodes have more than 5,000 patches together is refused with that number", async () => {
   const patches = `x: &patches\n${many(300, (index) => `  - 'machine: {sysctls: {a${index}: "1"}}'\n`)}`;
   const nodes = many(
     17,
@@ -290,16 +290,16 @@ test("a talconfig whose nodes have more than 5,000 patches together is refused b
   );
   const file = written("aliases/talconfig.yaml", `${patches}nodes:\n${nodes}`);
   const { remark } = await runVerb("check", check, [file]);
-  expect(remark).toContain("have 5100 patches in all");
-  await expect(runVerb("import", importFiles, [file])).rejects.toThrow("have 5100 patches in all");
+  expect(remark).toContain("nodes: 5100 patches in total");
+  await expect(runVerb("import", importFiles, [file])).rejects.toThrow("5100 patches in total");
 });
 
-test("a talconfig whose nodes have patches of more than 5,000,000 characters together is refused by it", async () => {
+test("a talconfig whose nodes have patches of more than 5,000,000 characters together is refused with that number", async () => {
   const patches = many(5, () => `  - 'machine: {env: {a: ${"x".repeat(100_000)}}}'\n`);
   const nodes = many(11, (index) => `  - {hostname: n${index}, ipAddress: 10.0.0.${index}}\n`);
   const file = written("long/talconfig.yaml", `patches:\n${patches}nodes:\n${nodes}`);
   await expect(runVerb("import", importFiles, [file])).rejects.toThrow(
-    /nodes: have patches with 55\d+ characters in all/,
+    /nodes: patches with 55\d+ characters in total/,
   );
 });
 

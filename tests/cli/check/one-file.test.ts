@@ -9,12 +9,24 @@ interface UserFile {
   file: string;
   /** Everything that `check` finds in it, in order. */
   findings: { line: number; check: string; problem: RegExp }[];
+  /** Whether `check` skips the file, since nothing in it is for Talos or an NVIDIA chart. Default: no. */
+  isSkipped?: boolean;
 }
 
-async function expectFindings({ talos = [], file, findings: expected }: UserFile): Promise<void> {
+async function expectFindings({
+  talos = [],
+  file,
+  findings: expected,
+  isSkipped = false,
+}: UserFile): Promise<void> {
   const folder = written({ "file.yaml": file });
   const { status, result } = await run(folder, "--json", ...talos.map((one) => `--talos=${one}`));
-  const { findings } = JSON.parse(result) as { findings: FileFinding[] };
+  const { findings, judged } = JSON.parse(result) as {
+    findings: FileFinding[];
+    judged: number;
+  };
+  // A file that was not checked has no findings either.
+  expect({ isSkipped: judged === 0 }).toEqual({ isSkipped });
   expect(findings.map(({ line, check, problem }) => ({ line, check, problem }))).toEqual(
     expected.map((one) => ({ ...one, problem: expect.stringMatching(one.problem) as string })),
   );
@@ -445,6 +457,7 @@ describe("finds nothing in", () => {
         serviceAccount: { create: true }
       `,
       findings: [],
+      isSkipped: true,
     }));
 
   test("talhelper's secrets file", () =>
@@ -454,6 +467,7 @@ describe("finds nothing in", () => {
         secrets: {token: b}
       `,
       findings: [],
+      isSkipped: true,
     }));
 
   test("JSON patch operations on the cluster's part", () =>
@@ -519,6 +533,7 @@ describe("finds nothing in", () => {
         - { op: add, path: /spec/sysctl, value: 1 }
       `,
       findings: [],
+      isSkipped: true,
     }));
 
   test("an extension of the user's own Image Factory", () =>

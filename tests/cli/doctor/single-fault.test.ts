@@ -195,11 +195,13 @@ test.each(cases)(
   async ({ fault, planned }) => {
     const without = await look(undefined, planned);
     expect(without.calls.length).toBeGreaterThan(10);
+    let changed = 0;
     for (const [at, call] of without.calls.entries()) {
       // Node tells a log that is cut off as a connection that was reset.
       if (call.endsWith("/log") && fault.name === "cut off") continue;
       const { report } = await look({ at, fault }, planned);
       if (JSON.stringify(report) === JSON.stringify(without.report)) continue;
+      changed += 1;
       expect({ call, unseen: report.unseen }).toEqual({
         call,
         unseen: [expect.stringMatching(nameOf(call))],
@@ -213,5 +215,7 @@ test.each(cases)(
       });
       expect(report.status).not.toBe(0);
     }
+    // Some calls are repeated or optional, but not most: so the faults reach the doctor.
+    expect(changed).toBeGreaterThan(5);
   },
 );

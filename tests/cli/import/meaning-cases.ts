@@ -93,7 +93,7 @@ export const meaningCases: MeaningCase[] = [
     },
     checks: [],
     notes: [
-      /^machines\.gpu\.moduleParameters contains parameters that have no effect today, as kernel arguments. nvidia-drm\.modeset=1/,
+      /^machines\.gpu\.moduleParameters contains nvidia-drm\.modeset=1[^:]*: as kernel arguments these have no effect today/,
     ],
   },
   {

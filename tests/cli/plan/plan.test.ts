@@ -48,7 +48,7 @@ test("the page of a stack alone", () => {
 test.each(stacks)("%s against itself changes nothing", (stack) => {
   const comparison = of(stack, readStackFile(stack));
   expect(comparison).toMatchObject({ stackChanges: [], valueChanges: [], away: [] });
-  expect(pageOf(comparison)).toContain("Nothing changes against `main`.");
+  expect(pageOf(comparison)).toContain("Nothing changes compared with `main`.");
 });
 
 /** Edits whose whole page is kept: one of each kind that reads differently. */

@@ -65,8 +65,8 @@ test("the commands of docs/use.md lead from a running cluster to a stack that is
   expect(judged!.stdout).toMatch(/talos-gpu.*policy|Policies:[\s\S]*talos-gpu/);
   expect([up!.reboots, upAgain!.reboots]).toEqual([1, 1]);
 
-  // The one line is that one change, with the right word on reboots.
-  expect(plannedAgain!.stdout).toContain("Against `origin/main`");
+  // The page lists exactly the edit, and says that it reboots the machine.
+  expect(plannedAgain!.stdout).toContain("Compared with `origin/main`");
   expect(plannedAgain!.stdout).toContain("**Reboots: velaryon.**");
   const [, changes] = /### What changes in the stack\n\n([\s\S]*?)\n\n/.exec(plannedAgain!.stdout)!;
   expect(changes).toBe('- `machines.velaryon.extensions` is new: `["siderolabs/iscsi-tools"]`');
