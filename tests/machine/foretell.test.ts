@@ -86,7 +86,7 @@ test.each<[string, Parameters<typeof foretold>, RegExp | undefined]>([
   [
     "three minors of Kubernetes",
     ["cp-1", ...kubernetes("v1.33.1", "v1.36.0")],
-    /^kubernetesVersion: v1\.33\.1 → v1\.36\.0 is 3 minor .*; go to v1\.34 first; .*upgrade-k8s/,
+    /^kubernetesVersion: v1\.33\.1 → v1\.36\.0 crosses 3 minor .*; go to v1\.34 first; .*upgrade-k8s/,
   ],
   [
     "three minors of Kubernetes where no card asks for a reboot",

@@ -89,11 +89,9 @@ test("Pulumi's Kubernetes provider is made once the API of a cluster that the st
 
 test("a kubeconfig of another cluster is refused by a stack that makes its own, and this shell's is not looked at", async () => {
   const given = await run("modern", { "talos-gpu:kubeconfig": kubeconfig });
-  expect(given.error?.message).toMatch(
-    /kubeconfig: is set, in a stack that bootstraps its cluster/,
-  );
+  expect(given.error?.message).toMatch(/kubeconfig: is set, but this stack bootstraps its cluster/);
   const half = await run("modern", { "talos-gpu:talosconfig": talosconfig });
-  expect(half.error?.message).toMatch(/machineSecrets: is not set, and talosconfig is/);
+  expect(half.error?.message).toMatch(/machineSecrets: is not set, but talosconfig is/);
   const before = process.env.KUBECONFIG;
   process.env.KUBECONFIG = "/nowhere/kubeconfig";
   try {
@@ -138,10 +136,8 @@ test("useless credentials are reported with all else, and never shown", async ()
   };
   const { error } = await run("rtx5070ti", { ...wrong, "talos-gpu:gpuOperater": "{}" });
   expect(error?.message).toMatch(/gpuOperater: .*did you mean "gpuOperator"/);
-  expect(error?.message).toMatch(/talosconfig: it is not YAML; .*; give the content of the file/);
-  expect(error?.message).toMatch(
-    /kubeconfig: it is not YAML of a file like this; .*, not its path/,
-  );
+  expect(error?.message).toMatch(/talosconfig: it is not YAML; .*; pass the content of the file/);
+  expect(error?.message).toMatch(/kubeconfig: it lacks the form of such a file; .*, not its path/);
   expect(error?.message).not.toContain("hidden");
   expect(error?.stack).toBe("");
 });
