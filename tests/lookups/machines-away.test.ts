@@ -71,7 +71,7 @@ test("nothing of a machine that is away changes, and a note says so", async () =
   expect(find(run, types.program, "lab-preflight").ignoreChanges).toEqual([]);
   const { machines: _, talosconfig: __, machineSecrets: ___, kubeconfig: ____, ...rest } = stack;
   expect(remarksOn({ ...rest, machines, away: [name!] })).toContainEqual(
-    expect.stringContaining(`machines: ${name}: away`),
+    expect.stringContaining(`machines: this update skips the machines that are away: ${name}`),
   );
 });
 
