@@ -11,11 +11,11 @@ require (
 	github.com/siderolabs/crypto v0.6.5
 	github.com/siderolabs/talos/pkg/machinery v1.14.1
 	go.yaml.in/yaml/v4 v4.0.0-rc.6
-	google.golang.org/grpc v1.83.2
+	google.golang.org/grpc v1.83.1
 	google.golang.org/protobuf v1.36.12
-	k8s.io/api v0.36.3
-	k8s.io/apimachinery v0.36.3
-	k8s.io/client-go v0.36.3
+	k8s.io/api v0.37.0
+	k8s.io/apimachinery v0.37.0
+	k8s.io/client-go v0.37.0
 	k8s.io/component-helpers v0.36.3
 	sigs.k8s.io/yaml v1.6.0
 )
@@ -53,7 +53,7 @@ require (
 	github.com/go-openapi/jsonpointer v1.0.0 // indirect
 	github.com/go-openapi/jsonreference v1.0.0 // indirect
 	github.com/go-openapi/swag v0.28.0 // indirect
-	github.com/google/cel-go v0.31.0 // indirect
+	github.com/google/cel-go v0.28.0 // indirect
 	github.com/google/gnostic-models v0.7.1 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
@@ -81,10 +81,10 @@ require (
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
-	go.uber.org/zap v1.28.0 // indirect
+	go.uber.org/zap v1.27.1 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/exp v0.0.0-20260709172345-9ea1abe57597 // indirect
+	golang.org/x/exp v0.0.0-20260410095643-746e56fc9e2f // indirect
 	golang.org/x/net v0.58.0
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
@@ -113,11 +113,20 @@ replace (
 	github.com/mdlayher/ethtool => github.com/siderolabs/ethtool v0.4.0-sidero
 )
 
-// The machinery asks for newer ones than the lab's other tools have (`shared` in lab/tools/catalogue.yaml). With those of the list, Go
-// compiles each package once for all tools.
+// The machinery asks for newer ones than the lab's other tools have (`shared` in lab/tools/catalogue.yaml). With the releases of that list
+// Go compiles each package once for all tools. It also writes the release that is asked for into what it compiles, so a replaced one counts
+// as another: these are left out instead.
+exclude (
+	github.com/google/cel-go v0.31.0
+	go.uber.org/zap v1.28.0
+	golang.org/x/exp v0.0.0-20260709172345-9ea1abe57597
+	google.golang.org/grpc v1.83.2
+)
+
+// The list asks for these and replaces them in the same way.
 replace (
-	github.com/google/cel-go => github.com/google/cel-go v0.28.0
-	go.uber.org/zap => go.uber.org/zap v1.27.1
-	golang.org/x/exp => golang.org/x/exp v0.0.0-20260410095643-746e56fc9e2f
-	google.golang.org/grpc => google.golang.org/grpc v1.83.1
+	k8s.io/api => k8s.io/api v0.36.3
+	k8s.io/apimachinery => k8s.io/apimachinery v0.36.3
+	k8s.io/client-go => k8s.io/client-go v0.36.3
+	k8s.io/component-helpers => k8s.io/component-helpers v0.36.3
 )

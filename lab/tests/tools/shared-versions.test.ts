@@ -13,13 +13,16 @@ const run = promisify(execFile);
 /** A package that a tool is compiled from, as `go list` says it. */
 interface Package {
   module: string;
-  /** What its module is taken from, `PATH@VERSION`; of a changed module and a tool's own the sizes of its files. */
+  /**
+   * Its module's version and what replaces it: with `-trimpath` Go compiles a replaced version as another one. Of a changed module and a
+   * tool's own it is the sizes of its files.
+   */
   version: string;
   imports: string[];
 }
 
 const format =
-  "{{.ImportPath}}|{{with .Module}}{{.Path}}|{{with .Replace}}{{.Path}}@{{.Version}}{{else}}{{.Path}}@{{.Version}}{{end}}{{else}}|@std{{end}}" +
+  "{{.ImportPath}}|{{with .Module}}{{.Path}}|{{.Version}}{{with .Replace}}={{.Path}}@{{.Version}}{{end}}{{else}}|std{{end}}" +
   '|{{.Dir}}|{{join .GoFiles ","}},{{join .SFiles ","}},{{join .EmbedFiles ","}}|{{join .Imports ","}}';
 
 /** The packages of a tool, by their paths. */
@@ -45,7 +48,7 @@ async function packagesOf(tool: ToolDefinition, at: string): Promise<Map<string,
         const sizes = listed(files).map(
           (file) => `${file} ${fs.statSync(path.join(dir, file)).size}`,
         );
-        const isLocal = version.endsWith("@");
+        const isLocal = version === "" || version.endsWith("@");
         return [
           name,
           { module, version: isLocal ? sizes.join() : version, imports: listed(imports) },
@@ -100,6 +103,7 @@ const again: Readonly<Record<string, readonly string[]>> = {
     "go.yaml.in/yaml/v4",
   ],
   languages: ["github.com/pulumi/pulumi/pkg/v3"],
+  lws: ["k8s.io/component-helpers"],
   "pulumi-resource-kubernetes": ["github.com/pulumi/pulumi/pkg/v3"],
 };
 
