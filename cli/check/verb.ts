@@ -41,11 +41,10 @@ export const check: Verb = {
     },
   },
   more: `FILE is one of these files, or a folder with some of them; other files of a folder are skipped. A YAML List may contain the objects.
-  Talos       talconfig.yaml, topf.yaml, machine configuration, patch (strategic merge or RFC 6902), schematic
-  charts      Flux HelmRelease with its repository, Argo CD Application, kustomization, helmfile.yaml, values of an NVIDIA chart,
-              Chart.yaml that depends on an NVIDIA chart
-  Omni        cluster template, patch, list of extensions
-  Kubernetes  RuntimeClass, Pod, Deployment or another object with a pod template, HelmRelease of bjw-s' app-template
+Talos: talconfig.yaml, topf.yaml, machine configuration, patch (strategic merge or RFC 6902), schematic.
+Charts: Flux HelmRelease with its repository, Argo CD Application, kustomization, helmfile.yaml, values of an NVIDIA chart, Chart.yaml that depends on one.
+Omni: cluster template, patch, list of extensions.
+Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template, HelmRelease of bjw-s' app-template.
 `,
   run: async (given, output) => {
     const format = valueOf(given, "format") ?? "text";

@@ -130,7 +130,7 @@ const discoveries: Discovery[] = [
         },
       },
     },
-    comments: { "machines.gpu-1": /of no Image Factory/ },
+    comments: { "machines.gpu-1": /not from an Image Factory/ },
   },
   {
     name: "what a stack of this package installed stays the stack's",
