@@ -35,7 +35,7 @@ export interface ApiFaultsRun {
 
 /** Steps at which the API fails, by a line of the update. */
 const steps: Record<string, RegExp> = {
-  preflight: /-preflight: asks for what comes after/,
+  preflight: /-preflight: checks what the update needs after/,
   drain: /: drain: /,
   gate: /(create|update|replace) \S+-gate …$/,
 };
