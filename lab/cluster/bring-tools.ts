@@ -10,7 +10,7 @@ import { inStead, provideReal } from "./real-images";
 /**
  * Provides the programs that the lab's stacks need.
  *
- * @returns a line that names what was built or downloaded.
+ * @returns a line with the tools that were built or downloaded.
  * @throws Error if this computer cannot run what the options ask for.
  */
 export async function bringTools(lab: Lab, say: Say): Promise<string> {
@@ -29,10 +29,10 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
     );
   const only = toolNames.filter((name) => name !== "lws" || usesLeaderWorkerSet(lab));
   const onInstalled = (found: InstalledTool[]): void => say(describeInstalled(found));
-  // The images of a real control plane hold one program, and what is published is several.
+  // A real control plane's images contain one program for all components; the published programs are separate.
   const fromSource = lab.options.machines === "real" ? (["controlplane"] as const) : [];
   lab.tools = await provideTools({ signal, onEvent, only, fromSource, onInstalled });
-  // The installed one has its host for Node next to it.
+  // The installed Pulumi has its language host for Node in the same folder.
   if (lab.options.pulumi !== "lab") lab.tools.pulumi = programOnPath("pulumi") ?? lab.tools.pulumi;
   if (lab.options.machines === "real") {
     lab.talos = await provideReal(lab, onEvent);

@@ -31,7 +31,7 @@ export const bringUp: Phase<Lab>[] = [
   { title: "Talos machines", run: bringMachines },
 ];
 
-/** Starts Kubernetes, and at the same time makes keys and configurations as the machines' owner does. */
+/** Starts Kubernetes. At the same time it makes keys and configurations, like the machines' owner. */
 async function bringControlPlane(lab: Lab): Promise<string> {
   const { session, spec, tools } = lab;
   const site = lab.talos === undefined ? undefined : siteOf(spec);
@@ -92,7 +92,7 @@ async function bringFactory(lab: Lab): Promise<string> {
     session.onClose(() => imageFactory.stop());
     Object.assign(lab, { imageFactory, factoryUrl: imageFactory.url });
   }
-  // The stack's program asks the Factory of a release that the tables do not have; a test may lead it elsewhere.
+  // The stack's program asks the Factory about a release that the tables lack. A test may set another address.
   if (process.env.TALOS_GPU_FACTORY === undefined) {
     process.env.TALOS_GPU_FACTORY = lab.factoryUrl;
     session.onClose(() => void delete process.env.TALOS_GPU_FACTORY);
@@ -200,7 +200,7 @@ async function startEmulated(lab: Lab, images: Record<string, InitialImage>): Pr
   );
 }
 
-/** Addresses for the Talos provider: a machine in maintenance mode answers only at its own. */
+/** Addresses of machines in maintenance mode for the Talos provider: such a machine answers only at its own address. */
 function ownAddresses({ spec, machines: { api, maintenance } }: Lab): Record<string, string[]> {
   const owned = Object.values(spec.machines).filter(
     ({ configuration }) => configuration === "owned",

@@ -11,13 +11,12 @@ import type { KubernetesObject } from "../kubernetes/cluster";
 import type { Lab } from "./lab";
 
 /**
- * Installs what a stack says that something outside of it installs, as that would: Helm by hand; Flux, whose
- * helm-controller labels what Helm makes (fluxcd/helm-controller, internal/postrender/build.go); Argo CD, which
- * renders the chart, leaves Helm's hooks out and annotates what it applies (argo-cd,
- * docs/user-guide/resource_tracking.md). With its namespace, and with the RuntimeClass that the device plugin's chart
- * does not bring. Called again it upgrades.
+ * Installs the release that a stack lists under `external`, like its owner: Helm by hand; Flux, whose helm-controller
+ * labels what Helm makes (fluxcd/helm-controller, internal/postrender/build.go); Argo CD, which renders the chart,
+ * leaves Helm's hooks out and annotates what it applies (argo-cd, docs/user-guide/resource_tracking.md). It also
+ * creates the namespace, and the RuntimeClass that the device plugin's chart lacks. A second call upgrades the release.
  *
- * @returns what was installed, in words; undefined where the stack says nothing of the kind.
+ * @returns a description of the release; undefined if the stack has no `external`.
  */
 export async function installOutside(lab: Lab): Promise<string | undefined> {
   const { spec, controlPlane, kubernetes, charts, tools, session } = lab;
@@ -91,8 +90,8 @@ type Rendered = KubernetesObject & {
 };
 
 /**
- * Objects of a rendered chart, definitions first, without Helm's hooks; what names no namespace gets the release's,
- * where its kind has one.
+ * Objects of a rendered chart, definitions first, without Helm's hooks. A namespaced object without a namespace gets
+ * the release's.
  */
 function rendered(text: string, namespace: string): Rendered[] {
   const objects = parseAllDocuments(text)
@@ -104,7 +103,7 @@ function rendered(text: string, namespace: string): Rendered[] {
   return objects.sort((one, other) => rank(one) - rank(other));
 }
 
-/** A program that labels what Helm is about to make. */
+/** Helm's post-renderer: a program that adds labels to the objects of a release. */
 function postRenderer(folder: string, name: string, namespace: string): string {
   const file = `${folder}/flux.js`;
   const labels = {

@@ -34,7 +34,7 @@ export function readInitialImages(
   return images;
 }
 
-/** ID of the schematic that a machine begins with, which the Factory then knows. */
+/** Registers the schematic of a machine's first image with the Factory, and gives its ID. */
 export function initialSchematic(
   image: InitialImage,
   machine: MachineSpec,

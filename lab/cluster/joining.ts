@@ -7,8 +7,8 @@ import { Cluster } from "../kubernetes/cluster";
 import type { RealMachine } from "../talos";
 
 /**
- * Objects that Talos' control planes make in a cluster so that workers can join (talos v1.13.0,
- * internal/app/machined/pkg/controllers/k8s, templates), and who may ask kubelets.
+ * Objects with which Talos' control planes let workers join a cluster (talos v1.13.0,
+ * internal/app/machined/pkg/controllers/k8s, templates), and the role that may call kubelets.
  */
 export async function letIn(kubeconfig: string, secretsFile: string): Promise<void> {
   const { secrets } = parse(fs.readFileSync(secretsFile, "utf8")) as {
@@ -61,7 +61,7 @@ export async function letIn(kubeconfig: string, secretsFile: string): Promise<vo
 }
 
 /**
- * Answers at the socket where the API server asks for a way to an address in the cluster's network: to a machine's
+ * Serves the socket through which the API server reaches addresses in the cluster's network, such as a machine's
  * kubelet.
  */
 export async function leadToKubelets(

@@ -33,8 +33,7 @@ export function labGpu(gpu: GpuSpec): LabGpu {
 }
 
 /**
- * Number and name that the list of PCI IDs has for a card, e.g. `2c05`, `GB203 [GeForce RTX 5070 Ti]`; empty where it
- * has none.
+ * A card's ID and name in the list of PCI IDs, e.g. `2c05`, `GB203 [GeForce RTX 5070 Ti]`; empty if the list lacks it.
  */
 function pciDeviceOf(card: Card): Pick<LabGpu, "pciId" | "pciName"> {
   const name = listedChips
@@ -45,7 +44,7 @@ function pciDeviceOf(card: Card): Pick<LabGpu, "pciId" | "pciName"> {
 }
 
 /**
- * How a virtual machine's board describes its cards, e.g. `2|NVIDIA GeForce RTX 3090|24576|8.6` (lab/machines,
+ * Text about its cards on a virtual machine's board, e.g. `2|NVIDIA GeForce RTX 3090|24576|8.6` (lab/machines,
  * realnode/driver/native/nvml.c).
  */
 export function assetTag(gpu: GpuSpec): string {

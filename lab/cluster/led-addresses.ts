@@ -8,13 +8,13 @@ const run = promisify(execFile);
 const talosPort = 50_000;
 
 /**
- * Redirects the machines' own addresses to the emulated machines, for a provider that connects only to these addresses:
- * the installed Talos provider takes a machine by its address (terraform-provider-talos v0.11.0, pkg/talos/util.go).
- * The addresses become this computer's (`ip address add … dev lo`) until `close`, which asks for its administrator's
- * rights.
+ * Redirects the machines' own addresses to the emulated machines, for a provider that connects only to these addresses,
+ * as the installed Talos provider does (terraform-provider-talos v0.11.0, pkg/talos/util.go). The addresses become this
+ * computer's (`ip address add … dev lo`) until `close`, which needs administrator's rights.
  *
- * @param targets `host:port` where a machine may answer, by its address: the first that takes a connection gets it
- * @returns ends it
+ * @param targets by a machine's address, the `host:port` where it may answer; the first that accepts the connection
+ * gets it
+ * @returns a function that ends the redirection
  * @throws Error that says what is missing, when an address cannot be taken.
  */
 export async function leadAddresses(
@@ -45,7 +45,7 @@ export async function leadAddresses(
   return close;
 }
 
-/** Leads connections to a port of this computer to the first of some addresses that takes them. */
+/** Forwards connections at a port of this computer to the first of some addresses that accepts them. */
 export function forward(
   address: string,
   port: number,

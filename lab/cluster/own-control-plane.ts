@@ -6,15 +6,12 @@ import type { ControlPlane } from "../controlplane";
 import { Cluster } from "../kubernetes/cluster";
 import { untilSeen } from "../until";
 
-/**
- * Seconds in which a machine's own control plane must serve, which takes minutes where the machine is emulated
- * instruction by instruction.
- */
+/** Seconds within which a machine's own control plane must serve. Without KVM that takes minutes. */
 const startSeconds = 1500;
 
 /**
- * A control plane that is a machine of the stack. Its kubeconfig exists as soon as Talos has given it to a client
- * ({@link keepKubeconfig}).
+ * A control plane on a machine of the stack. Its kubeconfig exists once a client has fetched it from Talos ({@link
+ * keepKubeconfig}).
  */
 export function onMachine(dir: string, kubernetes: string): ControlPlane {
   const file = (name: string): string => path.join(dir, name);
@@ -31,7 +28,7 @@ export function onMachine(dir: string, kubernetes: string): ControlPlane {
   };
 }
 
-/** Keeps the kubeconfig that Talos gives, as this computer reaches the API by it; gives that. */
+/** Saves the kubeconfig from Talos with the address at which this computer reaches the API, and returns it. */
 export function keepKubeconfig({ server, adminKubeconfig }: ControlPlane, text: string): string {
   const config = parse(text) as { clusters: { cluster: { server: string } }[] };
   for (const { cluster } of config.clusters) cluster.server = server;
@@ -40,14 +37,14 @@ export function keepKubeconfig({ server, adminKubeconfig }: ControlPlane, text: 
   return kept;
 }
 
-/** How the cluster of a machine is bootstrapped. */
+/** Facts for bootstrapping a machine's cluster. */
 interface Bootstrap {
   talosctl: Talosctl;
   address: string;
   signal: AbortSignal;
 }
 
-/** Bootstraps the cluster of a machine that has its configuration, and waits until it serves. */
+/** Bootstraps the cluster of a configured machine, and waits until its API serves. */
 export async function bootstrapOn(
   controlPlane: ControlPlane,
   { talosctl, address, signal }: Bootstrap,

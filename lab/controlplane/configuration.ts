@@ -2,18 +2,18 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 
-/** Where a control plane keeps its files, and the ports of 127.0.0.1 at which its components listen. */
+/** A control plane's folder, and the ports of 127.0.0.1 at which its components listen. */
 export interface Layout {
   folder: string;
   server: number;
-  /** Etcd's ports, for clients and for peers (it has no peers). */
+  /** etcd's ports for clients and for peers; the lab's etcd has no peers. */
   etcd: number;
   peer: number;
-  /** Names and addresses that clients may know the API server by. */
+  /** Names and addresses in the API server's certificate. */
   names: readonly string[];
 }
 
-/** A file of this folder, with a layout's values. */
+/** Reads a file of this folder, and fills in a layout's values. */
 const filled = (file: string, layout: Layout): string =>
   readFileSync(path.join(__dirname, file), "utf8").replace(
     /\$\{(\w+)\}/g,
@@ -21,7 +21,7 @@ const filled = (file: string, layout: Layout): string =>
       typeof layout[name] === "object" ? JSON.stringify(layout[name]) : String(layout[name]),
   );
 
-/** Files that the components are configured with, by name. */
+/** Configuration files of the components, by name. */
 export const configurations = (layout: Layout): [file: string, text: string][] =>
   readdirSync(path.join(__dirname, "files")).map((file) => [file, filled(`files/${file}`, layout)]);
 

@@ -8,7 +8,7 @@ import { takeTurn } from "../session/turn";
 import { until } from "../until";
 import { type ComponentName, configurations, flagsOf } from "./configuration";
 
-/** A Kubernetes control plane that runs on this machine. */
+/** A Kubernetes control plane that runs on this computer. */
 export interface ControlPlane {
   server: string;
   /** Path of a kubeconfig whose user is in `system:masters`; certificates are embedded. */
@@ -19,13 +19,13 @@ export interface ControlPlane {
   /** Path of the folder of all its keys, laid out as kubeadm does. */
   pki: string;
   /**
-   * Path of the socket at which its API server asks for a way to an address in the cluster's network: `CONNECT
-   * address:port`.
+   * Path of the socket through which its API server reaches addresses in the cluster's network (`CONNECT
+   * address:port`).
    */
   nodes: string;
   /**
-   * Restarts the controller manager. Its garbage collector learns of the kinds that there are when it starts, and
-   * then every 30 s (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`).
+   * Restarts the controller manager. Its garbage collector lists the existing kinds when it starts, and then every 30 s
+   * (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`).
    */
   restartControllers(): Promise<void>;
   /** Stops every component and removes the folder. May be called again. */
@@ -42,8 +42,8 @@ const collects = "Proceeding to collect garbage";
  * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler with keys that kubeadm makes, and resolves
  * once pods are admitted. They end with this process, however it ends.
  *
- * @param dir for keys, data and logs. Must not exist, for it is removed at the end.
- * @param names by which clients may know its API, as well as 127.0.0.1 and localhost.
+ * @param dir folder for keys, data and logs. It must not exist, since it is removed at the end.
+ * @param names names in its certificate, in addition to 127.0.0.1 and localhost.
  */
 export async function startControlPlane({
   binary,
@@ -75,7 +75,7 @@ export async function startControlPlane({
     return component;
   };
   const stop = async (): Promise<void> => {
-    // The last started first, so that none sees its server go.
+    // In reverse order, so that no component loses its server.
     for (const component of components) await component.stop();
     await fs.promises.rm(folder, { recursive: true, force: true });
     endTurn();
@@ -106,7 +106,7 @@ export async function startControlPlane({
     await start("kube-apiserver").until(() => serves("/readyz"), signal);
     start("kube-scheduler");
     controllers = start("kube-controller-manager");
-    // The controllers make the account without which no pod is admitted.
+    // The controllers create the default service account, which every pod needs.
     await controllers.until(
       () => serves("/api/v1/namespaces/default/serviceaccounts/default"),
       signal,
@@ -131,22 +131,23 @@ export async function startControlPlane({
   };
 }
 
-/** Seconds that a component may take to work: 4 on two idle cores, so a minute and a half is a computer in trouble. */
+/**
+ * Seconds within which a component must serve. It takes 4 on two idle cores, so after a minute and a half the computer
+ * is overloaded.
+ */
 const startSeconds = 90;
 
 const quoted = 6_000;
 
-/**
- * A component that runs as a process of its own, and ends with this one, however that ends: its standard input ends
- * too.
- */
+/** A component in a process of its own. It ends with this process, since its standard input then ends. */
 interface Component {
   /**
-   * Waits until something holds that needs it; throws with the end of its log when it ends before, or takes too long.
+   * Waits until a condition that needs the component holds. Throws an error with the end of its log if the component
+   * ends first or takes too long.
    */
   until(holds: () => boolean | Promise<boolean>, signal?: AbortSignal): Promise<void>;
   log(): string;
-  /** Kills it: there is no state worth an orderly shutdown. */
+  /** Kills it: its state is not needed any more. */
   stop(): Promise<void>;
 }
 
@@ -158,11 +159,11 @@ function startComponent(
   file: string,
 ): Component {
   const log = fs.openSync(file, "w", 0o600);
-  // Etcd takes every flag from ETCD_* variables too, and refuses the unknown.
+  // etcd also reads its flags from ETCD_* variables, and refuses unknown ones.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([variable]) => !variable.startsWith("ETCD_")),
   );
-  // A group of its own: Ctrl-C in a terminal reaches the lab alone, which then stops its parts in order.
+  // An own process group: Ctrl-C in a terminal reaches only the lab, which then stops its parts in order.
   const child = spawn(binary, ["child", name, ...flags], {
     env,
     stdio: ["pipe", log, log],

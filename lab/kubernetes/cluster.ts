@@ -29,10 +29,10 @@ export interface KubernetesObject {
   [field: string]: any;
 }
 
-/** How an apply is done. */
+/** Options of an apply. */
 interface ApplyOptions {
   readonly fieldManager: string;
-  /** Takes fields from other owners instead of failing. */
+  /** Whether it takes over fields of other owners instead of failing. */
   readonly force: boolean;
 }
 
@@ -41,9 +41,9 @@ const keyOf = ({ apiVersion = "", kind = "", metadata = {} }: KubernetesObject):
   return { apiVersion, kind, name, namespace };
 };
 
-/** The API server of a lab, and its objects: the product's own client, with what only a user of kubectl does. */
+/** Client of a lab's API server: the package's client, with the further operations of a kubectl user. */
 export class Cluster extends KubernetesApi {
-  /** @param kubeconfig what leads there, for who has a client of their own: they read no more of it. */
+  /** @param kubeconfig path of the kubeconfig, for callers that use another client. */
   private constructor(readonly kubeconfig: KubeConfig) {
     super(kubeconfig);
   }
@@ -83,11 +83,11 @@ export class Cluster extends KubernetesApi {
   }
 
   /**
-   * Waits until every node is ready, and a control plane has Talos' label of its role, which comes a moment after its
-   * kubelet: what the lab then notes of the cluster is all of what was there before the stack.
+   * Waits until every node is ready and each control plane has Talos' label of its role, which is set after the kubelet
+   * registers. So the lab then records the full state before the stack.
    *
    * @param roles of the nodes to wait for, by name.
-   * @throws Error naming the nodes that are not, when the limit is over.
+   * @throws Error with the names of the nodes that are not ready within the limit.
    */
   async nodesReady(
     roles: Readonly<Record<string, MachineRole>>,
@@ -114,7 +114,7 @@ export class Cluster extends KubernetesApi {
     throw new Error(`nodes: ${why}; see machines.log in the lab's folder (--keep keeps it)`);
   }
 
-  /** Path of an object. Error: 404 where the API server does not have its kind. */
+  /** Path of an object. Throws an error with code 404 if the API server lacks its kind. */
   async path(object: KubernetesObject): Promise<string> {
     const key = keyOf(object);
     const path = await this.pathOf(key);
@@ -123,7 +123,7 @@ export class Cluster extends KubernetesApi {
     throw new KubernetesError("refused", titleOf(key), words, 404);
   }
 
-  /** Reads an object. Error: 404 where it is not there. */
+  /** Reads an object. Throws an error with code 404 if it does not exist. */
   async get(object: KubernetesObject): Promise<KubernetesObject> {
     return (await this.ask<KubernetesObject>(titleOf(keyOf(object)), await this.path(object)))!;
   }
@@ -136,12 +136,12 @@ export class Cluster extends KubernetesApi {
     await this.ask(titleOf(keyOf(object)), path, asking);
   }
 
-  /** Makes an object in the list at a path. */
+  /** Creates an object in the list at a path. */
   async create(path: string, object: object): Promise<void> {
     await this.ask(path, path, { method: "POST", body: object });
   }
 
-  /** Changes what is at a path by a merge patch. */
+  /** Changes the object at a path by a merge patch. */
   async patch(path: string, change: object): Promise<void> {
     await this.ask(path, path, {
       method: "PATCH",
@@ -150,20 +150,20 @@ export class Cluster extends KubernetesApi {
     });
   }
 
-  /** Deletes the object at a path, or every one of a list, and leaves their dependents to the garbage collector. */
+  /** Deletes the object or list at a path; the garbage collector deletes the dependents. */
   async remove(path: string): Promise<void> {
     const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background" };
     await this.ask(path, path, { method: "DELETE", body });
   }
 
-  /** Deletes an object, if it exists, dependents first. */
+  /** Deletes an object if it exists, after its dependents. */
   async delete(object: KubernetesObject): Promise<void> {
     const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground" };
     const asking = { method: "DELETE", body, instead: { 404: undefined } } as const;
     await this.ask(titleOf(keyOf(object)), await this.path(object), asking);
   }
 
-  /** Whether an object is not there. */
+  /** Whether an object does not exist. */
   async isGone(object: KubernetesObject): Promise<boolean> {
     return (await this.read(keyOf(object))) === undefined;
   }

@@ -27,8 +27,8 @@ export function currentOf(text: string): { name: string; cluster: Entry; user: E
 }
 
 /**
- * Reads the file of a lab's own kubeconfig, which has the certificates in it. Not by the client of Kubernetes: that is an ES module
- * alone, which jest does not load into a test's process.
+ * Reads a lab's kubeconfig, which contains its certificates. It does not use the Kubernetes client, which is only an ES
+ * module, and jest cannot load that into a test's process.
  */
 export function readKubeconfig(file: string): Access {
   const { cluster, user } = currentOf(readFileSync(file, "utf8"));

@@ -4,8 +4,8 @@ import { isGpu } from "../../components/diagnosis/differences/nodes";
 import { describeTaint } from "../../components/recipe/machine/taints";
 
 /**
- * Whether a node is ready: it says so, and the controller that answers with a taint has taken that away again, by
- * which the scheduler goes.
+ * Whether a node is ready: its condition is true, and the controller has removed the not-ready taint, which the
+ * scheduler reads.
  */
 export function isReady(node: k8s.V1Node): boolean {
   const says =

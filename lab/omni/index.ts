@@ -22,17 +22,14 @@ export interface LabOmni {
   /** Folder with its omnictl, for PATH. */
   bin: string;
   resources: Resources;
-  /**
-   * Adds a machine to the cluster that it is meant for, as the cluster's owner; false when there is none of that ID
-   * waiting.
-   */
+  /** Adds a waiting machine to its cluster, as the cluster's owner. False if no machine of that ID waits. */
   addToCluster(uuid: string): boolean;
   close(): Promise<void>;
 }
 
 /**
- * Emulates the part of Omni that this package meets: the resources that users write, and what Omni makes of them on its
- * machines. The machines are reached as before; Omni's proxy in front of their API, which lets reading calls through
+ * Emulates the part of Omni that this package uses: the resources that users write, and their effect on machines.
+ * Clients reach the machines directly; Omni's proxy in front of their API, which allows only reading calls
  * (siderolabs/omni, internal/backend/grpc/router/talos_backend.go), is not emulated.
  */
 export async function startOmni(
@@ -114,16 +111,16 @@ async function serve(
 }
 
 /**
- * As YAML a patch has an empty field in addition to its data: its content is stored compressed, and unpacked to be
- * printed (siderolabs/omni, client/api/omni/specs/config_patch.go, MarshalYAML;
- * client/pkg/template/testdata/cluster1-resources.yaml). As JSON it lacks that.
+ * Printed as YAML, a patch has its data and an empty field, since Omni stores the content compressed (siderolabs/omni,
+ * client/api/omni/specs/config_patch.go, MarshalYAML; client/pkg/template/testdata/cluster1-resources.yaml). Printed as
+ * JSON, it lacks the empty field.
  */
 const asYaml = (item: Resource): Resource =>
   item.metadata.type === configPatchType
     ? { ...item, spec: { ...item.spec, compresseddata: [] } }
     : item;
 
-/** The clusters exist, made by their owner, even before a machine that is meant for one has joined it. */
+/** The clusters exist even before a machine has joined them: their owner has made them. */
 function clusters(type: string, machines: OmniMachine[]): Resource[] {
   if (type !== "Clusters.omni.sidero.dev") return [];
   const byName = new Map(machines.map(({ managed }) => [managed.cluster, managed.talosVersion]));
@@ -134,7 +131,7 @@ function clusters(type: string, machines: OmniMachine[]): Resource[] {
 }
 
 /**
- * What Omni says of its machines; keys as omnictl prints them, the Go names in lower case
+ * Omni's status of its machines. The keys are those that omnictl prints, the Go names in lower case
  * (client/api/omni/specs/omni.proto).
  */
 async function statuses(
@@ -185,10 +182,10 @@ async function statuses(
 const asked = /add the machine (\S+) to the cluster (\S+) in Omni/;
 
 /**
- * Plays the owner of the clusters in Omni, who alone adds machines to them: reads what the run says, and does it when
- * it asks for it, once. A real owner does it on the cluster's page in Omni; a sync of a cluster template would delete
- * the stack's patches and extensions (siderolabs/omni, client/pkg/template/template.go), and the program refuses a
- * cluster that has one.
+ * Plays the owner of the clusters in Omni, who alone adds machines to them. It reads the run's messages, and adds a
+ * machine once when one requests it. A real owner does it on the cluster's page in Omni; a sync of a cluster template
+ * would delete the stack's patches and extensions (siderolabs/omni, client/pkg/template/template.go), and the program
+ * refuses a cluster that has one.
  */
 export function asOwner(
   omni: LabOmni | undefined,

@@ -16,11 +16,11 @@ export interface ManagedMachine extends Target {
   name: string;
   address: string;
   talosVersion: string;
-  /** File: its configuration without any patch. */
+  /** Path of its configuration without patches. */
   config: string;
-  /** Whether it is in the cluster when the lab begins; else it waits in maintenance mode until a user adds it. */
+  /** Whether it is in the cluster when the lab begins. Otherwise it waits in maintenance mode until a user adds it. */
   member: boolean;
-  /** Content of its boot medium or its first image. Default: a plain image. */
+  /** Content of its boot medium or first image. Default: no extensions. */
   initial?: {
     extensions?: string[];
     kernelArgs?: string[];
@@ -44,17 +44,20 @@ export interface OmniParts {
   signal: AbortSignal;
 }
 
-/** The kernel arguments that bring a machine to Omni, which every schematic of Omni's has. An address of RFC 5737. */
+/**
+ * Kernel arguments with which a machine connects to Omni; every schematic of Omni has them. The address is from RFC
+ * 5737.
+ */
 const siderolink = [
   "siderolink.api=grpc://192.0.2.2:8090",
   "talos.events.sink=[fdae:41e4:649b:9303::1]:8090",
 ];
 
-/** Milliseconds between two looks at a machine that reboots. */
+/** Milliseconds between two calls to a rebooting machine. */
 const poll = 200;
 
 /**
- * Brings one machine to what Omni's resources say, in Omni's order (siderolabs/omni,
+ * Applies Omni's resources to one machine, in Omni's order (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/ machineconfig/status.go): the image first, by an upgrade, then the
  * configuration, by apply-config in mode auto. So a machine whose image and files both change boots twice.
  *
@@ -66,7 +69,7 @@ const poll = 200;
  */
 export class OmniMachine {
   member: boolean;
-  /** Whether the configuration is the one that was made last. */
+  /** Whether the machine has the newest configuration. */
   upToDate = true;
   lastError = "";
   private work: Promise<void> = Promise.resolve();
@@ -78,13 +81,13 @@ export class OmniMachine {
     this.member = managed.member;
   }
 
-  /** The owner adds it to its machine set (MachineSetNode), on Omni's page. */
+  /** Adds the machine to its machine set (MachineSetNode), as its owner does on Omni's page. */
   join(): void {
     this.member = true;
     this.changed();
   }
 
-  /** Something was written: look again, after what is under way. */
+  /** Reads the resources again, once the present work is done. */
   changed(): void {
     if (!this.member) return;
     this.upToDate = false;
@@ -104,8 +107,8 @@ export class OmniMachine {
   private async reconcile(): Promise<void> {
     const { managed, parts } = this;
     parts.signal.throwIfAborted();
-    // Without a list of extensions anywhere the initial ones stay; one takes their place. What else the machine's
-    // image has Omni keeps (siderolabs/omni, schematic_configuration.go).
+    // Without any list of extensions, the initial extensions stay; a list replaces them. Omni keeps the other parts of
+    // the machine's image (siderolabs/omni, schematic_configuration.go).
     const { extensions: initial = [], kernelArgs } = managed.initial ?? {};
     const extensions = parts.resources.extensionsOf(managed) ?? initial;
     const schematicId = parts.factory.register(omniSchematic(extensions, kernelArgs));
@@ -130,7 +133,7 @@ export class OmniMachine {
       await this.booted(before.bootId);
     }
     const file = await this.configuration(image);
-    // What needed a reboot is confirmed after it, by applying it once more.
+    // A second apply after the reboot confirms the configuration.
     for (
       let bootId = await this.apply(file);
       bootId !== undefined;
@@ -142,9 +145,7 @@ export class OmniMachine {
     this.upToDate = true;
   }
 
-  /**
-   * Applies the first configuration, as to any machine in maintenance mode: without credentials, at its own address.
-   */
+  /** Applies the first configuration in maintenance mode: without credentials, at the machine's own address. */
   private async install(file: string): Promise<void> {
     const { managed, parts } = this;
     if (Number(managed.talosVersion.split(".")[1]) > 12) {
@@ -157,7 +158,7 @@ export class OmniMachine {
     await run(parts.talosctl, ["apply-config", ...flags], { signal: parts.signal });
   }
 
-  /** The machine's configuration with its image and every patch that reaches it, merged by Talos' own rules. */
+  /** The machine's configuration with its image and all of its patches, merged by Talos' rules. */
   private async configuration(image: string): Promise<string> {
     const { managed, parts } = this;
     await fs.mkdir(parts.dir, { recursive: true, mode: 0o700 });
@@ -181,7 +182,7 @@ export class OmniMachine {
     return file("made");
   }
 
-  /** Applies the configuration; gives the boot that it ends when the machine reboots for it. */
+  /** Applies the configuration. If the machine reboots for it, gives the ID of the boot that ends. */
   private async apply(file: string): Promise<string | undefined> {
     for (;;) {
       this.parts.signal.throwIfAborted();
@@ -202,7 +203,10 @@ export class OmniMachine {
     }
   }
 
-  /** Waits for another boot than `bootId`, as far as Omni does: `booting` is enough to apply a configuration. */
+  /**
+   * Waits for a boot ID other than `bootId`. Like Omni, it accepts the stage `booting`, in which a configuration can be
+   * applied.
+   */
   private async booted(bootId: string): Promise<void> {
     for (;;) {
       this.parts.signal.throwIfAborted();
@@ -223,7 +227,7 @@ export class OmniMachine {
 }
 
 /**
- * The installer of the machine's own platform, signed where it boots with Secure Boot (siderolabs/omni,
+ * The installer for the machine's platform, signed if the machine uses Secure Boot (siderolabs/omni,
  * cluster_machine_config.go).
  */
 function imageOf({ talosVersion, initial = {} }: ManagedMachine, schematicId: string): string {
@@ -231,10 +235,7 @@ function imageOf({ talosVersion, initial = {} }: ManagedMachine, schematicId: st
   return installerImage(schematicId, talosVersion, defined({ platform, secureBoot }));
 }
 
-/**
- * Schematic (YAML) that Omni makes of a machine's extensions; of none: that of the medium that machines are booted
- * from.
- */
+/** Schematic (YAML) that Omni makes from a machine's extensions. Without extensions: that of the boot medium. */
 export const omniSchematic = (extensions: string[], kernelArgs: string[] = []): string =>
   stringify({
     customization: {

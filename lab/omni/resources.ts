@@ -9,14 +9,14 @@ export interface Resource {
 /** A server's refusal, in Omni's words. */
 export class Refused extends Error {}
 
-/** A machine as resources are labelled for it. */
+/** The labels by which resources select a machine. */
 export interface Target {
   cluster: string;
   machineSet: string;
   uuid: string;
 }
 
-/** Users' resources: patches and extensions. Only omnictl makes them. */
+/** Resources that users write: patches and extensions. Only omnictl creates them. */
 export class Resources {
   private readonly byKey = new Map<string, Resource>();
 
@@ -52,8 +52,8 @@ export class Resources {
   }
 
   /**
-   * Extensions of a machine: the most specific list alone, and of several that with the highest ID; undefined without
-   * any. Omni looks at those with a cluster's label only, and not whether they are disabled (siderolabs/omni,
+   * Extensions of a machine: the most specific list, and among several the one with the highest ID; undefined if there
+   * is none. Omni reads only lists with a cluster's label, and ignores whether they are disabled (siderolabs/omni,
    * machine_extensions.go).
    */
   extensionsOf(target: Target): string[] | undefined {
@@ -64,7 +64,9 @@ export class Resources {
   }
 }
 
-/** Resources that reach a machine, from the cluster's to the machine's own, each scope sorted by ID. */
+/**
+ * Resources that select a machine, from the scope of the cluster to that of the machine, sorted by ID within a scope.
+ */
 function scoped(resources: Resource[], { cluster, machineSet, uuid }: Target): Resource[][] {
   const inCluster = resources.filter((item) => label(item, omniLabel.cluster) === cluster);
   const scopes = [

@@ -7,16 +7,18 @@ import type { Lab } from "../cluster/lab";
 import type { Say } from "../phases";
 import type { FailureReport } from "./report";
 
-/** Lab seconds in which a machine that reboots answers again; a machine that loops is away for a part of its time. */
+/**
+ * Lab seconds within which a rebooting machine answers again. A machine in a boot loop also answers part of the time.
+ */
 const rebootSeconds = 300;
 
-/** Seconds that the calls of a second look may take. */
+/** Seconds that the calls of a further inspection may take. */
 const realPartsSeconds = 10;
 
 interface Examined {
   unlike: Difference[];
   failures: FailureReport[];
-  /** Whether the failures say why; else they are the engine's own words. */
+  /** Whether the failures name a cause. Otherwise they are the engine's messages. */
   explained: boolean;
 }
 
@@ -40,7 +42,7 @@ export async function diagnoseLab(
   const patience = (rebootSeconds / lab.options.timeScale + realPartsSeconds) * 1000;
   const machines = { talosctl: lab.tools.talosctl, talosconfig, secrets: [], patience };
   const { observations, unseen } = await observe(
-    // Where an update failed before it had a client of the machines, Kubernetes alone tells.
+    // An update that fails early leaves no talosconfig; then only Kubernetes is read.
     { kubeconfig: lab.kubernetes.kubeconfig, ...(fs.existsSync(talosconfig) ? { machines } : {}) },
     Object.fromEntries(addresses) as Record<string, string>,
   );
@@ -62,7 +64,7 @@ export async function diagnoseLab(
   return { unlike, failures: [unknown], explained: false };
 }
 
-/** Findings of the checks about a stack, each with its fix: a refused stack never reached the cluster. */
+/** Findings of the checks, each as a failure with its fix: a refused stack never reached the cluster. */
 export const refusalsOf = (findings: readonly Finding[]): FailureReport[] =>
   findings.map(({ check, field, problem, why, remedy }) => ({
     fix: fixes.find((fix) => fix.check === check)?.id ?? "unknown",

@@ -1,7 +1,7 @@
 /** Lines of a preview about machines, by node name, e.g. `reboots: no: none is needed for label slot changed`. */
 export type Foretold = Record<string, string>;
 
-/** The words of a preview, out of what the engine says. */
+/** Finds these lines of a preview among the engine's messages. */
 export function foretoldBy(diagnostics: readonly string[], stack: string): Foretold {
   const lines = diagnostics.map((line) =>
     /^info (\S+) \(talos-gpu:index:GpuMachine\): (reboots: .*)$/.exec(line),
@@ -14,10 +14,10 @@ export function foretoldBy(diagnostics: readonly string[], stack: string): Foret
 }
 
 /**
- * Machines with which something else happened than what the preview had said. Of one that nothing changes for it says
- * nothing, and that is a no.
+ * Machines whose reboots differ from the preview. The preview has no line about an unchanged machine, so such a machine
+ * must not reboot.
  *
- * @param reboots by node name, of the update.
+ * @param reboots number of reboots in the update, by node name.
  */
 export const unforetold = (foretold: Foretold, reboots: Record<string, number>): string[] =>
   Object.entries(reboots).flatMap(([name, count]) => {

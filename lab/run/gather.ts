@@ -5,7 +5,7 @@ import { gpusOf, taintsOfNode } from "../kubernetes/node";
 import type { Machines } from "../machines";
 import type { MachineReport, WorkloadReport } from "./report";
 
-/** Machines as they are now: what runs on each, and what its node offers. */
+/** The present machines: the image of each, and the GPUs that its node offers. */
 export async function gatherMachines(
   machines: Machines,
   kubernetes: Cluster,
@@ -30,12 +30,12 @@ export async function gatherMachines(
 }
 
 interface Count {
-  /** Calls that their API has received, all machines together. */
+  /** Calls to the APIs of all machines together. */
   requests: number;
   reboots: Record<string, number>;
 }
 
-/** Asks the machines what has happened to them so far. */
+/** Counts the calls and reboots of all machines so far. */
 export async function countOf(machines: Machines): Promise<Count> {
   const states = Object.entries(await machines.state());
   return {
@@ -44,7 +44,7 @@ export async function countOf(machines: Machines): Promise<Count> {
   };
 }
 
-/** Events since then. */
+/** Counts the calls and reboots since an earlier count. */
 export async function countSince(before: Count, machines: Machines): Promise<Count> {
   const now = await countOf(machines);
   const reboots = Object.entries(now.reboots).map(([name, count]) => [
@@ -57,13 +57,10 @@ export async function countSince(before: Count, machines: Machines): Promise<Cou
   };
 }
 
-/**
- * Everything of ours that has this label is a workload when it is a Deployment, a pod without an owner, or a group of
- * pods.
- */
+/** Selects the stack's objects. The workloads among them are Deployments, pods without an owner, and groups of pods. */
 const ours = "labelSelector=app.kubernetes.io/managed-by%3Dtalos-gpu";
 
-/** The stack's workloads as they are now. */
+/** The present workloads of the stack. */
 export async function gatherWorkloads(kubernetes: Cluster): Promise<WorkloadReport[]> {
   const [deployments, pods] = await Promise.all([
     kubernetes.all<V1Deployment>(`/apis/apps/v1/deployments?${ours}`),

@@ -4,23 +4,23 @@ import { parse } from "yaml";
 import type { MachineRecipe, Plan } from "../../components/recipe";
 import type { MachineStanding, Standing } from "./standing";
 
-/** Leftovers of a destroy. */
+/** Objects and settings that a destroy did not remove or restore. */
 export interface Leftovers {
-  /** Our own objects that should have gone, and external ones that have changed. Empty if the destroy is clean. */
+  /** Objects of the stack that still exist, and objects of others that have changed. Empty if the destroy is clean. */
   left: string[];
-  /** Objects that stay by design, or because their owner keeps them: each with the reason. */
+  /** Objects that are meant to stay, each with the reason. */
   stays: string[];
 }
 
 /**
- * Patterns of lines about new or missing objects, with a verdict: the reason why they stay, `left`, or `passes` if they
- * do no harm.
+ * A pattern of lines about new or missing objects, with a verdict: `left` if the destroy should have removed the
+ * object, `passes` if the line is harmless, else the reason why the object stays.
  */
 type Rule = [applies: (line: string) => boolean, verdict: { why: string } | "left" | "passes"];
 
 const like = (pattern: string) => (line: string) => new RegExp(pattern).test(line);
 
-/** Of every stack. */
+/** The rules for every stack, from `stays.yaml`. */
 const always = (
   parse(readFileSync(path.join(__dirname, "stays.yaml"), "utf8")) as {
     line: string;
@@ -32,8 +32,8 @@ const [operatorLabels] = always as [Rule, ...Rule[]];
 const gone = (line: string): string => `gone, and not ours: ${line}`;
 
 /**
- * Objects that an external operator or plugin makes by itself, and renews while its machines are upgraded; it still
- * runs.
+ * Objects that an external operator or plugin creates, and replaces while its machines are upgraded. It still runs
+ * after the destroy.
  */
 function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule[] {
   if (!external) return [];
@@ -50,8 +50,8 @@ function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule
 }
 
 /**
- * The operator takes over an existing RuntimeClass by an owner reference, so that it goes with the operator's policy
- * (gpu-operator v26.3.3, controllers/object_controls.go, RuntimeClass).
+ * The operator adds an owner reference to an existing RuntimeClass, so Kubernetes deletes the RuntimeClass together
+ * with the operator's policy (gpu-operator v26.3.3, controllers/object_controls.go, RuntimeClass).
  */
 const takenAlong: Rule = [
   like("^gone, and not ours: RuntimeClass nvidia$"),
@@ -61,7 +61,7 @@ const takenAlong: Rule = [
 const clusterStays =
   "the destroy keeps the machines, and with them a cluster that the stack bootstrapped";
 
-/** Objects that a new cluster has by itself: Kubernetes v1.36, Talos v1.13. */
+/** Objects that every new cluster has: Kubernetes v1.36, Talos v1.13. */
 function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
   if (!spec.bootstrap || before.lines.includes("Namespace default")) return [];
   const kinds =
@@ -77,8 +77,8 @@ function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
 }
 
 /**
- * What of a machine's node is ours, whatever its name, unless an operator had set it before or writes its own in its
- * place.
+ * The labels, taints and annotations that the stack sets on a machine's node. They are leftovers, unless an operator
+ * had set them before or writes its own value.
  */
 function onNode(
   { name, nodeLabels, nodeTaints }: MachineRecipe,
@@ -111,7 +111,7 @@ function onNode(
         ]
       : []),
     [isOurs, "left"],
-    // A node that joined meanwhile: all that is its own was put there by an owner, and stays with the cluster.
+    // A node that joined after the first look: its owner set everything on it, and it stays in the cluster.
     ...(before.lines.some((line) => line.startsWith(here))
       ? []
       : ([
@@ -122,12 +122,12 @@ function onNode(
 }
 
 /**
- * Parts of a stack that a destroy left.
+ * Compares a lab before and after a stack, and reports what the destroy left.
  *
- * @param before as it was before the first update
- * @param up as it was before the destroy
- * @param after as it is now
- * @param earlier what the stack was before it became `plan`
+ * @param before the state before the first update
+ * @param up the state right before the destroy
+ * @param after the present state
+ * @param earlier plans of the stack before each edit
  */
 export function leftovers(
   plan: Plan,
@@ -145,8 +145,7 @@ export function leftovers(
     ...ofTheCluster(plan, before),
     ...(plan.kubernetes.runtimeClass.owner === "operator" ? [takenAlong] : []),
   ];
-  // What another program keeps up to date is not gone with its former value: Node Feature Discovery reports the new
-  // release.
+  // Another program may update its line, e.g. Node Feature Discovery after a new release. Such a line is not gone.
   const key = (line: string): string => line.split("=")[0]!;
   const isRenewed = (line: string): boolean =>
     others.some(([applies]) => applies(line)) && after.lines.some((now) => key(now) === key(line));
@@ -173,8 +172,8 @@ export function leftovers(
 }
 
 /**
- * Of a machine: an adopted one has its configuration back, and an owned one keeps it. Neither is wiped or downgraded;
- * Omni's has its image back, too.
+ * Leftovers of one machine. An adopted machine must have its former configuration again, and an owned one keeps the
+ * stack's. Neither is wiped or downgraded. Omni gives its machine the former image, too.
  */
 function onMachine(
   { configuration: owner, gpuCount }: MachineRecipe,
@@ -182,8 +181,8 @@ function onMachine(
   up: MachineStanding | undefined,
   after: MachineStanding | undefined,
 ): Leftovers {
-  // A machine that its owner added meanwhile has no earlier configuration to go back to: it must have lost something,
-  // ours, and got nothing new.
+  // A machine that its owner added after the first look has no former configuration to compare with. It must have lost
+  // the stack's part, and have nothing new.
   const joined = owner === "omni" && before?.configuration === undefined;
   const wanted = owner === "owned" || joined ? up : before;
   const changes = difference(wanted?.configuration ?? [], after?.configuration ?? []).filter(
@@ -215,7 +214,7 @@ function onMachine(
   };
 }
 
-/** Where two configurations differ; paths alone, for the values may be secret. */
+/** The paths at which two configurations differ, without values, which may be secret. */
 function difference(wanted: string[], found: string[]): string[] {
   const path = (line: string): string => line.slice(0, line.lastIndexOf(": "));
   const extra = found.filter((line) => !wanted.includes(line)).map(path);

@@ -11,13 +11,13 @@ import type { Cluster, KubernetesObject } from "../kubernetes/cluster";
 import { valuesOf, type Standing } from "./standing";
 import { until } from "../until";
 
-/** Kinds whose objects the cluster itself makes and drops all the time. */
+/** Kinds whose objects the cluster creates and deletes all the time. */
 const passingKinds = new Set(["Event", "APIService", "ComponentStatus", "CSINode"]);
 
-/** Looks at everything that a stack can change. */
+/** Records everything that a stack can change. */
 export async function lookAround(lab: Lab): Promise<Standing> {
-  const processes = processesOf(lab.session.workspace.dir); // first: later on there are those that look
-  // Before a stack has made its cluster, real machines serve none.
+  const processes = processesOf(lab.session.workspace.dir); // first, since the calls below start processes
+  // Real machines serve no cluster before the stack has bootstrapped one.
   const isCluster = fs.existsSync(lab.controlPlane.adminKubeconfig);
   const [objects, nodes, machines] = await Promise.all([
     isCluster ? objectsOf(lab) : [],
@@ -41,7 +41,7 @@ interface Discovery {
 
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/** Every listable object of every kind that the API server has, definitions of charts included. */
+/** Every listable object of every kind of the API server, including kinds that charts define. */
 async function objectsOf({ kubernetes: cluster, session }: Lab): Promise<string[]> {
   const { signal } = session;
   const discover = async (path: string): Promise<{ path: string; kind: string }[]> => {
@@ -69,19 +69,22 @@ async function objectsOf({ kubernetes: cluster, session }: Lab): Promise<string[
   return found;
 }
 
-/** Seconds that the API server may take to serve a kind that has just been defined. */
+/** Seconds within which the API server must serve a kind that has just been defined. */
 const servedSeconds = 30;
 
-/** Of every object its metadata. */
+/** Media type of a list that has only the metadata of each object. */
 const namesAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-/** Until then it answers 429, "storage is (re)initializing" (kubernetes, apiserver/pkg/storage/cacher). */
+/**
+ * Lists objects of a kind. While the API server prepares a new kind, it answers 429, "storage is (re)initializing"
+ * (kubernetes, apiserver/pkg/storage/cacher).
+ */
 async function listed(
   cluster: Cluster,
   path: string,
   signal: AbortSignal,
 ): Promise<KubernetesObject[]> {
-  const asking = { accept: namesAlone, instead: { 404: { items: [] } } }; // its definition went meanwhile
+  const asking = { accept: namesAlone, instead: { 404: { items: [] } } }; // its definition was deleted meanwhile
   const list = (): Promise<KubernetesObject[] | KubernetesError> =>
     cluster.list<KubernetesObject>(path, path, asking).catch((error: unknown) => {
       if (error instanceof KubernetesError && error.code === 429) return error;
@@ -140,16 +143,19 @@ function omniOf({ omni }: Lab): string[] {
   );
 }
 
-/** esbuild, which bundles what has changed (`bundle.js`), and ends with the lab. */
+/** esbuild, which bundles changed sources (`bundle.js`) and ends with the lab. */
 const compiler = /\besbuild --service=/;
 
-/** Controllers that others follow (`ControlPlane.restartControllers`). */
+/** The controller manager, which the lab restarts (`ControlPlane.restartControllers`). */
 const controllers = /\bkube-controller-manager --/;
 
-/** A virtual machine's connection to this computer, which ends with it (`lab/talos/machine.ts`). */
+/** Programs that connect a virtual machine to this computer, and end with the machine (`lab/talos/machine.ts`). */
 const led = /\/(connect|trustd) \d+\./;
 
-/** What runs with the lab's mark in its environment, which every process inherits (`workspace.ts`); only Linux tells. */
+/**
+ * Processes that have the lab's mark in their environment, which every child inherits (`session.ts`). Only Linux shows
+ * it.
+ */
 export function processesOf(dir: string, proc = "/proc"): string[] {
   const read = (pid: string, file: string): string[] => {
     try {
@@ -167,7 +173,7 @@ export function processesOf(dir: string, proc = "/proc"): string[] {
   const passing = [compiler, controllers, led];
   return (
     commands
-      // One that ended between the two looks has no command any more.
+      // A process that ended between the two reads has no command line.
       .filter(([, command]) => command !== "" && !passing.some((pattern) => pattern.test(command)))
       .map(([pid, command]) => `process ${pid} ${command}`)
   );

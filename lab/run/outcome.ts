@@ -6,13 +6,14 @@ import { until } from "../until";
 import type { Running } from "./running";
 
 /**
- * Lab seconds that a cluster has to settle in after its update: what has no waiter, like the operator's own pods, or
- * a server whose probe failed once. In addition, seconds for the calls themselves and for a real node's containers.
+ * Lab seconds that a cluster gets to settle after an update. The update does not wait for some pods, such as the
+ * operator's own or a server whose probe failed once. `realPartsSeconds` adds time for the calls and for a real node's
+ * containers.
  */
 const settlingSeconds = 300;
 const realPartsSeconds = { emulated: 10, node: 40, real: 40 };
 
-/** Milliseconds between two looks: each asks every machine a dozen things. */
+/** Milliseconds between two inspections: each makes a dozen calls to every machine. */
 const betweenLooks = 1000;
 
 /**
@@ -36,8 +37,8 @@ export const outcomePhase: Phase<Running> = {
 };
 
 /**
- * Fills the report, and reports the differences from the plan. A fault may not fail an update, so the
- * doctor always looks.
+ * Fills the report, and prints the differences from the plan. A fault does not always fail the update, so the doctor
+ * looks after every update.
  */
 async function look(lab: Running): Promise<{ lines: string[]; explained: boolean }> {
   const { report } = lab;
@@ -47,7 +48,7 @@ async function look(lab: Running): Promise<{ lines: string[]; explained: boolean
   report.failures = failures;
   report.machines = await gatherMachines(lab.machines, lab.kubernetes);
   report.workloads = await gatherWorkloads(lab.kubernetes);
-  // A moment after the doctor's look: a pod that has just done its work is not ready, and has not succeeded yet either.
+  // Read after the doctor's observations: a pod that has just finished may be neither ready nor succeeded yet.
   const unready = report.workloads.filter(({ ready }) => !ready);
   report.ok = unlike.length === 0 && failures.length === 0 && unready.length === 0 && !lab.failed;
   for (const { kind, namespace, name } of unready) say(`not ready: ${kind} ${namespace}/${name}`);

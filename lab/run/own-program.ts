@@ -4,7 +4,7 @@ import { homeWithoutLogs, pluginsIn } from "../engine/cli";
 import { installLanguageHost } from "../language-host";
 import { commandEnvironment, servePlugins } from "./updates";
 
-/** Variables that lead a program of the user's own, and each tool that it runs, to a lab. */
+/** Environment variables with which a user's own program, and each tool that it runs, uses the lab. */
 export async function environmentForOwnProgram(
   lab: Lab,
   folder: string,
@@ -37,11 +37,11 @@ function exported([name, value]: [string, string], inherited: string | undefined
   return `export ${name}=${quoted(value)}`;
 }
 
-/** As a shell takes it for one word. */
+/** Quotes a text for a shell, as one argument. */
 const quoted = (text: string): string =>
   /^[\w./:,=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Text for a program of the user's own. */
+/** Instructions for a user who runs an own program against the lab. */
 export function waysForOwnProgram(
   environment: Record<string, string>,
   { folder, secrets, inherited = process.env["PATH"] }: OwnProgram,
@@ -61,11 +61,11 @@ ${secrets === undefined ? "" : `  pulumi config set --secret machineSecrets < ${
 `;
 }
 
-/** A program of the user's own. */
+/** A Pulumi program that the user wrote. */
 interface OwnProgram {
-  /** Where its Pulumi.yaml is. */
+  /** Folder with its Pulumi.yaml. */
   folder: string;
-  /** Secrets of the machines' configurations; undefined where the stack makes the cluster. */
+  /** File with the secrets of the machines' configurations; undefined if the stack bootstraps the cluster. */
   secrets: string | undefined;
   /** Default: this process' PATH. */
   inherited?: string | undefined;

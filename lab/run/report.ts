@@ -10,9 +10,9 @@ export interface UpdateReport {
   result: "succeeded" | "failed";
   changes: Changes;
   seconds: number;
-  /** Calls that the machines' API received meanwhile. */
+  /** Calls to the machines' APIs during the update. */
   machineRequests: number;
-  /** Reboots that came of it, by node name. */
+  /** Number of reboots during the update, by node name. */
   reboots: Record<string, number>;
 }
 
@@ -45,14 +45,14 @@ export interface WorkloadReport {
 
 /** A failure with its cause. */
 export interface FailureReport {
-  /** Fix that prevents it, e.g. `validationMarkers`; `unknown` when nothing known explains it. */
+  /** Fix that prevents it, e.g. `validationMarkers`; `unknown` if the diagnosis knows no cause. */
   fix: string;
   symptom: string;
   cause: string;
   remedy: string;
 }
 
-/** Result of a stack. */
+/** Machines and workloads of the cluster after an update. */
 export interface Came {
   machines: Record<string, MachineReport>;
   workloads: WorkloadReport[];
@@ -62,21 +62,21 @@ export interface Came {
 export interface LabReport extends Came {
   stack: string;
   ok: boolean;
-  /** Those that were asked for, in order. */
+  /** Previews that the options request, in order. */
   previews: PreviewReport[];
   updates: UpdateReport[];
   /** Result of each stack before it was edited, in order. */
   beforeEdits: Came[];
   failures: FailureReport[];
-  /** Faults before the stack was repaired; absent if no repair was asked for. */
+  /** Failures before `--repair`; absent without that option. */
   mended?: FailureReport[];
-  /** Report about the stack that `talos-gpu discover` writes for the cluster, if that was asked for. */
+  /** Report about the stack that `talos-gpu discover` writes for the cluster; absent without `--discover`. */
   discovered?: DiscoveredReport;
   /** Leftovers of the destroy; empty if it is clean, absent if the lab was kept or failed before. */
   left?: string[];
 }
 
-/** A report in which nothing has happened yet. */
+/** An empty report. */
 export const emptyReport = (stack: string, ok: boolean): LabReport => ({
   stack,
   ok,
@@ -88,7 +88,7 @@ export const emptyReport = (stack: string, ok: boolean): LabReport => ({
   failures: [],
 });
 
-/** Result of a run in a line: resources that were made, and reboots. */
+/** One line with a run's total of updates, created resources and reboots. */
 export function totalOf({ updates }: LabReport): string {
   const made = updates.reduce((sum, { changes }) => sum + changes.create, 0);
   const reboots = updates
@@ -97,7 +97,7 @@ export function totalOf({ updates }: LabReport): string {
   return `${counted(updates.length, "update")}, ${made} created, ${counted(reboots, "reboot")}`;
 }
 
-/** Numbers of an update's operations on resources, without those of zero. */
+/** Counts of an update's operations on resources; counts of zero are left out. */
 const changesOf = ({ create, update, replace, delete: gone, same }: Changes): string =>
   Object.entries({
     created: create,
@@ -115,7 +115,7 @@ const counted = (count: number, what: string): string =>
 /**
  * The report as tables for people.
  *
- * @param terminal that they must fit; undefined where a program reads them, or a file keeps them.
+ * @param terminal limits their width; undefined if a program or a file receives them.
  */
 export function renderReport(report: LabReport, terminal?: Terminal): string {
   const paint = painter(terminal?.colour ?? false);

@@ -20,11 +20,11 @@ import { inWords, openEngine, preview, update, engineConfig } from "./updates";
 import { stackNameOf } from "../../stacks/stack-file";
 
 /**
- * Runs the stack's program as often as asked, then again as what it becomes. Gathers the results, and takes the stack
- * down again unless it should stay or has failed. A failing update is not an error here but a result, with its
- * diagnosis; where the stack is to be repaired, it then gets the fixes that it lacked, and has to come up after all.
+ * Runs the stack's program as often as `--updates` says, then again after each edit. Gathers the results, and destroys
+ * the stack unless `--keep` is set or an update failed. A failed update is a result with a diagnosis, not an error.
+ * With `--repair` the stack then gets the fixes that were left out, and must come up.
  *
- * @param later what the stack becomes, one after the other.
+ * @param later the stack after each edit, in order.
  */
 export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<LabReport> {
   const { options } = lab;
@@ -45,15 +45,15 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   return report;
 }
 
-/** Content of a cluster before a stack, from its owner and from other programs. */
+/** Phases that create what a cluster contains before the stack: objects of its owner, and external releases. */
 export const beforeStack = (options: LabOptions, spec: ClusterSpec): Phase<Running>[] => [
   ...(options.manifest.length > 0 ? [manifestsPhase] : []),
   ...(spec.external === undefined ? [] : [outsidePhase]),
 ];
 
 /**
- * Content of a cluster before a stack, file by file (YAML) and in each file's order: definitions of kinds, a secret
- * that a workload reads, a storage class. Nothing of it is the stack's, so a destroy must leave it.
+ * Creates the objects of `--manifest` in their order: definitions of kinds, a secret that a workload reads, a storage
+ * class. They are not part of the stack, so a destroy must leave them.
  */
 const manifestsPhase: Phase<Running> = {
   title: "objects of the cluster before the first update",
@@ -88,7 +88,7 @@ function objectsOf(file: string): KubernetesObject[] {
   return documents.filter((object) => object !== undefined);
 }
 
-/** Something else offers the GPUs before the stack comes, or tries to: the machines have no driver yet. */
+/** Installs external releases that try to offer the GPUs before the stack: the machines have no driver yet. */
 const outsidePhase: Phase<Running> = {
   title: "external releases",
   run: (lab) => installOutside(lab),
@@ -114,7 +114,7 @@ const openPhase: Phase<Running> = {
 
 const previewPhase: Phase<Running> = { title: "preview", run: (lab, say) => look(lab, say) };
 
-/** As an owner does: edit the file, look at the preview, then update. */
+/** Plays the owner: edits the file, runs the preview, then updates. */
 const becomePhase = (stack: StackConfiguration): Phase<Running> => ({
   title: "the stack file is edited, its preview",
   run: async (lab, say) => {
@@ -126,7 +126,7 @@ const becomePhase = (stack: StackConfiguration): Phase<Running> => ({
   },
 });
 
-/** As an owner does who read what is wrong and lost nothing. */
+/** Plays the owner who has read the diagnosis: puts the missing fixes in place, on the same cluster. */
 const repairPhase: Phase<Running> = {
   title: "the left-out fixes are put in place, the preview",
   run: async (lab, say) => {
@@ -134,8 +134,8 @@ const repairPhase: Phase<Running> = {
     Object.assign(report, { mended: report.failures, failures: [] });
     Object.assign(lab, { failed: false, diagnostics: [], without: [] });
     const said = await become(lab, stackConfiguration(options.stack, options), say);
-    // The failed update has stored what the machines were to be, so what this preview says goes by what they may not
-    // be yet.
+    // The failed update has stored the wanted state of the machines, which they may not have reached. So this preview's
+    // words about reboots are not compared.
     lab.foretold = undefined;
     return said;
   },
@@ -147,8 +147,8 @@ async function become(lab: Running, stack: StackConfiguration, say: Say): Promis
   Object.assign(lab, stack);
   if (!isDeepStrictEqual(was, lab.spec.external)) await installOutside(lab);
   await lab.engine.configure(engineConfig(lab));
-  // What an edit takes away is to go at once, as in a cluster whose garbage collector knows the kinds that the stack
-  // has brought.
+  // Objects that an edit removes must go at once, so the garbage collector has to know the kinds that the stack's
+  // charts define.
   const [said] = await Promise.all([look(lab, say), lab.controlPlane.restartControllers()]);
   return said;
 }
@@ -188,8 +188,8 @@ const updatePhases = (count: number): Phase<Running>[] =>
   }));
 
 /**
- * The way to machines of a cluster that the stack made, for the diagnosis and for who keeps the lab. The state has it
- * as soon as there is anything to look at; a failed update has no outputs.
+ * Writes the talosconfig of a cluster that the stack bootstrapped, for the diagnosis and for `--keep`. It is read from
+ * the state, since a failed update has no outputs.
  */
 async function keepTalosconfig({ existing, engine, machines, session }: Running): Promise<void> {
   if (existing !== undefined) return;

@@ -5,7 +5,7 @@ import type { Foretold } from "./foretold";
 import type { LabReport } from "./report";
 import type { Standing } from "./standing";
 
-/** A lab with the stack's program at work. */
+/** A lab that runs the stack's program. */
 export interface Running extends Lab {
   engine: LabEngine;
   /** State before the first update. */
@@ -13,15 +13,15 @@ export interface Running extends Lab {
   /** The stack before each edit. */
   earlier: Plan[];
   report: LabReport;
-  /** Whether a preview or an update of the stack, as it is now, did not come to its end. */
+  /** Whether a preview or an update of the present stack failed. */
   failed: boolean;
   /** Report of the preview before the next update. */
   foretold?: Foretold | undefined;
-  /** Output of the engine at a failure. */
+  /** Messages of the engine. */
   diagnostics: string[];
 }
 
-/** The lab, with the stack's program before its first update; without engine where a phase opens it. */
+/** A lab before the stack's first update. Without `open`, a phase sets the engine. */
 export const running = (
   lab: Lab,
   report: LabReport,

@@ -2,10 +2,10 @@ import { helpers } from "../../components/recipe/facts/data/images.json";
 import type { LabOptions } from "../options";
 
 /**
- * A stack's configuration with the images that the lab's registry can serve to its machines: by their tags. A real
- * containerd refuses an image that has another digest than its name, and the lab's registry makes its own images. On
- * the real node the pod of the markers stayed in ErrImagePull ("unexpected commit digest"). Emulated machines pull
- * nothing. With a card of this computer, images come from their own registries.
+ * Removes the digests from a stack's images, so that the lab's registry can serve them by tag. The registry makes its
+ * own images, and a real containerd refuses an image whose digest differs from the name. On the real node the pod of
+ * the markers stayed in ErrImagePull ("unexpected commit digest"). Emulated machines pull nothing. With a card of this
+ * computer, images come from their public registries.
  */
 export function withServedImages(
   config: Record<string, unknown>,

@@ -10,7 +10,7 @@ import { withServedImages } from "./served-images";
 
 /** A stack's configuration as the lab runs it. */
 export interface StackConfiguration {
-  /** By key, without the project's name. */
+  /** Configuration by key, without the project's name. */
   config: Record<string, unknown>;
   spec: ClusterSpec;
   /** Assumptions of the lab, in words. Default: none. */
@@ -38,7 +38,10 @@ export function stackConfiguration(
   return { config, spec: clusterOf(config), assumed };
 }
 
-/** An installer's name that tells the lab's Factory what is in it (lab/machines, talos/factory/image.go). */
+/**
+ * Name of an installer with a schematic ID, whose content the lab's Factory knows (lab/machines,
+ * talos/factory/image.go).
+ */
 const served = /^[^/]+\/(?:[a-z0-9]+-)?installer(?:-secureboot)?\/[0-9a-f]{64}:/;
 
 /** The stack with the Image Factory's installer instead of the user's own image, whose content is unknown here. */
@@ -63,8 +66,8 @@ function withoutOwnImages(read: Record<string, unknown>): {
 }
 
 /**
- * The stack on machines that run real Talos: of the release nearest to the stack's, and with what an owner of such a
- * machine writes.
+ * The stack for machines that run real Talos: with the release nearest to the stack's, and the patches that the owner
+ * of such a machine writes.
  */
 function onReal(
   config: Record<string, unknown>,

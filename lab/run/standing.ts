@@ -1,30 +1,33 @@
 import { createHash } from "node:crypto";
 import { parseAllDocuments } from "yaml";
 
-/** State of a lab, as far as a stack can change it: compared before the first update and after the destroy. */
+/**
+ * State of a lab, as far as a stack can change it. The lab compares the states before the first update and after the
+ * destroy.
+ */
 export interface Standing {
   /**
-   * Each in a line: every object of the Kubernetes API but those that come and go by themselves, as `Kind
-   * namespace/name`; labels, annotations and taints as `node NAME: label key=value`; Omni's resources that users
-   * write; processes that were started in the lab's name.
+   * One line each: every object of the Kubernetes API as `Kind namespace/name`, except kinds that the cluster itself
+   * creates and deletes; labels, annotations and taints as `node NAME: label key=value`; Omni's resources that users
+   * write; processes that the lab started.
    */
   lines: string[];
   machines: Record<string, MachineStanding>;
 }
 
-/** A machine: what it runs and what it will boot with. */
+/** A machine's image, and the configuration of its next boot. */
 export interface MachineStanding {
   image: string;
   /**
-   * Configuration of the next boot as `path: hash of the value`, one line for each value: comparable, and free of the
-   * secrets that a configuration is full of. Undefined in maintenance mode.
+   * Configuration of the next boot, one line `path: hash of the value` for each value. Hashes can be compared, and show
+   * no secret. Undefined in maintenance mode.
    */
   configuration: string[] | undefined;
 }
 
 /**
- * A configuration's values, each by its path; items of a list are identified by their content, so that their order
- * counts little.
+ * A configuration's values, one line with path and hash each. List items have the path of their list, so their order
+ * does not matter.
  */
 export function valuesOf(configuration: string): string[] {
   const documents = parseAllDocuments(configuration).map((document) =>

@@ -14,7 +14,7 @@ export const downPhase: Phase<Running> = {
     const up = await lookAround(lab);
     const [{ result, seconds, diagnostics }] = await Promise.all([
       lab.engine.destroy({ signal: lab.session.signal, onEvent: narrate(say) }),
-      // A cluster that is older than this lab's has a garbage collector that knows the kinds which the stack brought.
+      // So the garbage collector knows the kinds that the stack's charts have defined, as in an older cluster.
       lab.controlPlane.restartControllers(),
     ]);
     if (result !== "succeeded") {
@@ -54,17 +54,15 @@ function downFailed(
   report.failures.push({ fix: "unknown", symptom, cause: causes.join("\n"), remedy });
 }
 
-/**
- * Seconds until what goes by itself must have gone: the garbage collector's objects, the end of pods, Omni's reboots.
- */
+/** Seconds within which delayed deletions must end: the garbage collector's, those of pods, Omni's reboots. */
 const settleSeconds = 90;
 
-/** Leftovers of the destroy, once none of them goes away by itself any more. */
+/** Leftovers of the destroy, after delayed deletions have ended. */
 export async function whatIsLeft(lab: Running, up: Standing): Promise<Leftovers> {
   const look = (): Promise<Leftovers> =>
     lookAround(lab).then(
       (now) => leftovers(planCluster(lab.spec), lab.before, up, now, lab.earlier),
-      // A machine that Omni reboots just now does not answer.
+      // A machine that Omni is rebooting does not answer.
       (error: Error) => ({ left: [`could not be read: ${error.message}`], stays: [] }),
     );
   const patience = { seconds: settleSeconds, every: 1_000, signal: lab.session.signal };

@@ -31,7 +31,7 @@ const project = "talos-gpu";
  * Opens Pulumi's engine on the stack's own program, with the lab's providers or the installed ones.
  *
  * @param main the program's main file. Default: that of the stacks.
- * @param checkpoints whether the engine is going to be killed. Default: no.
+ * @param checkpoints when the engine writes its state. Default: at the end; a test that kills the engine needs more.
  */
 export async function openEngine(
   lab: Lab,
@@ -67,17 +67,17 @@ export async function openEngine(
   });
 }
 
-/** The stacks' own program; where fixes are left out, the same with other plans. */
+/** Main file of the stacks' program. With `--without`, one that removes these fixes from the plan. */
 const mainOf = ({ without }: Lab["options"]): string =>
   without.length > 0
     ? path.join(repository, "lab", "without", "program.ts")
     : path.join(stacksDir, "index.ts");
 
-/** The stack's program: of this process, or a checkout for the language host. */
+/** The stack's program: a function in this process, or a checkout for the language host. */
 async function programOf({ options, session }: Lab, main: string): Promise<Program | string> {
   if (options.pulumi === "lab") return programFromFile(await bundle(main));
   const checkout = await makeCheckout(session.dir("checkout"));
-  // The lab's stack is the file that it was given, with limits of its own.
+  // The engine gets the stack's configuration from the lab, with the lab's limits, so the checkout's file goes.
   fs.rmSync(
     path.join(programFolder({ options, session }), `Pulumi.${stackNameOf(options.stack)}.yaml`),
     {
@@ -88,8 +88,8 @@ async function programOf({ options, session }: Lab, main: string): Promise<Progr
 }
 
 /**
- * Environment of the engine; it finds the language host on PATH. The API server of an emulated machine may take
- * longer than the 32 s in which the Kubernetes provider wants its schema.
+ * Environment of the engine, which finds the language host on PATH. The API server of a virtual machine may need longer
+ * than the provider's 32 s to send its schema.
  */
 async function environmentOf(lab: Lab): Promise<Record<string, string>> {
   const environment: Record<string, string> = {
@@ -102,7 +102,8 @@ async function environmentOf(lab: Lab): Promise<Record<string, string>> {
 }
 
 /**
- * Configuration by full key, as the engine knows it. The lab's chart repositories offer the release that it asks for.
+ * The engine's configuration, by full key. Also makes the lab's chart repositories offer the release that the stack
+ * installs.
  */
 export function engineConfig({
   config,
@@ -118,15 +119,15 @@ export function engineConfig({
   return {
     ...Object.fromEntries(own),
     ...(without.length > 0 ? { "lab:without": without } : {}),
-    // Of the installed Talos provider; where the stack names a Factory, its program leads there (TALOS_GPU_FACTORY).
+    // For the installed Talos provider. If the stack names a Factory, its program uses that one (TALOS_GPU_FACTORY).
     ...(options.pulumi === "installed" ? { "talos:imageFactoryUrl": factoryUrl } : {}),
   };
 }
 
 /**
- * Serves the lab's own providers; gives their ports, and the real one's program.
+ * Serves the lab's own providers. Gives the port of each, and the path of the real Kubernetes provider's program.
  *
- * @param directory where commands run. Default: the folder of the stacks' program.
+ * @param directory working directory of commands. Default: the folder of the stacks' program.
  */
 export async function servePlugins(
   lab: Lab,
@@ -164,7 +165,9 @@ export async function servePlugins(
 const programFolder = ({ options, session }: Pick<Lab, "options" | "session">): string =>
   options.pulumi === "lab" ? stacksDir : session.dir("checkout", "stacks");
 
-/** The lab's talosctl and omnictl come first; a user's own credentials stay out. */
+/**
+ * Environment for commands: the lab's talosctl and omnictl come first on PATH, and the user's credentials are removed.
+ */
 export function commandEnvironment(lab: Lab): Record<string, string> {
   const {
     TALOSCONFIG: _t,
@@ -173,9 +176,10 @@ export function commandEnvironment(lab: Lab): Record<string, string> {
     OMNI_SERVICE_ACCOUNT_KEY: _s,
     ...inherited
   } = process.env as Record<string, string>;
-  // A talosconfig that the stack makes names its control planes, which only the lab's endpoint leads to.
+  // The stack's talosconfig names addresses of control planes, which this computer reaches only through the lab's
+  // endpoint.
   const endpoint = lab.existing === undefined ? { TALOS_GPU_ENDPOINT: lab.machines.api } : {};
-  // Preflight and provider fetch the chart there; an address of the real world is a folder of the lab's repository.
+  // Preflight and provider fetch charts from the lab's repository, which has a folder for each public address.
   const charts = lab.charts === undefined ? {} : { TALOS_GPU_CHARTS: lab.charts.addressOf("") };
   const first = [
     ...(lab.omni === undefined ? [] : [lab.omni.bin]),
@@ -204,7 +208,7 @@ export async function update(lab: Lab, engine: LabEngine, say: Say): Promise<Tol
   return { report, diagnostics: rest.diagnostics };
 }
 
-/** Says what an update would do. */
+/** Runs a preview of the stack's program. */
 export async function preview(lab: Lab, engine: LabEngine, say: Say): Promise<Told<PreviewReport>> {
   const onEvent = narrate((line, weight) => say(`preview: ${line}`, weight));
   const { report, diagnostics } = await counted(lab, (options) =>
@@ -216,7 +220,7 @@ export async function preview(lab: Lab, engine: LabEngine, say: Say): Promise<To
   };
 }
 
-/** Runs the engine, and counts the machines' calls and reboots meanwhile. */
+/** Runs the engine, and counts the machines' calls and reboots during the run. */
 async function counted(
   { machines, session }: Lab,
   run: (options: RunOptions) => Promise<RunResult>,
@@ -254,8 +258,8 @@ export function inWords({
 }
 
 /**
- * Engine events as lines: what begins, what is done, what fails, what a long step says of itself. Only warnings and
- * errors are to be kept. Pulumi's providers are parts of the engine, and no resources to a reader.
+ * Prints the engine's events as lines: begun, done and failed operations, and messages of long steps. A terminal keeps
+ * only warnings and errors. Provider resources are left out, since a reader does not know them.
  */
 export function narrate(say: Say): (progress: Progress) => void {
   let done = 0;
@@ -263,7 +267,7 @@ export function narrate(say: Say): (progress: Progress) => void {
   return (progress) => {
     if (progress.kind === "message") {
       const about = progress.urn ? `${progress.urn.split("::").pop()}: ` : "";
-      if (progress.message === last) return; // a program's error comes twice: as its message, and as its end
+      if (progress.message === last) return; // the engine reports a program's error twice
       last = progress.message;
       const weight = progress.severity === "info" || progress.ephemeral ? "event" : "kept";
       for (const line of progress.message.split("\n"))
@@ -280,10 +284,10 @@ export function narrate(say: Say): (progress: Progress) => void {
   };
 }
 
-/** Limits are the lab's own (`labTimeouts`), and shorter than those of the plan. */
+/** Adds "of lab time" to limits, which are shorter than those of the plan (`labTimeouts`). */
 const inLabTime = (line: string): string =>
   line.replace(/\b(?:for at most|up to|within) (?:\d+[hms])+(?!\w)/g, "$& of lab time");
 
-/** Types worth announcing when they begin, because they take their time. */
+/** Types of resources that take long, so their beginning is announced. */
 const isLong = (type: string): boolean =>
   /Command$|:Release$|:Job$|:Deployment$|:LeaderWorkerSet$|:DaemonSet$|:Pod$/.test(type);

@@ -1,15 +1,18 @@
-// Cleans up after a lab. Started with the lab's folder as argument and a pipe as standard input; when the pipe ends the lab
-// has ended or was killed. Plain JavaScript without dependencies, so that it is up before anything else of the lab is.
+// Cleans up after a lab. Its argument is the lab's folder, and its standard input is a pipe, which ends when the lab
+// ends or is killed. Plain JavaScript without dependencies, so that it runs before any other part of the lab.
 const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 
 const dir = process.argv[2];
-const graceful = 10_000; // ms that the lab's processes get to end by themselves: their standard input has ended too
-const groupsLimit = 20_000; // ms longer that groups are tried again; the next look names what is left then
+const graceful = 10_000; // ms within which the lab's processes may end by themselves, since their standard input has also ended
+const groupsLimit = 20_000; // further ms in which control groups are removed; the lab's next check reports those that remain
 const interval = 100;
 
-/** Process ids of what the lab started: only its own processes have the mark; a user's shell may name the folder, too. */
+/**
+ * Process IDs of the lab's processes. Only these have the mark in their environment; a user's shell may also name the
+ * folder.
+ */
 function running() {
   const mark = `TALOS_GPU_LAB=${dir}`;
   return processes()
@@ -19,7 +22,7 @@ function running() {
     .map(([pid]) => pid);
 }
 
-/** Every process of ours with its environment, as far as it may be read. */
+/** Every process whose environment this user may read, with that environment. */
 function processes() {
   if (!fs.existsSync("/proc/self/environ")) {
     // `e` appends the environment to the command: macOS and the BSDs.
@@ -60,7 +63,7 @@ function cleanUp(deadline) {
     setTimeout(() => cleanUp(deadline), interval);
     return;
   }
-  // A group is busy until the kernel has taken its last process apart, which is later than when that is gone from /proc.
+  // The kernel keeps a group busy for a moment after its last process has disappeared from /proc.
   if (removeGroups() > 0 && Date.now() < deadline + groupsLimit) {
     setTimeout(() => cleanUp(deadline), interval);
     return;
@@ -70,8 +73,8 @@ function cleanUp(deadline) {
 }
 
 /**
- * Links of the network to a real node. The kernel removes each with the node's network, which it takes apart when no connection of
- * a killed process waits for an answer any more: after a minute and more.
+ * Removes the network links to a real node. The kernel would remove each together with the node's network, but only
+ * when connections of killed processes have timed out: after more than a minute.
  */
 function removeLinks() {
   const all = "/sys/class/net";
@@ -81,12 +84,15 @@ function removeLinks() {
     try {
       execFileSync("ip", ["link", "delete", name], { stdio: "ignore" });
     } catch {
-      // it went meanwhile
+      // the kernel has removed it
     }
   }
 }
 
-/** Control groups of a real node that was cut off; they are empty, and named after the lab (lab/machines/internal/realnode/outside_linux.go). Gives how many are left. */
+/**
+ * Removes the control groups of a killed real node. They are empty, and named after the lab
+ * (lab/machines/internal/realnode/outside_linux.go). Gives the number of groups that remain.
+ */
 function removeGroups() {
   const root = "/sys/fs/cgroup";
   const children = (folder) =>
@@ -102,7 +108,7 @@ function removeGroups() {
     }
   };
   const ours = (folder) => path.basename(folder).startsWith(`${path.basename(dir)}-`);
-  // The root is the one hierarchy of version 2; in version 1 its children are the hierarchies.
+  // With version 2 the root is the only hierarchy; with version 1 its children are the hierarchies.
   const roots = [root, ...children(root)];
   const groups = () => roots.flatMap(children).filter(ours);
   groups().forEach(remove);

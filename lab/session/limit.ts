@@ -1,17 +1,17 @@
-/** A signal that aborts with others or when its time is over. */
+/** A signal that aborts when another signal aborts, or when its time is over. */
 export interface Limit {
   readonly signal: AbortSignal;
-  /** Whether it was the time. */
+  /** Whether the time is over. */
   readonly over: boolean;
-  /** Stops the clock and lets go of the other signals; call it when the work is done. */
+  /** Stops the timer and no longer listens to the other signals. Call it when the work is done. */
   release(): void;
 }
 
 /**
  * A limit for work that others may also cancel.
  *
- * Not `AbortSignal.any([…, AbortSignal.timeout(…)])`: on Node 20 the combined signal does not hold on to the timeout, which
- * is then collected as garbage and never fires (nodejs/node#54614; seen on 20.20).
+ * Not `AbortSignal.any([…, AbortSignal.timeout(…)])`: on Node 20 the combined signal does not keep the timeout alive:
+ * it is collected as garbage and never fires (nodejs/node#54614; seen on 20.20).
  *
  * @param milliseconds longest time; infinite for none
  */

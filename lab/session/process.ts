@@ -1,51 +1,48 @@
 import { spawn } from "node:child_process";
 import * as readline from "node:readline";
 
-/** A program to start, and how to watch it. */
+/** Options for a child process. */
 export interface GuardOptions {
-  /** Name of the child in messages, e.g. `control plane`. */
+  /** Name of the process in messages, e.g. `control plane`. */
   name: string;
   env?: NodeJS.ProcessEnv;
   signal?: AbortSignal;
   onLog?: (line: string) => void;
-  /** Receives every line of its standard output after the first. */
+  /** Receives every line of standard output after the first one. */
   onLine?: (line: string) => void;
-  /** Milliseconds until its first line must have come. Default: 120,000. */
+  /** Milliseconds within which the first line must come. Default: 120,000. */
   startLimit?: number;
   /** Milliseconds between the request to stop and the kill. Default: 10,000. */
   stopLimit?: number;
 }
 
-/** A child process that is ready, and ends when we do. */
+/** A child process that is ready, and ends with this process. */
 export interface Guarded<Ready> {
   pid: number;
   /** The JSON object of the first line on its standard output. */
   ready: Ready;
   write(text: string): void;
-  /** Resolves when the process has ended, for whatever reason. Never rejects. */
+  /** Resolves when the process has ended for any reason. Never rejects. */
   ended: Promise<void>;
   /**
-   * Closes its standard input and sends SIGTERM, SIGKILL after the limit. Resolves when it is gone; may be called
-   * again.
+   * Closes its standard input and sends SIGTERM, then SIGKILL after the limit. Resolves when the process has ended. May
+   * be called again.
    */
   stop(): Promise<void>;
 }
 
-/** Lines of standard error that an error message quotes. */
+/** Number of lines of standard error that an error message quotes. */
 const TAIL_LINES = 40;
 
 /**
- * Starts a child that reports its readiness as one JSON line on standard output, and waits for that line. Its
- * standard input is a pipe that stays open: the kernel closes it when this process goes, in whichever way, and a
- * child that ends with its input is never left behind. It runs in a process group of its own, so that Ctrl-C reaches
- * us alone and children are stopped in order.
+ * Starts a child process that reports its readiness as one JSON line on standard output, and waits for that line.
  *
- * Its standard input is a pipe that stays open: the kernel closes it when this process ends in any way. So a child
- * that ends with its input is never left behind. It runs in a process group of its own, so that Ctrl-C reaches us
- * alone and children are stopped in order.
+ * The child's standard input is a pipe, which the kernel closes when this process ends in any way. So a child that ends
+ * with its input never outlives this process. The child has its own process group: Ctrl-C reaches only this process,
+ * which then stops its children in order.
  *
- * @throws when it cannot be started, ends before it is ready, says something else, or takes too long; the message has
- * the end of its standard error. It is gone by then.
+ * @throws Error if the child cannot be started, ends before it is ready, prints another first line, or takes too long.
+ * The message quotes the end of its standard error. The child has ended by then.
  */
 export async function spawnGuarded<Ready>(
   command: string,
@@ -62,7 +59,7 @@ export async function spawnGuarded<Ready>(
 ): Promise<Guarded<Ready>> {
   signal?.throwIfAborted();
   const child = spawn(command, args, { env, stdio: ["pipe", "pipe", "pipe"], detached: true });
-  // A child that is already gone makes writing to its input an error; its exit is what counts.
+  // Writing to a child that has ended is an error here; its exit is reported below.
   child.stdin.on("error", () => {});
   const tail: string[] = [];
   readline.createInterface({ input: child.stderr }).on("line", (line) => {
@@ -108,7 +105,7 @@ export async function spawnGuarded<Ready>(
   await stop();
   signal?.throwIfAborted();
   throw new Error(
-    `${name}: ${what}, and nothing runs without it; see that ${command} is the program that is meant and may be run, and its last words:\n${tail.join("\n") || "(it said nothing)"}`,
+    `${name}: ${what}, and the lab cannot continue without it; check that ${command} is the right program and executable; its last output:\n${tail.join("\n") || "(it printed nothing)"}`,
   );
 }
 

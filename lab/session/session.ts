@@ -4,35 +4,34 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 
-/** A lab's folder, and the promise that nothing outlives the lab. */
+/** A lab's folder, which disappears with the lab's processes when the lab ends. */
 export interface Workspace {
-  /** Absolute path; everything that a lab writes is below it. */
+  /** Absolute path of the folder. The lab writes only below it. */
   dir: string;
-  /** Removes the folder, after whatever still runs in its name. May be called again. */
+  /** Ends the lab's processes, then removes the folder. May be called again. */
   remove(): Promise<void>;
 }
 
 /**
- * Makes a folder for one lab and starts its janitor: a small process that waits for any end of this one. Then it
- * stops what was started in the folder's name and removes the folder. So a killed lab leaves as little behind as an
- * ended one.
+ * Makes a folder for one lab and starts its janitor: a small process that waits until this process ends in any way.
+ * Then it ends the lab's processes and removes the folder. So a killed lab leaves nothing either.
  */
 export function openWorkspace(): Workspace {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-lab-"));
-  // Short-lived files of ours and of what we start (credentials, the engine's event log) go with the folder, too.
+  // Temporary files of this process and its children (credentials, the engine's event log) are removed with the folder.
   process.env.TMPDIR = path.join(dir, "tmp");
   fs.mkdirSync(process.env.TMPDIR);
-  // So does what Helm notes of a cluster, which it would keep in its user's home.
+  // Helm's cache of a cluster is also removed; by default Helm keeps it in the user's home.
   process.env.KUBECACHEDIR = path.join(dir, "kube-cache");
-  // The mark by which the janitor knows what it may stop; whatever is started from here on inherits it.
+  // The janitor ends only processes with this mark, which all children inherit from here on.
   process.env.TALOS_GPU_LAB = dir;
-  // Most programs of a lab are Go's and live for seconds: collecting their garbage takes more time than their memory is
-  // worth. It is collected again where one comes near the limit (https://go.dev/doc/gc-guide#Memory_limit).
+  // Most programs of a lab are written in Go and run for seconds, so garbage collection would only cost time. A program
+  // near the memory limit still collects (https://go.dev/doc/gc-guide#Memory_limit).
   process.env.GOGC ??= "400";
   process.env.GOMEMLIMIT ??= "256MiB";
   const janitor = spawn(process.execPath, [path.join(__dirname, "janitor.js"), dir], {
     stdio: ["pipe", "ignore", "ignore"],
-    detached: true, // Ctrl-C in a terminal reaches the whole group; the janitor is needed after it
+    detached: true, // Ctrl-C in a terminal reaches the whole process group, and the janitor must survive it
   });
   janitor.stdin.on("error", () => {});
   const gone = new Promise<void>((resolve) => janitor.on("close", () => resolve()));
@@ -47,10 +46,7 @@ export function openWorkspace(): Workspace {
 
 type Closer = () => Promise<void> | void;
 
-/**
- * Open resources of a lab. It closes all of them in reverse order, even if one of them fails; a signal closes them as
- * well.
- */
+/** Open resources of a lab. `close` closes all of them in reverse order, even if one fails. */
 export class Session {
   readonly workspace: Workspace = openWorkspace();
   private readonly controller = new AbortController();
@@ -58,8 +54,8 @@ export class Session {
   private closing?: Promise<void>;
 
   constructor() {
-    // Every request under way listens to it, a dozen at a time. Node takes more than ten for a leak, and would tell
-    // the user so.
+    // A dozen requests listen to the signal at the same time. Node warns of a leak if there are more than ten
+    // listeners.
     setMaxListeners(0, this.signal);
   }
 
@@ -68,12 +64,12 @@ export class Session {
     return this.controller.signal;
   }
 
-  /** Folder of the lab, or one below it. */
+  /** Path of the lab's folder, or of a file below it. */
   dir(...parts: string[]): string {
     return [this.workspace.dir, ...parts].join("/");
   }
 
-  /** Remembers how to close what was opened just now. */
+  /** Registers a function that `close` calls. */
   onClose(closer: Closer): void {
     this.closers.push(closer);
   }

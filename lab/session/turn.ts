@@ -2,16 +2,17 @@ import * as path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { tryLock } from "../tools/lock";
 
-/** Milliseconds between two looks for a free place. */
+/** Milliseconds between two attempts to take a place. */
 const lookAgain = 500;
 
 /**
- * Waits for one of the places that labs may have at the same time. The tests set two variables (tests/support/jest/turns.js): the number of
- * places, TALOS_GPU_LABS_AT_ONCE, and the folder in which their locks lie, TALOS_GPU_LAB_TURNS. Several test files start labs, each lab
- * in a process of its own. Without the variables there is no bound, and this resolves at once.
+ * Waits for one of the places that labs may have at the same time. The tests set two variables
+ * (tests/support/jest/turns.js): the number of places, TALOS_GPU_LABS_AT_ONCE, and the folder in which their locks lie,
+ * TALOS_GPU_LAB_TURNS. Several test files start labs, each lab in a process of its own. Without the variables there is
+ * no bound, and this resolves at once.
  *
  * @param onWait is called once if there is no free place.
- * @returns what gives the place back.
+ * @returns a function that gives the place back.
  * @throws the signal's reason when it aborts meanwhile.
  */
 export async function takeTurn({

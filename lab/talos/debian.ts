@@ -6,17 +6,20 @@ import { promisify } from "node:util";
 import { spawnGuarded, type Guarded, type GuardOptions } from "../session/process";
 import { withLock } from "../tools/lock";
 
-/** A folder with Debian's programs, and how to run one in it. */
+/** A folder with Debian's programs, and functions that run programs in it. */
 export interface Debian {
   root: string;
   /**
-   * Runs a program of it, with `work` mounted at /work.
+   * Runs one of its programs, with `work` mounted at /work.
    *
    * @returns its standard output.
-   * @throws with the end of its standard error.
+   * @throws Error with the last lines of the program's standard error.
    */
   inside(work: string, argv: readonly string[]): Promise<string>;
-  /** Starts a program that serves, until it is stopped or we end. @param env in addition to that of `inside`. */
+  /**
+   * Starts a server, which runs until it is stopped or this process ends. @param env variables in addition to those of
+   * `inside`.
+   */
   start(
     work: string,
     argv: readonly string[],
@@ -25,8 +28,8 @@ export interface Debian {
 }
 
 /**
- * The suite whose userland is new enough for Talos 1.13 (xfsprogs, squashfs-tools), and the one that has a kernel: ≥
- * 6.15 for `open_tree` on detached mounts, with headers.
+ * Debian's suites: one whose userland is new enough for Talos 1.13 (xfsprogs, squashfs-tools), and one with a kernel ≥
+ * 6.15, for `open_tree` on detached mounts, and its headers.
  */
 const suite = "trixie";
 const kernelSuite = "trixie-backports";
@@ -75,8 +78,8 @@ const kernelPackages = ["linux-image-cloud-amd64", "linux-headers-cloud-amd64"];
 const run = promisify(execFile);
 
 /**
- * Debian's packages by this computer's own apt, from the mirror that it takes Debian from, into a folder of the
- * cache; the computer itself stays as it is. Once, some 30 s and 700 MB.
+ * Unpacks Debian's packages into a folder of the cache, with this computer's apt and its mirror. The computer's own
+ * packages do not change. The first call takes some 30 s and 700 MB.
  */
 export async function provideDebian(cache: string, signal?: AbortSignal): Promise<Debian> {
   const name = createHash("sha256")
@@ -93,7 +96,7 @@ export async function provideDebian(cache: string, signal?: AbortSignal): Promis
     root,
     inside: (work, argv) => inside(root, work, argv),
     start: (work, argv, { env, ...options }) => {
-      // No other program would report our end to it: its input, which it does not read, is the sign.
+      // Its standard input closes when this process ends; the program does not read it, but a watcher ends it then.
       const guarded = 'exec 3<&0; { cat <&3; kill $$; } >/dev/null 2>&1 & echo {}; exec "$@"';
       const [program, args] = unshared(root, work, ["sh", "-c", guarded, "sh", ...argv]);
       const { TALOS_GPU_LAB } = process.env;
@@ -140,7 +143,7 @@ async function unpack(root: string, signal: AbortSignal | undefined): Promise<vo
   await run("apt-get", [...options, "install", "-q", "-y", "--download-only", ...wanted], big);
   const archives = path.join(apt, "cache/archives");
   const files = (await fs.readdir(archives)).filter((file) => file.endsWith(".deb"));
-  // base-files first: it brings the links from /bin to /usr/bin that the others' files go through.
+  // base-files first: it has the links from /bin to /usr/bin, which other packages' files need.
   files.sort((a, b) => Number(b.startsWith("base-files_")) - Number(a.startsWith("base-files_")));
   for (const file of files)
     await run("dpkg-deb", ["-x", path.join(archives, file), path.join(draft, "root")], big);
@@ -153,15 +156,15 @@ async function unpack(root: string, signal: AbortSignal | undefined): Promise<vo
     "search extras built-in\n",
   );
   await fs.symlink("mawk", path.join(draft, "root/usr/bin/awk"));
-  // The imager formats GRUB's partition by the settings of Talos 1.13's kernel; Debian's newest are those of the one
-  // before.
+  // The imager formats GRUB's partition with mkfs settings for Talos 1.13's kernel. Debian's newest settings are for
+  // the kernel series before.
   const xfs = path.join(draft, "root/usr/share/xfsprogs/mkfs");
   await fs.copyFile(path.join(xfs, "lts_6.12.conf"), path.join(xfs, "lts_6.18.conf"));
   await fs.rename(path.join(draft, "root"), root);
   await fs.rm(draft, { recursive: true, force: true });
 }
 
-/** Where this computer's apt takes Debian from; its public address where it takes none. */
+/** The Debian mirror of this computer's apt; Debian's public address if apt has none. */
 async function mirror(): Promise<string> {
   const args = ["indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages"];
   const lines = await run("apt-get", args).then(({ stdout }) => stdout.split("\n"));
@@ -176,8 +179,8 @@ const environment = {
 };
 
 /**
- * What runs a program in a mount namespace of its own, without root in a user namespace, too: what it mounts goes
- * with it.
+ * Command that runs a program in its own mount namespace, whose mounts end with the program. Without root it also uses
+ * a user namespace.
  */
 function unshared(root: string, work: string, argv: readonly string[]): [string, string[]] {
   const mounts =

@@ -2,24 +2,24 @@ import * as http from "node:http";
 import { listen } from "../loopback";
 import { kubeletImage, type ImageFactory } from ".";
 
-/** Where the images of a lab's machines come from. */
+/** A server from which a lab's machines pull images. */
 export interface Front {
   /** Its port on 127.0.0.1. */
   port: number;
   close(): Promise<void>;
 }
 
-/** Servers other than the Image Factory. */
+/** Servers behind the front, in addition to the Image Factory. */
 export interface Beside {
-  /** Port of the registry of all other images. Default: the Factory's own. */
+  /** Port of the registry of all other images. Default: the Factory's registry. */
   pods?: number;
-  /** Facts about a machine for its pods; fails while they are unknown. */
+  /** Gives facts about a machine for its pods; rejects while they are unknown. */
   factsOf?(machine: string): Promise<object>;
 }
 
 /**
- * Stands before the Image Factory and the registries, since a machine has one mirror for all names. `/facts/MACHINE`
- * describes a machine.
+ * Starts a proxy for the Image Factory and the registries, since a machine has one mirror for all names. It serves a
+ * machine's facts at `/facts/MACHINE`.
  */
 export async function startFront(
   release: string,

@@ -11,53 +11,52 @@ import type { Site } from "./site";
 
 /** A virtual machine that runs real Talos. */
 export interface RealMachine {
-  /** Where its Talos API is on this computer, e.g. `127.0.0.1:40123`. */
+  /** Address of its Talos API on this computer, e.g. `127.0.0.1:40123`. */
   endpoint: string;
-  /** Where its Kubernetes API is on this computer, where it serves one, and its kubelet. */
+  /** Addresses of its Kubernetes API and of its kubelet on this computer. Only a control plane serves the API. */
   kubernetes: string;
   kubelet: string;
-  /** Its own address, inside. */
+  /** Its address in its own network. */
   address: string;
   /** Output of its console since the machine was made. */
   console(): string;
-  /** Turns it off without a word, as a power cut does. */
+  /** Cuts its power. */
   cutPower(): Promise<void>;
   powerOn(): Promise<void>;
-  /** Pauses it, until `goOn`: it takes whatever is sent to it, and does not answer. */
+  /** Pauses it until `goOn`: connections to it stay open, and nothing answers. */
   standStill(): Promise<unknown>;
   goOn(): Promise<unknown>;
-  /** Keeps its memory and disk under a name. The machine is paused meanwhile. */
+  /** Saves its memory and disk under a name. It is paused while QEMU saves. */
   save(name: string): Promise<void>;
-  /** Puts it back to where it was saved. It goes on from there, and its clock is late by the time in between. */
+  /** Restores a saved state, from which it continues. Its clock is then late by the time since the save. */
   restore(name: string): Promise<void>;
 }
 
-/** Programs that run such machines, and where they come from. */
+/** Programs that run such machines, and how to install them. */
 const running = {
   "qemu-system-x86_64":
     "Debian and Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install qemu-system-x86",
   "qemu-img": "Debian and Ubuntu: apt-get install qemu-utils; Fedora: dnf install qemu-img",
 };
-/** Programs that make their images. */
+/** Programs that make their images, and how to install them. */
 const making = {
   go: "https://go.dev/dl",
   "apt-get": "apt: Talos' userland and kernel are Debian's packages",
-  "dpkg-deb": "dpkg: Debian's packages are unpacked with it",
-  unshare: "util-linux: images are made in a folder of Debian's programs",
-  ip: "iproute2: what stands in for the cluster's network on a machine has it",
+  "dpkg-deb": "dpkg: it unpacks Debian's packages",
+  unshare: "util-linux: it runs Debian's programs in their folder, to make images",
+  ip: "iproute2: the lab's network program on a machine uses it",
 };
 /** UEFI firmware and its empty variables, as Debian's ovmf has them. */
 const firmware = ["/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"] as const;
 
 /**
- * Why this computer cannot run real Talos, all reasons at once; empty where it can.
+ * All reasons why this computer cannot run real Talos; empty if it can.
  *
- * @param published its images are
- * not made here.
+ * @param published whether published images are used, so that this computer makes none.
  */
 export function whyNoMachine(published = false): string[] {
   if (process.platform !== "linux" || process.arch !== "x64")
-    return ["images of real Talos are made on Linux on x86-64 alone"];
+    return ["images of real Talos can be made only on Linux on x86-64"];
   return [
     ...Object.entries({ ...running, ...(published ? {} : making) })
       .filter(([name]) => programOnPath(name) === undefined)
@@ -68,30 +67,30 @@ export function whyNoMachine(published = false): string[] {
   ];
 }
 
-/** A machine's network, and what leads out of it. */
+/** A machine's network, and its connections to this computer. */
 export interface MachineNetwork extends Pick<Site, "net" | "host" | "dns"> {
   /** The machine's own address. */
   address: string;
-  /** Where a worker asks for the certificate of its API: the cluster's address. */
+  /** Address at which a worker requests the certificate of its API: the cluster's. */
   trustd: string;
-  /** Ports of 127.0.0.1 that addresses in it lead to, by `address:port`. */
+  /** Ports of 127.0.0.1 to which QEMU forwards addresses of this network, by `address:port`. */
   leads: Readonly<Record<string, number>>;
 }
 
-/** Ports of a machine that ports of 127.0.0.1 lead to: its Talos API, trustd, its Kubernetes API, its kubelet. */
+/** Ports of a machine that QEMU forwards from 127.0.0.1: Talos API, trustd, Kubernetes API, kubelet. */
 export const served = [50_000, 50_001, 6443, 10_250] as const;
 
-/** Ports of this computer, by the machine's that they lead to. */
+/** Ports of this computer that QEMU forwards to a machine, by the machine's port. */
 export type Ports = Record<(typeof served)[number], number>;
 
-/** Ports of 127.0.0.1 for a machine. */
+/** Finds free ports of 127.0.0.1 for a machine. */
 export async function freePorts(): Promise<Ports> {
   const ports: Partial<Ports> = {};
   for (const port of served) ports[port] = await freePort();
   return ports as Ports;
 }
 
-/** Where a machine finds what signs a worker's certificate: the address of its cluster's control plane. */
+/** Address of the program that signs a worker's certificate. Talos expects it at the cluster's control plane. */
 export const trustdAddress = "10.0.2.100";
 const usualNetwork: MachineNetwork = {
   net: "10.0.2.0/24",
@@ -102,16 +101,10 @@ const usualNetwork: MachineNetwork = {
   leads: {},
 };
 
-/**
- * Milliseconds in which the trial of `tryKvm` must have ended: under the KVM of some hosts a kernel never comes that
- * far.
- */
+/** Milliseconds within which the kernel of `tryKvm` must exit. Under the KVM of some hosts it never does. */
 const KVM_LIMIT = 15_000;
 
-/**
- * Whether the kernel boots under KVM here. It is tried once, by booting it without a disk, at which it panics and
- * ends.
- */
+/** Whether the kernel boots under KVM here. The trial runs once: without a disk the kernel panics and exits. */
 let kvm: Promise<boolean> | undefined;
 const hasKvm = (kernel: string): Promise<boolean> => (kvm ??= tryKvm(kernel));
 async function tryKvm(kernel: string): Promise<boolean> {
@@ -141,26 +134,24 @@ async function tryKvm(kernel: string): Promise<boolean> {
   }
 }
 
-/**
- * What systemd's stub takes for more of a kernel's arguments (systemd-stub(7)): a published image's console is not
- * the serial one.
- */
+/** Adds a kernel argument through systemd's stub (systemd-stub(7)): published images do not use the serial console. */
 const serialConsole = "io.systemd.stub.kernel-cmdline-extra=console=ttyS0";
 
 /**
- * Makes a machine and turns it on. It belongs to the lab that has the folder `dir`: if we leave the machine running,
- * that lab's janitor ends it.
+ * Makes a machine and turns it on. It belongs to the lab that has the folder `dir`: the lab's janitor ends it if it
+ * still runs.
  *
- * Its network is QEMU's own. The machine reaches this computer at the address `host`; this computer reaches its APIs
- * at ports of 127.0.0.1.
+ * Its network is QEMU's own. The machine reaches this computer at the address `host`; this computer reaches its APIs at
+ * ports of 127.0.0.1.
  *
  * @param options.authority folder with `ca.crt` and `ca.key` of the machines' API. A worker then gets its certificate.
- * @param options.network default: 10.0.2.0/24, with this computer at 10.0.2.2 and the signer at {@link trustdAddress}.
- * @param options.ports default: any.
- * @param options.firmware what boots its disk. Default: `uefi`.
- * @param options.device a card of this computer's, as QEMU's option `-device` takes it. The image is a published one
- * then.
- * @param options.cards as its board's asset tag says it, by which the stand-ins of NVIDIA's programs know of them.
+ * @param options.network default: 10.0.2.0/24, with this computer at 10.0.2.2 and trustd at {@link trustdAddress}.
+ * @param options.ports default: free ones.
+ * @param options.firmware firmware that boots its disk. Default: `uefi`.
+ * @param options.device a card of this computer, in the form of QEMU's option `-device`. The image must then be a
+ * published one.
+ * @param options.cards its cards, written into the board's asset tag, where the stand-ins of NVIDIA's programs read
+ * them.
  */
 export async function startMachine(
   images: { disk: string; programs: string },
@@ -228,8 +219,7 @@ export async function startMachine(
     ...(accelerated
       ? ["-accel", "kvm", "-cpu", "host"]
       : ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]),
-    // Without SATA, whose state cannot be restored in a kernel that a kernel started (kexec): "bad FIS receive buffer
-    // address".
+    // Without SATA: QEMU cannot restore its state after a kexec: "bad FIS receive buffer address".
     "-machine",
     "q35,smm=off,sata=off",
     "-display",
@@ -240,8 +230,8 @@ export async function startMachine(
     String(Math.min(2, os.availableParallelism())),
     "-m",
     String(options.memory ?? 2048),
-    // What the firmware writes, and what the machine flushes, is on this computer's disk: else a power cut would lose
-    // what a real one keeps.
+    // This computer's disk gets what the firmware writes and what the machine flushes. Otherwise a power cut would lose
+    // data that a real machine keeps.
     ...(options.firmware === "bios"
       ? []
       : [
@@ -277,8 +267,8 @@ export async function startMachine(
   };
   const powerOn = async (...more: string[]): Promise<void> => {
     const said: Buffer[] = [];
-    // Passed explicitly: a child does not inherit jest's environment, and by the environment the janitor knows what
-    // it may end.
+    // Passed explicitly, since a child does not inherit jest's environment. The janitor ends only processes with the
+    // lab's mark in their environment.
     const { env } = process;
     const child = spawn("qemu-system-x86_64", [...args, ...more], {
       stdio: ["pipe", "pipe", "pipe"],
@@ -296,7 +286,7 @@ export async function startMachine(
       );
     });
     died.catch(() => undefined);
-    // QEMU takes its ports before the machine runs.
+    // QEMU listens on its ports before the machine runs.
     const listens = untilSeen(
       "QEMU listens",
       { seconds: 60, every: 50 },
@@ -304,7 +294,7 @@ export async function startMachine(
       Boolean,
     );
     listens.catch(() => undefined);
-    // It answers when it has loaded the saved machine, or has failed to and ended.
+    // QEMU answers once it has loaded the saved state, or ends if it cannot.
     const answer = listens.then(() => told(child, "info status"));
     await Promise.race([died, answer.then((status) => (status === hasEnded ? died : status))]);
   };
@@ -312,7 +302,7 @@ export async function startMachine(
   await powerOn();
   let stumbles = 0;
   const beginAgain = (): void => {
-    if (running === undefined) return; // its folder goes with the lab
+    if (running === undefined) return; // the lab ends, and deletes the console's file
     const seen = bootsIn(fs.readFileSync(log, "utf8")).filter(stumbled).length;
     if (seen > stumbles) void told(running, "system_reset").catch(() => undefined);
     stumbles = seen;
@@ -339,24 +329,21 @@ export async function startMachine(
   };
 }
 
-/**
- * A console's text, boot by boot. A boot begins amid a line: the boot menu's last drawing stands before the kernel's
- * first words.
- */
+/** Splits a console's text into boots. A boot begins within a line, after the last output of the boot menu. */
 const bootsIn = (console: string): string[] =>
   console.split(/\[ *0\.000000\] Linux version /).slice(1);
 /**
- * Whether a boot panicked since QEMU, which without KVM emulates several processors at once, ran an instruction that
- * the kernel was just changing. It is no fault of Talos, so the machine is reset, and the boot does not count.
+ * Whether a boot panicked because of a fault of QEMU. Without KVM it emulates several processors at once, and may run
+ * an instruction that the kernel is just changing. So the lab resets the machine, and does not count that boot.
  */
 const stumbled = (boot: string): boolean => /Oops: int3: [^]*end Kernel panic/.test(boot);
 
-/** How often a machine has booted, by its console. */
+/** Number of boots of a machine, from its console. */
 export const bootsOf = (console: string): number =>
   bootsIn(console).filter((boot) => !stumbled(boot)).length;
 
 const hasEnded = "it has ended";
-/** Answer of QEMU's monitor to a command, which comes when the command is done. */
+/** Runs a command in QEMU's monitor, and gives the answer, which comes at the command's end. */
 async function told({ stdin, stdout }: ChildProcess, command: string): Promise<string> {
   const asked = {
     execute: "human-monitor-command",

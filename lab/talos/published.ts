@@ -8,13 +8,18 @@ import { cacheFolder } from "../tools/cache";
 import { withLock } from "../tools/lock";
 import { isThere } from "./debian";
 
-/** The Image Factory of everybody; a test may lead elsewhere. */
+/** The public Image Factory. A test may use another address. */
 export const publicFactory = (): string => factoryAt(defaultFactoryUrl, process.env);
 
-/** What it calls a disk that boots into maintenance mode, and its kernel (image-factory v1.2.0, internal/profile), and what they are here. */
+/**
+ * Its names of a disk that boots into maintenance mode, and of the kernel (image-factory v1.2.0, internal/profile),
+ * with the names of their files here.
+ */
 const assets = { "metal-amd64.qcow2": "disk.qcow2", "kernel-amd64": "vmlinuz" };
 
-/** Provides a release's disk as the public Image Factory has it, for a machine with a real card. It is kept in the lab's cache. */
+/**
+ * Downloads a release's disk from the public Image Factory, for a machine with a real card. The lab's cache keeps it.
+ */
 export async function publishedDisk(
   release: string,
   schematic: string,

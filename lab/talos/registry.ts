@@ -2,14 +2,14 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { spawnGuarded } from "../session/process";
 
-/** An image that a registry gets, of its layers' tar files. */
+/** An image to put into a registry, with the tar files of its layers. */
 export interface Image {
   ref: string;
   layers: string[];
   entrypoint: string[];
 }
 
-/** What it says of one. */
+/** The registry's answer to such an image. */
 interface Answer {
   digest?: string;
   error?: string;
@@ -19,14 +19,14 @@ interface Answer {
 export interface Registry {
   /** Its port on 127.0.0.1; machines see it at 10.0.2.2. Names under `silent/` are never answered. */
   port: number;
-  /** Gives the image's digest. */
+  /** Adds an image, and gives its digest. */
   push(image: Image): Promise<string>;
   /** Requests so far, e.g. `GET /v2/`. */
   requests: readonly string[];
   stop(): Promise<void>;
 }
 
-/** Makes the folder of a registry that has what others have, which stay as they are. Gives it. */
+/** Makes a registry's folder with the content of others, which do not change. Gives its path. */
 export async function joinStores(folders: readonly string[], folder: string): Promise<string> {
   const blobs = path.join(folder, "sha256");
   fs.mkdirSync(blobs, { recursive: true });
@@ -43,7 +43,7 @@ export async function joinStores(folders: readonly string[], folder: string): Pr
   return folder;
 }
 
-/** Starts a registry. @param folder that it keeps what it has in. */
+/** Starts a registry. @param folder folder that keeps its content. */
 export async function startRegistry(
   programs: string,
   folder: string,
@@ -69,7 +69,7 @@ export async function startRegistry(
         child.write(`${JSON.stringify(image)}\n`);
       });
       if (answer.digest === undefined)
-        throw new Error(`registry: ${image.ref} was not taken: ${answer.error}`);
+        throw new Error(`registry: refused ${image.ref}: ${answer.error}`);
       return answer.digest;
     },
   };

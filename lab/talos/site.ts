@@ -1,14 +1,14 @@
 import type { ClusterSpec } from "../../components/recipe";
 
-/** Surroundings of a stack's virtual machines: QEMU's own network, as each machine sees it. */
+/** The network of a stack's virtual machines, which QEMU emulates for each machine. */
 export interface Site {
-  /** Holds every machine and the cluster's address, e.g. `192.0.2.0/24`. */
+  /** Network that contains every machine and the cluster's address, e.g. `192.0.2.0/24`. */
   net: string;
-  /** This computer, its name server, and where images come from. */
+  /** Addresses of this computer, of the name server, and of the images' mirror. */
   host: string;
   dns: string;
   registry: string;
-  /** The cluster's API, and its host. */
+  /** URL of the cluster's API, and its host. */
   endpoint: string;
   cluster: string;
 }
@@ -19,10 +19,10 @@ const addressOf = (number: number): string =>
   [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".");
 
 /**
- * The site of a stack: addresses that it does not name are free ones near its first machine. QEMU gives a machine its
- * address by DHCP, and routes it only to this computer's own network. So the cluster's address is in that.
+ * The network of a stack's machines. Addresses that the stack does not name are free ones near its first machine. QEMU
+ * gives a machine its address by DHCP, and connects it only to this network. So the cluster's address is also in it.
  *
- * @throws Error where the addresses are none that one network of IPv4 can have.
+ * @throws Error if one IPv4 network cannot contain all addresses.
  */
 export function siteOf({
   machines,
@@ -36,7 +36,7 @@ export function siteOf({
   const strange = taken.find((address) => !/^\d+(\.\d+){3}$/.test(address));
   if (strange !== undefined)
     throw new Error(
-      `--machines: ${strange} is no IPv4 address, and the network of a virtual machine has no other; take one, e.g. 192.0.2.10`,
+      `--machines: ${strange} is not an IPv4 address, and a virtual machine's network has only such addresses; write e.g. 192.0.2.10`,
     );
   const beside = numberOf(addresses[0]!) - (numberOf(addresses[0]!) % 256);
   const free = Array.from({ length: 254 }, (_, index) => addressOf(beside + 254 - index));
@@ -49,7 +49,7 @@ export function siteOf({
     bits--;
   if (bits === 0)
     throw new Error(
-      `--machines: ${taken.join(", ")} have no network in common, and a virtual machine has one; give the cluster an address like its machines'`,
+      `--machines: no network contains all of ${taken.join(", ")}, and virtual machines share one; choose a cluster address near the machines' addresses`,
     );
   const size = 2 ** (32 - bits);
   return {
@@ -68,8 +68,8 @@ function documents(contents: readonly object[]): object[] {
 }
 
 /**
- * Documents of an owner with which a machine works only from the registry `mirror`, without the outer world. Talos
- * refuses the fields of old next to the documents that the client of Talos ≥ 1.14 generates.
+ * Documents with which a machine pulls all images from the registry `mirror`, without Internet access. Talos refuses
+ * the older fields next to documents that the client of Talos ≥ 1.14 generates.
  */
 export const ownDocuments = (mirror: string, image?: string): object[] =>
   documents([
@@ -85,10 +85,7 @@ export const ownDocuments = (mirror: string, image?: string): object[] =>
     { kind: "DiscoveryServiceConfig", name: "default", $patch: "delete" },
   ]);
 
-/**
- * The cluster's network on a machine, in the stead of kube-proxy and CoreDNS
- * (lab/machines/internal/realnode/virtual).
- */
+/** The lab's replacement for kube-proxy and CoreDNS on a machine (lab/machines/internal/realnode/virtual). */
 const networkPod = (lab: string, { hostname, port }: URL): object => ({
   apiVersion: "v1",
   kind: "Pod",
@@ -109,9 +106,9 @@ const networkPod = (lab: string, { hostname, port }: URL): object => ({
 });
 
 /**
- * What the owner of a machine writes whose control plane starts on a slow computer, out of the lab's images alone:
- * nothing competes with its controllers, so they need no leases, which they would lose. Where a probe ends one that
- * still makes its keys, the next one has them.
+ * Settings for a control plane on a slow computer, with the lab's images. Its controllers have no competitors, so they
+ * run without leases, which they would lose. If a probe kills a server that still makes its keys, the next start finds
+ * the keys.
  */
 const slowControlPlane: object = {
   cluster: {
@@ -126,8 +123,8 @@ const slowControlPlane: object = {
 };
 
 /**
- * These settings as documents. Talos ≥ 1.14 deploys each part that has a document, and starts it unless the document
- * disables it.
+ * The same settings as documents. Talos ≥ 1.14 starts each part that has a document, unless the document disables the
+ * part.
  */
 const slowControlPlaneDocuments: object[] = documents([
   { kind: "KubeProxyConfig", enabled: false },
@@ -141,25 +138,25 @@ const slowControlPlaneDocuments: object[] = documents([
   { kind: "KubeSchedulerConfig", extraArgs: { "leader-elect": "false", "cert-dir": "/dev/shm" } },
 ]);
 
-/** Facts that decide about the patches of a machine's owner. */
+/** Facts that select the patches of a machine's owner. */
 interface Own {
   /**
-   * Whether its configuration is in documents, as the client of Talos ≥ 1.14 generates it. Default: `machine` and
-   * `cluster`.
+   * Whether its configuration consists of documents, as the client of Talos ≥ 1.14 generates it. Default: no, it has
+   * `machine` and `cluster`.
    */
   inDocuments?: boolean;
   /** Whether the machine is a control plane. */
   control: boolean;
-  /** Image that it is installed from. Default: the stack's. */
+  /** Image of its installation. Default: the stack's. */
   image?: string;
   /**
-   * A card of this computer's that one of the machines has: all have the outer world then, and published images.
+   * A card of this computer for one of the machines. All machines then have Internet access and published images.
    * Default: none.
    */
   card?: string | undefined;
 }
 
-/** Patches that an owner writes so that its machine works in this site. */
+/** Patches with which a machine works in this network; its owner writes them. */
 export function ownPatches(
   { registry, endpoint }: Site,
   { control, image, card, inDocuments = false }: Own,

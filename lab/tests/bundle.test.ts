@@ -26,7 +26,7 @@ function program(name: string, part: string): string {
   return file;
 }
 
-test("a bundle runs as its sources would: with their folders, its own arguments, and errors at their own lines", async () => {
+test("a bundle behaves like its sources: the same folders and arguments, and errors with the sources' lines", async () => {
   const runner = path.resolve("lab/bundle/run.js");
   const file = program("speaks.ts", `export const part = (): string => "spoken";`);
   expect((await run(process.execPath, [runner, file, "--one", "two"])).stdout).toBe(
@@ -36,7 +36,7 @@ test("a bundle runs as its sources would: with their folders, its own arguments,
   await expect(run(process.execPath, [runner, file])).rejects.toThrow(/mine[^]*part\.ts:3:/);
 });
 
-test("a run of the tests that fails tells the lines of its sources, too", async () => {
+test("a failed test file also names the lines of its sources", async () => {
   const file = path.join(dir, "fails.ts");
   const from = path.resolve("tests/e2e/runs/program");
   writeFileSync(
@@ -47,7 +47,7 @@ test("a run of the tests that fails tells the lines of its sources, too", async 
   await expect(failed).rejects.toThrow(/Error: mine[^]*fails\.ts:3:/);
 });
 
-test("a bundle is kept while its sources stay the same, and made again when one of them changes", async () => {
+test("a bundle is reused until one of its sources changes", async () => {
   const file = program("changes.ts", `export const part = (): number => 1;`);
   const first = await bundle(file);
   const made = statSync(first).ino;

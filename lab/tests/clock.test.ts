@@ -12,7 +12,7 @@ const lookSeconds = 5;
 describe.each(["emulated", "node"] as const)("the lab's clock, machines %s", (machines) => {
   const timeScale = usualTimeScale[machines];
 
-  test("the reboot's limit ends, and the machine is looked at, before the machine gives up and boots its old image", () => {
+  test("the limit of a reboot ends before an emulated machine returns to its old image, so the diagnosis sees the fault", () => {
     const [, minutes] = /^const bootTimeout = (\d+) \* time\.Minute$/m.exec(
       fs.readFileSync(boot, "utf8"),
     )!;

@@ -1,6 +1,6 @@
 import { foretoldBy, unforetold } from "../run/foretold";
 
-test("the words of a preview are found among what the engine says", () => {
+test("a preview's lines about reboots are found among the engine's messages", () => {
   const said = [
     "info home-gpu-1 (talos-gpu:index:GpuMachine): reboots: yes: talosVersion: v1.12.6 → v1.12.7",
     "warning home (talos-gpu:index:GpuCluster): reboots: yes",
@@ -20,6 +20,6 @@ test.each([
   ["reboots: only if a", 2, 0],
   [undefined, 0, 0],
   [undefined, 1, 1],
-])("%j and %d reboots: %d wrong", (said, reboots, wrong) => {
+])("after a preview with %j, %d reboots: %d machines differ from it", (said, reboots, wrong) => {
   expect(unforetold(said === undefined ? {} : { m: said }, { m: reboots })).toHaveLength(wrong);
 });

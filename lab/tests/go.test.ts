@@ -7,7 +7,7 @@ import { goEnvironment } from "../tools/builders/go";
 const run = promisify(execFile);
 
 // Built as the tools are, so that Go takes what they have compiled.
-test("the emulated machines' own tests, in Go", async () => {
+test("the Go tests of the emulated machines pass", async () => {
   const cwd = path.join(__dirname, "..", "..", "lab", "machines");
   const env = goEnvironment(process.env);
   const { stdout } = await run("go", ["test", ...compileFlags, "./..."], {

@@ -17,7 +17,7 @@ afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
 const able = process.platform === "linux" && process.getuid?.() === 0;
 
 (able ? test : test.skip)(
-  "a stack that makes its cluster comes up, stays and goes with plugins that the engine finds on PATH",
+  "with provider plugins on PATH, a stack that bootstraps its cluster comes up, is unchanged by an update, and is destroyed",
   async () => {
     const {
       helm,

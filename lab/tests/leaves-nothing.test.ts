@@ -10,7 +10,7 @@ test.concurrent.each<[string, string[], (lab: LabRun) => void, number | undefine
     141,
   ],
 ])(
-  "%s in the middle of an update leaves neither process nor file, and says so by its status",
+  "%s during an update leaves neither process nor file, and sets the exit status",
   async (_, args, end, status) => {
     const lab = startLab(args);
     const folder = await lab.folder();

@@ -77,15 +77,15 @@ test.each<[Unlike, ...string[]]>([
     "machine velaryon: configuration, gone: machine.install.image",
   ],
   [{ more: ["process 7 sleep 30"] }, "process 7 sleep 30"],
-])("of %j is left: %s", (after, ...found) => {
+])("with %j after the destroy, the report says: %s", (after, ...found) => {
   expect(left("velaryon", "velaryon", after).left).toEqual(found);
 });
 
-test("a node that was late with its lease before, and is ready again, is no leftover", () => {
+test("a node that was not ready before the update, and is ready now, is not reported", () => {
   expect(left("velaryon", "velaryon", {}, { more: [late] }).left).toEqual([]);
 });
 
-test("of a cluster that was not there before, its own objects stay; in one that was there, they are found", () => {
+test("objects of a bootstrapped cluster may stay; in a cluster that existed before, they are reported", () => {
   const own = [
     "ClusterRole system:node",
     "Pod kube-system/kube-scheduler-control",
@@ -100,7 +100,7 @@ test("of a cluster that was not there before, its own objects stay; in one that 
   expect(left("modern", "gpu", after).left.toSorted()).toEqual([...own, ...others].toSorted());
 });
 
-test("a patch of ours on an adopted machine is found by its paths, never by its values", () => {
+test("a leftover patch on an adopted machine is reported by its paths, without values", () => {
   const found = left("velaryon", "velaryon", { machine: { ...gpu, configuration: ours } });
   expect(found.left).toEqual(["machine velaryon: configuration, changed: machine.install.image"]);
   expect(found.stays).toContain(
@@ -108,7 +108,7 @@ test("a patch of ours on an adopted machine is found by its paths, never by its 
   );
 });
 
-test("an owned machine keeps its configuration, and a change of it by the destroy is found", () => {
+test("an owned machine keeps its configuration, and a change by the destroy is reported", () => {
   const name = "k8s-worker4";
   const kept = left("rtx5070ti", name, { machine: { ...gpu, configuration: ours } });
   expect(kept.left).toEqual([]);
@@ -118,7 +118,7 @@ test("an owned machine keeps its configuration, and a change of it by the destro
   );
 });
 
-test("Omni's machine is as before, and what others keep in Omni is there", () => {
+test("a machine of Omni must have its former image, and other resources in Omni must still exist", () => {
   expect(left("frank", "gpu-1", { machine: plain })).toEqual({ left: [], stays: [] });
   const patch = "Omni has ConfigPatches x";
   expect(left("frank", "gpu-1", { machine: plain, more: [patch] }).left).toEqual([patch]);
@@ -127,7 +127,7 @@ test("Omni's machine is as before, and what others keep in Omni is there", () =>
   ]);
 });
 
-test("what Helm and the GPU Operator leave stays, with the reason", () => {
+test("leftovers of Helm and of the GPU Operator are listed with the reason", () => {
   const definition = "CustomResourceDefinition clusterpolicies.nvidia.com";
   const labels = ["present=true", "deploy.operator-validator=false"].map(
     (each) => `node N: label nvidia.com/gpu.${each}`,
@@ -144,7 +144,7 @@ test("what Helm and the GPU Operator leave stays, with the reason", () => {
   ]);
 });
 
-test("a RuntimeClass that was there goes with the operator, and with nothing else", () => {
+test("the operator may delete an existing RuntimeClass; no other provider may", () => {
   const runtimeClass = "RuntimeClass nvidia";
   const before = { more: [runtimeClass] };
   const { left: found, stays } = left("frank", "gpu-1", { machine: plain }, before);
@@ -157,10 +157,10 @@ test("a RuntimeClass that was there goes with the operator, and with nothing els
   ]);
 });
 
-describe("a machine that joined meanwhile", () => {
+describe("a machine that joined the cluster during the run", () => {
   const come = (name: string): string[] => [`Node ${name}`, `Lease kube-node-lease/${name}`];
 
-  test("of a bootstrapped cluster stays a node, and nothing else that came does", () => {
+  test("stays a node of a bootstrapped cluster; further new objects are reported", () => {
     const daemon = "DaemonSet gpu-operator/nvidia-device-plugin-daemonset";
     const { left: found } = left(
       "modern",
@@ -171,7 +171,7 @@ describe("a machine that joined meanwhile", () => {
     expect(found.filter((line) => !line.startsWith("machine"))).toEqual([daemon]);
   });
 
-  test("because its owner added it in Omni stays a node, without our patches and with its earlier image", () => {
+  test("stays a node if its owner added it in Omni, without our patches and with its former image", () => {
     const waiting = {
       less: [lines[1]!],
       machine: { image: plain.image, configuration: undefined },
@@ -192,7 +192,7 @@ describe("a machine that joined meanwhile", () => {
 });
 
 // What stays for a reason must not hide what stays without: both ways of each.
-describe("a label of the operator's that the stack sets as well", () => {
+describe("a label that both the operator and the stack set", () => {
   const found = (plan: Plan, name: string, earlier: Plan[] = []): string[] => {
     const [key, value] = Object.entries(
       plan.machines.find((machine) => machine.name === name)!.nodeLabels,
@@ -205,7 +205,7 @@ describe("a label of the operator's that the stack sets as well", () => {
   test.each([
     ["rtx5070ti", 0],
     ["aarhus-h100", 1],
-  ])("is %s's before it had the device plugin: %d left", (earlier, count) => {
+  ])("after an edit from %s to the device plugin: %d reported", (earlier, count) => {
     const plan = planOf("aarhus-h100");
     expect(found(plan, plan.machines[0]!.name, [planOf(earlier)])).toHaveLength(count);
   });
@@ -215,7 +215,7 @@ describe("a label of the operator's that the stack sets as well", () => {
     [[], 1],
     [["other"], 1],
     [["gpu"], 0],
-  ])("with %j upgraded first: %d left on another machine", (first, count) => {
+  ])("with %j in upgrade.first: %d reported on a machine outside of it", (first, count) => {
     const { spec } = planOf("modern");
     const card = Object.values(spec.machines).find(({ gpus }) => gpus)!;
     const machines = { ...spec.machines, other: { ...card, address: "192.0.2.99" } };
@@ -223,7 +223,7 @@ describe("a label of the operator's that the stack sets as well", () => {
   });
 });
 
-test("a process that ended between two looks, or of another lab, is none", () => {
+test("a process of another lab, or one that ended between the two reads, is not reported", () => {
   const proc = fs.mkdtempSync(path.join(os.tmpdir(), "proc-"));
   const processes = {
     1: ["machines", "serve", ""],

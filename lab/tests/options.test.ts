@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { waysForOwnProgram } from "../run/own-program";
 import { parseOptions, usage, waysIn } from "../options";
 
-test("of a word that an option does not have, it says those that it has", () => {
+test("the error for an unknown word lists the option's words", () => {
   expect(parseOptions(["--pulumi", "installed"])).toMatchObject({
     pulumi: "installed",
     machines: "emulated",
@@ -22,14 +22,14 @@ test.each([
   );
 });
 
-test("--pulumi alone is for a program of one's own, which needs a cluster that stays", () => {
+test("--pulumi without a word is for the user's own program, which needs --keep", () => {
   expect(parseOptions(["--keep", "--pulumi"])).toMatchObject({ pulumi: "own", keep: true });
   expect(parseOptions(["--pulumi", "--keep"])).toMatchObject({ pulumi: "own", keep: true });
   expect(() => parseOptions(["--pulumi"])).toThrow(/^--pulumi: .*; add --keep$/);
   expect(() => parseOptions(["--keep", "--program", "x"])).toThrow(/^--program: /);
 });
 
-test("the help has every option that there is", () => {
+test("the help lists every option", () => {
   for (const option of [
     "--then FILE",
     "--pulumi host",
@@ -47,7 +47,7 @@ test("an option that npm took for its own is reported, with the right spelling",
   );
 });
 
-test("for a program of one's own, each variable is a line that a shell takes", () => {
+test("for the user's own program, each variable is printed as a line for a shell", () => {
   const environment = { PATH: "/lab/bin:/usr/bin", KUBECONFIG: "/lab/it's here", A: "b:1,c:2" };
   const text = waysForOwnProgram(environment, {
     folder: "/home/me/my program",
@@ -66,7 +66,7 @@ test("for a program of one's own, each variable is a line that a shell takes", (
   expect(text).toContain("machineSecrets < /lab/secrets.yaml\n");
 });
 
-test("a kept lab says all that the doctor needs", () => {
+test("a kept lab prints all variables that the doctor needs", () => {
   const ways = {
     kubeconfig: "/lab/kubeconfig",
     talosconfig: "/lab/talosconfig",

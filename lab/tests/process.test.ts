@@ -22,8 +22,10 @@ describe("a guarded child", () => {
   test("that ends before it is ready is an error with its last words", async () => {
     const script = 'for (let i = 0; i < 50; i++) console.error("line " + i); process.exitCode = 3;';
     const error = await start(script).catch(String);
-    expect(error).toContain("emulator: ended (exit status 3), and nothing runs without it;");
-    expect(error).toMatch(/words:\nline 10\n[^]*line 49$/);
+    expect(error).toContain(
+      "emulator: ended (exit status 3), and the lab cannot continue without it;",
+    );
+    expect(error).toMatch(/output:\nline 10\n[^]*line 49$/);
   });
 
   test.each<[string, string, Partial<GuardOptions>, string]>([
@@ -45,7 +47,7 @@ describe("a guarded child", () => {
 
   test("that does not exist is named", async () => {
     await expect(spawnGuarded("/nowhere/machines", [], { name: "machines" })).rejects.toThrow(
-      /^machines: cannot be started \(spawn \/nowhere\/machines ENOENT\), and nothing runs without it; see/,
+      /^machines: cannot be started \(spawn \/nowhere\/machines ENOENT\), and the lab cannot continue without it; check/,
     );
   });
 

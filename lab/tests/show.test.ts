@@ -39,7 +39,7 @@ const left = (text: string): string[] =>
 const untimed = (lines: string[]): string[] =>
   lines.map((line) => line.replace(/\[\d+\.\d s\]/, "[T s]"));
 
-test("in a terminal one line moves, and what stays is the end of the step and what is to be kept", async () => {
+test("in a terminal one line is redrawn, and only kept lines and the step's result stay", async () => {
   const text = await written({ terminal });
   expect(untimed(left(text))).toEqual([
     "    warning: something to keep",
@@ -49,7 +49,7 @@ test("in a terminal one line moves, and what stays is the end of the step and wh
   expect(text).toContain("\u001b[32m✔\u001b[39m");
 });
 
-test("the line that moves fits the terminal, with each frame of its mark", () => {
+test("the redrawn line fits the terminal, with each frame of its mark", () => {
   const drawn: string[] = [];
   const narrow = showOn({
     terminal: { ...terminal, columns: 20 },
@@ -86,7 +86,7 @@ test.each<[string, Terminal | undefined]>([
   ]);
 });
 
-test("a step that fails leaves no line that moves", async () => {
+test("a failed step leaves no redrawn line", async () => {
   let text = "";
   const show = showOn({ write: (more) => void (text += more), terminal, verbose: false });
   const failing: Phase<object> = { title: "machines", run: () => Promise.reject(new Error("no")) };
@@ -94,7 +94,7 @@ test("a step that fails leaves no line that moves", async () => {
   expect(untimed(left(text))).toEqual(["✖ machines [T s]"]);
 });
 
-test("providers are hidden, limits are the lab's, and a warning is kept", () => {
+test("provider resources are hidden, limits are marked as lab time, and a warning is kept", () => {
   const said: [string, Weight | undefined][] = [];
   const tell = narrate((line, weight) => void said.push([line, weight]));
   const of = (type: string, name: string) =>
@@ -151,7 +151,7 @@ describe("the report", () => {
     );
   });
 
-  test("has no codes where a program reads it", () => {
+  test("has no colour codes if a program reads it", () => {
     const text = renderReport(report);
     expect(stripVTControlCharacters(text)).toBe(text);
     expect(text).toContain("│ k8s-worker4 │ v1.12.6 │ 6698d6f136c5 │ 570.211.01 │");

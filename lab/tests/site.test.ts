@@ -35,7 +35,7 @@ test.each([
     "192.0.2.0/24",
     "192.0.2.20",
   ],
-])("a site holds %s", (_, addresses, clusterEndpoint, net, cluster) => {
+])("the network of %s contains all addresses", (_, addresses, clusterEndpoint, net, cluster) => {
   const site = siteOf({
     machines: at(...addresses),
     ...(clusterEndpoint ? { clusterEndpoint } : {}),
@@ -46,12 +46,14 @@ test.each([
   );
 });
 
-test("addresses without a network in common are refused, and names, too", () => {
-  expect(() => siteOf({ machines: at("10.0.0.1", "192.0.2.1") })).toThrow(/no network in common/);
-  expect(() => siteOf({ machines: at("gpu.lan") })).toThrow(/gpu\.lan is no IPv4 address/);
+test("addresses that no network contains are refused, and so are host names", () => {
+  expect(() => siteOf({ machines: at("10.0.0.1", "192.0.2.1") })).toThrow(
+    /no network contains all of 10/,
+  );
+  expect(() => siteOf({ machines: at("gpu.lan") })).toThrow(/gpu\.lan is not an IPv4 address/);
 });
 
-test("a computer without QEMU learns how to get it", () => {
+test("without QEMU the message says how to install it", () => {
   const { PATH } = process.env;
   process.env.PATH = "/nowhere";
   try {
@@ -64,7 +66,7 @@ test("a computer without QEMU learns how to get it", () => {
   }
 });
 
-test("of a release that is not built, the nearest runs", () => {
+test("a release that cannot be built is replaced by the nearest one", () => {
   const nearest = [
     "v1.10.6",
     "v1.11.1",
@@ -87,7 +89,7 @@ test("of a release that is not built, the nearest runs", () => {
   ]);
 });
 
-test("an owned control plane gets what an adopted one has, by the stack's own patches", () => {
+test("an owned control plane gets the settings of an adopted one as patches of the stack", () => {
   const { spec } = stackConfiguration("modern", { timeScale: 0.5, machines: "real" });
   const [control, gpu] = Object.values(spec.machines).map(({ patches = [] }) => patches.join());
   for (const text of [control, gpu]) expect(text).toContain("mirrors:");
@@ -95,7 +97,7 @@ test("an owned control plane gets what an adopted one has, by the stack's own pa
   expect(gpu).not.toContain("leader-elect");
 });
 
-test("with a card of this computer a stack's one machine has its own release, and the outer world with its images", async () => {
+test("with a card of this computer, the machine runs the stack's release, with Internet access and published images", async () => {
   const beside = { timeScale: 0.5, machines: "real", card: "edu" } as const;
   expect(stackConfiguration("next", beside).spec.talosVersion).toMatch(/^v1\.15\./);
   const { spec } = stackConfiguration("modern", beside);
@@ -113,7 +115,7 @@ test("with a card of this computer a stack's one machine has its own release, an
   );
 });
 
-test("a real containerd gets the images by their tags, since the lab's registry makes its own", () => {
+test("images lose their digests for a real containerd, since the lab's registry makes its own images", () => {
   const imagesOn = (machines: "emulated" | "node" | "real", card?: string): string[] =>
     Object.values(
       planCluster(
@@ -127,7 +129,7 @@ test("a real containerd gets the images by their tags, since the lab's registry 
   expect([imagesOn("node"), imagesOn("real")]).toEqual([tagged, tagged]);
 });
 
-test("of an image of the user's own the lab takes what the Image Factory's holds, and says so", () => {
+test("the lab replaces a custom installer image by the Image Factory's, and reports that", () => {
   const machine =
     "{ address: 192.0.2.1, role: worker, configuration: adopted, gpus: [{ model: L4 }]";
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-own-"));
@@ -169,7 +171,7 @@ test.each([
   ["--image", "image.yaml"],
   ["--omni-members"],
   ["--time-scale", "80"],
-])("%s has no place with real machines", (...option) => {
+])("%s is refused with real machines", (...option) => {
   expect(parseOptions(["--machines", "real"])).toMatchObject({ machines: "real", timeScale: 0.5 });
   expect(() => parseOptions(["--machines", "real", ...option])).toThrow(
     new RegExp(`^${option[0]}: .*; leave it or --machines real out$`),

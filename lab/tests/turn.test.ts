@@ -30,7 +30,7 @@ test("no more labs than the bound run at once; the next one starts when a place 
   expect(fs.readdirSync(folder)).toEqual([]);
 });
 
-test("a lab that was killed leaves its place", async () => {
+test("a killed lab gives its place back", async () => {
   const killed = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
   fs.symlinkSync(String(killed.pid), path.join(folder, "0"));
   const held = await takeTurn({ env });

@@ -110,7 +110,7 @@ const cases = [
   "next",
 ].flatMap((name) => used(name).map((fix) => [name, fix] as const));
 
-test("each fix is one that some of these stacks need", () => {
+test("each fix is needed by one of these stacks", () => {
   const needed = cases.map(([, fix]) => fix);
   expect(fixIds.filter((fix) => !needed.includes(fix))).toEqual([]);
 });

@@ -31,7 +31,7 @@ test.each<[LabChart, string, string, RegExp]>([
   // Not there: the nearest one under its name.
   ["nvidia-device-plugin", "0.20.0", "nvidia-device-plugin-0.20.0", /^appVersion: "0\.20\.0"$/m],
   ["gpu-operator", "v26.3.2", "gpu-operator-v26.3.2", /^appVersion: v26\.3\.2$/m],
-])("%s %s becomes %s", async (chart, version, name, says) => {
+])("%s %s is written as %s", async (chart, version, name, says) => {
   const made = await folder(chart, version);
   expect(path.basename(made)).toBe(name);
   expect(readFileSync(path.join(made, "Chart.yaml"), "utf8")).toMatch(says);

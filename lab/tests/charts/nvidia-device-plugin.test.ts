@@ -49,7 +49,7 @@ withHelm("nvidia-device-plugin", () => {
       )
       .map(({ name }: any) => name);
 
-  test("a configuration without a MIG strategy asks for MIG monitors, hardened or not; with our values nothing does", async () => {
+  test("without a MIG strategy, the pods request MIG monitors, hardened or not; with our values none does", async () => {
     const { release } = planCluster(validStack("rtx3090-timeslicing")).kubernetes;
     const hardened = {
       ...release.values,

@@ -14,7 +14,7 @@ import { builtTool } from "../built-tool";
 const pulumi = builtTool("pulumi");
 
 (pulumi === undefined ? test.skip : test)(
-  "an Image Factory that is busy ends no update",
+  "a busy Image Factory does not fail an update",
   async () => {
     const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-again-"));
     const factory = await startFactory();

@@ -27,7 +27,7 @@ const isWhole = (): void =>
   expect(JSON.parse(run("stack", "export"))).toMatchObject({ version: 3 });
 
 (pulumi === undefined ? describe.skip : describe)(
-  "Pulumi, killed or switched off while it wrote a file",
+  "state files after Pulumi was killed, or the power failed, during a write",
   () => {
     beforeAll(() => {
       fs.writeFileSync(path.join(folder, "Pulumi.yaml"), "name: p\nruntime: yaml\n");
@@ -36,7 +36,7 @@ const isWhole = (): void =>
       run("stack", "import", "--file", "state.json");
     });
 
-    test("a state that was cut off is reported, and the copy next to it is the previous one", () => {
+    test("Pulumi reports a truncated state file, and the backup next to it has the previous state", () => {
       fs.truncateSync(state);
       expect(() => run("stack", "export")).toThrow(
         /failed to load checkpoint: .*unexpected end of JSON input/,
@@ -48,7 +48,7 @@ const isWhole = (): void =>
     // The state itself is put in its place at once, its attributes are written where they stay (gocloud.dev,
     // blob/fileblob, setAttrs).
     test.each([0, 100])(
-      "of a whole state with attributes of %d bytes, only the attributes have to go",
+      "a complete state with an attribute file of %d bytes is readable once that file is deleted",
       (length) => {
         fs.truncateSync(`${state}.attrs`, length);
         const cutOff = /failed to load checkpoint: (.*unexpected )?EOF/;
@@ -62,7 +62,7 @@ const isWhole = (): void =>
       },
     );
 
-    test("a backend whose URL says so writes no attributes", () => {
+    test("with metadata=skip in the backend's URL, Pulumi writes no attribute file", () => {
       fs.rmSync(`${state}.attrs`);
       at(
         `file://${folder}?metadata=skip`,
@@ -80,7 +80,7 @@ const isWhole = (): void =>
     test.each([
       ["attributes", ".attrs"],
       ["its own", ""],
-    ])("a lock with an empty file of %s is taken away as any other", (_, suffix) => {
+    ])("`pulumi cancel` removes a lock with an empty file of %s", (_, suffix) => {
       const locks = path.join(folder, ".pulumi/locks/organization/p/a");
       const lock = path.join(locks, "11111111-1111-1111-1111-111111111111.json");
       fs.mkdirSync(locks, { recursive: true });

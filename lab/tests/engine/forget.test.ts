@@ -36,7 +36,7 @@ const resources = [
 ];
 
 (pulumi === undefined ? test.skip : test)(
-  "a machine whose part cannot be taken out leaves the stack by the commands of the page",
+  "the commands in docs/troubleshooting.md remove a broken machine from the stack, though its patches stay",
   async () => {
     const served = await serveProvider(new CommandProvider({ directory: folder }));
     const env = bareEnvironment(folder, { PULUMI_DEBUG_PROVIDERS: `command:${served.port}` });

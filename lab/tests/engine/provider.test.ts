@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const unchanged = { changes: { create: 0, update: 0, replace: 0, delete: 0 } };
 
-test("the resources of a machine that is away are left, and follow once it is back", async () => {
+test("resources of an offline machine are unchanged, and are updated once it is back", async () => {
   const wanted = { task: "one", away: false };
   const program = (): Record<string, unknown> => {
     const machine = new pulumi.ComponentResource(
@@ -59,7 +59,7 @@ test("the resources of a machine that is away are left, and follow once it is ba
   expect(await ran()).toBe("two");
 });
 
-describe("creations of the Kubernetes provider since its release 4.29.0, which the lab's changes bring to an older one", () => {
+describe("creation of objects as in the Kubernetes provider ≥ 4.29.0, which the lab's patches add to an older release", () => {
   let engine: LabEngine;
   /** What the next update's program registers. */
   let program: (opts: pulumi.CustomResourceOptions) => unknown;
@@ -76,7 +76,7 @@ describe("creations of the Kubernetes provider since its release 4.29.0, which t
     return engine.up();
   };
 
-  test("what is in the cluster already is not taken over", async () => {
+  test("an existing object is not taken over", async () => {
     const taken = await up(
       (opts) => new k8s.core.v1.Namespace("default", { metadata: { name: "default" } }, opts),
     );
@@ -84,7 +84,7 @@ describe("creations of the Kubernetes provider since its release 4.29.0, which t
     expect(taken.diagnostics.join("\n")).toMatch(/namespaces "default" already exists/);
   });
 
-  test("a creation writes by the provider's own manager, an update hands all to the annotation's; the class of a claim is reported as given throughout", async () => {
+  test("a creation uses the provider's field manager, an update the one of the annotation; the storage class of a claim is always reported as given", async () => {
     const claims = (labels: Record<string, string>) => (opts: pulumi.CustomResourceOptions) => {
       const isDefault = { "storageclass.kubernetes.io/is-default-class": "true" };
       const dependsOn = new k8s.storage.v1.StorageClass(
@@ -139,7 +139,7 @@ describe("creations of the Kubernetes provider since its release 4.29.0, which t
 });
 
 // The real device plugin's chart and Helm: what the chart no longer says, its objects no longer have.
-test("a DaemonSet whose service account goes with time slicing does not go on asking for it", async () => {
+test("a DaemonSet no longer names the service account that is deleted with time slicing", async () => {
   const sliced = planOf("rtx3090").kubernetes.release;
   const { config: _config, ...whole } = sliced.values;
   const wanted = { ...sliced };
@@ -175,7 +175,7 @@ test("a DaemonSet whose service account goes with time slicing does not go on as
   expect(await account()).toEqual(Array(2).fill("nvidia-device-plugin-service-account"));
 });
 
-describe("two stacks of one program that would make the same namespace: what a guarded stack makes, no other one takes over", () => {
+describe("two stacks of one program with the same namespace: the second takes over no object of the first", () => {
   /** A namespace, and what is in it. */
   function program(): Promise<Record<string, unknown>> {
     const secret = pulumi.secret(kubeconfig);
@@ -212,7 +212,7 @@ describe("two stacks of one program that would make the same namespace: what a g
   });
 
   test.each(["preview", "up"] as const)(
-    "the second one's %s is refused, and names the first",
+    "the second stack's %s is refused, and the error names the first stack",
     async (verb) => {
       const refused = await other![verb]();
       expect(refused.result).toBe("failed");
@@ -222,14 +222,14 @@ describe("two stacks of one program that would make the same namespace: what a g
     },
   );
 
-  test("the second one's destroy leaves what is the first one's", async () => {
+  test("the second stack's destroy keeps the first stack's objects", async () => {
     expect(await other!.destroy()).toMatchObject({ result: "succeeded" });
     expect((await there()).annotations?.[OWNER]).toMatch(/^trial\/one\//);
     expect(await one!.preview()).toMatchObject(unchanged);
   });
 
   test.each(["preview", "up"] as const)(
-    "--replace of a namespace that holds something: its %s is refused",
+    "--replace of a namespace with objects: its %s is refused",
     async (verb) => {
       const { uid } = await there();
       const replace = ["urn:pulumi:one::trial::kubernetes:core/v1:Namespace::gpu-namespace"];

@@ -12,13 +12,13 @@ const withExtensions = (...names: string[]): string =>
 let factory: Factory;
 afterEach(() => factory?.close());
 
-test("the lab's Image Factory answers what the real one does", async () => {
+test("the lab's Image Factory gives the recorded answers of the real one", async () => {
   factory = await startFactory({ versions: ["v1.13.0"] });
   const { came, real } = await asked(factory.url, "v1.13.0", true);
   expect(came).toEqual(real);
 });
 
-test("the lab's Image Factory knows what v1.3 has besides", () => {
+test("the lab's Image Factory also has the fields that v1.3 added", () => {
   // Its own tests: siderolabs/image-factory, pkg/schematic/schematic_test.go.
   const { id } = readSchematic("customization: {diskImage: {sectorSize: 4096}, bootloader: none}");
   expect(id).toBe("92833e9ddd9bb9e11b2464fa5525429f01866306d52ebd882ee08d7918f6d1ea");

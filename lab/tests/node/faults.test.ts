@@ -23,13 +23,16 @@ test.each<[string, unknown[], string[], string[]]>([
   ["no cause", [difference], [], ["does not name driverRoot"]],
   ["another cause", [difference], ["driverRoot", "mps"], ["names mps, which it is not"]],
   ["nothing unlike", [], ["driverRoot"], ["nothing says /^node gpu: offers 0/"]],
-])("a doctor that says %s of a fault", (_what, differences, fixes, missing) => {
-  expect(lacks(fault, { differences: differences as never, findings: fixes.map(finding) })).toEqual(
-    missing,
-  );
-});
+])(
+  "the doctor reports %s for a fault: the judge lists what is missing",
+  (_what, differences, fixes, missing) => {
+    expect(
+      lacks(fault, { differences: differences as never, findings: fixes.map(finding) }),
+    ).toEqual(missing);
+  },
+);
 
-test("each fault has an id of its own, a line that the doctor must say, and causes that are known", () => {
+test("each fault has a unique id, a line that the doctor must print, and known causes", () => {
   expect(new Set(faults.map(({ id }) => id)).size).toBe(faults.length);
   expect(faults.length).toBeGreaterThan(5);
   expect(faults.filter(({ unlike }) => unlike.length === 0)).toEqual([]);

@@ -11,7 +11,7 @@ const [facts, settings] = [
   ["700.00, Enabled, Default, Disabled, Disabled, Enabled"],
 ];
 
-test("what nvidia-smi prints is a card, whose settings are kept to compare", () => {
+test("nvidia-smi's output is read as a card with its settings", () => {
   const cards = parseCards(facts, settings);
   expect(cards).toEqual([
     {
@@ -34,7 +34,7 @@ test("what nvidia-smi prints is a card, whose settings are kept to compare", () 
   expect(asGpus([...cards, ...cards])).toEqual([{ model: "H100 80GB HBM3", count: 2 }]);
 });
 
-test("a card that no table has is named", () => {
+test("a card that the tables lack is named in the error", () => {
   const cards = parseCards(["NVIDIA Z999, 999.1, 1, 1, 1, 1"], settings);
   expect(() => asGpus(cards)).toThrow(/--gpu: the tables have no NVIDIA Z999/);
 });
@@ -49,12 +49,12 @@ test.each<Shape>([
   { claims: true },
   { withoutToolkit: "devicePlugin" },
   { withoutToolkit: "gpuOperator", watts: 700 },
-])("the stack of %j has no mistake", (shape) => {
+])("the stack for %j passes the checks", (shape) => {
   const gpus = asGpus(parseCards(facts, settings));
   expect(findingsOf(stackOf(gpus, shape))).toEqual([]);
 });
 
-test("cases are chosen by name, and an unknown one is refused with those that there are", () => {
+test("cases are selected by name, and the error for an unknown name lists all names", () => {
   expect(chosenCases(["envvar", "allocatable"]).map(({ id }) => id)).toEqual([
     "allocatable",
     "envvar",
@@ -66,7 +66,7 @@ test("cases are chosen by name, and an unknown one is refused with those that th
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("a card's cases need a real node, and --gpu means all of them", () => {
+test("cases of a card need a real node, and --gpu selects all of them", () => {
   expect(parseOptions(["--machines", "node", "--gpu"])).toMatchObject({
     cases: ["all"],
     gpu: true,
@@ -76,7 +76,7 @@ test("a card's cases need a real node, and --gpu means all of them", () => {
   expect(() => parseOptions(["--gpu"])).toThrow(/^--gpu: cases of a card need a real node/);
 });
 
-test("a run is a table of Markdown: failures stand out, and untried steps are named", () => {
+test("the report of a run is a Markdown table, which marks failures and untried cases", () => {
   const rows = [
     { id: "a", title: "first", held: true, seen: "1 of nvidia.com/gpu", seconds: 12.4 },
     { id: "b", title: "second", held: false, seen: "a | b\nc", seconds: 1 },

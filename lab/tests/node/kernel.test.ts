@@ -24,7 +24,7 @@ test.each<[string[], string[]]>([
   expect(whatIsRefused(without(...broken))).toEqual(reasons);
 });
 
-test("where namespaces may not be made, that is the one reason", () => {
+test("without the right to make namespaces, that is the only reason given", () => {
   const refused: InNamespaces = () => ({
     status: 1,
     stdout: "",

@@ -14,7 +14,7 @@ describeReal("a real node whose cards are claimed", () => {
     stand = await openStand("node-claims");
   });
 
-  test("the emulated driver publishes of a card what the real one does", async () => {
+  test("the emulated driver publishes the same facts of a card as the real one", async () => {
     const { items } = await stand.kubernetes.at("/apis/resource.k8s.io/v1/resourceslices");
     const [real, other] = [machine, emulated].map((node) => {
       const [slice, ...more] = (items as Found[]).filter(({ spec }) => spec.nodeName === node);

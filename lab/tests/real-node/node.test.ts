@@ -19,7 +19,7 @@ describeReal("a real node", () => {
     expect(status).toBe(0);
   });
 
-  test("what emulated GPU feature discovery says of its node, the real one says of its own, by whichever master of Node Feature Discovery", async () => {
+  test("emulated and real GPU feature discovery set the same labels, with either master of Node Feature Discovery", async () => {
     const labelsOf = async (): Promise<Record<string, string>[]> => {
       const nodes = await Promise.all(
         [machine, emulated].map((name) => stand.kubernetes.at(`/api/v1/nodes/${name}`)),
@@ -82,7 +82,7 @@ describeReal("a real node", () => {
     expect(other).toBe(real);
   });
 
-  test("what loses its parent on the node is laid to rest when it ends", async () => {
+  test("the node reaps orphaned processes when they end", async () => {
     const script =
       'sh -c "sleep 0.1 & exit 0"; sleep 0.5; grep -l "^State:.*zombie" /proc/[0-9]*/status || true';
     expect(await stand.onNode(script)).toBe("");

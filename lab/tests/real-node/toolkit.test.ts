@@ -42,12 +42,12 @@ describeReal(`a real node of Talos ${release}`, () => {
     terminationGracePeriodSeconds: 0,
   });
 
-  test("the node runs the toolkit that the tables have of its release", async () => {
+  test("the node runs the toolkit that the tables list for its release", async () => {
     const said = await stand.onNode("/usr/bin/nvidia-ctk --version");
     expect(said).toContain(`version ${findRelease(release)!.drivers.toolkit}\n`);
   });
 
-  test("the node's runtime takes the mode that the recipe is made for", async () => {
+  test("the node's runtime uses the mode that the recipe assumes", async () => {
     const logs = "/run/containerd/io.containerd.runtime.v2.task/k8s.io/*/log.json";
     await podWith("all", machine, ({ running }) => running !== undefined);
     const said = await stand.onNode(`grep -oh "Auto-detected mode as '[a-z-]*'" ${logs} | sort -u`);
@@ -58,7 +58,7 @@ describeReal(`a real node of Talos ${release}`, () => {
     );
   });
 
-  test("the emulated runtime refuses a card that is not there as the real one does", async () => {
+  test("the emulated runtime refuses a missing card in the real one's words", async () => {
     const messages = await Promise.all(
       [machine, emulated].map(async (node) => {
         const { status } = await podWith(

@@ -20,7 +20,7 @@ if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
     await workspace.remove();
   });
 
-  test("answers as is recorded, and makes an installer", async () => {
+  test("gives the recorded answers, and makes an installer", async () => {
     const { came, real } = await asked(factory.url, RELEASE);
     expect(came).toEqual(real);
     expect(factory.errors.filter((error) => /generating|pushing|signing/.test(error))).toEqual([]);

@@ -26,13 +26,13 @@ describe("the cache of built tools", () => {
     ["a Go test", "module/main_test.go", "package main\n", false],
     ["test data", "module/testdata/input.json", "{}", false],
     ["prose", "module/README.md", "# Tool\n", false],
-  ])("a change of %s in %s, %j: gives another key: %j", async (_what, name, content, another) => {
+  ])("a change of %s in %s, %j, changes the key: %j", async (_what, name, content, another) => {
     const before = await cacheKey(tool, toolchain);
     sandbox.write(name, content);
     expect((await cacheKey(tool, toolchain)) !== before).toBe(another);
   });
 
-  test("the key depends on stamps, toolchain and platform, and on nothing of the place or time", async () => {
+  test("the key depends on stamps, toolchain and platform, not on folder or time", async () => {
     const other = new Sandbox();
     const keys = await Promise.all([
       cacheKey(tool, toolchain),
@@ -56,7 +56,7 @@ describe("the cache of built tools", () => {
     expect(cacheFolder(env)).toBe(expected);
   });
 
-  test("what another process has just finished is no old version", async () => {
+  test("a version that another process has just finished is kept", async () => {
     const cache = path.join(sandbox.folder, "cache");
     const keys = [..."0123456789abcd"].map((digit) => digit.repeat(16));
     for (const key of keys) sandbox.write(`cache/helm-${key}/helm`, "binary");
@@ -68,7 +68,7 @@ describe("the cache of built tools", () => {
     expect(fs.readdirSync(cache)).toHaveLength(12);
   });
 
-  test("keeps the twelve versions used last, other tools, and what another process is just making", async () => {
+  test("keeps the twelve versions used last, other tools, and unfinished builds of other processes", async () => {
     const cache = path.join(sandbox.folder, "cache");
     const keys = [..."0123456789abcd"].map((digit) => digit.repeat(16));
     for (const [age, key] of keys.entries()) {

@@ -40,7 +40,7 @@ describe("a tool that its project publishes", () => {
     expect([its.sandbox.states(), its.page.asked.length]).toEqual([["cached"], 2]);
   });
 
-  test("of several files and archives is put together, with a script of the lab's own that calls them", async () => {
+  test("with several files and archives is assembled, with a launcher script of the lab", async () => {
     const launcher = its.sandbox.script(
       "launcher.sh",
       'folder=$(dirname "$0")\ncalled=$1\nshift\nexec "$folder/$called" "$@"',
@@ -139,7 +139,7 @@ describe("a tool that its project publishes", () => {
     ]);
   });
 
-  test("whose archive is none, or lacks the program, is built", async () => {
+  test("with a broken archive, or one without the program, is built", async () => {
     const within = "here";
     its.tool = {
       ...its.tool,
@@ -150,7 +150,7 @@ describe("a tool that its project publishes", () => {
     expect(its.said().join("\n")).toContain(`tar cannot unpack ${its.name}: `);
   });
 
-  test("of a server that is not there is built; several tools have one line", async () => {
+  test("is built if the server does not answer; one line names all such tools", async () => {
     await its.page.close();
     const other = { ...its.tool, name: "pulumi" };
     await provide([its.tool, other], its.options);
@@ -172,7 +172,7 @@ describe("a tool that its project publishes", () => {
     [".sha256", 5_000, "HOST: no answer within 5 s"],
     ["", 15_000, "HOST: nothing more within 15 s"],
     ["", 300_000, "not all of it within 300 s"],
-  ])("of a server that stalls with the file %j is built after %i ms", async (part, limit, why) => {
+  ])("is built if the server stalls with the file %j for %i ms", async (part, limit, why) => {
     its.publish();
     let stalls = false;
     its.page.answer(
@@ -183,7 +183,7 @@ describe("a tool that its project publishes", () => {
     expect(its.said().join("\n")).toContain(`(${why})`);
   });
 
-  test("whose download is killed leaves no half tool, and what it left goes at the next try", async () => {
+  test("leaves no incomplete tool after a killed download, and the next attempt removes the rest", async () => {
     its.publish();
     const killed = new Promise<string>((resolve) => {
       its.page.answer(
@@ -209,7 +209,7 @@ describe("a tool that its project publishes", () => {
     expect(its.sandbox.cached()).toEqual([path.basename(path.dirname(binary))]);
   });
 
-  test("is left alone when its user stops", async () => {
+  test("is not built when the user stops the download", async () => {
     its.publish();
     const stop = new AbortController();
     its.page.answer(
@@ -246,7 +246,7 @@ describe("a tool that its project publishes", () => {
     expect(its.page.asked).toEqual([]);
   });
 
-  test("is built where releases are not wanted, also when one is there", async () => {
+  test("is built if downloads are turned off, even with an earlier download in the cache", async () => {
     its.publish();
     const downloaded = await its.provide();
     const env = { ...its.options.env, TALOS_GPU_LAB_RELEASES: "none" };
@@ -260,7 +260,7 @@ describe("a tool that its project publishes", () => {
     expect(await its.provide()).toBe(built);
   });
 
-  test("from what is no address is refused", async () => {
+  test("from an invalid mirror address is refused", async () => {
     const env = { ...its.options.env, TALOS_GPU_LAB_RELEASES: "mirror.example" };
     await expect(its.provide({ env })).rejects.toThrow(
       'TALOS_GPU_LAB_RELEASES: "mirror.example" is no address, so no release can be downloaded from it; ' +

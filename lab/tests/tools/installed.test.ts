@@ -7,7 +7,7 @@ describe("programs on PATH", () => {
   const env = { PATH: [path.join(sandbox.folder, "bin"), process.env.PATH].join(path.delimiter) };
   afterAll(() => sandbox.remove());
 
-  test("are taken where they are new enough, and named in one line", async () => {
+  test("are used if they are new enough, and named in one line", async () => {
     sandbox.script("bin/pulumi", '[ "$*" = version ] && echo v3.260.1');
     sandbox.script(
       "bin/talosctl",
@@ -30,12 +30,12 @@ describe("programs on PATH", () => {
     ["of another major release", "echo v4.0.0"],
     ["without a version", "echo something"],
     ["that fails", "exit 1"],
-  ])("a Pulumi %s is left alone", async (_, body) => {
+  ])("a Pulumi %s is not used", async (_, body) => {
     sandbox.script("bin/pulumi", body);
     expect(await installedTools(["pulumi"], env)).toEqual([]);
   });
 
-  test("none is looked for where the lab's own are wanted", async () => {
+  test("are not searched for with TALOS_GPU_LAB_TOOLS=own", async () => {
     sandbox.script("bin/pulumi", "echo v3.260.1");
     expect(await installedTools(["pulumi"], { ...env, TALOS_GPU_LAB_TOOLS: "own" })).toEqual([]);
   });

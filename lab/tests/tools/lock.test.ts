@@ -36,7 +36,7 @@ describe("the lock between two builders", () => {
     expect(await withLock(lock, () => Promise.resolve("done"))).toBe("done");
   });
 
-  test("of a dead owner is broken; for a living one the wait ends on abort", async () => {
+  test("of a dead process is broken; the wait for a living process ends on abort", async () => {
     fs.symlinkSync(String(spawnSync(process.execPath, ["-e", ""]).pid), lock);
     expect(await withLock(lock, () => Promise.resolve("done"))).toBe("done");
     fs.symlinkSync(String(process.ppid), lock);

@@ -83,7 +83,7 @@ describe("providing a tool", () => {
     expect(error).toContain("and its sources need Go 1.26.0; install Go 1.26.0 or newer");
   });
 
-  test("on abort, Go ends, and nothing half-made stays", async () => {
+  test("on abort, Go ends and no incomplete tool stays", async () => {
     // With a cache of its own, Go compiles the standard library first: some seconds.
     const tool = sandbox.tool('package main\n\nimport _ "net/http"\n\nfunc main() {}\n');
     const env = { ...options.env, GOCACHE: path.join(sandbox.folder, "go-cache") };

@@ -11,7 +11,7 @@ import { ReleasePage } from "./release-page";
 
 // A control plane of the projects' own programs, from a copy of their release pages. What each program on the copy calls is the lab's build.
 
-test("a control plane starts from what is published, and leaves nothing behind", async () => {
+test("a control plane starts from published programs, and leaves nothing behind", async () => {
   const sandbox = new Sandbox();
   const page = await new ReleasePage().open();
   const { controlplane: built } = await provideTools({

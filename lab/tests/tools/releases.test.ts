@@ -71,7 +71,7 @@ test.each([
   },
 );
 
-test("Pulumi calls amd64 otherwise", async () => {
+test("Pulumi's file names say x64 for amd64", async () => {
   const pulumi = catalogue.find(({ name }) => name === "pulumi")!;
   const published = await publishedOf(pulumi, { version: "go1.26.8", os: "linux", arch: "amd64" });
   expect(published?.files.map(({ address }) => path.basename(address))).toEqual([
@@ -89,7 +89,7 @@ test.each([
   [`${sum}  helm.tar.gz\n`, undefined],
   ["<html>no such page</html>", undefined],
   ["", undefined],
-])("of the sums %j, the file's is %j", (text, expected) => {
+])("in the list of sums %j, the sum of the file is %j", (text, expected) => {
   expect(sumOf(text, "helm")).toBe(expected);
 });
 
@@ -121,7 +121,7 @@ describe("the launcher of a published control plane", () => {
   test.each([
     ["killed", (child: ReturnType<typeof spawn>) => void child.kill("SIGKILL")],
     ["left by its parent", (child: ReturnType<typeof spawn>) => void child.stdin!.destroy()],
-  ])("a child that is %s ends, with all that was started for it", async (_, end) => {
+  ])("a child that is %s ends together with its component", async (_, end) => {
     const file = path.join(sandbox.folder, "started");
     fs.rmSync(file, { force: true });
     const child = start("child", "etcd", "--name", "lab");

@@ -54,12 +54,12 @@ test.each([
   else await expect(made).rejects.toThrow(said);
 });
 
-test("a folder that is named is meant from the working directory (commandOutputs.go: cmd.Dir)", async () => {
+test("dir is relative to the working directory (commandOutputs.go: cmd.Dir)", async () => {
   const { outputs } = await provider.make(asked({ create: "pwd", dir: ".." }));
   expect(outputs["stdout"]).toBe(path.dirname(directory));
 });
 
-test("without a command nothing runs (commandController.go, Create, Delete)", async () => {
+test("without create or delete no command runs (commandController.go, Create, Delete)", async () => {
   expect((await provider.make(asked({}))).outputs).toMatchObject({ stdout: "", stderr: "" });
   await provider.delete(asked({}, { id: "id", oldOutputs: { create: "exit 1" } }));
 });

@@ -39,7 +39,7 @@ test.each(of("talos", taken))("takes %s of %s: %j", (_rule, type, inputs) => {
   expect(provider.check(callOf(type, inputs)).failures).toEqual([]);
 });
 
-test("a configuration is secret, whatever the program says (MarkSchemaSecrets)", () => {
+test("a configuration is always secret (MarkSchemaSecrets)", () => {
   const { inputs } = provider.check(callOf(types.apply, apply));
   expect(secretsOf(inputs)).toEqual(["machineConfigurationInput"]);
 });
@@ -78,7 +78,7 @@ test.each([
   else await expect(made).rejects.toThrow("recovered raw state does not byte-for-byte match");
 });
 
-test("a kubeconfig stays, whatever else changes (Update)", async () => {
+test("a kubeconfig stays the same after changes of other inputs (Update)", async () => {
   const oldOutputs = {
     ...target,
     kubeconfigRaw: "kept",
@@ -96,7 +96,7 @@ test("a kubeconfig stays, whatever else changes (Update)", async () => {
   expect(calls()).toEqual([]);
 });
 
-test("a patch that is null is passed over (configPatchesAsStrings)", async () => {
+test("a null patch is skipped (configPatchesAsStrings)", async () => {
   await provider.make(
     callOf(types.apply, { ...apply, configPatches: [null, "machine: {a: 1}\n"] }),
   );
