@@ -21,7 +21,7 @@ test("each cluster's folder is looked at once, however many files there are", ()
   expect(count).toBe(many);
 });
 
-test("files share a cluster where a list of each has one in common", () => {
+test("files share a cluster if their lists of clusters have a common entry", () => {
   const share = (one: string, other: string): boolean => shareCluster(one, other, clusters);
   expect(share("/repository/c1/a.yaml", "/repository/c1/b/c.yaml")).toBe(true);
   expect(share("/repository/c1/a.yaml", "/repository/c2/a.yaml")).toBe(false);

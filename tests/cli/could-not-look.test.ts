@@ -156,7 +156,7 @@ describe("a part could not be read", () => {
     ]);
   });
 
-  test("talosctl is not there, or is no talosctl", async () => {
+  test("talosctl does not exist, or is another program", async () => {
     const missing = await look({ TALOS_GPU_TALOSCTL: "/nowhere/talosctl" });
     expect([missing.status, missing.report.status]).toEqual([2, 2]);
     expect(missing.report.unseen[0]).toMatch(
@@ -167,7 +167,7 @@ describe("a part could not be read", () => {
     expect(other.report.unseen[0]).toContain("prints no version, so this program is not talosctl");
   });
 
-  test("a talosctl that hangs is ended, with what it started", async () => {
+  test("a talosctl that hangs is ended with its child processes", async () => {
     const { program, pids } = hangingProgram(folder, "talosctl");
     const { status, report } = await look({ TALOS_GPU_TALOSCTL: program });
     expect(status).toBe(2);
@@ -175,7 +175,7 @@ describe("a part could not be read", () => {
     await gone(pids());
   });
 
-  test("a credential plugin that hangs is ended, with what it started", async () => {
+  test("a credential plugin that hangs is ended with its child processes", async () => {
     const { program, pids } = hangingProgram(folder, "plugin");
     const exec = {
       apiVersion: "client.authentication.k8s.io/v1",
@@ -212,7 +212,7 @@ describe("a part could not be read", () => {
 describe("the doctor's status and report", () => {
   const stack = path.resolve(__dirname, "../../stacks/Pulumi.rtx5070ti.yaml");
 
-  test("an empty cluster is not well, with a stack or without one", async () => {
+  test("an empty cluster is reported, with a stack or without one", async () => {
     const file = kubeconfig(folder, await at(apiServer({})));
     for (const more of [[], ["--stack", stack]]) {
       const { status, report } = await consult(cli, ["--kubeconfig", file, ...more]);
@@ -234,7 +234,7 @@ describe("the doctor's status and report", () => {
     ]);
   });
 
-  test("for people: the differences, in plain lines without colours if no terminal is there", async () => {
+  test("as text: the differences in plain lines, without colours if there is no terminal", async () => {
     const file = kubeconfig(
       folder,
       await at(apiServer({ ...offering, "/apis/apps/v1/daemonsets": [] })),

@@ -71,14 +71,14 @@ const asked = async (verb: string, ...args: string[]) =>
     ...args,
   ]);
 
-test("the doctor quotes last words without their secrets, and nothing in them acts", async () => {
+test("the doctor quotes last words without secrets and control characters", async () => {
   const { stdout, stderr } = await asked("doctor");
   expect(stdout).toMatch(/plugin: .*refused: \[redacted\]/);
   expect(stdout).not.toContain(token);
   expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
 });
 
-test("the doctor's JSON quotes last words without their secrets, and nothing in them acts", async () => {
+test("the doctor's JSON quotes last words without secrets and control characters", async () => {
   const { stdout } = await asked("doctor", "--json");
   const { differences, system } = JSON.parse(stdout) as DoctorReport;
   expect(JSON.stringify(differences)).toContain("refused: [redacted]");
@@ -87,13 +87,13 @@ test("the doctor's JSON quotes last words without their secrets, and nothing in 
   expect(system).toMatchObject({ namespace: "nvidia", mode: "devicePlugin" });
 });
 
-test("what a cluster says acts on nothing where discover writes a stack", async () => {
+test("discover escapes a cluster's texts in the stack that it writes", async () => {
   const { stdout, stderr } = await asked("discover", "--out", "-");
   expect(stdout + stderr).toContain("error::forged");
   expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
 });
 
-test("what a cluster says acts on nothing where a bug report is written", async () => {
+test("a bug report escapes a cluster's texts", async () => {
   const out = path.join(stand.folder, "report");
   const { stdout, stderr } = await asked("bug-report", "--out", out);
   expect(stdout).toContain("wrote ");

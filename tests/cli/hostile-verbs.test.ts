@@ -57,7 +57,7 @@ const hostile: Record<string, () => string[]> = {
   "import-talhelper": () => ["import-talhelper", talconfig(), "--out", "-"],
 };
 
-test("each verb has its hostile file here", async () => {
+test("each verb is tested here with a hostile file", async () => {
   const { stdout } = await runCommand(stand.cli, ["--help"]);
   const verbs = [...stdout.matchAll(/^ {2}([a-z][a-z-]*) {2}/gm)].map(([, verb]) => verb!);
   expect(Object.keys(hostile).sort()).toEqual(verbs.sort());

@@ -101,7 +101,7 @@ describe.each([
   ["discover", []],
   ["bug-report", ["--within", "20", "--out", "report"]],
 ])("the role of %s", (verb, args) => {
-  test("is enough, and has no right that is not used", async () => {
+  test("is sufficient, and each of its rights is used", async () => {
     fs.rmSync(path.join(folder, "report"), { recursive: true, force: true });
     const { asked } = await run(role(verb), verb, ...args);
     const denied = words(asked).filter((one) => !words(rightsOf(role(verb))).includes(one));
@@ -111,12 +111,12 @@ describe.each([
   });
 });
 
-test("the role of Helm's records is what the doctor lacks without it", async () => {
+test("the role for Helm's records has exactly the rights that the doctor lacks without it", async () => {
   const { asked } = await run([...role("doctor"), ...role("helm-records")], "doctor", "--json");
   expect(words(asked)).toEqual(words(rightsOf([...role("doctor"), ...role("helm-records")])));
 });
 
-test("a role that lacks a right is noticed", async () => {
+test("the test notices a role that lacks a right", async () => {
   const [first, ...rest] = role("doctor");
   const { said, asked } = await run(
     [{ ...first!, resources: first!.resources.filter((one) => one !== "pods") }, ...rest],
@@ -127,7 +127,7 @@ test("a role that lacks a right is noticed", async () => {
   expect(said.stdout).toMatch(/pods could not be listed/);
 });
 
-test("the role of a preview is what the package asks, and no more", async () => {
+test("the role of a preview has exactly the rights that the package uses", async () => {
   const { server, asked } = guarded(role("preview"));
   const text = fs.readFileSync(kubeconfig(folder, await at(server)), "utf8");
   const machines = {
@@ -138,7 +138,7 @@ test("the role of a preview is what the package asks, and no more", async () => 
   expect(words(asked)).toEqual(words(rightsOf(role("preview"))));
 });
 
-test("the role of a reboot is what a drain asks, and no more", async () => {
+test("the role of a reboot has exactly the rights that a drain uses", async () => {
   const { server, asked } = guarded(role("reboot"));
   const address = await at(server);
   const config: Kubeconfig = {
@@ -163,7 +163,7 @@ test("the role of a reboot is what a drain asks, and no more", async () => {
   expect(words(asked)).toEqual(words(rightsOf(role("reboot"))));
 });
 
-test("the role of a reboot is made for all calls to Kubernetes around it", () => {
+test("the role of a reboot covers all of its calls to Kubernetes", () => {
   const sources = path.join(__dirname, "../../components/program/upgrade");
   const texts = fs
     .readdirSync(sources)
@@ -198,6 +198,6 @@ test.each([
   expect(inWords(askedBy({ method, url })!)).toBe(expected),
 );
 
-test.each(["/api", "/apis/apps/v1", "/version"])("%s may be asked by everybody", (url) =>
+test.each(["/api", "/apis/apps/v1", "/version"])("every account may read %s", (url) =>
   expect(askedBy({ method: "GET", url })).toBeUndefined(),
 );

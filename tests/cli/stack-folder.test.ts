@@ -45,17 +45,17 @@ test.each([
   expect(stackFolderOf(project(name, file, text))).toBe(expected);
 });
 
-test("the project's `config` of today, a mapping, names no folder", () => {
+test("the project's present `config`, a mapping, names no folder", () => {
   expect(stackFolderOf(project("mapping", "Pulumi.yaml", "name: gpus\nconfig:\n  a: b\n"))).toBe(
     "../..",
   );
 });
 
-test("a project's file that is no YAML is Pulumi's to refuse", () => {
+test("a project file that is not YAML is left for Pulumi to refuse", () => {
   expect(stackFolderOf(project("broken", "Pulumi.yaml", "name: [gpus\n"))).toBeUndefined();
 });
 
-test("a stack is found by its name from a folder below the project, where Pulumi finds it, before one that lies here", () => {
+test("in a subfolder of the project, a stack name means Pulumi's file if it exists, else the subfolder's", () => {
   const below = project("found", "Pulumi.yaml", "name: gpus\nstackConfigDir: clusters\n");
   process.chdir(below);
   fs.writeFileSync("Pulumi.dev.yaml", "config: {}\n");
@@ -77,7 +77,7 @@ test("a stack without a file is reported with the places, the existing stacks, a
   );
 });
 
-describe("the stack that Pulumi has selected", () => {
+describe("the stack selected in Pulumi", () => {
   const pulumi = path.join(home, "pulumi");
   const environment = { PULUMI_HOME: pulumi };
   /** As Pulumi's own Go names the file: by the SHA-1 of the project file's path. */
@@ -111,7 +111,7 @@ describe("the stack that Pulumi has selected", () => {
     expect(selectedStack({ ...environment, ...more })?.name).toBe("dev");
   });
 
-  test("is looked for by the path that the shell has, as Pulumi does", () => {
+  test("is found by the shell's path of the folder, like in Pulumi", () => {
     select("target", {});
     fs.symlinkSync(path.join(home, "target"), path.join(home, "linked"));
     const linked = path.join(home, "linked");
@@ -126,7 +126,7 @@ describe("the stack that Pulumi has selected", () => {
     expect(selectedStack({ ...environment, PWD: "/" })).toBeUndefined();
   });
 
-  test("is what a verb plans, and a verb without any stack says how to name one", async () => {
+  test("is the default of a verb; without one the verb says how to name a stack", async () => {
     select("planned", { stack: "dev" });
     const said = fs.readFileSync(path.join(stacksDir, "Pulumi.velaryon.yaml"));
     fs.writeFileSync(path.join(home, "planned/Pulumi.dev.yaml"), said);

@@ -2,7 +2,7 @@ import { parse } from "yaml";
 import { stackText } from "../../cli/stack-text";
 import { acting, hostileName } from "./hostile";
 
-test("a stack file holds names and texts as they are, written so that nothing acts on them", () => {
+test("a stack file keeps names and texts, with control characters escaped", () => {
   const spec = {
     name: hostileName,
     [hostileName]: { "::x": ["::y", "##[z]", "\u202ea"] },
@@ -21,7 +21,7 @@ test("a stack file holds names and texts as they are, written so that nothing ac
   );
 });
 
-test("a text of several lines on which nothing acts stays a block", () => {
+test("a harmless text of several lines stays a block", () => {
   expect(stackText({ extra: "# a\n[plugins]\n  b = 1\n" }, { head: [], left: [] })).toContain(
     "|\n",
   );

@@ -67,7 +67,7 @@ async function run(role: "os:reader" | "os:admin", verb: string, ...more: string
   };
 }
 
-test("the doctor as a reader lacks files and the configuration alone, and says so", async () => {
+test("with Talos' role os:reader the doctor lacks only files and the configuration, and says so", async () => {
   const { stdout, denied, asked } = await run("os:reader", "doctor", "--json");
   expect(asked.length).toBeGreaterThan(3);
   expect(denied.filter((one) => one !== "get machineconfig" && !one.startsWith("read "))).toEqual(
@@ -77,7 +77,7 @@ test("the doctor as a reader lacks files and the configuration alone, and says s
   expect([...notes, ...unseen].join("\n")).toMatch(/os:reader|configuration/);
 });
 
-test("discover as a reader still sees the card", async () => {
+test("with Talos' role os:reader discover still sees the card", async () => {
   const { denied, asked } = await run("os:reader", "discover");
   expect(asked).toContainEqual(["get", "pcidevices"]);
   expect(denied.filter((one) => one !== "get machineconfig" && !one.startsWith("read "))).toEqual(
@@ -85,7 +85,7 @@ test("discover as a reader still sees the card", async () => {
   );
 });
 
-test("a bug report as a reader lacks files alone, and names each", async () => {
+test("with Talos' role os:reader a bug report lacks only files, and names each", async () => {
   const { stdout, denied } = await run(
     "os:reader",
     "bug-report",

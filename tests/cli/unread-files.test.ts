@@ -76,7 +76,7 @@ describe("a patch file that a talconfig names and that is not in git", () => {
     ],
     ["of an unknown kind", "./patches/x.yaml", {}, /make or fetch it as your repository does/],
   ])(
-    "is named with the command that makes it, and all else is read: %s",
+    "is named with the command that makes it, and the rest is read: %s",
     async (_, name, files, command) => {
       const folder = repository({ "talos/talconfig.yaml": talconfig(name), ...files });
       const file = path.join(folder, "talos/talconfig.yaml");
@@ -130,7 +130,7 @@ describe("a patch file that a talconfig names and that is not in git", () => {
     ]);
   });
 
-  test("and a machine's file counts as written, whatever is in it", async () => {
+  test("and that machineFiles write counts as written, with any content", async () => {
     const part = {
       path: "/etc/cri/conf.d/20-customization.part",
       op: "create",
@@ -146,7 +146,7 @@ describe("a patch file that a talconfig names and that is not in git", () => {
     );
   });
 
-  test("is reported, too, where it is outside of what may be read, by import as well", async () => {
+  test("is also reported if it is outside of the repository, also by import", async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "unread-"));
     folders.push(folder);
     fs.mkdirSync(path.join(folder, "talos"));
@@ -161,7 +161,7 @@ describe("a patch file that a talconfig names and that is not in git", () => {
   });
 });
 
-test("a file that is given and not there is named with the command that makes it", async () => {
+test("a missing file argument is named with the command that makes the file", async () => {
   const folder = repository({});
   const file = path.join(folder, "clusterconfig/gpu.yaml");
   expect((await checked(file)).unread).toEqual([
@@ -177,7 +177,7 @@ describe("the variables of a talconfig", () => {
   const run = (file: string, ...argv: string[]) =>
     runVerb("check", check, [file, ...argv], { MY_SECRET: "s3cr3t", OTHER: "0ther" });
 
-  test("check fills in none from the environment without --env", async () => {
+  test("are not filled in by check without --env", async () => {
     const folder = repository({ "talconfig.yaml": text });
     for (const format of ["text", "github", "sarif"]) {
       const { result, remark } = await run(folder, `--format=${format}`);
@@ -188,7 +188,7 @@ describe("the variables of a talconfig", () => {
     await expect(run(folder, "--env=UNSET")).rejects.toThrow(/^--env: UNSET is not set/);
   });
 
-  test("import fills in none from the environment without --env", async () => {
+  test("are not filled in by import without --env", async () => {
     const folder = repository({
       "talconfig.yaml": talconfig("./x.yaml").replace("192.0.2.1", "${MY_ADDRESS}"),
     });
@@ -208,7 +208,7 @@ describe("the variables of a talconfig", () => {
 
   const files = { "talos/talconfig.yaml": text, "clusterenv.yaml": "MY_SECRET: shown\n" };
 
-  test("--env-file fills them in", async () => {
+  test("are filled in from --env-file", async () => {
     const folder = repository(files);
     const file = path.join(folder, "talos/talconfig.yaml");
     expect((await run(file)).result).not.toContain("shown");
@@ -216,13 +216,13 @@ describe("the variables of a talconfig", () => {
     expect(named.result).toContain("machine.shown is not a field");
   });
 
-  test("a talenv.yaml of the project fills them in", async () => {
+  test("are filled in from the project's talenv.yaml", async () => {
     const folder = repository({ ...files, "talos/talenv.yaml": "MY_SECRET: shown\n" });
     const { result } = await run(path.join(folder, "talos/talconfig.yaml"));
     expect(result).toContain("machine.shown is not a field");
   });
 
-  test("a talenv.yaml that is a link out of the repository is not read", async () => {
+  test("are not read from a talenv.yaml that links out of the repository", async () => {
     const folder = repository(files);
     const outside = repository({ "config.json": '{"MY_SECRET": "s3cr3t"}' });
     fs.symlinkSync(path.join(outside, "config.json"), path.join(folder, "talos/talenv.yaml"));

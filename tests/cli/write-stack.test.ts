@@ -37,7 +37,7 @@ config:
     secure: v1:def
 `;
 
-test("the stack that Pulumi has selected gets its file, and what Pulumi keeps in it stays", async () => {
+test("the file of the selected stack is written, and keeps Pulumi's own entries", async () => {
   fs.writeFileSync("Pulumi.dev.yaml", begun);
   const { status, remarks } = await run([], selected);
   expect(status).toBe(0);
@@ -55,7 +55,7 @@ test("the stack that Pulumi has selected gets its file, and what Pulumi keeps in
   });
 });
 
-test("a file that has more than is read is not overwritten", async () => {
+test("a file larger than the reading limit is not overwritten", async () => {
   fs.writeFileSync("Pulumi.dev.yaml", `# ${"x".repeat(1024 * 1024)}\n`);
   await expect(run(["--out", "Pulumi.dev.yaml"])).rejects.toThrow("already exists");
 });
@@ -75,7 +75,7 @@ test.each([
   ["pools", "config:\n  talos-gpu:pools: { a: {} }\n"],
   ["no YAML", "config: [\n"],
   ["a list", "[]\n"],
-])("a stack file with %s is overwritten by --force alone", async (_, text) => {
+])("a stack file with %s is overwritten only with --force", async (_, text) => {
   fs.writeFileSync("Pulumi.dev.yaml", text);
   await expect(run(["--stack", "dev"])).rejects.toThrow(
     /Pulumi\.dev\.yaml already exists and was not overwritten/,
@@ -89,7 +89,7 @@ test.each([
   });
 });
 
-test("--force keeps the salt and the credentials of a stack that is in use", async () => {
+test("--force keeps the salt and the credentials of an existing stack", async () => {
   fs.writeFileSync("Pulumi.dev.yaml", `${begun}  talos-gpu:machines: { old: {} }\n`);
   await run(["--stack", "dev", "--force"]);
   expect(stack()).toMatchObject({
@@ -99,7 +99,7 @@ test("--force keeps the salt and the credentials of a stack that is in use", asy
   expect(JSON.stringify(stack())).not.toContain("old");
 });
 
-test("a stack by its name goes where Pulumi looks for it, and the command after it makes the stack first", async () => {
+test("--stack NAME writes the file that Pulumi reads, and the printed next command first makes the stack", async () => {
   fs.writeFileSync("Pulumi.yaml", "name: gpus\nruntime: nodejs\nstackConfigDir: clusters\n");
   const { remarks } = await run(["--stack", "dev"]);
   expect(remarks.at(-1)).toBe(

@@ -41,35 +41,31 @@ const wordsOf = (command: string): string[] =>
 
 test("the pages show commands", () => expect(shown.length).toBeGreaterThan(15));
 
-test.each(shown)(
-  "%s: `%s` is a command that there is, with options that it has",
-  (_page, command) => {
-    const [first, second, third = "", ...rest] = wordsOf(command);
-    if (command.includes("npx jest")) {
-      const files = wordsOf(command).filter((word) => word.startsWith("tests/"));
-      const missing = files.filter(
-        (file) =>
-          ![file, `${file}.test.ts`].some((one) => fs.existsSync(path.join(repository, one))),
-      );
-      expect(missing).toEqual([]);
-      return;
-    }
-    const given = rest[0] === "--" ? rest.slice(1) : rest;
-    if (first === "npm") {
-      expect(Object.keys(scripts)).toContain(third);
-      if (third === "lab")
-        expect(() =>
-          parseOptions(given.map((word) => word.replace(/^FIX$/, "validationMarkers"))),
-        ).not.toThrow();
-      const verb = / cli\/main\.ts (\S+)/.exec(scripts[third]!)?.[1];
-      if (verb !== undefined) expect(unknownOptions(verb, given)).toEqual([]);
-    } else {
-      expect([first, second]).toEqual(["npx", "talos-gpu"]);
-      if (third.startsWith("--")) return expect(["--help", "--version"]).toContain(third);
-      expect(unknownOptions(third, given)).toEqual([]);
-    }
-  },
-);
+test.each(shown)("%s: `%s` is an existing command with existing options", (_page, command) => {
+  const [first, second, third = "", ...rest] = wordsOf(command);
+  if (command.includes("npx jest")) {
+    const files = wordsOf(command).filter((word) => word.startsWith("tests/"));
+    const missing = files.filter(
+      (file) => ![file, `${file}.test.ts`].some((one) => fs.existsSync(path.join(repository, one))),
+    );
+    expect(missing).toEqual([]);
+    return;
+  }
+  const given = rest[0] === "--" ? rest.slice(1) : rest;
+  if (first === "npm") {
+    expect(Object.keys(scripts)).toContain(third);
+    if (third === "lab")
+      expect(() =>
+        parseOptions(given.map((word) => word.replace(/^FIX$/, "validationMarkers"))),
+      ).not.toThrow();
+    const verb = / cli\/main\.ts (\S+)/.exec(scripts[third]!)?.[1];
+    if (verb !== undefined) expect(unknownOptions(verb, given)).toEqual([]);
+  } else {
+    expect([first, second]).toEqual(["npx", "talos-gpu"]);
+    if (third.startsWith("--")) return expect(["--help", "--version"]).toContain(third);
+    expect(unknownOptions(third, given)).toEqual([]);
+  }
+});
 
 /** Options that the help of a verb does not have. */
 function unknownOptions(verb: string, words: string[]): string[] {

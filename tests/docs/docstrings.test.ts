@@ -40,7 +40,7 @@ function exportsOf(file: string): [name: string, docstring: string][] {
   });
 }
 
-test("every export of the package, its command, its policies, its stacks and the lab says what it is", () => {
+test("every export of the package, its command, its policies, its stacks and the lab has a docstring", () => {
   const all = sources.flatMap((file) =>
     exportsOf(file).map(([name, docstring]) => [file, name, docstring] as const),
   );

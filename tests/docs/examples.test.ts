@@ -29,13 +29,13 @@ const schema = JSON.parse(read("sdk/schema.json")) as Schema;
 const ours = Object.entries(resources).filter(([, { type }]) => type.startsWith("talos-gpu:"));
 
 // pulumi/pulumi-yaml v1.38.1, pkg/pulumiyaml/ast/template.go, ResourceOptionsDecl.Providers: a list of expressions.
-test("the YAML example gives providers as a list", () => {
+test("the YAML example passes providers as a list", () => {
   const lists = ours.map(([name, { options }]) => [name, Array.isArray(options?.["providers"])]);
   expect(lists).toEqual(ours.map(([name]) => [name, true]));
 });
 
 test.each(ours)(
-  "the YAML example's %s says what the schema has, and all that it requires",
+  "the YAML example's %s sets only fields of the schema, and all required ones",
   (_name, resource) => {
     const { inputProperties, requiredInputs = [] } =
       schema.resources[resource.type.replace(":", ":index:")]!;
@@ -99,16 +99,19 @@ describe("the C# example", () => {
     ]);
   });
 
-  test.each(created)("%sArgs says what the schema has, and all that it requires", (name, index) => {
-    const resource = schema.resources[`talos-gpu:index:${name}`];
-    const type = schema.types[`talos-gpu:index:${name}`];
-    const known = Object.keys(resource?.inputProperties ?? type!.properties!).map(capital);
-    const required = (resource?.requiredInputs ?? type?.required ?? []).map(capital);
-    const said = namesIn(bodyAt(index));
-    expect(said.length).toBeGreaterThan(0);
-    expect(said.filter((each) => !known.includes(each))).toEqual([]);
-    expect(required.filter((each) => !said.includes(each))).toEqual([]);
-  });
+  test.each(created)(
+    "%sArgs sets only fields of the schema, and all required ones",
+    (name, index) => {
+      const resource = schema.resources[`talos-gpu:index:${name}`];
+      const type = schema.types[`talos-gpu:index:${name}`];
+      const known = Object.keys(resource?.inputProperties ?? type!.properties!).map(capital);
+      const required = (resource?.requiredInputs ?? type?.required ?? []).map(capital);
+      const said = namesIn(bodyAt(index));
+      expect(said.length).toBeGreaterThan(0);
+      expect(said.filter((each) => !known.includes(each))).toEqual([]);
+      expect(required.filter((each) => !said.includes(each))).toEqual([]);
+    },
+  );
 
   test.each([
     ["MachineRole", "Worker"],
@@ -122,7 +125,7 @@ describe("the C# example", () => {
 });
 
 // pulumi/registry, .github/pull_request_template.md: the front matter, and an example in each language.
-describe("what Pulumi's registry shows of the package", () => {
+describe("the package's pages in Pulumi's registry", () => {
   test.each(["docs/_index.md", "docs/installation-configuration.md"])(
     "%s has its front matter",
     (page) => {
@@ -162,7 +165,7 @@ test("examples/python installs into an environment of its own", () => {
   });
 });
 
-test("the Go example imports what an SDK of package add is called", () => {
+test("the Go example imports the module name of an SDK from package add", () => {
   const { language } = JSON.parse(read("sdk/schema.json")) as {
     language: { go: { importBasePath: string } };
   };

@@ -87,7 +87,7 @@ test("texts name fields by their paths", () => {
   expect(has(["machines", "gpu-1", "adress"])).toBe(false);
 });
 
-test("every field that a message or a page names by its path is one that a stack has", () => {
+test("every field path in a message or a page exists in a stack", () => {
   expect(named.filter(([, field]) => !others.includes(field) && !has(field.split(".")))).toEqual(
     [],
   );

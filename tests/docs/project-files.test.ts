@@ -32,7 +32,7 @@ const verbsIn = (text: string): string[] =>
 
 describe("a form for issues", () => {
   // docs.github.com, "Syntax for GitHub's form schema".
-  test.each(forms)("%s is one that GitHub takes", (file) => {
+  test.each(forms)("%s follows GitHub's form schema", (file) => {
     const { name, description, body } = parse(read(file)) as Form;
     expect([name, description].filter((text) => typeof text !== "string" || text === "")).toEqual(
       [],
@@ -47,13 +47,13 @@ describe("a form for issues", () => {
     }
   });
 
-  test.each(forms)("%s names verbs that there are", (file) => {
+  test.each(forms)("%s names only existing verbs", (file) => {
     const named = verbsIn(read(file));
     expect(verbs).toContain("doctor");
     expect(named.filter((verb) => !verbs.includes(verb))).toEqual([]);
   });
 
-  test("of what fails asks for the plan and the report", () => {
+  test("about a failure requests the plan and the bug report", () => {
     const text = read(`${folder}fails.yml`);
     expect(verbsIn(text)).toEqual(expect.arrayContaining(["plan", "bug-report", "doctor"]));
     expect(text).toContain("SECURITY.md");
@@ -122,12 +122,12 @@ describe("the preset of Renovate", () => {
     },
   );
 
-  test("takes each version once, whether or not it has a comment", () => {
+  test("finds each version once, with or without a comment", () => {
     const names = renewed(read("templates/talos-gpu-typescript/Pulumi.example.yaml"));
     expect(names.map(([name]) => name)).toEqual(["siderolabs/talos", "gpu-operator"]);
   });
 
-  test("looks at stack files, and is the one that the page names", () => {
+  test("matches stack files, and its name is the one in the page", () => {
     const pattern = new RegExp(managerFilePatterns[0]!.slice(1, -1));
     expect(
       ["stacks/Pulumi.velaryon.yaml", "Pulumi.yaml", "a.yaml"].map((file) => pattern.test(file)),
@@ -137,14 +137,14 @@ describe("the preset of Renovate", () => {
 });
 
 describe("the pack of policies", () => {
-  test("lists in its page what each policy asks", () => {
+  test("lists each policy with its description in the page", () => {
     const rows = [...read("policy/README.md").matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)];
     expect(rows.map(([, name, asks]) => [name, asks])).toEqual(
       policies.map(({ name, description }) => [name, description]),
     );
   });
 
-  test("is a package, with what Pulumi needs of it", () => {
+  test("is a package with the files that Pulumi needs", () => {
     const manifest = JSON.parse(read("policy/package.json")) as { main: string; private?: boolean };
     expect(manifest).toMatchObject({ main: "bin/index.js", scripts: { prepack: "npm run build" } });
     expect(manifest.private).toBeUndefined();

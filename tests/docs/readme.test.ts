@@ -42,7 +42,7 @@ test("every page of a stack has its stack", () => {
   expect(without).toEqual([]);
 });
 
-test("no cell of the entrance's tables is longer than a reader can take in at once", () => {
+test("no cell of a table in the first pages has more than 160 characters", () => {
   const cells = ["README.md", "docs/use.md", "docs/evidence.md", "docs/stacks/README.md"]
     .flatMap((page) => read(page).split("\n"))
     .filter((line) => line.startsWith("|"))
@@ -74,7 +74,7 @@ const isThere = (link: string): boolean => {
   return anchor === undefined || !file.endsWith(".md") || anchorsOf(file).has(anchor);
 };
 
-test("every file of this repository that a text names by its address is there", () => {
+test("every file of this repository that a text links to by URL exists", () => {
   const address = /github\.com\/[\w-]+\/talos-gpu\/(?:blob|tree)\/main\/([\w./#-]*\w)/g;
   const texts = files.filter((file) => /\.(?:md|ya?ml|ts|json)$/.test(file));
   const links = texts.flatMap((file) => [...read(file).matchAll(address)].map(([, link]) => link!));
@@ -85,7 +85,7 @@ test("every file of this repository that a text names by its address is there", 
 /** Pages of other projects: image-factory, containerd, ollama, k8s-device-plugin, Argo CD, litellm. */
 const others = /^docs\/(?:(?:api|hosts|faq|cdi)\.md|(?:user-guide|my-website|providers|proxy)\/)/;
 
-test("every page that a message, a docstring or a comment names is there", () => {
+test("every page that a message, a docstring or a comment names exists", () => {
   const named = /(?<![\w/])((?:lab\/)?docs\/[\w./-]+\.md(?:#[\w-]*\w)?|lab\/README\.md)/g;
   const folders = /^(?:components|cli|stacks|policy|lab|bench|tests|generate|\.github)\//;
   const sources = files.filter(
@@ -101,7 +101,7 @@ test("every page that a message, a docstring or a comment names is there", () =>
   expect(links.filter(([, link]) => !isThere(link))).toEqual([]);
 });
 
-test.each(pages)("%s: what it shows of TypeScript and JSON can be read", (page) => {
+test.each(pages)("%s: its TypeScript and JSON can be parsed", (page) => {
   const wrong = blocksOf(page, /^(ts|typescript)$/).flatMap((text) => {
     const { diagnostics = [] } = ts.transpileModule(text, { reportDiagnostics: true });
     return diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
@@ -112,7 +112,7 @@ test.each(pages)("%s: what it shows of TypeScript and JSON can be read", (page) 
 });
 
 test.each(["README.md", "docs/get-started.md", "docs/use.md"])(
-  "%s makes a stack before it updates it",
+  "%s shows `pulumi stack init` before `pulumi up`",
   (page) => {
     const [init, update] = [/^pulumi stack init/m, /^pulumi up/m].map((command) =>
       read(page).search(command),
@@ -122,7 +122,7 @@ test.each(["README.md", "docs/get-started.md", "docs/use.md"])(
   },
 );
 
-test("the oldest Node is the same everywhere that names one", () => {
+test("every place names the same oldest Node", () => {
   const engines = ["package.json", "components/package.json", "policy/package.json"].map(
     (file) => (JSON.parse(read(file)) as { engines: { node: string } }).engines.node,
   );
@@ -138,7 +138,7 @@ test("README and the field name the Talos releases that the tables know", () => 
   expect(read("docs/reference.md")).toContain(`of the minors ${oldest} to ${newest}.`);
 });
 
-test("README quotes a preview as a preview speaks", () => {
+test("README's quotes of a preview equal the program's text", () => {
   const [quoted] = blocksOf("README.md", /^text$/);
   const edit = edits.find(({ name }) => name === "talos-patch")!;
   const after = planCluster(parseSpec(edited(edit)).spec!);
@@ -150,13 +150,13 @@ test("README quotes a preview as a preview speaks", () => {
   ]);
 });
 
-test("the oldest Go is the one that the lab's module asks for, wherever a page names one", () => {
+test("pages name the oldest Go that the lab's module requires", () => {
   const [, oldest] = /^go (\S+)$/m.exec(read("lab/machines/go.mod"))!;
   for (const page of ["README.md", "CONTRIBUTING.md"])
     expect(read(page)).toContain(`Go ≥ ${oldest}`);
 });
 
-test("every test that CONTRIBUTING names is there", () => {
+test("every test that CONTRIBUTING names exists", () => {
   const sources = ["tests", "lab/tests"].flatMap((folder) =>
     fs
       .readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
@@ -169,7 +169,7 @@ test("every test that CONTRIBUTING names is there", () => {
   expect(named.filter((name) => !sources.some((source) => source.includes(name)))).toEqual([]);
 });
 
-test("every page stands in the site's list", () => {
+test("the site's list has every page", () => {
   const site = read("docs/.vitepress/config.ts");
   const files = fs.readdirSync(path.join(root, "docs")).map((file) => path.join("docs", file));
   const links = files

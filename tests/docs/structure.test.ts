@@ -93,7 +93,7 @@ const folders = new Set(
     .filter((folder) => folder !== ""),
 );
 
-test.each([...folders])("nothing that lies in %s imports its neighbours in a circle", (folder) => {
+test.each([...folders])("the entries of %s do not import each other in a circle", (folder) => {
   const neighbourOf = (file: string): string[] =>
     file.startsWith(`${folder}/`) ? [file.slice(folder.length + 1).split("/")[0]!] : [];
   const graph = new Map<string, string[]>();
@@ -116,7 +116,7 @@ const catalogues = [
   /(^|\/)data$/,
 ];
 
-test("no folder has more than twenty files, but for catalogues and data", () => {
+test("no folder has more than twenty files, except catalogues and data", () => {
   const count = new Map<string, number>();
   for (const file of files)
     count.set(path.posix.dirname(file), (count.get(path.posix.dirname(file)) ?? 0) + 1);

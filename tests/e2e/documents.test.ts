@@ -25,7 +25,7 @@ const live = [
   { kind: "CRICustomizationConfig", name: "zz", content: '[debug]\nlevel = "info"\n' },
 ];
 
-test("documents of Talos 1.14 are planned and adopted: it takes sysctls and containerd's part as it runs, and isolation by one reboot", async () => {
+test("documents of Talos 1.14 are planned and adopted: sysctls and containerd's part apply without a reboot, isolation with one", async () => {
   const { status, report, lines } = await runLab([
     "--stack",
     before,

@@ -9,7 +9,7 @@ test.concurrent.each([
   ["Flux has the device plugin", "outside-flux", "4"],
   ["Argo CD has the operator", "outside-argo", "1"],
 ])(
-  "%s: the machines come up next to it, go from Talos 1.12 to 1.13, change nothing the second time, and leave it as it is",
+  "%s: machines come up with the external release and upgrade from Talos 1.12 to 1.13; a second update changes nothing; the destroy keeps the release",
   async (_, stack, units) => {
     const then = ["--then", file(`${stack}-1.13`), "--updates", "2", "--discover"];
     const { status, report, lines } = await runLab(["--stack", file(stack), ...then]);

@@ -50,7 +50,7 @@ function tableOf(steps: LifeStep[]): string {
 }
 
 describe.each(labs)("%s", (name) => {
-  test("every edit: the preview's word is what comes, a further preview is empty, and so when it is taken back", () => {
+  test("each edit and its reverse: machines reboot as the preview said, and a further preview is empty", () => {
     const { outcome: run, said } = ran[name]!;
     process.stderr.write(`${name}\n${tableOf(run.steps)}\n`);
     const wrong = run.steps.flatMap(({ edit, wrong }) => wrong.map((line) => `${edit}: ${line}`));

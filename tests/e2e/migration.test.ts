@@ -54,7 +54,7 @@ const migrations: [string, Migration][] = [
 ];
 
 test.concurrent.each(migrations)(
-  "into another era by editing the stack, in one previewed update: %s go, machines are upgraded, the operator comes",
+  "one previewed update into another era of Talos: it removes %s, upgrades the machines, then installs the operator",
   async (_, { before, after, machine, goes, workloads, to: { gpus, ...release } }) => {
     const { status, report, lines } = await runLab([
       "--stack",
@@ -100,7 +100,7 @@ test.concurrent.each(migrations)(
 );
 
 test.concurrent(
-  "from two minors behind by one edit: adopted and owned machines go by the last patch release between, with two reboots",
+  "one edit brings adopted and owned machines over two minors: by the last patch release between, with two reboots",
   async () => {
     const { status, report, lines } = await runLab([
       "--stack",

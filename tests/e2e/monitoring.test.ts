@@ -11,7 +11,7 @@ const definition = [...manifest("prometheus-operator-crds"), ...manifest("runtim
 const namespace = "nvidia-device-plugin";
 
 test.concurrent(
-  "with an external RuntimeClass, and the Prometheus Operator's definitions: a ServiceMonitor that selects the exporter's Service, alerts, and the dashboard",
+  "with the Prometheus Operator's CRDs and an external RuntimeClass, the stack creates a working ServiceMonitor, alerts and the dashboard",
   async () => {
     const lab = startLab([...stack, ...definition, "--keep"]);
     const folder = await lab.folder();
@@ -63,7 +63,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  "without the Prometheus Operator's definitions the stack is refused at once, and the message names what is missing",
+  "without the Prometheus Operator's CRDs the stack is refused at once, and the error names the missing kinds",
   async () => {
     const { status, report } = await runLab(stack);
     expect(status).toBe(1);

@@ -8,7 +8,7 @@ import { run, written } from "./stand";
 
 const home = path.join(__dirname, "../../fixtures/talhelper/home-ops");
 
-test("a talconfig is judged with its patches, on its own release, each of them once", async () => {
+test("a talconfig is checked with its patches for its release, and each finding is reported once", async () => {
   const { status: sound, result: nothing, remarks } = await run(home);
   expect([sound, nothing]).toEqual([0, ""]);
   expect(remarks).toEqual([
@@ -34,7 +34,7 @@ test("a talconfig is judged with its patches, on its own release, each of them o
   ]);
 });
 
-test("a file without a release is judged for that of its neighbours, with their GPU provider", async () => {
+test("a file without a release is checked for the release and GPU provider of the files next to it", async () => {
   const part =
     'machine:\n  type: worker\n  install: { image: "factory.talos.dev/installer/x:v1.13.6" }\n  kernel: { modules: [{ name: nvidia }] }\n  files:\n' +
     "    - op: create\n      path: /etc/cri/conf.d/20-customization.part\n      content: |\n" +
@@ -62,7 +62,7 @@ test("a file without a release is judged for that of its neighbours, with their 
   expect(beside.checks).toContain("chart-values");
 });
 
-test("a finding that depends on the card is at the card's line", async () => {
+test("a finding that depends on the card has the card's line", async () => {
   const modules = "siderolabs/nvidia-open-gpu-kernel-modules-production";
   const toolkit = "siderolabs/nvidia-container-toolkit-production";
   const folder = written({
@@ -79,7 +79,7 @@ test("a finding that depends on the card is at the card's line", async () => {
   await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is in no table of cards");
 });
 
-test("a warning about a machine stands at its file, and leaves the exit code alone", async () => {
+test("a warning about a machine names its file, and the exit status is 0", async () => {
   const text =
     "machine:\n  type: worker\n  kernel: { modules: [{ name: nvidia }, { name: vfio_pci, parameters: ['ids=10de:2204'] }] }\n";
   const folder = written({ "gpu.yaml": text });
@@ -97,7 +97,7 @@ test("a warning about a machine stands at its file, and leaves the exit code alo
   expect((await run(folder, "--gpu=RTX 4090")).result).not.toMatch(/virtual machines/);
 });
 
-test("each path has one form, findings and remarks alike, however it is given", async () => {
+test("findings and remarks write each path in the same form, however the user wrote it", async () => {
   const folder = written({ "gpu.yaml": "machine:\n  sysctl: {}\n", "nvidia.yaml": "nvidia: [\n" });
   const given = path.relative(process.cwd(), folder);
   expect(given).toMatch(/^\.\./);
@@ -107,7 +107,7 @@ test("each path has one form, findings and remarks alike, however it is given", 
   expect(result + remark).not.toContain("../");
 });
 
-test("in a terminal a finding's place and problem have colours, and the text stays", async () => {
+test("in a terminal a finding's place and problem have colours, and the text is the same", async () => {
   const folder = written({ "gpu.yaml": "machine:\n  sysctl: {}\n" });
   const plain = await run(folder);
   const coloured = await runVerb("check", check, [folder], {}, { colour: true, columns: 80 });
@@ -149,7 +149,7 @@ test("findings as a pull request shows them", async () => {
   });
 });
 
-test("what cannot be read is reported", async () => {
+test("unreadable files are reported", async () => {
   const long = (word: string): string =>
     `machine: { sysctl: { a: "${`${word} `.repeat(200_000)}" } }\n`;
   const folder = written({
@@ -179,7 +179,7 @@ test("what cannot be read is reported", async () => {
   await expect(run(folder, "--format=xml")).rejects.toThrow(/^--format: /);
 });
 
-test("values that files name elsewhere are read there, or told to be missing, and not taken for left out", async () => {
+test("values in other files are read there; a missing file is reported, and its values are not called missing", async () => {
   const chart = "dependencies: [{ name: gpu-operator, version: v26.3.3 }]\n";
   const folder = written({
     "Chart.yaml": chart,
@@ -208,7 +208,7 @@ test("values that files name elsewhere are read there, or told to be missing, an
 });
 
 test.each(["/dev/zero", "/dev/null"])(
-  "%s is no file to read, and is reported at once",
+  "%s is not a regular file, and is reported at once",
   async (file) => {
     const { status, remark } = await run(file);
     expect([status, remark]).toEqual([
@@ -242,7 +242,7 @@ describe("a patch file that a talconfig names", () => {
     },
   );
 
-  test("is read in the folder that was given, and in the repository", async () => {
+  test("is read in the given folder and in the repository", async () => {
     const given = written({ "shared/patch.yaml": "machine: {}\n" }, ["talos", "shared"]);
     fs.writeFileSync(path.join(given, "talos/talconfig.yaml"), talconfig("../shared/patch.yaml"));
     expect((await run(given)).remark).not.toContain("which cannot be read");
@@ -252,7 +252,7 @@ describe("a patch file that a talconfig names", () => {
   });
 });
 
-describe("a file that talhelper's machineFiles write", () => {
+describe("a file from talhelper's machineFiles", () => {
   const dead = '[plugins."io.containerd.grpc.v1.cri"]\n  enable_unprivileged_ports = true\n';
   const path20 = "path: /etc/cri/conf.d/20-customization.part, op: create";
   const head = "clusterName: c\ntalosVersion: v1.13.6\n";
@@ -264,16 +264,19 @@ describe("a file that talhelper's machineFiles write", () => {
       "of a role",
       `${head}${node}controlPlane:\n  machineFiles: [{ ${path20}, content: "@part.toml" }]\n`,
     ],
-  ])("is judged where it stands, when it is a file: %s", async (_, talconfig) => {
-    const folder = written({ "talconfig.yaml": talconfig, "part.toml": dead });
-    const { status, result } = await run(folder);
-    expect([status, result]).toEqual([
-      1,
-      expect.stringMatching(/^\S*part\.toml:1: .*grpc\.v1\.cri/),
-    ]);
-  });
+  ])(
+    "is reported with its own name and line if it is a separate file: %s",
+    async (_, talconfig) => {
+      const folder = written({ "talconfig.yaml": talconfig, "part.toml": dead });
+      const { status, result } = await run(folder);
+      expect([status, result]).toEqual([
+        1,
+        expect.stringMatching(/^\S*part\.toml:1: .*grpc\.v1\.cri/),
+      ]);
+    },
+  );
 
-  test("is judged in the talconfig, when its content is there", async () => {
+  test("is reported in the talconfig if its content is there", async () => {
     const content = `        content: |\n          ${dead.trim().replace("\n", "\n          ")}\n`;
     const item = `    machineFiles:\n      - op: create\n        path: /etc/cri/conf.d/20-customization.part\n${content}`;
     const { result } = await run(written({ "talconfig.yaml": `${head}${node}${item}` }));
@@ -281,7 +284,7 @@ describe("a file that talhelper's machineFiles write", () => {
   });
 });
 
-describe("containerd's part, written more than once for a machine", () => {
+describe("containerd's part, if a machine's files write it more than once", () => {
   const part = (content: string): string =>
     "machine:\n  files:\n    - op: create\n      path: /etc/cri/conf.d/20-customization.part\n" +
     `      content: |\n        ${content.replaceAll("\n", "\n        ")}\n`;
@@ -324,7 +327,7 @@ describe("containerd's part, written more than once for a machine", () => {
     ]);
   });
 
-  test("loses all but the first from Talos 1.14 on", async () => {
+  test("has only its first writer from Talos 1.14 on", async () => {
     expect(await findingsOf("v1.14.0")).toContainEqual({
       at: "all.yaml:4 machine-file-once",
       said: expect.stringMatching(/Talos ≥ 1\.14 uses the first/) as string,

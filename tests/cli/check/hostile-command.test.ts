@@ -6,7 +6,7 @@ import { hostileFolder } from "./hostile-folder";
 
 const stand = cliStand();
 
-test("the command itself writes no name raw, also in an error", async () => {
+test("the command escapes every name in its output, also in an error", async () => {
   const { stdout, stderr, status } = await runCommand(stand.cli, [
     "check",
     hostileFolder(stand.folder),

@@ -89,7 +89,7 @@ const notLookedAt: Record<string, [text: string, bound: string]> = {
 };
 
 test.each(Object.entries(notLookedAt))(
-  "a file of %s is refused by a bound that says its number",
+  "a file of %s is refused, and the error has the limit's number",
   async (name, [text, bound]) => {
     const file = written(
       `${name}.yaml`,
@@ -115,7 +115,7 @@ test("findings beyond a thousand are counted, not listed", async () => {
   expect(remark).toContain("The first 1000 findings are reported, and 2000 more are not");
 });
 
-test("more than 2,000 machines, images, pods and releases at once are refused by their number", async () => {
+test("at most 2,000 machines, images, pods and releases are checked, and files beyond the limit are named", async () => {
   const schematic = "---\ncustomization: {extraKernelArgs: []}\n";
   const files = [1, 2].map((index) => written(`many-${index}.yaml`, schematic.repeat(1_000)));
   const { result } = await runVerb("check", check, [
@@ -135,7 +135,7 @@ test("more than 2,000 machines, images, pods and releases at once are refused by
   });
 });
 
-test("what comes after a thousand findings is not judged, and its number is reported", async () => {
+test("after a thousand findings the rest is not checked, and its number is reported", async () => {
   const schematic =
     "---\ncustomization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-x]}}\n";
   const { status, result, remark } = await runVerb("check", check, [
@@ -148,7 +148,7 @@ test("what comes after a thousand findings is not judged, and its number is repo
   );
 });
 
-test("the texts that findings of several releases are looked for in are read once each", async () => {
+test("each file is read once to locate the findings of several releases", async () => {
   const sources = (count: number): string =>
     written(
       `argo-${count}.yaml`,
@@ -216,14 +216,14 @@ test("a talconfig of more machines than other files have entries is judged and i
 });
 
 test.each([
-  ["one machine of a list has", `nodes:\n  - {a: [${"a,".repeat(10_000)}]}\n`, 10_000],
-  ["what is next to a list has", `nodes: [{a: b}]\nb: [${"a,".repeat(10_000)}]\n`, 10_000],
+  ["one machine of its list has", `nodes:\n  - {a: [${"a,".repeat(10_000)}]}\n`, 10_000],
+  ["a field next to a list has", `nodes: [{a: b}]\nb: [${"a,".repeat(10_000)}]\n`, 10_000],
   [
-    "aliases in a list stand for",
+    "aliases in a list expand to",
     `b: &b {a: [${"a,".repeat(900)}]}\nnodes: [${"*b,".repeat(200)}]\n`,
     100_000,
   ],
-])("a bound holds for what %s more", (_, text, most) =>
+])("a file is refused if %s more entries than the limit", (_, text, most) =>
   expect(
     talosDocuments(text)
       .flatMap(({ errors }) => errors.map(String))
@@ -231,7 +231,7 @@ test.each([
   ).toContain(`it has more than ${most} entries`),
 );
 
-test("of very many files no more is read than a bound for all of them says, and the others are named", async () => {
+test("the limit on all files together holds, and the unread files are named", async () => {
   const text = `[${"a, ".repeat(9_000)}]`;
   for (let index = 0; index < 60; index++)
     written(`tokens/${String(index).padStart(2, "0")}.yaml`, `# ${index}\na: ${text}\n`);
@@ -257,7 +257,7 @@ test("of very many files no more is read than a bound for all of them says, and 
   ]);
 });
 
-test("of very many entries in several files no more is judged than a bound says, and the others are named", async () => {
+test("the limit on entries in all files together holds, and the unchecked files are named", async () => {
   for (let index = 0; index < 7; index++)
     written(
       `entries/${index}.yaml`,
@@ -327,7 +327,7 @@ test.each([
   expect(twice / few).toBeLessThan(2.2);
 });
 
-test("a patch is found in a file by the lines that it has, each of which is looked up once", () => {
+test("a patch is located in a file by its lines, each of which is looked up once", () => {
   const block = (index: number): string =>
     `- |-\n  machine:\n    kernel:\n      modules:\n        - name: nvidia${index}\n`;
   const whole = `patches:\n${many(500, block)}`;

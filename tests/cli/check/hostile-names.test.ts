@@ -8,7 +8,7 @@ import { hostileFolder } from "./hostile-folder";
 const scratch = scratchOfFile();
 
 test.each(["text", "github", "sarif"])(
-  "names act on nothing in the format %s, nor in remarks",
+  "names are escaped in the format %s and in remarks",
   async (format) => {
     const { result, remark, status } = await runVerb("check", check, [
       hostileFolder(scratch),
@@ -32,7 +32,7 @@ const messagesIn = (sarif: string): string[] =>
     results.map(({ message }) => message.text),
   );
 
-test("a name makes no link in SARIF", async () => {
+test("a file's name cannot become a link in SARIF", async () => {
   const folder = fs.mkdtempSync(path.join(scratch, "link-"));
   const link = "[forged](https://example.com)";
   fs.writeFileSync(
@@ -43,7 +43,7 @@ test("a name makes no link in SARIF", async () => {
   expect(messagesIn(result).join("\n")).toContain("[forged] (https://example.com)");
 });
 
-test("JSON has the names as they are, written so that nothing acts on them", async () => {
+test("JSON keeps the names, with control characters escaped", async () => {
   const { result } = await runVerb("check", check, [hostileFolder(scratch), "--json"]);
   expect(acting(result)).toEqual([]);
   const { findings } = JSON.parse(result) as { findings: { file: string; problem: string }[] };

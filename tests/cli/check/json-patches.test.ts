@@ -7,7 +7,7 @@ import { runVerb, scratch } from "../stand";
 const folder = scratch();
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-describe("a JSON patch that adds a member that is there", () => {
+describe("a JSON patch that adds an existing member", () => {
   const item = (name: string) => ({ op: "create", path: `/var/${name}`, content: "a" });
   const part = {
     op: "create",
@@ -32,13 +32,13 @@ describe("a JSON patch that adds a member that is there", () => {
     expect(await resultOf(merged, patchOf("/machine/files", [part], "replace"))).toBe("");
   });
 
-  test("appends with the index -, and a merge patch appends always", async () => {
+  test("appends at the index -, and a merge patch always appends", async () => {
     const appended = await resultOf(merged, patchOf("/machine/files/-", part));
     expect(appended).toContain("20-customization.part is written a second time");
     expect(await resultOf(merged, merged)).toContain("/var/a is written 2 times");
   });
 
-  test("does not change what comes after it", async () => {
+  test("does not change later patches", async () => {
     const after = await resultOf(patchOf("/machine/files", [part]), merged);
     expect(after).toContain("20-customization.part is written a second time");
   });

@@ -27,7 +27,7 @@ async function releasesOf(given: string): Promise<string[]> {
   return findings.map(({ file, talos }) => `${path.basename(path.dirname(file))} ${talos.join()}`);
 }
 
-describe("a patch that no talconfig names is judged for the release of its repository", () => {
+describe("a patch that no talconfig names is checked for the release of its repository", () => {
   test.each<[string, Record<string, string>]>([
     ["of a talconfig further up", { "talos/talconfig.yaml": talconfig("v1.12.6") }],
     [

@@ -17,7 +17,7 @@ const patches: Record<string, string> = {
 
 describe.each(Object.entries(patches))("what SOPS adds to a patch, %s", (_, text) => {
   test.each(["alone", "of a talconfig"])(
-    "is no field of it, and all else is judged: %s",
+    "is not taken for a field, and the rest is checked: %s",
     async (way) => {
       const patch = path.join(folder, "patch.yaml");
       fs.writeFileSync(patch, text);

@@ -40,7 +40,7 @@ const plugin = (values: object): string =>
   });
 
 describe("two clusters of one repository", () => {
-  test("have each its own charts: what hands out the cards of one does not count for the other", async () => {
+  test("each have their own charts: the GPU provider of one does not count for the other", async () => {
     const operator = plugin({})
       .replaceAll("nvidia-device-plugin", "gpu-operator")
       .replace("0.19.3", "v26.3.3");
@@ -60,7 +60,7 @@ describe("two clusters of one repository", () => {
     ]);
   });
 
-  test("have each its own release, for which its charts and pods are judged", async () => {
+  test("each have their own release, for which their charts and pods are checked", async () => {
     const classed = stringify({
       kind: "Pod",
       apiVersion: "v1",
@@ -80,7 +80,7 @@ describe("two clusters of one repository", () => {
     ]);
   });
 
-  test("share a patch that stands above both: it is judged for both releases", async () => {
+  test("share a patch in a folder above both: it is checked for both releases", async () => {
     const lines = await found({
       "talos/home/talconfig.yaml": talconfig("v1.12.6"),
       "talos/lab/talconfig.yaml": talconfig("v1.13.6"),
@@ -93,7 +93,7 @@ describe("two clusters of one repository", () => {
     ]);
   });
 
-  test("are imported each with its own release", async () => {
+  test("are imported with their own releases", async () => {
     const folder = repository({
       "kubernetes/home/talos/talconfig.yaml": talconfig("v1.13.6"),
       "kubernetes/home/apps/plugin/release.yaml": plugin({}),
@@ -116,7 +116,7 @@ describe("two clusters of one repository", () => {
   });
 });
 
-describe("what is another's is no fault", () => {
+describe("settings of other charts and tools are not reported", () => {
   test.each<[string, Record<string, string>]>([
     [
       "AMD's operator, which has NVIDIA's name",
@@ -205,7 +205,7 @@ describe("what is another's is no fault", () => {
   });
 });
 
-test("a patch of a repository without talhelper is judged for the release that tuppr brings", async () => {
+test("a patch in a repository without talhelper is checked for the release that tuppr installs", async () => {
   const lines = await found({
     "talos/a.yaml": "machine:\n  sysctl: {}\n",
     "apps/upgrade.yaml": stringify({

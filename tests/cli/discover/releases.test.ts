@@ -13,7 +13,7 @@ test("the DRA driver's former chart is one of its releases", () => {
   ]);
 });
 
-test("AMD's plugin, whose image has the name of NVIDIA's, is none", () => {
+test("AMD's plugin, whose image has the same name as NVIDIA's, is not taken for NVIDIA's", () => {
   expect(releasesOf([workload({}, "docker.io/rocm/k8s-device-plugin:1.31.0")])).toEqual([]);
   expect(releasesOf([workload({}, "nvcr.io/nvidia/k8s-device-plugin:v0.17.4")])).toHaveLength(1);
 });

@@ -524,7 +524,7 @@ test.each(providers)("GPU provider: $name", ({ metadata: differs, image, release
   expect(found).toEqual(release === undefined ? [] : [release]);
 });
 
-test("labels' managers are read off the object's fields", () => {
+test("the managers of labels are read from managedFields", () => {
   const fieldsV1 = {
     "f:metadata": { "f:labels": { ".": {}, "f:rack": {}, "f:example.org/use": {} } },
   };
@@ -589,26 +589,26 @@ describe("containerd's options where Talos merges them without a file (Talos 1.1
     expect(await lookAtContainerd({ read })).toEqual({ containerdPart: "" });
   });
 
-  test("are those of the part that the stack would write", () => {
+  test("are the ones of the part that the stack would write", () => {
     const seen = seenWith({ customization: part });
     expect(seen.containerd).toEqual(containerd);
     expect(seen.comments).not.toContain("containerd");
   });
 
-  test("have a comment if the part says more", () => {
+  test("have a comment if the part has further settings", () => {
     const seen = seenWith({ customization: `${part}\n[debug]\nlevel = "info"\n` });
     expect(seen.containerd).toEqual(containerd);
     expect(seen.comments).toContain("set all of them under containerd");
   });
 
-  test("stay with the document that says them", () => {
+  test("stay in the document that sets them", () => {
     const seen = seenWith({ zz: part });
     expect(seen.containerd).toBeUndefined();
     expect(seen.comments).toContain("CRICustomizationConfig zz, which stays as it is");
   });
 });
 
-test("where nothing offers GPUs, the newest release that fits is proposed", () => {
+test("without a GPU provider, the newest fitting release is proposed", () => {
   const { spec, comments, findings } = discovered();
   const [version] = semver.rsort(
     charts.filter(({ chart }) => chart === "gpu-operator").map((chart) => chart.version),
@@ -617,7 +617,7 @@ test("where nothing offers GPUs, the newest release that fits is proposed", () =
   expect(Object.values(comments).flat().join()).toContain("no node offers GPUs yet");
 });
 
-test("the file says what is left in comments, and reads back as the stack", () => {
+test("the file has the remaining tasks in comments, and is read back as the same stack", () => {
   const made = discovered(discoveries[0]!.seen);
   const text = renderDiscovered(
     made,

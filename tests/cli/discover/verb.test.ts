@@ -6,7 +6,7 @@ import { apiServer, cliStand, hangingProgram, listen, offering, runCommand } fro
 
 const { folder, cli, leadTo } = cliStand();
 
-test("discover writes the stack's file, never over one that is there without --force", async () => {
+test("discover writes the stack's file, and overwrites an existing one only with --force", async () => {
   const args = ["discover", ...(await leadTo(apiServer(offering))), "--name", "home"];
   const file = path.join(folder, "Pulumi.home.yaml");
   const first = await runCommand(cli, args);
@@ -50,7 +50,7 @@ const labelled = {
   })),
 };
 
-test("without a talosconfig, release, driver and extensions are what the nodes say", async () => {
+test("without a talosconfig, release, driver and extensions come from the nodes", async () => {
   const args = ["discover", ...(await leadTo(apiServer(labelled))), "--out", "-"];
   const { stdout } = await runCommand(cli, args);
   const { config } = parse(stdout) as { config: Record<string, any> };
@@ -105,7 +105,7 @@ test.each([
   expect([status, stderr]).toEqual([2, expect.stringContaining(said)]);
 });
 
-test("a talosctl that hangs is ended with whatever it started, and the rest is written", async () => {
+test("a talosctl that hangs is ended with its child processes, and the rest of the file is written", async () => {
   const { program, pids } = hangingProgram(folder, "talosctl-hangs");
   const talosconfig = path.join(folder, "talosconfig");
   fs.writeFileSync(talosconfig, "context: a\ncontexts: {a: {endpoints: [127.0.0.1]}}\n");

@@ -33,7 +33,7 @@ const pods = (): V1Pod[] => [
   pod("starting", { state: { waiting: { reason: "ContainerCreating" } } }),
 ];
 
-test("the doctor asks the logs of containers that ended badly without a word, and of no other", () => {
+test("the doctor reads the logs of containers that failed without a termination message, and no others", () => {
   const asked = silentContainers(pods()).map(({ pod: name, restarted }) => [name, restarted]);
   expect(asked).toEqual([
     ["crashed", false],
@@ -42,7 +42,7 @@ test("the doctor asks the logs of containers that ended badly without a word, an
   ]);
 });
 
-test("the doctor asks device plugins that run where no GPU is offered, and no others", () => {
+test("the doctor reads the logs of running device plugins on nodes without GPUs, and no others", () => {
   const running = (name: string, node: string): V1Pod => ({
     ...pod(name, { ready: true, state: { running: {} } }),
     spec: { containers: [], nodeName: node },
@@ -62,7 +62,7 @@ test("the doctor asks device plugins that run where no GPU is offered, and no ot
   ]);
 });
 
-test("the doctor asks what the stack's own pods wait for before all else, while they do", () => {
+test("the doctor first reads the logs of pods for which the stack's own pods wait", () => {
   const waits = pod("vllm-group-0", { state: { waiting: { reason: "PodInitializing" } } });
   waits.metadata!.labels = { "app.kubernetes.io/managed-by": "talos-gpu" };
   const fabric = {
@@ -86,7 +86,7 @@ test("the doctor asks what the stack's own pods wait for before all else, while 
   ]);
 });
 
-test("the doctor hears what containers said; a log that is gone changes nothing", async () => {
+test("the doctor reports the last words of containers; a deleted log changes nothing", async () => {
   const text = (_: string, path: string): Promise<string> =>
     path.includes("/failed/")
       ? Promise.reject(new Error("HTTP 404"))
@@ -101,7 +101,7 @@ test("the doctor hears what containers said; a log that is gone changes nothing"
   });
 });
 
-test("what was heard is a container's last message, unless its status has one, and its log where it runs well", () => {
+test("a container's last words come from its log, unless its status has a message", () => {
   const said = (one: V1Pod): string | undefined => {
     const [container] =
       observedPod(one, new Map([[`gpu/${one.metadata!.name}/main`, "heard"]])).containers ?? [];

@@ -13,7 +13,7 @@ const pod = (uid: string, ready: boolean, phase = "Running"): k8s.V1Pod => ({
   status: { phase, conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
 });
 
-test("events of objects that are well by now do not count, nor those of what is gone", () => {
+test("events of healthy objects and of deleted objects do not count", () => {
   const daemonSets = [
     {
       metadata: { uid: "set-well", name: "set-well" },

@@ -1,6 +1,6 @@
 import { repeatedFilesOf } from "../../../cli/doctor/observe/observe-machines";
 
-test("files that a configuration has more than once, of the machine's own document", () => {
+test("files that the machine document of a configuration has more than once", () => {
   const item = (path: string): string => `    - {path: ${path}, op: create, content: "x"}\n`;
   const machine = `machine:\n  files:\n${item("/var/a")}${item("/var/b")}${item("/var/a")}${item("/var/a")}`;
   const other = "apiVersion: v1alpha1\nkind: HostnameConfig\n";

@@ -40,7 +40,7 @@ test("a machine that could not be tested, since others use its cards", () => {
   ]);
 });
 
-test("an error of a program on a card is reported as such, and one of the card is not the program's", () => {
+test("an Xid error of a program is reported as the program's; an error of the card is not", () => {
   const errors = [
     "NVRM: Xid (PCI:0000:0b:00): 31, pid=11, name=ollama",
     "NVRM: Xid (PCI:0000:0b:00): 79, GPU has fallen",
@@ -51,7 +51,7 @@ test("an error of a program on a card is reported as such, and one of the card i
   ]);
 });
 
-test("a cluster without any machine of the stack is another one; an empty one may yet become it", () => {
+test("a cluster with nodes but none of the stack's is another cluster; an empty cluster is not", () => {
   const plan = planOf("rtx5070ti");
   const nodes = (...names: string[]): Observations => ({
     nodes: names.map((name) => ({ name, labels: {} })),

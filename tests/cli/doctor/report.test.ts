@@ -35,14 +35,14 @@ const lines = (said: Partial<Said>): string[] =>
     false,
   ).split("\n");
 
-test("of a cluster that is down the report says only that it could not be read", () => {
+test("for a cluster that is down, the report says only that it could not be read", () => {
   expect(lines({ system: nothing, unseen: ["Kubernetes could not be read: refused"] })).toEqual([
     "? could not read: Kubernetes could not be read: refused",
     "1 not read",
   ]);
 });
 
-test("of a cluster that is well the report says what is there", () => {
+test("for a healthy cluster, the report lists its GPUs", () => {
   const inventory = ["gpu-1: RTX 3060, driver 595.71.05, 4 × nvidia.com/gpu"];
   expect(lines({ inventory })).toEqual([
     "GPU machines: gpu-1; devicePlugin in gpu; era cdi",
@@ -51,7 +51,7 @@ test("of a cluster that is well the report says what is there", () => {
   ]);
 });
 
-test("what has a remedy of its own is not for an update of the stack", () => {
+test("a difference with its own remedy does not advise an update of the stack", () => {
   const cordoned: Difference = {
     about: "node gpu-1",
     problem: "is cordoned",
@@ -68,7 +68,7 @@ test("what has a remedy of its own is not for an update of the stack", () => {
   );
 });
 
-test("what a pod says acts on no terminal, and makes no line of its own, also where the report has colours", () => {
+test("a pod's words cannot control the terminal or add a line, also in a report with colours", () => {
   const said = {
     differences: [
       {

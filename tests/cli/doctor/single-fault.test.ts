@@ -177,7 +177,7 @@ const nameOf = (call: string): RegExp => {
     : new RegExp(`^${last === "secrets" ? "releases" : last} could not be listed`, "i");
 };
 
-test("without a fault the doctor sees the card, and the words of the pod that ends", async () => {
+test("without a fault the doctor sees the card, and the last words of the failing pod", async () => {
   const { report } = await look();
   expect(report.unseen).toEqual([]);
   expect(JSON.stringify(report)).toContain("no devices");
@@ -191,7 +191,7 @@ const cases = faultKinds.flatMap((fault) => [
 ]);
 
 test.each(cases)(
-  "each call fails once, $name, $held: the doctor's report is the same, or names what was not seen",
+  "each call fails once, $name, $held: the doctor's report is the same, or names the missing observation",
   async ({ fault, planned }) => {
     const without = await look(undefined, planned);
     expect(without.calls.length).toBeGreaterThan(10);

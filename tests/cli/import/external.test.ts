@@ -5,7 +5,7 @@ import { parse, stringify } from "yaml";
 import { importFiles } from "../../../cli/import/verb";
 import { runVerb } from "../stand";
 
-describe("what gives out the cards", () => {
+describe("the GPU provider of a repository", () => {
   /** A repository with a talconfig of one machine, and files of Flux'. */
   async function imported(files: Record<string, string>) {
     const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
@@ -42,7 +42,7 @@ describe("what gives out the cards", () => {
     "{ nvidiaDriverRoot: /usr/local, gpuResourcesEnabledOverride: true }",
   );
 
-  test("is reported if no file installs it: the stack would, and the choice is left to the user", async () => {
+  test("is a note if no file installs one: the stack would, and the user chooses", async () => {
     const { config, text, remarks, status } = await imported({});
     expect(config).toHaveProperty(["talos-gpu:gpuOperator"]);
     const said =
@@ -52,13 +52,13 @@ describe("what gives out the cards", () => {
     expect(status).toBe(0);
   });
 
-  test("is the DRA driver of a release, also of its former chart", async () => {
+  test("may be the DRA driver, also by its former chart", async () => {
     const { config } = await imported({ "apps/dra/helmrelease.yaml": dra });
     expect(config["talos-gpu:external"]).toEqual({ files: ["apps/dra/helmrelease.yaml"] });
     expect(config).not.toHaveProperty(["talos-gpu:gpuOperator"]);
   });
 
-  test("is the DRA driver next to an operator", async () => {
+  test("is the DRA driver if an operator is next to it", async () => {
     const { config, remarks } = await imported({
       "apps/a.yaml": helmRelease("gpu-operator", "gpu-operator"),
       "apps/dra.yaml": dra,
@@ -69,7 +69,7 @@ describe("what gives out the cards", () => {
     );
   });
 
-  test("may be in a file that is no YAML, which is named", async () => {
+  test("may be in a file that is not YAML, which is then named", async () => {
     const { remarks, status } = await imported({
       "apps/gpu/helmrelease.yaml": helmRelease("gpu-operator", "gpu-operator").replace(
         "spec:",
@@ -84,7 +84,7 @@ describe("what gives out the cards", () => {
     expect(status).toBe(1);
   });
 
-  test("has the namespace that a Flux Kustomization says, whose file the stack names", async () => {
+  test("has the namespace of a Flux Kustomization, whose file the stack lists", async () => {
     const ks =
       "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: { path: ./apps/gpu/app, targetNamespace: kube-system }\n";
     const { config } = await imported({

@@ -22,7 +22,7 @@ const written = (text: string, name = "gpu-1.yaml"): string => {
   return file;
 };
 
-test("a talconfig in the style of the home-ops template plans, but for the cards' names", async () => {
+test("a talconfig in the style of the home-ops template can be planned once the cards are named", async () => {
   const talconfig = path.join(folder, "talconfig.yaml");
   const { status, config, remarks } = await run(
     talconfig,
@@ -63,7 +63,7 @@ test("a talconfig in the style of the home-ops template plans, but for the cards
   expect((await run(talconfig)).status).toBe(1); // the cards are to be named
 });
 
-test("a node that loads NVIDIA's modules and has no card is left out by its name, as the note on it says", async () => {
+test("the note on a node with NVIDIA's modules but no card says how to leave the node out", async () => {
   const node = (hostname: string, index: number) => ({ hostname, ipAddress: `192.0.2.${index}` });
   const worker = { kernelModules: [{ name: "nvidia" }] };
   const text = stringify({
@@ -77,7 +77,7 @@ test("a node that loads NVIDIA's modules and has no card is left out by its name
   );
 });
 
-test("a version that no file tells is asked for, and may be named", async () => {
+test("a missing version is requested, and --talos sets it", async () => {
   const text = "talosVersion: ${version}\nnodes: [{hostname: gpu, ipAddress: 10.0.0.1}]\n";
   const asked = await run(written(text), "--gpu", "gpu=RTX 3060");
   expect(asked.remarks).toEqual([
@@ -132,7 +132,7 @@ describe("a machine's configuration", () => {
     written(`customization: {}\n---\n${stringify(schematic)}`, "schematic.yaml"),
   ];
 
-  test("as talosctl prints it, with the stored one next to the running one", async () => {
+  test("is read as talosctl prints it, with stored and running configuration", async () => {
     const resource = (id: string) =>
       stringify({
         node: "192.0.2.7",
@@ -153,13 +153,13 @@ describe("a machine's configuration", () => {
   test.each([
     ["talm renders it", `# talm: nodes=["192.0.2.7"], endpoints=["192.0.2.1"]\n${documents()}`],
     ["topf renders it", documents({ network: { interfaces: [{ addresses: ["192.0.2.7/24"] }] } })],
-  ])("as %s; nothing else of it goes over", async (_, text) => {
+  ])("is read as %s; only NVIDIA's part is imported", async (_, text) => {
     const { config, status } = await run(written(text), ...args);
     expect([status, config["talos-gpu:machines"]]).toEqual([0, expected]);
     expect(JSON.stringify(config)).not.toContain("secret");
   });
 
-  test("that names no host, no address and an old installer is reported", async () => {
+  test("without a host name and address, and with an old installer, is reported", async () => {
     const { remarks, config } = await run(
       written(stringify({ machine }), "node0.yaml"),
       "--gpu=node0=RTX 3060",
@@ -185,7 +185,7 @@ test.each([
   expect(substitute(text, { A: "a" })).toBe(filled);
 });
 
-test("a schematic's ID is that of the Factory, whatever the order of its fields", () => {
+test("a schematic's ID equals the Factory's, in any order of fields", () => {
   const content = { extensions: ["siderolabs/zfs"], kernelArgs: ["-selinux", "a=b"] };
   const overlay = { name: "turingrk1", image: "siderolabs/sbc-rockchip" };
   const more = { secureboot: { includeWellKnownCertificates: true }, bootloader: "sd-boot" };
@@ -199,7 +199,7 @@ test("a schematic's ID is that of the Factory, whatever the order of its fields"
   );
 });
 
-test("what Flux installs in the repository of a talconfig is the stack's external, and is judged", async () => {
+test("a release that Flux installs from the talconfig's repository becomes `external` of the stack, and is checked", async () => {
   const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
   const app = path.join(repository, "apps/gpu");
   fs.cpSync(folder, path.join(repository, "talos"), { recursive: true });
@@ -284,7 +284,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
   );
 });
 
-test("a machine of a stack has the name of its node, as Talos makes it of the host's", async () => {
+test("a stack's machine has the node name that Talos derives from the host name", async () => {
   const nodes = [
     { hostname: "Gpu_1.home.arpa", ipAddress: "192.0.2.1" },
     {
@@ -304,7 +304,7 @@ test("a machine of a stack has the name of its node, as Talos makes it of the ho
   expect(Object.keys(config["talos-gpu:machines"] as object)).toEqual(["gpu-1", "b.home.arpa"]);
 });
 
-test("containerd's part of another tool stays there where it is flawed, and the stack plans without", async () => {
+test("a faulty containerd part stays with its tool, and the stack's plan has none", async () => {
   const content = '[plugins."io.containerd.cri.v1.runtime"]\ndefault_runtime_name = "nvidia"\n';
   const file = { op: "create", path: "/etc/cri/conf.d/20-customization.part", content };
   const node = {
@@ -320,7 +320,7 @@ test("containerd's part of another tool stays there where it is flawed, and the 
   ]);
 });
 
-test("an installer of one's own goes over as it is", async () => {
+test("a custom installer image is imported unchanged", async () => {
   const image = "registry.example.com/talos/installer";
   const node = {
     hostname: "gpu",

@@ -55,7 +55,7 @@ test.each<[string, RegExp]>([
   expect(() => renderTemplate(template, data)).toThrow(reason);
 });
 
-test("a variable of the environment that is named fills in", () => {
+test("a variable that --env names is filled in from the environment", () => {
   expect(renderTemplate('{{ env "A" }}', data, { A: "b" })).toBe("b");
 });
 

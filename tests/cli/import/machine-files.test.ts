@@ -17,7 +17,7 @@ function written(text: string): string {
   return file;
 }
 
-describe("the containerd part that a talconfig's machineFiles write", () => {
+describe("the containerd part in a talconfig's machineFiles", () => {
   const part =
     '[plugins."io.containerd.cri.v1.runtime".containerd]\n  default_runtime_name = "nvidia"\n';
   const file = { op: "create", path: "/etc/cri/conf.d/20-customization.part", content: part };
@@ -34,7 +34,7 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
       "of a role, in a file",
       talconfig({ worker: { machineFiles: [{ ...file, content: "@part.toml" }] } }),
     ],
-  ])("goes over: %s", async (_, text) => {
+  ])("is imported: %s", async (_, text) => {
     const from = written(text);
     fs.writeFileSync(path.join(path.dirname(from), "part.toml"), part);
     const { config, remarks } = await run(from, "--gpu", "gpu=RTX 3060");
@@ -44,7 +44,7 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
     );
   });
 
-  test("and a patch writes too keeps the machine from booting, and import says so", async () => {
+  test("is reported if a patch also writes it, since the machine would not boot", async () => {
     const patch = stringify({ machine: { files: [{ ...file, content: "[metrics]\n" }] } });
     const from = written(talconfig({ patches: [patch] }, { machineFiles: [file] }));
     const { remarks } = await run(from, "--gpu", "gpu=RTX 3060");
@@ -55,7 +55,7 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
     );
   });
 
-  test("is not written twice where a JSON patch replaces the files", async () => {
+  test("is not reported as written twice if a JSON patch replaces the files", async () => {
     const patch = stringify([{ op: "add", path: "/machine/files", value: [file] }]);
     const from = written(talconfig({ patches: [patch] }, { machineFiles: [file] }));
     const { config, remarks } = await run(from, "--gpu", "gpu=RTX 3060");
@@ -67,7 +67,7 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
     'cdi_spec_dirs = ["/var/cdi/static", "/var/cdi/dynamic"]',
     "device_ownership_from_security_context = true",
     "enable_unprivileged_ports = true\n  enable_unprivileged_icmp = true",
-  ])("stays the other tool's where nothing in it is NVIDIA's: %s", async (setting) => {
+  ])("stays with the other tool if it has no setting of NVIDIA: %s", async (setting) => {
     const content = `[plugins."io.containerd.cri.v1.runtime"]\n  ${setting}\n`;
     const from = written(talconfig({ worker: { machineFiles: [{ ...file, content }] } }));
     const { config, remarks } = await run(from, "--gpu", "gpu=RTX 3060");
@@ -75,7 +75,7 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
     expect(remarks.filter((one) => one.startsWith("machines"))).toEqual([]);
   });
 
-  test("is named by file and line where it is flawed, and its tool fixes it", async () => {
+  test("is named with file and line if it is faulty, for its owner to fix", async () => {
     const from = written(talconfig({ talosVersion: "v1.13.6", patches: ["@gpu.yaml"] }));
     const patch = stringify({ machine: { files: [file] } });
     fs.writeFileSync(path.join(path.dirname(from), "gpu.yaml"), patch);
@@ -89,7 +89,7 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
     expect(left).toMatch(/change the other tool's file: this stack does not configure containerd$/);
   });
 
-  test("is named by file where its patch is no YAML", async () => {
+  test("is named with its file if its patch is not YAML", async () => {
     const from = written(talconfig({ patches: ["@gpu.yaml"] }));
     fs.writeFileSync(path.join(path.dirname(from), "gpu.yaml"), "machine: [\n# x\nnvidia\n");
     const { remarks } = await run(from, "--gpu", "gpu=RTX 3060");

@@ -41,7 +41,7 @@ test.each(meaningCases)("$name", (its) => {
 const talconfig = fixture("talhelper/talconfig.yaml");
 const newestPlugin = charts.findLast(({ chart }) => chart === "nvidia-device-plugin")?.version;
 
-test("a talconfig's GPU worker becomes a stack that the checks take, once its card is named", () => {
+test("a talconfig's GPU worker becomes a stack that passes the checks once its card is named", () => {
   const made = convert(readTalconfig(talconfig), { velaryon: [{ model: "RTX 2070 SUPER" }] });
   expect(checksOf(made)).toEqual([]);
   const { config } = parse(renderStack(made, "talconfig.yaml")) as {
@@ -66,7 +66,7 @@ test("a talconfig's GPU worker becomes a stack that the checks take, once its ca
   expect([made.notes, made.leftOut]).toEqual([[], ["allyrion"]]);
 });
 
-test("without a card's name the stack says that it is to be filled in, and so do the checks", () => {
+test("without a card's name the stack has a placeholder, which the checks refuse", () => {
   const made = convert(readTalconfig(talconfig), {});
   expect(made.notes.map(({ field }) => field)).toContain("machines.velaryon.gpus");
   expect(renderStack(made, "talconfig.yaml")).toContain(
@@ -75,7 +75,7 @@ test("without a card's name the stack says that it is to be filled in, and so do
   expect(checksOf(made)).toContain("gpu-model");
 });
 
-describe("of a patch only NVIDIA's part goes over", () => {
+describe("only NVIDIA's part of a patch is imported", () => {
   const nothing = { speaksOfNvidia: false, labels: {}, taints: {}, notes: [], modules: [] };
   const mixed = `machine:
   nodeLabels: { a: b }

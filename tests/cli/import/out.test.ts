@@ -28,7 +28,7 @@ test("a folder without a talconfig.yaml is reported", async () => {
   await expect(run(folder)).rejects.toThrow(/is a folder without a talconfig\.yaml/);
 });
 
-test("a stack that is there is overwritten by --force alone", async () => {
+test("an existing stack is overwritten only with --force", async () => {
   const { folder, out } = repository();
   fs.writeFileSync(out, "mine\n");
   await expect(run(folder, "--gpu", "gpu=RTX 3060", "--out", out)).rejects.toThrow(
@@ -39,7 +39,7 @@ test("a stack that is there is overwritten by --force alone", async () => {
   expect(fs.readFileSync(out, "utf8")).toContain("RTX 3060");
 });
 
-test("an unknown card is reported before a file that is there", async () => {
+test("an unknown card is reported before an existing file", async () => {
   const { folder, out } = repository();
   fs.writeFileSync(out, "mine\n");
   const remarks: string[] = [];

@@ -43,7 +43,7 @@ async function imported(files: Record<string, string>, ...argv: string[]) {
 const plain = { "schematic.yaml": schematic("siderolabs/zfs") };
 
 describe("import of a topf.yaml", () => {
-  test("takes hosts, addresses, roles, release and schematics from it", async () => {
+  test("reads hosts, addresses, roles, release and schematics", async () => {
     const gpu = { schematicId: "@schematics/gpu.yaml", secureboot: true, platform: "nocloud" };
     const { config, remarks, status } = await imported({
       "topf.yaml": topf(gpu, { factory: "factory.example.com" }),
@@ -70,7 +70,7 @@ describe("import of a topf.yaml", () => {
     expect(status).toBe(1);
   });
 
-  test("finds the machine with a GPU by its patches: for all, of its role and its own, templates rendered", async () => {
+  test("finds the machine with a GPU by its patches: those for all, for its role and its own, with templates rendered", async () => {
     const { config, status } = await imported({
       "topf.yaml": topf({ data: { modules: ["nvidia", "nvidia_uvm"] } }, { data: { zone: "a" } }),
       ...plain,
@@ -94,7 +94,7 @@ describe("import of a topf.yaml", () => {
     expect(status).toBe(0);
   });
 
-  test("has a host's name for an address that SOPS encrypts or that is missing, and asks for it", async () => {
+  test("writes the host name for a missing or SOPS-encrypted address, with a note", async () => {
     const { config, remark } = await imported({
       "topf.yaml": topf({ ip: "ENC[AES256_GCM,data:a]" }),
       ...plain,
@@ -109,7 +109,7 @@ describe("import of a topf.yaml", () => {
     expect(unsaid.remark).not.toContain("machines.gpu-1.address");
   });
 
-  test("takes an installer that a patch names, and its release", async () => {
+  test("reads the installer in a patch, and its release", async () => {
     const { config } = await imported({
       "topf.yaml": topf({}, { talosVersion: undefined, schematicId: undefined }),
       "all/install.yaml": "machine: { install: { image: 'registry.example.com/talos:v1.12.6' } }\n",
@@ -158,7 +158,7 @@ describe("import of a topf.yaml", () => {
     expect(status).toBe(1);
   });
 
-  test("reads nothing that is outside of the project, and tells no name of it", async () => {
+  test("reads no file outside of the project, and prints no name of one", async () => {
     const outside = repository({ "s3cr3t.yaml": "machine: { nodeLabels: { s3: cr3t } }\n" });
     const { config, remark } = await imported({
       "topf.yaml": topf(
@@ -194,7 +194,7 @@ describe("check of a topf.yaml", () => {
     };
   }
 
-  test("judges its patches and templates for its release, each once, in the line where they stand", async () => {
+  test("checks its patches and templates once each for its release, with their lines", async () => {
     const { found } = await checked({
       "topf.yaml": topf(),
       ...plain,
@@ -207,7 +207,7 @@ describe("check of a topf.yaml", () => {
     ]);
   });
 
-  test("says nothing of what SOPS has encrypted, also where a template takes it", async () => {
+  test("reports nothing about SOPS-encrypted values, also if a template uses them", async () => {
     const secret = "ENC[AES256_GCM,data:a,iv:b,tag:c,type:str]";
     const { found, unread, status } = await checked({
       "topf.yaml": topf({ ip: secret }, { data: { dns: [secret], gateway: secret } }),

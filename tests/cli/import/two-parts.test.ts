@@ -25,9 +25,9 @@ function imported(talosVersion: string, patches: string[]) {
   };
 }
 
-describe("of several writers of containerd's part", () => {
+describe("several writers of containerd's part", () => {
   test.each(["v1.12.6", "v1.14.1"])(
-    "the first of NVIDIA's is taken over, and a note says so: Talos %s",
+    "NVIDIA's first part is imported, with a note: Talos %s",
     (release) => {
       const { extra, notes } = imported(release, [cdi, runtime]);
       expect(extra).toContain("cdi_spec_dirs");
@@ -38,7 +38,7 @@ describe("of several writers of containerd's part", () => {
     },
   );
 
-  test("none goes over on Talos 1.14, where another comes first: NVIDIA's has no effect today", () => {
+  test("on Talos 1.14 none is imported if another comes first: NVIDIA's has no effect today", () => {
     const { extra, notes } = imported("v1.14.1", [other, runtime]);
     expect(extra).toBeUndefined();
     expect(notes).toMatch(
@@ -47,7 +47,7 @@ describe("of several writers of containerd's part", () => {
     expect(notes).not.toMatch(/delete the file from/);
   });
 
-  test("NVIDIA's goes over before Talos 1.14, whichever comes first", () => {
+  test("before Talos 1.14 NVIDIA's is imported, in any order", () => {
     const { extra, notes } = imported("v1.13.6", [other, runtime]);
     expect(extra).toContain("default_runtime_name");
     expect(notes).toMatch(/; the stack imports the first part of NVIDIA's$/m);

@@ -65,7 +65,7 @@ test.each([
   expect([driver, machines["gpu-0"].extensions]).toEqual([lts, ["siderolabs/iscsi-tools"]]);
 });
 
-test("the driver of a schematic that stays unknown is not that of another machine, and is left to the user", async () => {
+test("the driver of an unknown schematic is not taken from another machine, and a note requests it", async () => {
   const known = idOf(schematic(today));
   const { driver, machines, remarks } = await imported([known, "2".repeat(64)], {
     "talos/gpu.yaml": schematic(today),
@@ -82,7 +82,7 @@ test("the driver of a schematic that stays unknown is not that of another machin
   );
 });
 
-test("a Factory that gives no answer is reported", async () => {
+test("an Image Factory that does not answer is reported", async () => {
   const asked = jest.spyOn(globalThis, "fetch").mockRejectedValue(new TypeError("fetch failed"));
   const { remarks } = await imported(["2".repeat(64)], {}, "--factory");
   asked.mockRestore();
@@ -106,7 +106,7 @@ test.each([
     ["siderolabs/nvidia-container-toolkit", "siderolabs/nonfree-kmod-nvidia"],
   ],
 ])(
-  "a schematic of NVIDIA's extensions alone is known by its ID, with the names %s",
+  "a schematic that has only NVIDIA's extensions is recognised by its ID, with the names %s",
   async (_, branch, names) => {
     const { driver, remarks } = await imported([idOf(schematic(names))]);
     expect(driver).toEqual({ branch, flavour: "proprietary" });

@@ -67,7 +67,7 @@ test("the stack and the files that it names are those of the commit", async () =
   });
 });
 
-test("a stack that only the commit has is planned, by its path", async () => {
+test("a stack that exists only in the commit is planned by its path", async () => {
   pullRequest(() => write("more/Pulumi.new.yaml", fs.readFileSync(stack, "utf8")));
   const file = path.join(folder, "more/Pulumi.new.yaml");
   expect(fs.existsSync(path.dirname(file))).toBe(false);

@@ -58,14 +58,14 @@ function forged(page: string): string[] {
   ];
 }
 
-test("the test sees what is Markdown", () => {
+test("the test recognises Markdown", () => {
   expect(forged(hostile.replace("```", "")).length).toBeGreaterThan(5);
 });
 
 test.each([
   ["alone", undefined],
   ["against another", stack("x")],
-])("nothing in a stack becomes Markdown of its plan's page: %s", (_, before) => {
+])("no text of a stack becomes Markdown in its plan's page: %s", (_, before) => {
   const base = before === undefined ? undefined : "main`**forged**";
   const page = pageOf(
     compare(
@@ -83,7 +83,7 @@ test.each([
   ).toEqual([]);
 });
 
-test("nothing in a refused stack becomes Markdown of the message about it", () => {
+test("no text of a refused stack becomes Markdown in the message about it", () => {
   const page = refusalOf([
     { check: "x", field: hostile, problem: hostile, why: hostile, remedy: hostile },
   ]);

@@ -1,13 +1,13 @@
 import { asCell, asCode, asHtml, asLabel, asProse } from "../../../cli/plan/markdown";
 
-test("code stays code, whatever stands in it", () => {
+test("code stays code with any content", () => {
   expect(asCode("a.b")).toBe("`a.b`");
   expect(asCode("x\n\n## Plan of velaryon")).toBe("`x\\n\\n## Plan of velaryon`");
   expect(asCode("a``b`c")).toBe("```a``b`c```");
   expect(asCode("`")).toBe("`` ` ``");
 });
 
-test("prose has no Markdown but pairs of backticks", () => {
+test("prose has no Markdown except pairs of backticks", () => {
   expect(asProse("write `--out` again")).toBe("write `--out` again");
   expect(asProse("x\n\n## Plan of a\n**No machine reboots.**")).toBe(
     "x ## Plan of a \\*\\*No machine reboots.\\*\\*",
@@ -36,7 +36,7 @@ test("prose mentions no account, and links to nothing", () => {
   expect(asHtml("@me")).toBe("@\u200bme");
 });
 
-test("a backslash takes no meaning from what the page has behind it", () => {
+test("a backslash at the end of a text does not escape the page's next character", () => {
   expect(asProse("a\\`**x**`")).toBe("a\\\\`**x**`");
   expect(asCell(asCode("a|b\\|c"))).toBe("`a\\|b\\\u200b\\|c`");
 });

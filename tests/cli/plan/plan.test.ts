@@ -70,7 +70,7 @@ describe.each(edits)("$name of $stack", ({ name, stack, change, reboots }) => {
     for (const { field } of comparison.stackChanges) expect(page).toContain(`- \`${field}\``);
   });
 
-  test("one line is one change, and its word on reboots", () => {
+  test("each line is one change, and says whether it reboots", () => {
     // From operator to plugin is one choice, and two fields.
     expect(comparison.stackChanges).toHaveLength(
       /-to-(plugin|operator|claims)$/.test(name) ? 2 : 1,
@@ -81,7 +81,7 @@ describe.each(edits)("$name of $stack", ({ name, stack, change, reboots }) => {
   });
 });
 
-test("a graph of many machines draws their number", () => {
+test("the graph of a large fleet has the number of machines instead of their names", () => {
   const machines = Object.fromEntries(
     Array.from({ length: 30 }, (_, index) => [
       `gpu-${index}`,
@@ -122,7 +122,7 @@ test("with upgrade.first: the GPU provider and its tests come between those mach
   );
 });
 
-test("lines that stay are kept", () => {
+test("a line difference keeps unchanged lines", () => {
   expect(lineDifference(["a", "b", "c"], ["a", "x", "c", "d"])).toEqual([
     "  a",
     "- b",
@@ -132,7 +132,7 @@ test("lines that stay are kept", () => {
   ]);
 });
 
-test("secrets are hidden, wherever they stand", () => {
+test("secrets are hidden in every field", () => {
   expect(
     redacted({ machine: { token: "abc.def" }, list: [{ env: "hf_abcdefghijklmnopqrstuvwx" }] }),
   ).toEqual({
@@ -191,7 +191,7 @@ describe("the verb", () => {
   });
   afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-  test("compares the file with what git has of it", async () => {
+  test("compares the file with its version in git", async () => {
     const { status, result } = await run("--base", "HEAD", "--json");
     expect(status).toBe(0);
     expect(JSON.parse(result)).toMatchObject({
@@ -219,7 +219,7 @@ describe("the verb", () => {
     expect(result).toContain("Without an earlier stack to compare with");
   });
 
-  test("a base that is no YAML is nothing to compare with, since the edit may fix it", async () => {
+  test("a base that is not YAML counts as no base, since the edit may fix it", async () => {
     git("checkout", "-q", "--orphan", "broken");
     fs.writeFileSync(file, "config: [");
     git("add", ".");

@@ -47,7 +47,7 @@ test("colours change nothing of the text, and without them there is no code", ()
   expect(stripVTControlCharacters(plain(modern))).toBe(plain(modern));
 });
 
-test("page and terminal list the extensions, and say that their order makes no other image", () => {
+test("page and terminal list the extensions, and say that their order does not change the image", () => {
   const same = "The order of the extensions does not matter";
   const names = modern.machines.flatMap(({ after }) => after!.extensions);
   expect(names).not.toEqual([]);
@@ -57,7 +57,7 @@ test("page and terminal list the extensions, and say that their order makes no o
   }
 });
 
-test("against a base it shows what of the configuration changes, in colours of their own", () => {
+test("with a base it shows the changed lines of the configuration, in colours", () => {
   const [, comparison] = compared.find(([name]) => name === "talos-minor")!;
   const text = screenOf(comparison, { columns: 100, colour: true });
   expect(text).toContain("\u001b[32m  + ");
@@ -65,7 +65,7 @@ test("against a base it shows what of the configuration changes, in colours of t
   expect(text).toContain("\u001b[33mv1.11.1 → v1.12.6\u001b[39m");
 });
 
-test("a hostile name acts on no terminal", () => {
+test("a hostile name cannot control the terminal", () => {
   const machine = { ...modern.machines[0]!, name: "a\u001b]0;owned\u0007\nb" };
   const text = screenOf({ ...modern, machines: [machine] }, { columns: 80, colour: false });
   expect(text).toMatch(/a.*owned/);
@@ -79,7 +79,7 @@ describe("the verb", () => {
   const screen = { columns: 72, colour: false };
   const stack = path.join(__dirname, "../../../stacks/Pulumi.modern.yaml");
 
-  test("prints tables in a terminal, and Markdown for a program or where it is asked for", async () => {
+  test("prints tables in a terminal, and Markdown into a pipe or with --markdown", async () => {
     const [shown, piped, asked] = await Promise.all([
       runVerb("plan", plan, ["--stack", stack], {}, screen),
       runVerb("plan", plan, ["--stack", stack]),
@@ -90,7 +90,7 @@ describe("the verb", () => {
     expect(asked.result).toBe(piped.result);
   });
 
-  test("says in both ways why a stack is refused", async () => {
+  test("says in both formats why a stack is refused", async () => {
     const file = path.join(folder, "Pulumi.broken.yaml");
     fs.writeFileSync(file, "config:\n  talos-gpu:talosVersion: v1.12.6\n  talos-gpu:machnes: {}\n");
     const shown = await runVerb("plan", plan, ["--stack", file], {}, screen);

@@ -67,7 +67,7 @@ test.each([
   expect(contexts.toSorted()).toEqual(files.includes(first) ? ["a", "b"] : ["b"]);
 });
 
-test("an entry that is not whole leaves the others", () => {
+test("an incomplete entry does not affect the others", () => {
   const file = written(
     "half",
     config("a", "https://first", {}, [{ name: "b", context: { user: "me" } }]),

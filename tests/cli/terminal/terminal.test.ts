@@ -29,7 +29,7 @@ describe("wrap", () => {
     expect(wrap("- one two three", 9, "  ")).toEqual(["- one two", "  three"]);
   });
 
-  test("breaks a word that has no room, and keeps the text's own lines", () => {
+  test("breaks a word that does not fit, and keeps the text's own lines", () => {
     expect(wrap("abcdefgh ij\nk", 5)).toEqual(["abcde", "fgh", "ij", "k"]);
   });
 
@@ -43,7 +43,7 @@ describe("wrap", () => {
       expect(widthOf(line)).toBeLessThanOrEqual(columns);
   });
 
-  test("a word that has no room begins behind its bullet", () => {
+  test("a word that does not fit begins after its bullet", () => {
     expect(wrap("- abcdefghij", 8, "  ")).toEqual(["- abcdef", "  ghij"]);
   });
 
@@ -63,7 +63,7 @@ describe("renderTable", () => {
   ];
   const plain = painter(false);
 
-  test("is as wide as its texts where there is room", () => {
+  test("is as wide as its texts if they fit", () => {
     expect(renderTable(["a", "b"], [["one", "x\nyz"]], { columns: 80, paint: plain })).toBe(
       [
         "┌─────┬────┐",
@@ -84,7 +84,7 @@ describe("renderTable", () => {
       expect(said).toContain(word);
   });
 
-  test("is a list where not even the words have room", () => {
+  test("becomes a list if not even the words fit", () => {
     expect(renderTable(head, rows, { columns: 30, paint: plain }).split("\n")).toEqual([
       "gpu-1",
       "  Talos  v1.12.6",

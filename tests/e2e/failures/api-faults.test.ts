@@ -15,7 +15,7 @@ test.each<[string, ApiFault, string, string[]]>([
   ["refuses connections for a while", "refuse", "570.211.01", ["drain", "gate"]],
   ["resets an answer in the middle", "reset", "580.126.20", ["preflight", "drain", "gate"]],
   ["lets an answer wait forever", "stall", "570.211.01", ["preflight", "drain", "gate"]],
-])("an API server that %s changes nothing of the update", (_, kind, driver, steps) => {
+])("an update succeeds with an API server that %s", (_, kind, driver, steps) => {
   const { result, diagnostics, struck, felt, reboots, drivers, cordoned } = ran.updates[kind];
   expect([result, result === "succeeded" ? "" : diagnostics.join("\n")]).toEqual(["succeeded", ""]);
   expect(struck).toEqual(steps);
@@ -25,7 +25,7 @@ test.each<[string, ApiFault, string, string[]]>([
   expect(cordoned).toEqual([]);
 });
 
-test("a further update without a fault finds all as it is to be", () => {
+test("a further update without a fault changes nothing", () => {
   expect(ran.again).toEqual({ result: "succeeded", reboots: 0, changed: 0 });
 });
 

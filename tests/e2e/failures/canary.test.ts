@@ -13,7 +13,7 @@ beforeAll(async () => {
 const ended = ({ result, diagnostics }: CanaryUpdate): void =>
   expect([result, result === "succeeded" ? "" : diagnostics.join("\n")]).toEqual(["succeeded", ""]);
 
-test("12 workers, one ahead and 25 % at a time: that one alone, then never more than three at once", () => {
+test("of 12 workers, the one in upgrade.first is upgraded alone, then 25 %: at most three at once", () => {
   ended(ran.first);
   const { spans, reboots } = ran.first;
   expect(spans).toHaveLength(workers);
@@ -26,7 +26,7 @@ test("12 workers, one ahead and 25 % at a time: that one alone, then never more 
   expect(Object.values(reboots)).toEqual(Array(workers).fill(1));
 });
 
-test("a machine that fails stops new ones, and the update says what became of each", () => {
+test("after a failed machine no further one begins, and the update reports the state of each", () => {
   const { result, lines, spans, reboots, cordoned } = ran.failing;
   expect(result).toBe("failed");
   // Told at the failure, and again when the machines that were under way are through.
@@ -53,7 +53,7 @@ test("a machine that fails stops new ones, and the update says what became of ea
   expect(of("cordoned \\(until .*\\)")).toEqual([failing]);
 });
 
-test("the next update goes on with what is left; a further one changes nothing", () => {
+test("the next update upgrades the remaining machines; a further one changes nothing", () => {
   ended(ran.mended);
   expect(ran.mended.spans.map(({ machine }) => machine)).toContain(failing);
   expect(ran.mended.cordoned).toEqual([]);

@@ -27,14 +27,14 @@ function endedWell(name: string, reboots = 1): Ran[] {
 }
 
 test.each([...killedPhases.map((phase) => `kill-${phase}`), "kill-going-down"])(
-  "%s: run again, it ends well, with one reboot in all and the node uncordoned",
+  "%s: the next run succeeds, with one reboot in total and the node uncordoned",
   (machine) => {
     const [first] = endedWell(machine);
     expect(first!.status).toBe("SIGKILL");
   },
 );
 
-test("an image that does not boot is called rolled back, and a second run ends well", () => {
+test("an image that does not boot is reported as rolled back, and a second run succeeds", () => {
   // The reboot into the broken slot, the one back, and that of the second run.
   const [first] = endedWell("rollback", 3);
   expect(first!.status).toBe(1);
@@ -43,7 +43,7 @@ test("an image that does not boot is called rolled back, and a second run ends w
   );
 });
 
-test("a boot that does not go on is named at once; once the configuration is corrected, a run ends well", () => {
+test("a paused boot is reported at once; with the corrected configuration the next run succeeds", () => {
   const [first, last] = endedWell("paused-boot", outcomes["paused-boot"]!.machine.reboots);
   expect(first!.status).toBe(1);
   expect(first!.lines.at(-1)).toMatch(
@@ -56,14 +56,14 @@ test("a boot that does not go on is named at once; once the configuration is cor
 });
 
 test.each(["refuse-some", "drop-some", "hang-once", "hang-pull"])(
-  "%s is survived in one run with one reboot",
+  "with the fault %s one run succeeds, with one reboot",
   (machine) => {
     expect(endedWell(machine)).toHaveLength(1);
   },
 );
 
 test.each(["refuse-all", "hang-all"])(
-  "%s ends in bounded time and says what it waited for",
+  "with the fault %s a run ends within its limits, and the error says what it waited for",
   (machine) => {
     const [first] = endedWell(machine);
     expect(first!.status).toBe(1);

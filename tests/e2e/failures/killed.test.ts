@@ -41,7 +41,7 @@ const phases = [
 ];
 
 test.each(["SIGKILL", "SIGINT"])(
-  "%s in every phase of a stack's life: the next update goes on, and the last one of a chain ends well",
+  "%s in every phase of a stack's life: each next update continues, and the last one succeeds",
   (signal) => {
     const cases = run.cases.filter(
       (each) => each.signal === signal && each.phase !== "workload, imported",
@@ -63,13 +63,13 @@ test.each(["SIGKILL", "SIGINT"])(
   },
 );
 
-test("what must not be deleted is taken into the state, by the command that the page names", () => {
+test("objects that must not be deleted are imported into the state by the command in the docs", () => {
   const { next, commands } = run.cases.find(({ phase }) => phase === "workload, imported")!;
   const wanted = ["pulumi cancel", "pulumi refresh --import-pending-creates"];
   expect([next, always(commands)]).toEqual(["beyond", wanted]);
 });
 
-test("nothing is left when the stack is gone", () => {
+test("the destroy leaves nothing", () => {
   expect(run.cases.at(-1)).toMatchObject({ signal: "SIGINT", phase: "destroy", next: "green" });
   expect(run.left).toEqual([]);
 });

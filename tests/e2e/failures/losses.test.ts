@@ -18,7 +18,7 @@ const { adopted } = parse(fs.readFileSync(at("images.yaml"), "utf8")) as {
 };
 
 test.concurrent(
-  "a stack that does not list what its machines run ends before any of them is touched, naming all of it, for each owner",
+  "for each owner: if the stack does not list parts that its machines run, the update stops before it changes a machine, and names every part",
   async () => {
     const { status, report, lines } = await runLab(["--stack", at("Pulumi.losses.yaml"), ...image]);
     expect(status).toBe(1);
@@ -43,7 +43,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  "a stack that lists what its machines run keeps it: extensions, arguments and a signed image",
+  "extensions, kernel arguments and a signed image stay if the stack lists them",
   async () => {
     const stack = at("Pulumi.losses-listed.yaml");
     const { status, report, lines } = await runLab(["--stack", stack, ...image]);

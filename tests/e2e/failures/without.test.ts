@@ -28,7 +28,7 @@ const cases = fixes.flatMap((fix): [string, string, string][] => {
   return stack === undefined ? [] : [[stackNameOf(stack), fix.id, stack]];
 });
 
-test("every fix is used by one of the stacks", () => {
+test("every fix is needed by one of the stacks", () => {
   expect(cases.map(([, fix]) => fix)).toEqual(fixes.map(({ id }) => id));
 });
 
@@ -39,7 +39,7 @@ const notByTheStackAlone = "privilegedNamespace";
 
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(cases)(
-  "%s without %s fails, ends, has only its own diagnosis, and comes up once the fix is there",
+  "%s without %s fails within its limits, has only its own diagnosis, and comes up once the fix is in place",
   async (_, fix, stack) => {
     const args = ["--stack", stack, "--without", fix];
     const { machines } =
@@ -50,7 +50,7 @@ test.concurrent.each(cases)(
 );
 
 test.concurrent(
-  "a check refuses a stack that undoes a fix, before any machine is asked; Pulumi's own host tells it without a stack trace",
+  "a check refuses a stack that undoes a fix, before any call to a machine; Pulumi's own host prints it without a stack trace",
   async () => {
     const mixed = ["--stack", own("aarhus-h100-mixed"), "--pulumi", "host"];
     const { report, lines } = await failsBy("driverBranches", mixed);

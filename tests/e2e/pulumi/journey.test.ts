@@ -32,7 +32,7 @@ const edit = {
   by: "      extensions: [siderolabs/iscsi-tools]\n      gpus:\n",
 };
 
-test("the commands of docs/use.md lead from a running cluster to a stack that is up, and over an edit of it to the next update", async () => {
+test("the commands of docs/use.md lead from a running cluster to a running stack, and from an edit to the next update", async () => {
   const [first, afterEdit] = blocks() as [string[], string[]];
   const commands = [...first.filter(isRun), ...afterEdit.filter(isRun)];
   expect(commands.map((line) => /^(?:npm run |pulumi )(?:stack )?(\w+)/.exec(line)?.[1])).toEqual([

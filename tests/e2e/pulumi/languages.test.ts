@@ -2,7 +2,7 @@ import type { RunResult } from "../../../lab/engine";
 import type { YamlRun } from "../runs/yaml";
 import { runApart } from "../support/apart";
 
-test("examples/yaml: the real CLI and Pulumi's YAML host bring the package up as a plugin, find it unchanged, and take it down", async () => {
+test("examples/yaml: the real CLI and Pulumi's YAML host create the package's resources through its plugin, find them unchanged, and delete them", async () => {
   const { outcome } = await runApart<YamlRun>("yaml");
   const { first, outputs, second, destroyed, nodes } = outcome;
   expect([first, second, destroyed].map(told)).toEqual([

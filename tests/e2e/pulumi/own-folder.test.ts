@@ -45,7 +45,7 @@ async function run(line: string): Promise<string> {
 }
 
 test(
-  "pulumi new copies the template, and says what to do next",
+  "pulumi new copies the template, and prints the next steps",
   async () => {
     const template = path.join(repository, "templates/talos-gpu-typescript");
     const said = await stand.pulumi("new", template, "--dir", folder, "--generate-only", "--yes");
@@ -59,7 +59,7 @@ test(
 );
 
 test(
-  "an imported stack previews by its three lines of program, with the one dependency",
+  "an imported stack can be previewed with the template's three-line program and its one dependency",
   async () => {
     await run("npm install");
     const talconfig = path.join(repository, "tests/fixtures/talhelper/talconfig.yaml");

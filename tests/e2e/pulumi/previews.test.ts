@@ -30,7 +30,7 @@ const told = (diagnostics: readonly string[]): string[] =>
   );
 
 test.each(stacks.filter((name) => name !== elsewhere))(
-  "the first preview of %s shows its machines and what runs on them, and breaks no policy",
+  "the first preview of %s shows machines, provider and workloads, and violates no policy",
   async (name) => {
     const { result, diagnostics, creates, policyPacks } = await stand.stack(name);
     const said = clusterOf(readStackFile(name));
@@ -49,7 +49,7 @@ test.each(stacks.filter((name) => name !== elsewhere))(
 );
 
 test(
-  "the preview of a stack whose cluster is down shows it all the same, and says once that no server answers",
+  "the preview of a stack whose cluster is down is complete, and says once that no server answers",
   async () => {
     const { result, diagnostics, creates } = await stand.stack(
       path.join(__dirname, "../stacks/Pulumi.rtx5070ti-1.13.yaml"),
@@ -66,7 +66,7 @@ test(
 );
 
 test(
-  "the example with the user's own resources shows both",
+  "the preview of the example shows the stack's and the user's resources",
   async () => {
     const { result, diagnostics, creates } = await stand.project({
       folder: "examples/compose",
@@ -87,7 +87,7 @@ test(
 );
 
 test(
-  "a policy that a program breaks stops its preview, and says which resource and how to fix it",
+  "a violated policy fails the preview, and names the resource and the remedy",
   async () => {
     const folder = "examples/floating";
     const [from, to] = ["compose", "floating"].map((name) =>
@@ -116,7 +116,7 @@ test(
 );
 
 test(
-  "a refused stack costs little: no resource is asked for, and no error is inspected in colour",
+  "a refused stack is cheap: the program registers no resource, and formats no error in colour",
   async () => {
     const { result, creates, cpuSeconds } = await stand.stack(
       path.join(__dirname, "../stacks/Pulumi.aarhus-h100-mixed.yaml"),
@@ -134,7 +134,7 @@ test(
 );
 
 test(
-  "the CLI's get-schema prints what sdk/schema.json publishes",
+  "the CLI's get-schema prints the content of sdk/schema.json",
   async () => {
     const printed = comparable(
       JSON.parse(await stand.pulumi("package", "get-schema", "./components")),

@@ -50,7 +50,7 @@ test.each([
   ["v1.12.6", "v1.13.9", false],
   ["v1.12", "1.12", false],
 ])(
-  "secrets of %s, asked for of %s: made again: %s (talosMachineFeaturesVersionPlanModifier)",
+  "secrets of %s, then requested for %s, are made again: %s (talosMachineFeaturesVersionPlanModifier)",
   (was, is, anew) => {
     const diff = (ignoreChanges: string[]) => {
       const known = { id: "id", oldInputs: { talosVersion: was }, ignoreChanges };
