@@ -1,8 +1,8 @@
 import * as grpc from "@grpc/grpc-js";
 
 /**
- * A method of a gRPC service with one answer, or with the error of whatever was thrown. `gone` is aborted when the
- * caller goes away.
+ * Makes a method of a gRPC service from a function: its result is the answer, and a thrown error the gRPC error. `gone`
+ * is aborted when the caller disconnects.
  */
 export function unary<Request>(
   answer: (request: Request, gone: AbortSignal) => object | Promise<object>,
@@ -12,7 +12,7 @@ export function unary<Request>(
     callback: grpc.sendUnaryData<unknown>,
   ): void => {
     const gone = new AbortController();
-    call.on("cancelled", () => gone.abort(new Error("the engine went away")));
+    call.on("cancelled", () => gone.abort(new Error("the engine disconnected")));
     void new Promise((resolve) => resolve(answer(call.request, gone.signal))).then(
       (reply) => callback(null, reply),
       (error: unknown) => callback(failureOf(error)),
@@ -20,20 +20,20 @@ export function unary<Request>(
   };
 }
 
-/** Parts of an error that gRPC hands on. */
+/** Fields of an error that gRPC sends to the caller. */
 export const failureOf = (error: unknown): Partial<grpc.StatusObject> => ({
   code: grpc.status.UNKNOWN,
   details: error instanceof Error ? error.message : String(error),
 });
 
-/** The fields of a message, by what its setters take. */
+/** The fields of a message, with the types of its setters. */
 type Fields<Message> = {
   [
     Setter in keyof Message as Setter extends `set${infer Name}` ? Uncapitalize<Name> : never
   ]?: Message[Setter] extends (value: infer Value) => unknown ? Value : never;
 };
 
-/** A message with its fields. */
+/** Makes a message with the given fields. */
 export function filled<Message extends object>(message: Message, fields: Fields<Message>): Message {
   const setters = message as Record<string, (value: unknown) => unknown>;
   for (const [name, value] of Object.entries(fields))
@@ -41,11 +41,11 @@ export function filled<Message extends object>(message: Message, fields: Fields<
   return message;
 }
 
-// A message may hold a schema, whole Helm values, machine configurations; the engine's own limit is 400 MiB
+// A message may contain a schema, Helm values or machine configurations; the engine's own limit is 400 MiB
 // (sdk/go/common/util/rpcutil).
 const messageLimit = 400 * 1024 * 1024;
 
-/** Serves a service on 127.0.0.1; `port` is where. */
+/** Serves a service on 127.0.0.1, at the port `port` of the result. */
 export async function serveGrpc(
   service: grpc.ServiceDefinition,
   methods: grpc.UntypedServiceImplementation,

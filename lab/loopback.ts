@@ -5,11 +5,11 @@ import * as net from "node:net";
 export interface Listening {
   port: number;
   url: string;
-  /** Ends it, with the connections that are open. */
+  /** Ends the server and its open connections. */
   close(): Promise<void>;
 }
 
-/** Has a server listen at a free port. */
+/** Starts a server at a free port. */
 export async function listen(server: Server): Promise<Listening> {
   await new Promise<void>((resolve, reject) =>
     server.once("error", reject).listen(0, "127.0.0.1", resolve),
@@ -26,17 +26,17 @@ export async function listen(server: Server): Promise<Listening> {
   };
 }
 
-/** Whether a port takes connections. */
+/** Whether a port accepts connections. */
 export const answers = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = net.connect(port, "127.0.0.1", () => resolve(socket.destroy() && true));
     socket.once("error", () => resolve(false));
   });
 
-/** Ports that this process gave away: its owner may not listen yet. */
+/** Ports that this process has already given out; their owners may not listen yet. */
 const given = new Set<number>();
 
-/** A port without a listener, below those that systems give to outgoing connections (Linux: from 32768 on). Never the same twice. */
+/** A free port, below the range for outgoing connections (Linux: from 32768 on). Never the same twice. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);

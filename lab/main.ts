@@ -24,7 +24,7 @@ import { showOnStandardError } from "./show";
 import { stackConfiguration } from "./run/stack-configuration";
 import { stackNameOf, stackNames } from "../stacks/stack-file";
 
-/** Runs the lab; gives the exit status. */
+/** Runs the lab, and gives the exit status. */
 async function main(argv: readonly string[]): Promise<number> {
   const options = parseOptions(argv);
   if (options.show) {
@@ -37,7 +37,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const stacks = [options.stack, ...options.then].map((stack) =>
     stackConfiguration(stack, options, options.without),
   );
-  // As the preview of a user's own Pulumi would; Pulumi's own host shows it itself.
+  // Like the preview of a user's Pulumi. With Pulumi's own host the engine prints it.
   const findings =
     options.pulumi === "lab" && options.without.length === 0 ? checkCluster(stacks[0]!.spec) : [];
   if (findings.length > 0) return refuse(options, findings);
@@ -71,7 +71,7 @@ async function main(argv: readonly string[]): Promise<number> {
   });
 }
 
-/** Ends with the findings if the checks refuse the stack, since no machine of it would come up. */
+/** Throws the findings if the checks refuse the stack, since no machine would come up. */
 function refuse({ json, stack }: LabOptions, findings: Finding[]): number {
   console.error(new InvalidStackError([...findings]).message);
   const report = { ...emptyReport(stackNameOf(stack), false), failures: refusalsOf(findings) };
@@ -79,13 +79,15 @@ function refuse({ json, stack }: LabOptions, findings: Finding[]): number {
   return 1;
 }
 
-/** Every Talos release that a stack or one of its machines should run. */
+/** Every Talos release that a stack or one of its machines names. */
 const releasesOf = ({ talosVersion, machines }: ClusterSpec): string[] => [
   talosVersion,
   ...Object.values(machines).flatMap((machine) => machine.talosVersion ?? []),
 ];
 
-/** Runs something in a session that is closed however it ends; stopped by a signal, its status is the signal's. */
+/**
+ * Runs a function with a session, and always closes the session. If a signal stops it, the exit status is the signal's.
+ */
 async function inSession(run: (session: Session) => Promise<number>): Promise<number> {
   const session = new Session();
   const interrupted = stopOnSignals(session);
@@ -117,8 +119,8 @@ function shown({ show }: LabOptions): string {
 }
 
 /**
- * Ctrl-C once stops in order; a second time at once, and the janitor cleans up. So does the end of the reader: the lab's output has no
- * reader any more. Gives the exit status when it happened.
+ * Handles Ctrl-C: once, the lab stops in order; twice, it stops at once, and the janitor cleans up. The lab also stops
+ * if its output loses its reader. Gives the exit status after such a stop.
  */
 function stopOnSignals(session: Session): () => number | undefined {
   let status: number | undefined;
@@ -127,22 +129,24 @@ function stopOnSignals(session: Session): () => number | undefined {
     process.on(signal, () => {
       if (status !== undefined) process.exit(number);
       status = number;
-      // A line that moves ends here.
-      console.error(`${process.stderr.isTTY ? "\n" : ""}stopping; once more stops at once`);
+      // Ends the redrawn line.
+      console.error(
+        `${process.stderr.isTTY ? "\n" : ""}stopping; press Ctrl-C again to stop at once`,
+      );
       session.abort(`stopped by ${signal}`);
     });
   }
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;
-      status ??= 141; // 128 + SIGPIPE, which is what ends other programs
+      status ??= 141; // 128 + SIGPIPE, the status of other programs in this case
       session.abort("the lab's output has no reader");
     });
   }
   return () => status;
 }
 
-/** The cluster of a stack, for a program that the user runs. */
+/** Brings up the cluster of a stack for the user's own program. */
 async function standForOwnProgram(lab: Lab): Promise<number> {
   const folder = path.resolve(process.env["INIT_CWD"] ?? process.cwd(), lab.options.program ?? ".");
   await runPhases([...beforeStack(lab.options, lab.spec)], running(lab, emptyReport("", true)));
@@ -152,7 +156,7 @@ async function standForOwnProgram(lab: Lab): Promise<number> {
   return 0;
 }
 
-/** Leaves everything running until the user has seen enough. */
+/** Keeps everything running until the user presses Ctrl-C. */
 async function keep({ session, controlPlane, tools }: Lab): Promise<void> {
   const ways = {
     kubeconfig: controlPlane.adminKubeconfig,
@@ -165,7 +169,7 @@ async function keep({ session, controlPlane, tools }: Lab): Promise<void> {
 
 async function untilStopped(session: Session): Promise<void> {
   if (!session.signal.aborted) {
-    // A pending promise alone would not keep the process alive.
+    // A pending promise does not keep the process alive.
     const alive = setInterval(() => {}, 1 << 30);
     await new Promise<void>((resolve) =>
       session.signal.addEventListener("abort", () => resolve(), { once: true }),
@@ -177,7 +181,7 @@ async function untilStopped(session: Session): Promise<void> {
 main(process.argv.slice(2)).then(
   (status) => {
     process.exitCode = status;
-    // gRPC keeps sockets of the engine open for a while; nothing is left to wait for.
+    // gRPC keeps sockets of the engine open for a while, but the work is done.
     setImmediate(() => process.exit());
   },
   (error: unknown) => {

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 
-/** The first program of a name on PATH; undefined where there is none. */
+/** Path of the first program with a name on PATH; undefined if there is none. */
 export function programOnPath(
   name: string,
   env: NodeJS.ProcessEnv = process.env,
@@ -10,7 +10,7 @@ export function programOnPath(
   return folders.map((folder) => path.resolve(folder, name)).find(isProgram);
 }
 
-/** Whether a file can be run. */
+/** Whether a file is executable. */
 export function isProgram(file: string): boolean {
   try {
     fs.accessSync(file, fs.constants.X_OK);

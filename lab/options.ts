@@ -3,10 +3,10 @@ import { swallowedByNpm } from "../cli/swallowed";
 import { type FixId, fixIds } from "../components/diagnosis";
 import { usualTimeScale } from "./clock";
 
-/** Words of the options that are one of some, the first by default; each but that with its help. */
+/** Values of the options that accept one of several words. The first is the default; the others have a help text. */
 const words = {
   /**
-   * How much of Pulumi is the installed one; `lab`: the engine, and the stack's program runs in the lab's own
+   * Which parts of Pulumi are the installed ones. `lab`: only the engine; the stack's program runs in the lab's
    * process, which is quicker.
    */
   pulumi: {
@@ -21,8 +21,8 @@ network; a stack with owned machines needs an administrator's rights, for the ma
     emulated: "",
     node: `the first machine with cards is a real node: kubelet, containerd, NVIDIA's toolkit and device plugin, with
 a stand-in of the driver (needs Linux, root, a C compiler, iproute2; default: emulated)`,
-    real: `virtual machines that run Talos itself, of the release nearest to the stack's that is built here, without
-root (needs QEMU; minutes for each boot)`,
+    real: `virtual machines that run Talos itself, with the release nearest to the stack's that the lab can build
+(needs QEMU, not root; minutes for each boot)`,
   },
 };
 
@@ -31,7 +31,7 @@ const one = (value: string, help: string) => ({ type: "string", value, help }) a
 const several = (value: string, help: string) =>
   ({ ...one(value, help), multiple: true, default: [] as string[] }) as const;
 
-/** Every option as `parseArgs` takes it, with the name of its value and its help. */
+/** Every option in the form of `parseArgs`, with the name of its value and its help. */
 const table = {
   stack: one(
     "NAME",
@@ -97,7 +97,7 @@ const table = {
   help: { ...flag(), short: "h" },
 } as const;
 
-/** `--pulumi` alone is for a program of the user's own. */
+/** `--pulumi` without a word is for the user's own program. */
 const withOwn = (argv: readonly string[]): string[] =>
   argv.map((one, index) => {
     const next = argv[index + 1];
@@ -118,10 +118,10 @@ export interface LabOptions extends Omit<
   without: FixId[];
   pulumi: keyof typeof words.pulumi;
   machines: keyof typeof words.machines;
-  /** Names of cases to try with the real node in place of a stack; empty: none. */
+  /** Names of cases to run on the real node instead of a stack; empty for a stack. */
   cases: string[];
   timeScale: number;
-  /** Something to print instead of a run. */
+  /** Text to print instead of a run. */
   show: "help" | "fixes" | "stacks" | undefined;
 }
 
@@ -147,8 +147,8 @@ export function usage(): string {
 }
 
 /**
- * Output of `--keep`: the variables with which a second terminal uses the cluster. They name the lab's talosctl, which
- * is in no folder of PATH.
+ * Output of `--keep`: the variables with which a second terminal uses the cluster. They include the lab's talosctl,
+ * which is not on PATH.
  */
 export const waysIn = ({
   kubeconfig,
@@ -178,7 +178,7 @@ export function parseOptions(argv: readonly string[], environment = process.env)
     .filter((name) => name !== "");
   const notReal = (option: string, why: string): string =>
     `--${option}: ${why}; leave it or --machines real out`;
-  /** The line to print if it holds. */
+  /** The message if the condition holds. */
   const refused = {
     [`${values.gpu ? "--gpu" : "--cases"}: cases of a card need a real node, and this lab has none; add --machines node`]:
       cases.length > 0 && machines !== "node",
@@ -200,13 +200,13 @@ export function parseOptions(argv: readonly string[], environment = process.env)
       values.card !== undefined && machines !== "real",
     "--consoles: emulated machines have no console; add --machines real, or leave it out":
       values.consoles !== undefined && machines !== "real",
-    [notReal("pulumi", "the installed Talos provider asks each machine at its own address")]:
+    [notReal("pulumi", "the installed Talos provider connects to each machine at its own address")]:
       machines === "real" && pulumi === "installed",
     [notReal("image", "real machines begin with the plain image")]:
       machines === "real" && values.image !== undefined,
     [notReal("omni-members", "no Omni manages real machines")]:
       machines === "real" && values["omni-members"],
-    [notReal("time-scale", "a virtual machine takes the time that it takes")]:
+    [notReal("time-scale", "a virtual machine runs in real time")]:
       machines === "real" && values["time-scale"] !== undefined,
   };
   for (const [message, applies] of Object.entries(refused)) if (applies) throw new Error(message);
@@ -233,7 +233,7 @@ export function parseOptions(argv: readonly string[], environment = process.env)
   };
 }
 
-/** The word that an option has, or its first one. */
+/** The given word of an option, or its default. */
 function choice<Option extends keyof typeof words>(option: Option, word: string | undefined) {
   const known = Object.keys(words[option]) as (keyof (typeof words)[Option])[];
   const found = word === undefined ? known[0] : known.find((each) => each === word);

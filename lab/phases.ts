@@ -1,18 +1,18 @@
 import { type Show, showOnStandardError } from "./show";
 
-/** Shows the present action in a line. */
+/** Prints a line about the present action. */
 export type Say = Show["say"];
 
-/** A phase that failed without an error of the run: it is shown as failed, and the run continues. */
+/** Result of a phase that failed, while the run continues: the phase is shown as failed. */
 export class Failed {
   constructor(readonly detail: string) {}
 }
 
 /** One step of a run. */
 export interface Phase<Context> {
-  /** Its effect, in the words of a user. */
+  /** The step's purpose, in the words of a user. */
   title: string;
-  /** Does it; its result is shown with the title when it is done. */
+  /** Runs the step. The result is shown after the title. */
   run(context: Context, say: Say): Promise<string | void | Failed>;
 }
 
@@ -21,9 +21,7 @@ interface Showing {
   show?: Show | undefined;
 }
 
-/**
- * Runs phases one after the other and shows them. Where one throws, so does this, and the later ones do not run.
- */
+/** Runs phases in order and shows them. If a phase throws, this throws the same error, and later phases do not run. */
 export async function runPhases<Context extends object>(
   phases: Phase<Context>[],
   context: Context & Showing,

@@ -3,8 +3,8 @@ import { type Terminal, terminalOf } from "../cli/terminal/terminal";
 import { widthOf } from "../cli/terminal/wrap";
 
 /**
- * What a line is to its reader: to be kept; an `event`, one of many that a step consists of; or a `beginning`, which
- * another line follows when it is done.
+ * Importance of a line: `kept` stays on the screen; an `event` is one of many in a step; a `beginning` is followed by a
+ * line at the end of that action.
  */
 export type Weight = "kept" | "event" | "beginning";
 
@@ -12,20 +12,20 @@ export type Weight = "kept" | "event" | "beginning";
 export interface Show {
   begin(title: string): void;
   say(line: string, weight?: Weight): void;
-  /** @param seconds that it took. */
+  /** @param seconds duration of the step. */
   end(step: { title: string; ok: boolean; detail: string; seconds: number }): void;
 }
 
-/** Where a run is shown, and how. */
+/** Output and form of a run's progress. */
 interface Shown {
   write(text: string): void;
-  /** Undefined where a program reads it, or a file keeps it. */
+  /** Undefined if a program or a file receives the output. */
   terminal: Terminal | undefined;
-  /** Whether every event is a line of its own. */
+  /** Whether every event gets its own line. */
   verbose: boolean;
 }
 
-/** Shows on standard error: standard output belongs to the result. */
+/** Shows progress on standard error, since standard output has the result. */
 export const showOnStandardError = (verbose = false): Show =>
   showOn({
     write: (text) => void process.stderr.write(text),
@@ -33,7 +33,7 @@ export const showOnStandardError = (verbose = false): Show =>
     verbose,
   });
 
-/** In a terminal that can, one line moves while a step runs; elsewhere each line stays. */
+/** In a terminal, one line is redrawn while a step runs. Elsewhere each line stays. */
 export const showOn = (shown: Shown): Show =>
   shown.terminal?.moves ? moving({ ...shown, terminal: shown.terminal }) : plain(shown);
 
@@ -46,7 +46,7 @@ function ending(
   return `${paint(ok ? "green" : "red", ok ? "✔" : "✖")} ${title}${detail && `: ${detail}`} ${paint("dim", `[${seconds.toFixed(1)} s]`)}\n`;
 }
 
-/** Lines that stay: of a step its end, and before that what happens in it. */
+/** Prints lines that stay: those of a step, then its result. */
 function plain({ write, terminal, verbose }: Shown): Show {
   let pending: string | undefined;
   const tell = (): void => {
@@ -70,10 +70,10 @@ function plain({ write, terminal, verbose }: Shown): Show {
   };
 }
 
-/** Frames of the mark that turns while a step runs. */
+/** Frames of the spinner that shows a running step. */
 export const frames = [..."⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"];
 
-/** Milliseconds between two of them. */
+/** Milliseconds between two frames. */
 const frameTime = 100;
 
 /** ECMA-48: carriage return, and erase in line. */

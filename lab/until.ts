@@ -1,25 +1,25 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Result of a wait for something that cannot be watched. */
+/** Result of a wait by polling. */
 interface Looked<Seen> {
   seen: Seen;
-  /** Whether that holds; else the limit is over. */
+  /** Whether the condition holds; false if the limit is over. */
   holds: boolean;
 }
 
-/** How long, and how often. */
+/** Limit and interval of a wait. */
 export interface Patience {
   /** Limit, in seconds. */
   seconds: number;
-  /** Milliseconds between two looks. Default 250. */
+  /** Milliseconds between two checks. Default: 250. */
   every?: number;
   /** Ends the wait, which then throws the signal's reason. */
   signal?: AbortSignal;
 }
 
 /**
- * Looks again and again until what is seen holds, or the limit is over: for what no event reports, like the end of
- * another program's process.
+ * Polls until a condition holds or the limit is over. For conditions that no event reports, such as the end of another
+ * program's process.
  */
 export async function until<Seen>(
   { seconds, every = 250, signal }: Patience,
@@ -38,7 +38,7 @@ export async function until<Seen>(
   }
 }
 
-/** As `until`, for who cannot go on without: throws with what was waited for, and what was seen last. */
+/** Like `until`, but throws an error if the limit is over. The error has the condition in words, and the last value. */
 export async function untilSeen<Seen>(
   what: string,
   patience: Patience,

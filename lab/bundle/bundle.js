@@ -1,5 +1,5 @@
-// Bundles a program of this repository into one JavaScript file and keeps it by content. tsx would transpile, resolve and
-// load hundreds of files in every process. Plain JavaScript, since it runs before anything is there that reads TypeScript.
+// Bundles a program of this repository into one JavaScript file, and keeps it by its content. tsx would transpile,
+// resolve and load hundreds of files in every process. Plain JavaScript, since nothing can read TypeScript yet.
 const { createHash, randomUUID } = require("node:crypto");
 const fs = require("node:fs");
 const { createRequire, SourceMap, wrap } = require("node:module");
@@ -7,9 +7,9 @@ const path = require("node:path");
 const { constants, Script } = require("node:vm");
 
 const repository = path.resolve(__dirname, "../..");
-/** Next to the packages, so that the bundle finds those that stay outside of it. */
+/** Folder of the bundles: in node_modules, so that a bundle finds the packages outside of it. */
 const cache = path.join(repository, "node_modules/.cache/talos-gpu");
-/** What nothing has used for this many milliseconds is removed: a day. */
+/** Milliseconds after which an unused bundle is removed: a day. */
 const kept = 86_400_000;
 
 /**
@@ -20,7 +20,7 @@ const external = ["@pulumi/*", "@grpc/*", "google-protobuf", "esbuild"];
 
 const hashOf = (content) => createHash("sha256").update(content).digest("hex").slice(0, 16);
 
-/** The bundle of a program; made again only when a file that went into it has changed. */
+/** Path of a program's bundle, which is made again only if one of its source files has changed. */
 async function bundle(entry) {
   const name = path
     .relative(repository, entry)
@@ -35,7 +35,7 @@ async function bundle(entry) {
   return path.join(cache, made.file);
 }
 
-/** What decides about a bundle in addition to its sources: how it is made, and the packages that are installed. */
+/** Key of a bundle besides its sources: this file, and the installed packages. */
 function circumstances() {
   const lock = path.join(repository, "node_modules/.package-lock.json");
   // A repository that was moved or copied with its packages has other places, and a bundle holds them.
@@ -44,7 +44,7 @@ function circumstances() {
   );
 }
 
-/** The file of a bundle whose sources are what they were when it was made. */
+/** Path of an up-to-date bundle; undefined if a source has changed. */
 function fresh(index) {
   try {
     const { made, file, inputs } = JSON.parse(fs.readFileSync(index, "utf8"));
@@ -58,7 +58,7 @@ function fresh(index) {
       fs.utimesSync(used, now, now);
     return path.join(cache, file);
   } catch {
-    return undefined; // not made yet, or a source that has gone
+    return undefined; // it does not exist yet, or a source was deleted
   }
 }
 
@@ -91,7 +91,7 @@ async function make(entry, name) {
   return { made: circumstances(), file, inputs: Object.fromEntries(inputs) };
 }
 
-/** Writes a file whole: another process may be making the same one. */
+/** Writes a file atomically, since another process may write the same one. */
 function put(file, content) {
   fs.mkdirSync(cache, { recursive: true });
   const draft = `${file}.${randomUUID()}`;
@@ -115,7 +115,7 @@ const ownPlaces = {
   },
 };
 
-/** Removes what nothing uses any more; a process that has read one is not disturbed. */
+/** Removes unused bundles. A process that has loaded one is not affected. */
 function forget() {
   for (const file of fs.readdirSync(cache)) {
     const stat = fs.statSync(path.join(cache, file), { throwIfNoEntry: false });
@@ -127,7 +127,10 @@ function forget() {
 /** Positions in bundles that a stack trace names. */
 const position = /([^\s(]*\.cache[\\/]talos-gpu[\\/][\w.-]+\.js):(\d+):(\d+)/g;
 
-/** Asked when the text is read: with Node's own source maps, every stack trace that Pulumi's SDK takes would be translated, a sixth of a lab's time. */
+/**
+ * Translated only when the stack is read. With Node's own source maps, every stack trace of Pulumi's SDK would be
+ * translated, which costs a sixth of a lab's time.
+ */
 function inSources(text) {
   return text.replace(position, (all, file, line, column) => {
     const map = maps[file] ?? (maps[file] = mapOf(file));

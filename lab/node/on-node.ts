@@ -2,13 +2,13 @@ import { execFile } from "node:child_process";
 import * as fs from "node:fs";
 import { promisify } from "node:util";
 
-/** Runs a shell's command on the real node of a lab's folder, as the node's root; gives what it prints. */
+/** Runs a shell command as root on the real node of a lab's folder, and gives its output. */
 export async function onNode(folder: string, command: string): Promise<string> {
   const within = ["--target", String(firstProcess(folder)), "--all", "--", "sh", "-ec", command];
   return (await promisify(execFile)("nsenter", within)).stdout;
 }
 
-/** First process of the node's own namespaces. */
+/** Process ID of the first process in the node's namespaces. */
 function firstProcess(folder: string): number {
   const found = fs
     .readdirSync("/proc")
@@ -21,7 +21,7 @@ function firstProcess(folder: string): number {
   return Number(found);
 }
 
-/** A process' arguments; none where it has ended meanwhile. */
+/** Arguments of a process; empty if it has ended. */
 function commandOf(pid: string): string[] {
   try {
     return fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");

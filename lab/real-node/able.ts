@@ -4,7 +4,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { programOnPath } from "../on-path";
 
-/** Programs of this computer that a real node needs, with the Debian package that has them. */
+/** Programs that a real node needs on this computer, each with its Debian package and use. */
 const needed = {
   cc: "gcc and libc6-dev: the stand-in of the driver and NVIDIA's programs are built with it",
   ip: "iproute2: it lays the node's network",
@@ -14,11 +14,11 @@ const needed = {
 };
 
 /**
- * Why this computer cannot run a real node, all reasons at once; empty where it can. What only the kernel knows
- * (overlays, bridges, control groups that may be written) is tried if everything else exists.
+ * All reasons why this computer cannot run a real node; empty if it can. Features of the kernel (overlays, bridges,
+ * writable control groups) are tried if everything else exists.
  */
 export function whyNoRealNode(): string[] {
-  if (process.platform !== "linux") return ["it is Linux that a real node needs"];
+  if (process.platform !== "linux") return ["a real node needs Linux"];
   const missing = Object.entries(needed).filter(
     ([program]) => programOnPath(program) === undefined,
   );
@@ -35,7 +35,7 @@ export function whyNoRealNode(): string[] {
   return lacks.length > 0 ? lacks : whatIsRefused();
 }
 
-/** Why a folder for temporary files is of no use to a node, which has a /dev of its own. Empty where it is. */
+/** The reason why a node cannot use a folder for temporary files: the node has its own /dev. Empty if it can. */
 export const hiddenOnANode = (folder: string): string[] =>
   /^\/dev(\/|$)/.test(path.resolve(folder))
     ? [
@@ -52,7 +52,7 @@ export function mayAdminister(status: string): boolean {
   return (BigInt(`0x${effective}`) & (1n << SYS_ADMIN)) !== 0n;
 }
 
-/** Features that a kernel must allow, by its own report: each is tried in namespaces that end with the trial. */
+/** Features that the kernel must allow. Each is tried in namespaces that end with the trial. */
 const trials: Record<string, string> = {
   "no file system in memory may be mounted": "mount -t tmpfs tmpfs $T",
   "no overlay may be mounted over /usr":
@@ -66,7 +66,7 @@ const trials: Record<string, string> = {
     "echo 'int main(void) { return 0; }' > $T/a.c && cc -static -o $T/a $T/a.c && $T/a",
 };
 
-/** Runs a shell's script in namespaces of its own. */
+/** Runs a shell script in new namespaces. */
 export type InNamespaces = (script: string) => {
   status: number | null;
   stdout: string;
@@ -84,8 +84,8 @@ const unshare: InNamespaces = (script) =>
   );
 
 /**
- * Features for a real node that this computer's kernel and compiler lack, each with its last message; found by
- * trying.
+ * Tries the features for a real node. Gives those that this computer's kernel and compiler lack, each with its last
+ * message.
  */
 export function whatIsRefused(run: InNamespaces = unshare): string[] {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-trial-"));

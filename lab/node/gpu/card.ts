@@ -3,13 +3,13 @@ import { existsSync } from "node:fs";
 import { findCard } from "../../../components/recipe/facts/card";
 import type { GpuSpec } from "../../../components/recipe";
 
-/** One card of this computer, in the words of its driver. */
+/** One card of this computer, as its driver reports it. */
 export interface Card {
   /** E.g. `NVIDIA H100 80GB HBM3`. */
   name: string;
   driver: string;
   memoryMiB: number;
-  /** Watts: the limit that is set, and the range that the card takes. */
+  /** Watts: the present limit, and the range that the card accepts. */
   powerW: number;
   minPowerW: number;
   maxPowerW: number;
@@ -34,7 +34,7 @@ const settings = [
   "ecc.mode.current",
 ];
 
-/** As distributions have it, and as containers get it. */
+/** Paths of nvidia-smi in distributions and in containers. */
 const programs = [
   "/usr/bin/nvidia-smi",
   "/usr/local/nvidia/bin/nvidia-smi",
@@ -42,9 +42,9 @@ const programs = [
 ];
 
 /**
- * The cards of this computer; asks, and changes nothing.
+ * Reads the cards of this computer, and changes nothing.
  *
- * @throws when there is no driver, or it does not answer.
+ * @throws Error if there is no driver, or it does not answer.
  */
 export function readCards(): Card[] {
   const program = programs.find(existsSync);
@@ -62,7 +62,7 @@ export function readCards(): Card[] {
   return parseCards(query(facts), query(settings));
 }
 
-/** Facts and settings that nvidia-smi prints, one line a card. */
+/** Facts and settings in nvidia-smi's output, one line per card. */
 export const parseCards = (told: readonly string[], set: readonly string[]): Card[] =>
   told.map((line, index) => {
     const [name = "", driver = "", ...numbers] = line.split(", ");
@@ -75,9 +75,9 @@ export const parseCards = (told: readonly string[], set: readonly string[]): Car
   });
 
 /**
- * The cards as a stack names them.
+ * The cards in the form of a stack's `gpus`.
  *
- * @throws for a card that the tables lack.
+ * @throws Error for a card that the tables lack.
  */
 export function asGpus(cards: readonly Card[]): GpuSpec[] {
   const counts = new Map<string, number>();

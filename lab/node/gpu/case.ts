@@ -5,30 +5,33 @@ import type { Stand } from "./stand";
 
 /** Result of a case. */
 export interface Outcome {
-  /** Whether it was as it must be; undefined where it could not be tried. */
+  /** Whether the result was as expected; undefined if the case could not be tried. */
   held: boolean | undefined;
   /** Observation, or the reason why the case was not tried: one sentence. */
   seen: string;
 }
 
-/** The outcome of a case that was as it must be. `seen`: what shows it, one sentence. */
+/** Outcome of a case that behaved as expected. `seen`: the observation, one sentence. */
 export const held = (seen: string): Outcome => ({ held: true, seen });
-/** The outcome of a case that was not as it must be. `seen`: what was seen instead, one sentence. */
+/** Outcome of a case that did not behave as expected. `seen`: the observation, one sentence. */
 export const wrong = (seen: string): Outcome => ({ held: false, seen });
-/** The outcome of a case that could not be tried. `why`: the reason, one sentence. */
+/** Outcome of a case that could not be tried. `why`: the reason, one sentence. */
 export const untried = (why: string): Outcome => ({ held: undefined, seen: why });
 
-/** Something that a cluster with cards must do, or must not. */
+/** A behaviour that a cluster with cards must have, or must not have. */
 export interface Case {
   /** Name for `--cases`. */
   id: string;
   /** Subject of the case, in the words of a user. */
   title: string;
-  /** Tries it. An error is an outcome that did not hold. */
+  /** Tries the behaviour. A thrown error counts as an unexpected result. */
   run(stand: Stand, say: Say): Promise<Outcome>;
 }
 
-/** A case of pods, which are gone afterwards, on the stack of a shape. `seconds`: what the update to that took. */
+/**
+ * Makes a case that runs pods on the stack of a shape, and deletes them afterwards. `seconds`: duration of the update
+ * to that stack.
+ */
 export const podCase = (
   id: string,
   title: string,

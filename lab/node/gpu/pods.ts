@@ -6,22 +6,22 @@ import type { Stand } from "./stand";
 /** A pod of a case. */
 export interface PodSpec {
   image: string;
-  /** Run by a shell; what it writes to /dev/termination-log is what the case reads. */
+  /** Shell script. The case reads the text that it writes to /dev/termination-log. */
   script: string;
   runtimeClass?: string;
   limits?: Record<string, string>;
-  /** Conditions for the card that it claims, in CEL. */
+  /** CEL conditions for the card that it claims. */
   claim?: readonly string[];
   annotations?: Record<string, string>;
-  /** Default: `default`, and for a pod with folders one that may have them. */
+  /** Default: `default`; for a pod with folders, a namespace that allows them. */
   namespace?: string;
   /** Script of a second container of the same image, which requests no card. */
   beside?: string;
-  /** Folders of the node, by their place in the pod; such a pod is privileged. */
+  /** Folders of the node, by their path in the pod. Such a pod is privileged. */
   folders?: Record<string, string>;
 }
 
-/** A pod that ended, or where its time was over. */
+/** A pod that has ended or reached its time limit. */
 export interface Ended {
   phase: string;
   /** Output of its script, or the reason why it did not run. */
@@ -32,7 +32,7 @@ export interface Ended {
   finishedAt?: number;
 }
 
-/** Talos holds pods to `baseline` everywhere but in kube-system. */
+/** Talos enforces Pod Security `baseline` in every namespace except kube-system. */
 const namespaceOf = ({
   folders,
   namespace = folders === undefined ? "default" : "kube-system",
@@ -101,7 +101,7 @@ function podOf(name: string, spec: PodSpec): KubernetesObject {
   };
 }
 
-/** Pods of a case with their claims, which go with it. */
+/** Pods of a case, and their claims, which are deleted with the case. */
 export class Pods {
   private readonly made = new Map<string, KubernetesObject>();
   private claims: KubernetesObject[] = [];
@@ -149,7 +149,7 @@ export class Pods {
     };
   }
 
-  /** Waits for a pod's end; gives what it is when the limit in seconds is over, too. */
+  /** Waits for a pod's end, at most for a limit in seconds, and gives its state. */
   async ended(name: string, seconds: number): Promise<Ended> {
     let last = await this.look(name);
     await this.stand.until(seconds, async () => {
@@ -188,7 +188,7 @@ interface Status {
   }[];
 }
 
-/** Does something with pods that are gone afterwards. */
+/** Runs pods, calls a function, and deletes the pods. */
 export async function withPods<T>(stand: Stand, act: (pods: Pods) => Promise<T>): Promise<T> {
   const pods = new Pods(stand);
   try {

@@ -19,12 +19,12 @@ import { nodeName, stackName } from "./shape";
 import { configurationOf, Stand } from "./stand";
 import type { CasesReport } from "./table";
 
-/** Cards that the stand-in of the driver emulates. */
+/** Cards of the stand-in of the driver. */
 const stoodInFor = [{ model: "H100 80GB HBM3", count: 2 }];
 
 /**
- * Brings up a lab with a real node for this computer's cards, or for the stand-in of a driver. Tries each case, and
- * takes everything down again.
+ * Brings up a lab with a real node for this computer's cards or the stand-in of the driver. Runs each case, then
+ * destroys everything.
  */
 export async function runCases(options: LabOptions, session: Session): Promise<CasesReport> {
   const chosen = chosenCases(options.cases);
@@ -101,7 +101,7 @@ const phaseOf = (one: Case, stand: Stand, report: CasesReport): Phase<Running> =
   },
 });
 
-/** Whether each card is as it was: what a case changed is back. */
+/** Case: the settings of each card are the same as before the run. */
 function settings(before: readonly Card[], after: readonly Card[]): Outcome {
   const unlike = before.flatMap((card, index) =>
     Object.entries(card.settings)
@@ -145,6 +145,6 @@ async function versionsOf(stand: Stand): Promise<Record<string, string>> {
   };
 }
 
-/** The version in what a program prints of itself. */
+/** Finds the version in a program's output. */
 export const numberIn = (text: string): string =>
   /\bv?(\d+\.\d+\.\d+\S*)/.exec(text)?.[1] ?? text.trim();

@@ -5,14 +5,14 @@ export interface Shape {
   /** Time slices of each card. Default: whole cards. */
   slices?: number;
   /**
-   * The device plugin hands devices out by a variable that the RuntimeClass's runtime reads. Default: as the recipe
-   * says.
+   * Whether the device plugin passes devices by an environment variable, which the RuntimeClass's runtime reads.
+   * Default: the recipe's choice.
    */
   envvar?: boolean;
   watts?: number;
-  /** Cards are claimed: NVIDIA's DRA driver is in the place of the device plugin. */
+  /** Whether cards are claimed: NVIDIA's DRA driver replaces the device plugin. */
   claims?: boolean;
-  /** The marker files of the GPU Operator's legacy recipe. */
+  /** Whether the marker files of the GPU Operator's legacy recipe are installed. */
   markers?: boolean;
   /**
    * Talos 1.15, whose image has no toolkit, with the device plugin alone, or with the GPU Operator, whose toolkit is
@@ -23,7 +23,7 @@ export interface Shape {
 
 /** Name of the stack. */
 export const stackName = "card";
-/** Name of the node, which is the stack's one machine. */
+/** Name of the stack's only machine, and of its node. */
 export const nodeName = "gpu";
 
 /** Talos 1.14, whose toolkit the node has (`lab/tools/catalogue.yaml`), and the release after it. */
@@ -31,12 +31,11 @@ const [talosVersion, withoutToolkitVersion] = ["v1.14.6", "v1.15.0-beta.0"];
 const pluginVersion = "0.19.3";
 const draVersion = "0.5.0";
 const operatorVersion = "v26.7.0";
-/** Where a device plugin without toolkit finds NVIDIA's hook once a user has put it there. */
+/** Path at which a device plugin without toolkit expects NVIDIA's hook; a user must put it there. */
 export const ownHook = "/var/lib/nvidia/nvidia-cdi-hook";
 
 /**
- * Configuration of a stack of that shape: one machine with the cards, its owner's own, and NVIDIA's device plugin or
- * DRA driver.
+ * Configuration of a stack with that shape: one owned machine with the cards, and NVIDIA's device plugin or DRA driver.
  */
 export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, unknown> {
   const { slices, watts, withoutToolkit } = shape;
@@ -49,7 +48,7 @@ export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, 
         configuration: "adopted",
         gpus,
         ...(watts === undefined ? {} : { powerLimit: watts }),
-        // Of the operator's own Node Feature Discovery nothing is built.
+        // The lab builds no Node Feature Discovery for the operator.
         ...(withoutToolkit === "gpuOperator"
           ? { labels: { "feature.node.kubernetes.io/pci-10de.present": "true" } }
           : {}),
@@ -66,8 +65,8 @@ function offering({ envvar, claims, withoutToolkit }: Shape): Record<string, unk
   if (withoutToolkit === "gpuOperator")
     return { gpuOperator: { version: operatorVersion, values: { nfd: { enabled: false } } } };
   const values = {
-    // Feature discovery from the beginning: Helm installs its subchart's kinds with a release, never with an upgrade
-    // of one.
+    // Feature discovery is on from the beginning: Helm installs CRDs of a subchart only with a new release, never with
+    // an upgrade.
     gfd: { enabled: withoutToolkit === undefined },
     ...(envvar ? { deviceListStrategy: "envvar" } : {}),
     ...(withoutToolkit ? { cdi: { nvidiaHookPath: ownHook } } : {}),

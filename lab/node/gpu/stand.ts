@@ -16,10 +16,10 @@ import { until } from "../../until";
 import type { Card } from "./card";
 import { nodeName, stackOf, type Shape } from "./shape";
 
-/** Milliseconds that the calls of one look may take. */
+/** Milliseconds within which the calls of one inspection must end. */
 const oneLook = 20_000;
 
-/** The stack of a shape as the lab runs it. */
+/** The stack of a shape, with the lab's settings. */
 export function configurationOf(
   gpus: readonly GpuSpec[],
   shape: Shape,
@@ -32,7 +32,7 @@ export function configurationOf(
   return { config, spec: clusterOf(config) };
 }
 
-/** A lab with a real node, and what cases do with it. */
+/** A lab with a real node, and the operations of cases on it. */
 export class Stand {
   readonly node = nodeName;
   private shape: Shape | undefined;
@@ -40,7 +40,7 @@ export class Stand {
   constructor(
     readonly lab: Running,
     readonly gpus: readonly GpuSpec[],
-    /** The cards of this computer as they are; undefined with the stand-in of the driver. */
+    /** The cards of this computer; undefined with the stand-in of the driver. */
     readonly cards: (() => Card[]) | undefined,
     readonly mayChangeTheCard: boolean,
   ) {}
@@ -62,7 +62,7 @@ export class Stand {
     return { talosctl: tools.talosctl, talosconfig: session.dir("talosconfig") };
   }
 
-  /** What `talos-gpu doctor --stack` says of the cluster. The machines cost most of a look: a process for each of their answers. */
+  /** The report of `talos-gpu doctor --stack`. Reading the machines takes most of its time: one process per call. */
   doctor({ ofMachines }: { ofMachines: boolean }): Promise<DoctorReport> {
     const machines = ofMachines
       ? { machines: { ...this.talos, secrets: [], patience: oneLook } }
@@ -82,7 +82,7 @@ export class Stand {
     return this.gpus.reduce((sum, { count = 1 }) => sum + count, 0);
   }
 
-  /** Seconds that the update to a shape took; nothing is done where the stack has it already. */
+  /** Updates the stack to a shape, unless it has that shape. Gives the seconds of the update. */
   async become(shape: Shape, say: Say): Promise<{ seconds: number; warnings: string[] }> {
     if (JSON.stringify(shape) === JSON.stringify(this.shape)) return { seconds: 0, warnings: [] };
     this.shape = undefined;
@@ -98,7 +98,7 @@ export class Stand {
     };
   }
 
-  /** What the preview of a shape says that it is refused for; "" where it is not. The stack stays as it is. */
+  /** The preview's reason for refusing a shape; empty if it accepts it. The stack does not change. */
   async refusal(shape: Shape, say: Say): Promise<string> {
     const before = this.shape ?? {};
     await this.configure(shape);

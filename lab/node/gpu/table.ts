@@ -10,10 +10,10 @@ export interface Row extends Outcome {
 
 /** Report of a run, which `--json` prints. */
 export interface CasesReport {
-  /** False where a case did not hold, or the stack could not be taken down. */
+  /** Whether all cases held, and the stack could be destroyed. */
   ok: boolean;
   date: string;
-  /** Versions by name: of the node's programs, the kernel, the stack's release. */
+  /** Versions by name: the node's programs, the kernel, the stack's Talos release. */
   versions: Record<string, string>;
   /** Cards of this computer before the run; absent with the stand-in. */
   cards?: Card[];
@@ -25,7 +25,7 @@ export interface CasesReport {
 const mark = ({ held }: Outcome): string =>
   held === undefined ? "not tried" : held ? "held" : "**did not hold**";
 
-/** A run as Markdown. */
+/** The report of a run as Markdown. */
 export function renderCases({ date, versions, cards, models, rows }: CasesReport): string {
   const card =
     cards === undefined

@@ -3,25 +3,25 @@ import type { Ended } from "../pods";
 import { nodeName } from "../shape";
 import type { Stand } from "../stand";
 
-/** Seconds in which the kubelet tells what the device plugin registered. */
+/** Seconds within which the kubelet reports the device plugin's resources. */
 const published = 30;
 
-/** Writes the script's end where the case reads it; the status stays. */
+/** Script that runs the compute program, writes its output to the termination log, and keeps the exit status. */
 export const computing = (seconds = 0): string =>
   `/usr/bin/compute ${seconds} > /tmp/said 2>&1; code=$?; cat /tmp/said; cat /tmp/said > /dev/termination-log; exit $code`;
 
-/** Whether a smoke test computed on a card: on a stand-in it says that it did not. */
+/** Whether a smoke test computed on a card. On the stand-in it prints that it did not. */
 export const computed = (said: string): boolean =>
   /Test PASSED/.test(said) && !/stand-in/.test(said);
 
-/** Whether a pod's program ended well, and computed where there is a card. */
+/** Whether a pod's program succeeded, and computed if there is a card. */
 export const passed = (stand: Stand, { phase, said }: Pick<Ended, "phase" | "said">): boolean =>
   phase === "Succeeded" && (stand.cards === undefined || computed(said));
 
 /** The lines of a program's output as one, without the empty ones. */
 export const inOneLine = (said: string): string => said.split("\n").filter(Boolean).join("; ");
 
-/** The limits of one unit of what the cluster offers. */
+/** Resource limits of one unit of the cluster's GPU resource. */
 export const oneUnit = ({ plan }: Stand): Record<string, string> => ({
   [plan.kubernetes.resourceName]: "1",
 });
@@ -50,7 +50,7 @@ const smoke = podCase("smoke", "a CUDA program computes", {}, async ({ stand, po
   return stand.cards === undefined ? untried(said) : wrong(said);
 });
 
-/** Writes what a pod sees of cards: their devices, and what nvidia-smi has. */
+/** Script that prints the cards that a pod sees: their devices, and nvidia-smi's list. */
 export const look =
   'seen=$({ ls /dev | grep "^nvidia[0-9]"; nvidia-smi -L 2>/dev/null | grep -o "^GPU [0-9]*"; } | tr "\\n" " "); ' +
   '[ -n "$seen" ] || seen="no card"; echo "$seen" > /dev/termination-log';
@@ -80,10 +80,10 @@ const isolation = podCase(
   },
 );
 
-/** Seconds until the node has the labels: found, reported, and set. */
+/** Seconds within which feature discovery must set the node's labels. */
 const labelled = 60;
 
-/** What is shown of the labels, in this order: what each prefix is followed by. */
+/** Labels in the report, in this order, each with a prefix that is left out. */
 const shown = [
   "gpu.product",
   "gpu.count",
@@ -123,7 +123,7 @@ const labels: Case = {
 };
 
 /**
- * What a cluster does by default: it offers the cards, a program computes on one, a pod that asks for none sees none,
- * and the node says what it has.
+ * Cases of the default behaviour: the cluster offers the cards, a program computes on one, a pod without a request sees
+ * none, and the node's labels describe the cards.
  */
 export const plainCases: readonly Case[] = [plain, smoke, isolation, labels];

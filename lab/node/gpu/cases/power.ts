@@ -4,10 +4,10 @@ import { type Case, held, untried, wrong } from "../case";
 import type { Shape } from "../shape";
 import type { Stand } from "../stand";
 
-/** Watts below the limit that is set, for who lets the card be changed. */
+/** Watts by which the limit is lowered, with --may-change-the-card. */
 const lower = 50;
 
-/** Limits of the cards as the driver of this computer tells them, or the stand-in's. */
+/** Power limits of the cards, from the driver or its stand-in. */
 function limits(stand: Stand): number[] {
   if (stand.cards !== undefined) return stand.cards().map(({ powerW }) => powerW);
   const card = cardOf(stand.gpus[0]!);
@@ -26,7 +26,7 @@ async function lastLine(stand: Stand): Promise<string> {
   return log.trim().split("\n").at(-1) ?? "";
 }
 
-/** The limit that the cards have already, set in a stack of that shape. */
+/** Sets the cards' present limit in a stack of that shape. */
 export const sameLimit = (id: string, title: string, shape: Shape = {}): Case => ({
   id,
   title,

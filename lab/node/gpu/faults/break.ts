@@ -2,15 +2,15 @@ import type { KubernetesObject } from "../../../kubernetes/cluster";
 import { until } from "../../../until";
 import type { Stand } from "../stand";
 
-/** Takes back what was made. */
+/** Undoes a fault. */
 type Undo = () => Promise<void>;
 
-/** Something that is done to a healthy cluster with a real node. */
+/** Makes a fault in a healthy cluster with a real node, and gives its undo. */
 export type Make = (scene: Stand) => Promise<Undo>;
 
 const applied = { fieldManager: "talos-gpu-cases", force: true };
 
-/** An object as it was made, without what the server adds. */
+/** An object without the fields that the API server adds. */
 function asMade(object: KubernetesObject): KubernetesObject {
   const { status: _s, metadata = {}, ...rest } = object;
   const {
@@ -35,7 +35,7 @@ export async function taken(scene: Stand, object: KubernetesObject): Promise<Und
   };
 }
 
-/** Deletes an object and makes a different one in its place. */
+/** Replaces an object by a different one. */
 export async function replaced(
   scene: Stand,
   object: KubernetesObject,
@@ -58,14 +58,14 @@ export const plugin = ({ plan }: Stand): KubernetesObject => ({
   metadata: { namespace: plan.kubernetes.release.namespace, name: "nvidia-device-plugin" },
 });
 
-/** Kubernetes starts the pods of the device plugin again. */
+/** Deletes the pods of the device plugin, which Kubernetes then starts again. */
 function restarted({ plan, cluster }: Stand): Promise<void> {
   const { namespace } = plan.kubernetes.release;
   const selector = "labelSelector=app.kubernetes.io/name%3Dnvidia-device-plugin";
   return cluster.remove(`/api/v1/namespaces/${namespace}/pods?${selector}`);
 }
 
-/** What is made, after which the plugin's pods start again, also when it is taken back. */
+/** A fault after which the plugin's pods are restarted, also after the undo. */
 export const withRestart =
   (make: Make): Make =>
   async (scene) => {
@@ -82,10 +82,7 @@ interface Container {
   volumeMounts?: { mountPath: string }[];
 }
 
-/**
- * Changes the plugin's containers, all of them: which is the plugin and which brings its configuration is the
- * chart's.
- */
+/** Changes all containers of the plugin's pods, since only the chart knows which of them runs the plugin. */
 export const containers = (change: (container: Container) => Container): Make =>
   withRestart(async (scene) => {
     const { cluster } = scene;
@@ -108,7 +105,7 @@ export const withVariable = (
   { name, value },
 ];
 
-/** Does something in the node's own files; `back` is run where `away` fails, too. */
+/** Changes files of the node with the script `away`. `back` restores them, also if `away` fails. */
 export const inNode =
   (away: string, back: string): Make =>
   async (scene) => {
@@ -122,7 +119,7 @@ export const inNode =
     return undo;
   };
 
-/** Takes a label off the node; the undo restores it with its earlier owner. */
+/** Removes a label from the node; the undo restores it with its earlier owner. */
 export async function unlabelled(scene: Stand, label: string): Promise<Undo> {
   const { cluster, node } = scene;
   const object = { apiVersion: "v1", kind: "Node", metadata: { name: node } };

@@ -5,24 +5,27 @@ import { until } from "../../../until";
 import type { Stand } from "../stand";
 import type { Fault } from "./table";
 
-/** Seconds until a fault shows, and until a cluster is as before: the kubelet tells a change at its next sync. */
+/**
+ * Seconds within which a fault must show, and within which the cluster must recover: the kubelet reports a change at
+ * its next sync.
+ */
 const shows = 60;
 const heals = 120;
 
 /**
- * Milliseconds between two looks at Kubernetes alone, and those after which the machines are looked at first, and
- * then again.
+ * Milliseconds between two reads of Kubernetes; until the first read of the machines; between two reads of the
+ * machines.
  */
 const betweenLooks = 1_000;
 const [soon, wholeEvery] = [1_000, 5_000];
 
-/** Looks until the doctor finds nothing; gives the last report. */
+/** Repeats the doctor until it finds nothing, and gives the last report. */
 export const healthy = (scene: Stand): Promise<DoctorReport> =>
   look(scene, heals, ({ status }) => status === 0);
 
 /**
- * Makes a fault in a healthy cluster, looks until the doctor names it, takes it back, and looks until the doctor
- * finds nothing again.
+ * Makes a fault in a healthy cluster and waits until the doctor names it. Then undoes the fault and waits until the
+ * doctor finds nothing.
  */
 export async function judge(scene: Stand, fault: Fault): Promise<Outcome> {
   const before = await healthy(scene);

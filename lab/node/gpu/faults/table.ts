@@ -31,9 +31,9 @@ export interface Fault {
   unlike: readonly RegExp[];
   /** Known causes that it names, by the fix. */
   known?: readonly string[];
-  /** Whether another program repaired it meanwhile, where that can be: prints something then, run on the node. */
+  /** Command on the node that prints something if another program has repaired the fault; absent if none can. */
   backIf?: { prints: string; why: string };
-  /** Known causes that it may name besides, depending on the cluster. */
+  /** Further known causes that it may name, depending on the cluster. */
   also?: readonly string[];
 }
 
@@ -46,11 +46,11 @@ const runtimeClass: KubernetesObject = {
 const driver = "/usr/local/lib";
 const containerd = "/etc/containerd/config.toml";
 
-/** Ends containerd, which the node starts again with its configuration as it is now. */
+/** Ends containerd, which the node starts again with the present configuration. */
 const endContainerd =
   'for p in /proc/[0-9]*; do [ "$(cat $p/comm)" = containerd ] && kill ${p#/proc/}; done; true';
 
-/** How each is made, by its name. */
+/** Functions that make the faults, by name. */
 const makers: Record<string, Make> = {
   "plugin-deleted": (scene) => taken(scene, plugin(scene)),
   taint: async (scene) => {
@@ -61,7 +61,7 @@ const makers: Record<string, Make> = {
   staged: async (scene) => {
     await patchMachine(scene, "staged", "8");
     return async () => {
-      // A patch begins with what is active, so what is staged becomes that first.
+      // A patch starts from the active configuration, so the staged one is applied first.
       await patchMachine(scene, "no-reboot", "8");
       await patchMachine(scene, "no-reboot", { $patch: "delete" });
     };
