@@ -15,7 +15,7 @@ import {
 
 export { chartRepositories, type LabChart } from "./releases";
 
-/** Releases of a chart that the lab has unchanged, oldest first, in the chart's notation: `v25.10.1`, but `0.17.4`. */
+/** Releases of a chart that the lab has, oldest first, in the chart's notation: `v25.10.1`, but `0.17.4`. */
 export function chartVersions(chart: LabChart): string[] {
   const known = chart === "gpu-operator" ? operatorReleases() : moduleReleases(chart);
   return [...known].sort(semver.compare).map((version) => written(chart, version));
@@ -26,9 +26,9 @@ export const isLabChart = (name: string): name is LabChart =>
   Object.hasOwn(chartRepositories, name);
 
 /**
- * Writes a chart as a folder that Helm takes: `dir/<chart>-<version>`. Those of the device plugin and of the DRA driver
- * are the real ones, out of their Go modules; the operator's is emulated, with the real Node Feature Discovery in it.
- * For a release that the lab lacks, it uses the nearest one, under the wanted name.
+ * Writes a chart as a folder for Helm: `dir/<chart>-<version>`. Those of the device plugin and of the DRA driver are
+ * the real ones, out of their Go modules; the operator's is emulated, with the real Node Feature Discovery in it. For a
+ * release that the lab lacks, it uses the nearest one, under the wanted name.
  *
  * @param version with or without its `v`
  * @returns the folder

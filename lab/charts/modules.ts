@@ -18,7 +18,7 @@ const pins = path.join(__dirname, "modules");
  * Folder of a chart in its Go module: Go's own cache, which `go mod download` fills and compares with go.sum. Copy it
  * before you change anything.
  *
- * @throws when there is no Go, no way to the Go proxy, or another module than the one that go.sum names.
+ * @throws Error if Go is missing, the Go proxy cannot be reached, or the module differs from go.sum.
  */
 export async function moduleChart({ module, version, folder }: ChartModule): Promise<string> {
   const sums = await fs.readFile(path.join(pins, "go.sum"), "utf8");

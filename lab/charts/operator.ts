@@ -13,7 +13,7 @@ import { discoveryModule, nearest } from "./releases";
 interface OperatorData {
   /** Without a `v`. */
   version: string;
-  /** Release of Node Feature Discovery that it brings as a subchart. */
+  /** Release of its subchart Node Feature Discovery. */
   nodeFeatureDiscovery: string;
   values: Values;
 }
@@ -82,8 +82,7 @@ function factsOf(release: string): Record<string, unknown> {
 }
 
 /**
- * The definitions of its kinds, which take any fields: what is wrong in values is for the preview to say
- * (components/recipe/checks/values.ts).
+ * The CRDs of its kinds, which accept any field: the preview checks the values (components/recipe/checks/values.ts).
  */
 function definitionsOf(release: string): [file: string, text: string][] {
   const schema = {

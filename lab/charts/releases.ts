@@ -6,7 +6,7 @@ import type { ChartModule } from "./modules";
 /** A chart that the lab has. */
 export type LabChart = ChartName;
 
-/** Where the real charts are. */
+/** Repository of the real charts. */
 export const chartRepositories: Readonly<Record<LabChart, string>> = {
   "gpu-operator": gpuProviders.operator.repository,
   "nvidia-device-plugin": gpuProviders.devicePlugin.repository,
@@ -15,9 +15,10 @@ export const chartRepositories: Readonly<Record<LabChart, string>> = {
 };
 
 /**
- * Charts that are in the Go modules of their programs, and the releases that the Go proxy has of them, oldest first. Of the device plugin,
- * whose chart has its Node Feature Discovery in it, the proxy has no v0.20.0, and of LeaderWorkerSet no v0.10.0: the lab takes the nearest one
- * for it. What the plugin's 0.20.0 has more are the values `*.enableHostNetwork`, and LeaderWorkerSet's 0.10.0 `priorityClassName`.
+ * Charts that are in the Go modules of their programs, and the releases that the Go proxy has of them, oldest first. Of
+ * the device plugin, whose chart has its Node Feature Discovery in it, the proxy has no v0.20.0, and of LeaderWorkerSet
+ * no v0.10.0: the lab takes the nearest one for it. The plugin's 0.20.0 also has the values `*.enableHostNetwork`, and
+ * LeaderWorkerSet's 0.10.0 has `priorityClassName`.
  */
 const moduleCharts = {
   "nvidia-device-plugin": {
@@ -33,7 +34,7 @@ type RealChart = keyof typeof moduleCharts;
 /** Releases of a chart that the Go proxy has, oldest first. */
 export const moduleReleases = (chart: RealChart): readonly string[] => moduleCharts[chart].releases;
 
-/** Where a chart is in the Go module of its release. */
+/** Path of a chart in the Go module of its release. */
 export const programModule = (chart: RealChart, version: string): ChartModule => ({
   module: moduleCharts[chart].module,
   version: `v${version}`,

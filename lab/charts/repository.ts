@@ -9,14 +9,15 @@ import { listen } from "../loopback";
 import { chartRepositories, written } from "./releases";
 import * as semver from "semver";
 
-/** The lab's chart repositories: one for every real one, at a path that is its address. */
+/** The lab's chart repositories: one for every real repository, whose address is the path. */
 export interface ChartRepository {
   /** Address in the lab of a real repository, e.g. `https://nvidia.github.io/k8s-device-plugin`. */
   addressOf(repository: string): string;
   /**
-   * Adds a release to the index, so that a stack with a newer one than the lab knows gets the nearest one under its name.
+   * Adds a release to the index, so that a stack with a newer one than the lab knows gets the nearest one under its
+   * name.
    *
-   * @param repository where the chart should be; an OCI folder as well, which an index serves here. Default: its own.
+   * @param repository real repository of the chart; an OCI folder is served by an index here. Default: the chart's own.
    */
   offer(chart: string, version: string, repository?: string): void;
   close(): Promise<void>;
@@ -24,7 +25,7 @@ export interface ChartRepository {
 
 /**
  * Serves the lab's charts over HTTP as Helm repositories (helm.sh/docs/topics/chart_repository): an index.yaml, and an
- * archive for every release, packed into the folder when it is first asked for. Helm fetches both, at a preview already.
+ * archive for every release, packed at the first request. Helm also fetches both in a preview.
  */
 export async function serveCharts({
   dir,

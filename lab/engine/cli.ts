@@ -3,7 +3,7 @@ import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import type { LabEngineOptions } from "./options";
 
-/** The CLI as the Automation API wants it, which looks for `bin/pulumi` below a root. */
+/** The CLI for the Automation API, which expects `bin/pulumi` below a root folder. */
 export async function commandOf(pulumi: string, dir: string): Promise<PulumiCommand> {
   const bin = path.join(dir, "cli", "bin");
   await mkdir(bin, { recursive: true });
@@ -12,20 +12,21 @@ export async function commandOf(pulumi: string, dir: string): Promise<PulumiComm
 }
 
 /**
- * Makes a home for the CLI (its `PULUMI_HOME`) in which it keeps no log. Otherwise each command writes all that it does, compressed and
- * encrypted, to `logs` there, for `pulumi logs` (pulumi 3.259, pkg/logging/encrypted.go): a quarter of its CPU time. No setting turns that
- * off; where `logs` is no folder, it goes on without (pkg/cmd/pulumi/pulumi.go, `StartLogging`).
+ * Makes a home for the CLI (its `PULUMI_HOME`) in which it keeps no log. Otherwise each command writes a compressed and
+ * encrypted log to `logs` there, for `pulumi logs` (pulumi 3.259, pkg/logging/encrypted.go): a quarter of its CPU time.
+ * No setting turns that off. If `logs` is not a folder, the CLI continues without a log (pkg/cmd/pulumi/pulumi.go,
+ * `StartLogging`).
  */
 export async function homeWithoutLogs(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   await writeFile(
     path.join(folder, "logs"),
-    "A file, so that Pulumi keeps no log here: a lab's has no reader.\n",
+    "A file instead of a folder, so that Pulumi keeps no log here.\n",
   );
   return folder;
 }
 
-/** Environment of the CLI: a backend of its own; and a home of its own, but where the published plugins are asked for. */
+/** Environment of the CLI: its own backend and, unless the published plugins are used, its own home. */
 export async function environmentOf({
   dir,
   plugins,
@@ -42,14 +43,14 @@ export async function environmentOf({
     ...environment,
     ...own,
     ...(await pluginsIn(await homeWithoutLogs(path.join(dir, "home")), plugins)),
-    // sdk/go/common/env/env.go of pulumi 3.259; a failed or interrupted update ends by writing what came of it, too.
+    // sdk/go/common/env/env.go of pulumi 3.259; a failed or interrupted update also writes the state at its end.
     ...(checkpoints === "each" ? {} : { PULUMI_SKIP_CHECKPOINTS: "true" }),
   };
 }
 
 /**
- * Environment of a CLI that has providers: those that listen, and plugins in its home, as `pulumi plugin install` puts them there
- * (pulumi 3.259, sdk/go/common/workspace/plugins.go). On PATH, it would warn of each.
+ * Environment of a CLI with providers: ports of those that listen, and plugins in its home, laid out as by `pulumi
+ * plugin install` (pulumi 3.259, sdk/go/common/workspace/plugins.go). The CLI would warn of each plugin on PATH.
  */
 export async function pluginsIn(
   home: string,
@@ -60,7 +61,8 @@ export async function pluginsIn(
     if (typeof at === "number") listening.push(`${name}:${at}`);
     else await installPlugin(home, name, at);
   }
-  // The Kubernetes provider's Helm keeps charts by name and release alone, the lab's and the real ones alike.
+  // The Kubernetes provider's Helm caches charts only by name and release, so the lab's and the real charts would be
+  // mixed.
   const helm = ["CACHE", "CONFIG", "DATA"].map((kind) => [
     `HELM_${kind}_HOME`,
     path.join(home, "helm", kind),
@@ -73,7 +75,7 @@ export async function pluginsIn(
   };
 }
 
-/** Puts a plugin into the CLI's home, at the release that the package of its name asks for. */
+/** Puts a plugin into the CLI's home, under the release that its npm package requires. */
 async function installPlugin(home: string, name: string, program: string): Promise<void> {
   const file = require.resolve(`@pulumi/${name}/package.json`);
   const { version } = JSON.parse(await readFile(file, "utf8")) as { version: string };

@@ -1,7 +1,7 @@
 import { type EngineEvent } from "@pulumi/pulumi/automation";
 import { inSources } from "../bundle/bundle";
 
-/** How many resources an update touches, by what happens to them. A replacement counts once, as `replace`. */
+/** Numbers of resources in an update, by operation. A replacement counts once, as `replace`. */
 export interface Changes {
   create: number;
   update: number;
@@ -15,14 +15,14 @@ export type Progress =
   | {
       readonly kind: "resource";
       readonly state: "started" | "done" | "failed";
-      /** As the engine calls it, e.g. `create`, `same`, `create-replacement`. */
+      /** The engine's name of the operation, e.g. `create`, `same`, `create-replacement`. */
       readonly op: string;
       readonly urn: string;
       readonly type: string;
       readonly name: string;
     }
   | {
-      /** A line for the user: of the engine, of the program, or of a resource. */
+      /** A line for the user, from the engine, the program or a resource. */
       readonly kind: "message";
       readonly severity: "info" | "info#err" | "warning" | "error";
       readonly message: string;
@@ -34,7 +34,7 @@ export type Progress =
 
 type Message = Extract<Progress, { kind: "message" }>;
 
-/** Gathers what an update's events tell. */
+/** Collects an update's counts and messages from its events. */
 export class EventRecord {
   private readonly operations: string[] = [];
   private readonly messages: Message[] = [];
@@ -60,7 +60,7 @@ export class EventRecord {
     }
   }
 
-  /** The engine's own count, or, when the update broke off, what was done until then. */
+  /** The engine's own count; after an interrupted update, the operations that were done. */
   get changes(): Changes {
     const counts: Record<string, number> = {};
     for (const op of this.operations) counts[op] = (counts[op] ?? 0) + 1;
@@ -74,7 +74,7 @@ export class EventRecord {
     };
   }
 
-  /** Lines that stay: errors and warnings, what the program logged, and what breaks a policy. */
+  /** Lines for the report: errors, warnings, the program's log messages and violated policies. */
   get diagnostics(): string[] {
     const told = this.messages.map(({ severity, message, urn }) => {
       const about = urn ? ` ${nameOf(urn)} (${typeOf(urn)})` : "";

@@ -14,9 +14,8 @@ export type { Changes, Progress } from "./events";
 export type { LabEngineOptions, RunOptions, RunResult } from "./options";
 export { type Program, programFromFile } from "./program";
 
-// A program of this process says nothing for debugging: each such message is a call of the engine, an event and a
-// line of its log. There are several per resource, and they quote secrets (sdk/nodejs/log/index.ts,
-// sdk/nodejs/runtime/resource.ts).
+// A program in this process logs no debug messages: each costs a call of the engine, an event and a line of its log.
+// There are several per resource, and they contain secrets (sdk/nodejs/log/index.ts, sdk/nodejs/runtime/resource.ts).
 (sdkLog as { debug: typeof sdkLog.debug }).debug = () => Promise.resolve();
 
 type Verb = "preview" | "up" | "destroy" | "refresh";
@@ -27,13 +26,15 @@ export class LabEngine {
 
   private constructor(
     private readonly stack: Stack,
-    /** Outputs of the last update, with a flag for the secret ones; of none before it. The CLI is asked for them. */
+    /**
+     * Outputs of the last update, with a flag for the secret ones; empty before the first update. The CLI reads them.
+     */
     readonly outputs: () => Promise<OutputMap>,
     private readonly place: Pick<LabEngineOptions, "dir" | "project" | "stack">,
     private readonly settings: Settings,
   ) {}
 
-  /** Makes the project and the stack. Errors: the CLI's own words. */
+  /** Makes the project and the stack. Errors have the CLI's messages. */
   static async open(options: LabEngineOptions): Promise<LabEngine> {
     const { dir, project, stack } = options;
     await mkdir(path.join(dir, "state"), { recursive: true, mode: 0o700 });
@@ -51,12 +52,12 @@ export class LabEngine {
             projectSettings: { name: project, runtime: "nodejs" },
           }),
     });
-    // Written by us, and before the stack is made: as arguments of `pulumi config set`, secrets were everybody's to
-    // read.
+    // The file is written here, before the stack is made: every user could read secrets in the arguments of `pulumi
+    // config set`.
     await settings.write(workspace.workDir, stack, options.config ?? {}, options.secrets ?? {});
     const made = await Stack.create(stack, workspace);
     const outputs = made.outputs.bind(made);
-    // After every update it asked the CLI for unused outputs and history (Automation API, `Stack.up`).
+    // After every update it would read unused outputs and history from the CLI (Automation API, `Stack.up`).
     Object.assign(made, {
       outputs: () => Promise.resolve({}),
       info: () => Promise.resolve(undefined),
@@ -64,10 +65,7 @@ export class LabEngine {
     return new LabEngine(made, outputs, options, settings);
   }
 
-  /**
-   * Puts plain configuration, by full key, in the place of all that there is; secrets stay, but for those that are
-   * given.
-   */
+  /** Replaces the plain configuration, by full key. Secrets stay, except those that are given. */
   configure(
     config: Readonly<Record<string, unknown>>,
     secrets: Readonly<Record<string, string>> = {},
@@ -88,7 +86,7 @@ export class LabEngine {
     return this.run("destroy", options);
   }
 
-  /** Cancels what is under way; its result is then `cancelled`. */
+  /** Cancels the running operation, whose result is then `cancelled`. */
   cancel(): void {
     for (const controller of this.cancellations) controller.abort();
   }
@@ -101,7 +99,7 @@ export class LabEngine {
     return this.run("refresh", options);
   }
 
-  /** Takes what was made before a kill into the state: `pulumi refresh --import-pending-creates`. */
+  /** Imports resources that were created before a kill into the state: `pulumi refresh --import-pending-creates`. */
   async importPending(urn: string, id: string): Promise<void> {
     const pending = ["--import-pending-creates", urn, "--import-pending-creates", id];
     // The SDK's own `refresh` has no such option, and this method is not among its types.
@@ -109,7 +107,7 @@ export class LabEngine {
     await stack.runPulumiCmd(["refresh", "--yes", "--skip-preview", ...pending]);
   }
 
-  /** Outputs of the resources in the state, secrets in the clear, also of an update that failed. */
+  /** Outputs of the resources in the state, with secrets in plain text, also after a failed update. */
   async made(): Promise<Record<string, unknown>[]> {
     const clear = (_key: string, value: any): unknown =>
       value?.plaintext === undefined ? value : JSON.parse(value.plaintext as string, clear);
@@ -120,14 +118,14 @@ export class LabEngine {
     return (deployment.resources ?? []).map(({ outputs = {} }) => outputs);
   }
 
-  /** Takes away the lock of an update that was killed: `pulumi cancel`. */
+  /** Removes the lock of a killed update: `pulumi cancel`. */
   async unlock(): Promise<void> {
     await this.stack.cancel();
   }
 
   /**
-   * Removes what Pulumi leaves half written next to the state when it is killed at the wrong moment: `rm
-   * STACK.json.attrs` (pulumi, pkg/backend/diy/store.go: `.pulumi/stacks/PROJECT/STACK.json`).
+   * Removes the incomplete file next to the state that a killed Pulumi can leave: `rm STACK.json.attrs` (pulumi,
+   * pkg/backend/diy/store.go: `.pulumi/stacks/PROJECT/STACK.json`).
    */
   async forgetAttributes(): Promise<void> {
     const { dir, project, stack } = this.place;
@@ -152,7 +150,7 @@ export class LabEngine {
     try {
       await this.stack[verb]({
         onEvent: (event) => {
-          // The SDK's debug messages quote every call with its secrets unwrapped (sdk/nodejs/runtime/resource.ts,
+          // The SDK's debug messages contain every call with its secrets in plain text (sdk/nodejs/runtime/resource.ts,
           // `log.debug`), and the engine passes them on: no other user may see or keep them.
           if ((event.diagnosticEvent?.severity as string) === "debug") return;
           eventLog.write(`${JSON.stringify(event)}\n`);

@@ -13,11 +13,11 @@ export interface LabEngineOptions {
   readonly project: string;
   readonly stack: string;
   /**
-   * The program: a function of this process, or the folder of a project. The CLI runs the latter as for a user, by
-   * the language host on PATH of `environment`. Such a project keeps its own name, and its settings where it says.
+   * The program: a function of this process, or the folder of a project. The CLI runs a project like a user's, with the
+   * language host on PATH of `environment`. A project keeps its own name, and its settings in its `stackConfigDir`.
    */
   readonly program: Program | string;
-  /** Configuration by full key (`talos-gpu:machines`), as it stands in a settings file. Default: none. */
+  /** Configuration by full key (`talos-gpu:machines`), as in a settings file. Default: none. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Secret configuration by full key, e.g. `talos-gpu:kubeconfig`. Default: none. */
   readonly secrets?: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface LabEngineOptions {
    * plugins.
    */
   readonly plugins: Readonly<Record<string, number | string>> | "real";
-  /** Further environment of the engine and of real plugins. Default: this process' alone. */
+  /** Further environment of the engine and of real plugins. Default: only this process' environment. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
    * When the state is written: after `each` step, so that a killed engine can continue; or only at the `end`, which
@@ -35,18 +35,18 @@ export interface LabEngineOptions {
   readonly checkpoints?: "each" | "end";
 }
 
-/** How to run one update. */
+/** Options of one update. */
 export interface RunOptions {
   readonly onEvent?: (progress: Progress) => void;
   /** Cancels, like Ctrl-C: resources under way may finish. */
   readonly signal?: AbortSignal;
-  /** Longest time of the whole update in seconds; it is then cancelled. Default 3600. */
+  /** Limit of the whole update in seconds, after which it is cancelled. Default: 3600. */
   readonly timeoutSeconds?: number;
   /** Reads the live state first. Default false. */
   readonly refresh?: boolean;
-  /** Folders of policy packs that a preview or an update must keep to. Default: none. */
+  /** Folders of policy packs that a preview or an update must satisfy. Default: none. */
   readonly policyPacks?: readonly string[];
-  /** URNs of resources that are made again, whatever they are like. Default: none. */
+  /** URNs of resources to replace (`--replace`). Default: none. */
   readonly replace?: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export interface RunResult {
   readonly result: "succeeded" | "failed" | "cancelled";
   readonly changes: Changes;
   readonly seconds: number;
-  /** Errors, warnings and what the program logged, e.g. `error machine (command:local:Command): …`. */
+  /** Errors, warnings and the program's log messages, e.g. `error machine (command:local:Command): …`. */
   readonly diagnostics: readonly string[];
   readonly policyPacks: readonly string[];
 }

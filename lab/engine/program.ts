@@ -18,7 +18,8 @@ export function programFromFile(file: string): Program {
   const evaluate = compile(file);
   return async () => {
     const exported = evaluate();
-    // As Pulumi's Node host: a main file that exports a function is called for its outputs (sdk/nodejs/cmd/run/run.ts).
+    // Like Pulumi's Node host: if the main file exports a function, its result is the outputs
+    // (sdk/nodejs/cmd/run/run.ts).
     const outputs = (await (typeof exported === "function"
       ? (exported as Program)()
       : exported)) as Record<string, unknown>;

@@ -8,8 +8,8 @@ import { parse, stringify } from "yaml";
 export const secretsProvider = "passphrase";
 
 /**
- * A stack's settings with its secrets, written here as Pulumi does: each `pulumi config set` would be a process of
- * its own, with the secret among its arguments. The format is that of pulumi v3.259.0,
+ * A stack's settings with its secrets, written in Pulumi's format. `pulumi config set` would need a process for each
+ * secret, with the secret in its arguments. The format is that of pulumi v3.259.0,
  * sdk/go/common/resource/config/crypt.go (`NewSymmetricCrypterFromPassphrase`, `EncryptValue`) and
  * pkg/secrets/passphrase/manager.go.
  */
@@ -18,7 +18,7 @@ export class Settings {
 
   private constructor(
     private readonly encryptionsalt: string,
-    /** Variables that the CLI needs to read them. */
+    /** Environment variables with which the CLI decrypts the settings. */
     readonly environment: Readonly<Record<string, string>>,
     private readonly key: Buffer,
   ) {}
@@ -30,10 +30,7 @@ export class Settings {
     return new Settings(encryptionsalt, { PULUMI_CONFIG_PASSPHRASE: passphrase }, key);
   }
 
-  /**
-   * Writes a project's file of the stack, which is where its `stackConfigDir` says: the Automation API knows nothing
-   * of that.
-   */
+  /** Writes the stack's file of a project into the project's `stackConfigDir`, which the Automation API ignores. */
   async write(
     folder: string,
     stack: string,

@@ -11,15 +11,15 @@ export { driversOf, knownVersions, officialExtensions, type Extension } from "./
 
 /** An Image Factory that listens on 127.0.0.1. */
 export interface Factory {
-  /** Address, without a slash at the end. */
+  /** URL, without a slash at the end. */
   readonly url: string;
   /** Schematics registered so far, by ID. */
   schematics(): ReadonlyMap<string, Schematic>;
-  /** Registers a schematic (YAML) without a request. Gives its ID. */
+  /** Registers a schematic (YAML) without an HTTP request, and gives its ID. */
   register(schematic: string): string;
   /** Requests so far by route, e.g. `POST /schematics` -> 2. */
   requests(): Readonly<Record<string, number>>;
-  /** Answers the next requests of a route, so many of them, with an internal error, as a Factory that is busy does. */
+  /** Makes the next requests of a route fail with an internal error, like a busy Factory. */
   failNext(route: string, times: number): void;
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export async function startFactory({
     schematics.set(schematic.id, schematic);
     return schematic;
   };
-  registered("customization: {}"); // every Factory knows the plain image
+  registered("customization: {}"); // every Factory knows the schematic without extensions
   known.forEach(registered);
 
   /** Methods and paths as internal/frontend/http/http.go registers them; a manifest is found by registry_routes.go. */
@@ -78,8 +78,8 @@ export async function startFactory({
   };
 
   /**
-   * An installer's manifest. Here, and not before, the names of extensions meet a Talos release
-   * (internal/profile/profile.go, EnhanceFromSchematic). The manifest stands for an image that does not exist.
+   * Answers a request for an installer's manifest. Only here the Factory checks the names of extensions against a Talos
+   * release (internal/profile/profile.go, EnhanceFromSchematic). The image of the manifest does not exist.
    */
   function manifest(image: string, id: string, tag: string): Answer {
     const schematic = schematics.get(id);
@@ -108,7 +108,7 @@ export async function startFactory({
     return { status: 200, type, body, headers: { "Docker-Content-Digest": digest } };
   }
 
-  /** The release with its `v`, if the Factory has it. A text that is no version causes an internal error. */
+  /** The release with its `v`, if the Factory has it. An invalid version causes an internal error. */
   function available(version: string, within = ""): string {
     const parsed = semver.parse(version.replace(/^v/, ""));
     if (!parsed) throw new Error("error parsing version");
@@ -116,10 +116,7 @@ export async function startFactory({
     throw new Refusal(404, `${within}version ${parsed.version} is not available`);
   }
 
-  /**
-   * Answers a request; `route` is the name under which it is counted. How errors turn into answers: http.go,
-   * MatchError.
-   */
+  /** Answers a request, and counts it under `route`. Errors become answers as in http.go, MatchError. */
   function answer(method: string, url: URL, body: string): { route: string; reply: Answer } {
     const wanted = method === "HEAD" && url.pathname.startsWith("/v2") ? "GET" : method;
     for (const [route, handle] of Object.entries(routes)) {

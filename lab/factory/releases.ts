@@ -9,9 +9,9 @@ import {
 
 // Which Talos releases the Factory offers, and which official extensions each of them has.
 
-/** An official extension as the Factory lists it. */
+/** An official extension in the Factory's list. */
 export interface Extension {
-  /** Name as schematics use it, e.g. `siderolabs/iscsi-tools`. */
+  /** Name in schematics, e.g. `siderolabs/iscsi-tools`. */
   readonly name: string;
   /** Reference of its image; the tag is the extension's version. */
   readonly ref: string;
@@ -20,21 +20,21 @@ export interface Extension {
   readonly description: string;
 }
 
-/** Names that were renamed since; the Factory still takes the old ones (internal/profile/profile.go). */
+/** Former names of extensions, which the Factory still accepts (internal/profile/profile.go). */
 const aliases: Record<string, string> = {
   ...renamed,
   "siderolabs/nvidia-container-toolkit": "siderolabs/nvidia-container-toolkit-lts",
   "siderolabs/nvidia-open-gpu-kernel-modules": "siderolabs/nvidia-open-gpu-kernel-modules-lts",
   "siderolabs/nonfree-kmod-nvidia": "siderolabs/nonfree-kmod-nvidia-lts",
-  // Spelled so in the Factory; there is no extension of that name, so the alias leads nowhere.
+  // The Factory's spelling; no extension has that name, so the alias has no effect.
   "siderolabs/nvidia-fabricmanager": "siderolabs/nvidia-fabric-manager-lts",
   "siderolabs/i915-ucode": "siderolabs/i915",
   "siderolabs/amdgpu-firmware": "siderolabs/amdgpu",
 };
 
 /**
- * The four releases after the last known one of a minor, as a future Factory would list them.
- * Their figures are made up, so that a run on one of them shows that the recipe took them from this Factory alone.
+ * The four releases after the last known one of a minor, as a future Factory would list them. Their driver versions are
+ * invented. So a run on such a release shows that the recipe got them from this Factory.
  */
 function later(
   minor: number,
@@ -43,7 +43,7 @@ function later(
   const last = Math.max(...driverRows.filter((row) => row.minor === minor).map(({ to }) => to));
   return { minor, from: last + 1, to: last + 4, ...drivers };
 }
-/** Releases that the recipe's tables do not have, and their drivers: four of each of two minors. */
+/** Releases that the recipe's tables lack, and their drivers: four of each of two minors. */
 export const laterReleases: DriverRow[] = [
   later(13, { lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" }),
   later(14, { lts: "580.190.14", production: "595.99.14", toolkit: "1.19.2" }),
@@ -64,8 +64,8 @@ export function knownVersions(): string[] {
 }
 
 /**
- * Drivers of a Talos release (with its `v`). One newer than all rows of its minor brings what the last of them does.
- * Undefined where the minor has none.
+ * Drivers of a Talos release (with its `v`). A release newer than all rows of its minor has the drivers of the last
+ * row. Undefined if the minor has no row.
  */
 export function driversOf(talosVersion: string): DriverRow | undefined {
   const { minor, patch } = new semver.SemVer(talosVersion);
@@ -84,7 +84,7 @@ export function officialExtensions(talosVersion: string): Extension[] {
     .map((name) => extension(name, tag(name, talosVersion, drivers)));
 }
 
-/** Finds an extension the way the Factory does when it makes an image: by its name, else by what the name became. */
+/** Finds an extension like the Factory when it makes an image: by its name, else by the name's replacement. */
 export const findExtension = (
   extensions: readonly Extension[],
   name: string,
@@ -92,7 +92,10 @@ export const findExtension = (
   extensions.find((each) => each.name === name) ??
   extensions.find((each) => each.name === aliases[name]);
 
-/** Kernel modules belong to one build of Talos; the toolkit brings the libraries of one driver. */
+/**
+ * Version in an extension's tag. Kernel modules are built for one Talos release; the toolkit has one driver's
+ * libraries.
+ */
 function tag(name: string, talosVersion: string, drivers: DriverRow | undefined): string {
   const branch =
     (["production", "new-feature"] as const).find((one) => name.endsWith(`-${one}`)) ?? "lts";
@@ -102,7 +105,7 @@ function tag(name: string, talosVersion: string, drivers: DriverRow | undefined)
   if (name.startsWith("nvidia-container-toolkit-"))
     return [driver, ...(drivers?.toolkit ? [drivers.toolkit] : [])].join("-v");
   if (name.startsWith("nvidia-fabricmanager-")) return `${driver}`;
-  return talosVersion; // others have versions of their own, which nothing in a lab reads
+  return talosVersion; // other extensions have their own versions, which the lab does not read
 }
 
 const extension = (name: string, version: string): Extension => {
@@ -110,7 +113,7 @@ const extension = (name: string, version: string): Extension => {
   return {
     name: `siderolabs/${name}`,
     ref,
-    // There is no image behind the reference; the digest is of the reference, so that it is stable and distinct.
+    // The image does not exist. The digest is a hash of the reference, so it is stable and unique.
     digest: `sha256:${createHash("sha256").update(ref).digest("hex")}`,
     author: "Sidero Labs",
     description: `This system extension provides ${name}.\n`,

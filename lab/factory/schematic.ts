@@ -2,7 +2,7 @@ import { parse } from "yaml";
 import * as z from "zod";
 import { canonicalSchematic } from "../../components/recipe/machine/schematic";
 
-/** An answer that is not the expected one, thrown where it is found. */
+/** An HTTP error of the Factory, thrown by its checks. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -17,7 +17,7 @@ export interface Schematic {
   /** SHA-256 of the canonical text, hexadecimal. */
   readonly id: string;
   readonly text: string;
-  /** Official extensions in the order given: another order is another schematic. */
+  /** Official extensions in the given order: a different order makes a different schematic. */
   readonly extensions: readonly string[];
   readonly kernelArgs: readonly string[];
 }
@@ -49,7 +49,7 @@ const fields = z.strictObject({
     .nullish(),
 });
 
-/** Reads a schematic (YAML, which includes JSON). Names of extensions are not looked up: any will do here. */
+/** Reads a schematic (YAML, which includes JSON). Names of extensions are not checked here. */
 export function readSchematic(body: string): Schematic {
   try {
     const { overlay, customization } = fields.parse(parse(body));

@@ -25,10 +25,10 @@ const copied = [
 ];
 
 /**
- * Makes a copy of the repository as a user has it: checked out, with dependencies, and with packages built from the
- * present sources. It is a copy since `pulumi stack init` writes into stack files.
+ * Makes a copy of the repository like a user's checkout, with dependencies and packages built from the present sources.
+ * It is a copy because `pulumi stack init` writes into stack files.
  *
- * @param folder that is to be made.
+ * @param folder path of the copy.
  * @returns the folder.
  */
 export async function makeCheckout(folder: string): Promise<string> {

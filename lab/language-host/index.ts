@@ -4,11 +4,12 @@ import * as path from "node:path";
 import { bundle } from "../bundle/bundle";
 
 /**
- * Sees to it that Pulumi's CLI finds a language host for Node. Pulumi's own comes with Pulumi's releases and from no
- * package registry: where it is next to the CLI, it is the one. Elsewhere the stand-in is put into a folder.
+ * Provides a language host for Node that Pulumi's CLI finds on PATH. Pulumi's own host is only in Pulumi's releases,
+ * not in a package registry. If it is next to the CLI, it is used; otherwise the lab's replacement is put into a
+ * folder.
  *
  * @param pulumi the CLI
- * @returns what PATH has to begin with: the folder that has the host.
+ * @returns the folder with the host, which must come first on PATH.
  */
 export async function installLanguageHost(folder: string, pulumi: string): Promise<string> {
   const beside = path.dirname(realpathSync(pulumi));
@@ -24,7 +25,7 @@ export async function installLanguageHost(folder: string, pulumi: string): Promi
 export async function standInHost(folder: string): Promise<string> {
   const program = await bundle(path.join(__dirname, "main.ts"));
   await fs.mkdir(folder, { recursive: true });
-  // Of this very Node: PATH may have a different one, or none.
+  // Runs this process' Node, since PATH may have a different one, or none.
   const [node, host] = [process.execPath, program].map(
     (text) => `'${text.replaceAll("'", `'\\''`)}'`,
   );

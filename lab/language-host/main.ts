@@ -53,7 +53,7 @@ const methods: grpc.UntypedServiceImplementation = {
   }),
 };
 
-/** The programs and plugins that run; none outlives its host. */
+/** Running programs and plugins, which end with the host. */
 const running = new Set<ChildProcess>();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
@@ -63,7 +63,7 @@ function interrupt(child: ChildProcess): void {
   setTimeout(() => child.kill("SIGKILL"), 5_000).unref();
 }
 
-/** Runs a Node program to its end; gives its exit status, 128 where a signal ended it. */
+/** Runs a Node program to its end, and gives its exit status; 128 if a signal ended it. */
 async function run(
   args: readonly string[],
   { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
@@ -86,7 +86,7 @@ async function run(
   }
 }
 
-/** By ts-node, as without options of the runtime (main.go, parseOptions). */
+/** Programs run by ts-node, which is the default without runtime options (main.go, parseOptions). */
 const byTypeScript = { PULUMI_NODEJS_TYPESCRIPT: "true" };
 
 /**
@@ -104,7 +104,7 @@ function sdkProgram(name: string, folder: string): string {
   }
 }
 
-/** Exit status of `cmd/run` when it has told the user itself what is wrong (cmd/run/index.ts). */
+/** Exit status of `cmd/run` when it has already printed the error (cmd/run/index.ts). */
 const alreadyTold = 32;
 
 /** `Run`: the program in a process of its own (main.go, execRuntime). */
@@ -197,7 +197,7 @@ function end(): void {
   process.exit(0);
 }
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
-// A CLI that was killed takes its host along, which has another parent then.
+// If the CLI is killed, the host gets another parent process, and ends as well.
 const cli = process.ppid;
 setInterval(() => process.ppid === cli || end(), 1000).unref();
 

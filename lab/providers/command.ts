@@ -13,7 +13,7 @@ import {
 } from "./provider";
 import { differences, orUnknown, UNKNOWN } from "./values";
 
-/** Where and with what the commands run. */
+/** Working directory and environment of the commands. */
 export interface CommandOptions {
   /** Working directory of commands without `dir`: the folder of the program's main file. */
   readonly directory: string;
@@ -23,7 +23,7 @@ export interface CommandOptions {
 
 const type = "command:local:Command";
 const text = z.string().nullish();
-/** Arguments as infer has them of `local.CommandInputs`: pointers are optional, triggers are of any type. */
+/** Arguments that infer derives from `local.CommandInputs`: pointers are optional, triggers may have any type. */
 const commandInputs = z.strictObject({
   create: text,
   update: text,
@@ -69,8 +69,8 @@ export class CommandProvider implements LabProvider {
 
   diff({ oldInputs, inputs }: Pick<ResourceCall, "oldInputs" | "inputs">): DiffResult {
     const detailed = differences(oldInputs, inputs);
-    // Asked path by path whether it replaces, the provider knows `triggers` and not `triggers[0]` (infer/resource.go,
-    // Diff): that a changed trigger replaces is the SDK's doing, by replaceOnChanges.
+    // The provider's Diff names `triggers`, not `triggers[0]` (infer/resource.go). A changed trigger replaces the
+    // resource because the SDK sets replaceOnChanges.
     return { replaces: Object.keys(detailed).filter((at) => at === "triggers"), detailed };
   }
 
@@ -116,15 +116,15 @@ const said = (value: unknown): string | undefined =>
 
 const graceMilliseconds = 5_000;
 /**
- * Bytes of a line at which Go's bufio.Scanner gives up, and the writer fails (pulumi-command v1.2.1,
+ * Length of a line in bytes at which Go's bufio.Scanner stops, so that the writer fails (pulumi-command v1.2.1,
  * provider/pkg/provider/util, LogOutput).
  */
 const longestLine = 64 * 1024;
 
 /**
  * Runs a command in a process group of its own, so that a cancelled update leaves no grandchild behind: SIGTERM to the
- * group, and SIGKILL after five seconds. Error: exit by code or signal, with both streams in the order of their arrival
- * (pulumi-command v1.2.1 provider/pkg/provider/local/commandOutputs.go).
+ * group, and SIGKILL after five seconds. Rejects if the command fails, with code or signal and both streams in the
+ * order of their arrival (pulumi-command v1.2.1 provider/pkg/provider/local/commandOutputs.go).
  */
 async function run(
   command: string,
@@ -154,7 +154,7 @@ async function run(
     return own;
   };
   const [stdout, stderr] = [collect("stdout"), collect("stderr")];
-  child.stdin.on("error", () => undefined); // a command that does not read its input closes the pipe
+  child.stdin.on("error", () => undefined); // a command that does not read its input may close the pipe
   child.stdin.end(said(inputs["stdin"]) ?? ""); // nothing, already at its end
 
   const within = limit(timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity, signal, stuck.signal);

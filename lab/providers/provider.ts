@@ -3,12 +3,12 @@ import type { z } from "zod";
 /** Values by property name, as they travel between engine and provider: secrets unwrapped, unknowns as `UNKNOWN`. */
 export type Properties = Record<string, unknown>;
 
-/** Call of the engine about one resource. */
+/** The engine's request about one resource. */
 export interface ResourceCall {
   readonly type: string;
   /** Name of the resource in the program, the last part of its URN. */
   readonly name: string;
-  /** Its ID; undefined while there is none. */
+  /** ID of the resource; undefined before its creation. */
   readonly id?: string | undefined;
   /** The program's inputs; empty for a deletion. */
   readonly inputs: Properties;
@@ -17,26 +17,26 @@ export interface ResourceCall {
   readonly oldOutputs: Properties;
   /** Properties that `ignoreChanges` names. */
   readonly ignoreChanges: readonly string[];
-  /** Nothing is done: only the outputs are asked for. */
+  /** Whether this is a preview, which only needs the outputs. */
   readonly preview: boolean;
-  /** 0: the provider's default. */
+  /** Limit in seconds; 0 means the provider's default. */
   readonly timeoutSeconds: number;
-  /** Aborted when the engine cancels the update or goes away; may be so from the start. */
+  /** Aborted when the engine cancels the update or disconnects; possibly from the start. */
   readonly signal: AbortSignal;
   /** Shows a line to the user, attributed to the resource. An ephemeral one is replaced by the next. */
   log(severity: "info" | "warning", message: string, ephemeral?: boolean): void;
 }
 
-/** A result, now or later. */
+/** A result, or a promise of one. */
 export type Answer<Result> = Result | Promise<Result>;
 
-/** A property that a check refuses, and why. */
+/** A property that a check refuses, with the reason. */
 export interface CheckFailure {
   readonly property: string;
   readonly reason: string;
 }
 
-/** Arguments of a resource that its provider refuses, in words of the lab's own. */
+/** Error for arguments that a provider refuses; the text is the lab's. */
 export function failuresOf(schema: z.ZodType, inputs: Properties): CheckFailure[] {
   const { error } = schema.safeParse(inputs);
   return (error?.issues ?? []).map(({ path, message }) => ({
@@ -47,28 +47,28 @@ export function failuresOf(schema: z.ZodType, inputs: Properties): CheckFailure[
 
 /** Changes that an update would make. */
 export interface DiffResult {
-  /** Paths that differ; none: nothing changes. */
+  /** Paths that differ; empty if nothing changes. */
   readonly detailed: Readonly<Record<string, "add" | "delete" | "update">>;
   /** Top-level properties that force a replacement. Empty: update in place. */
   readonly replaces: readonly string[];
 }
 
 /**
- * A resource provider, without the wire. Results are marked secret where the input of the same path was secret, and
- * wherever the provider itself uses `secret(value)`. What a method throws becomes the error of that resource.
+ * A resource provider, without the gRPC layer. Results are marked secret where the input of the same path was secret,
+ * and wherever the provider itself uses `secret(value)`. An error from a method becomes the error of that resource.
  */
 export interface LabProvider {
   readonly name: string;
   readonly version: string;
-  /** Takes the configuration of the provider resource. */
+  /** Receives the configuration of the provider resource. */
   configure?(config: Properties): void;
-  /** Validates inputs; gives them as they are to be kept. Default: they are right. */
+  /** Validates inputs, and gives the inputs to store. Default: accepts them unchanged. */
   check?(call: ResourceCall): { inputs: Properties; failures: CheckFailure[] };
   /**
    * Compares old inputs with new ones, without contacting anything. Default: every difference is an update in place.
    */
   diff?(call: ResourceCall): DiffResult;
-  /** Creates, or updates what has an ID already, which it then keeps. */
+  /** Creates a resource, or updates one that has an ID, which stays. */
   make(call: ResourceCall): Answer<{ id: string; outputs: Properties }>;
   delete?(call: ResourceCall): Answer<void>;
   invoke?(token: string, args: Properties, signal: AbortSignal): Answer<Properties>;

@@ -17,9 +17,9 @@ import {
   toStruct,
 } from "./values";
 
-/** A provider that listens. */
+/** A served provider. */
 export interface ServedProvider {
-  /** Port on 127.0.0.1; belongs into `PULUMI_DEBUG_PROVIDERS` as `name:port`. */
+  /** Port on 127.0.0.1, for `PULUMI_DEBUG_PROVIDERS` as `name:port`. */
   readonly port: number;
   close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export async function serveProvider(provider: LabProvider): Promise<ServedProvid
 
 type Reply = object;
 
-/** Fields that every request about a resource has, and fields of some. */
+/** Fields of requests about a resource; some requests lack some. */
 interface ResourceRequest {
   getUrn(): string;
   getId?(): string;
@@ -59,18 +59,18 @@ interface Carried {
   oldOutputs?: Struct | undefined;
 }
 
-/** Writes values for the engine, secret where the inputs were. */
+/** Encodes values for the engine; a value is secret if the input at its path was. */
 type Mark = (values: Properties) => Struct;
 
 /** The service `pulumirpc.ResourceProvider` (proto/pulumi/provider.proto) over a `LabProvider`. */
 class Served {
-  /** The engine of the update that is under way. */
+  /** Connection to the engine of the running update. */
   engine: EngineClient | undefined;
   private update = new AbortController();
 
   constructor(private readonly provider: LabProvider) {}
 
-  /** Aborts everything under way, and what the engine still sends before the next update begins. */
+  /** Aborts running requests, and those that the engine still sends before the next update. */
   cancel(): void {
     this.update.abort(new Error("the update was cancelled"));
   }
@@ -134,7 +134,7 @@ class Served {
           return filled(new messages.CreateResponse(), { id, properties: mark(outputs) });
         },
       ),
-      // No provider here looks at what is live: it is as it was.
+      // No provider of the lab reads live state, so it returns the old state.
       read: unary((request: messages.ReadRequest) =>
         filled(new messages.ReadResponse(), {
           id: request.getId(),
@@ -177,7 +177,7 @@ class Served {
     this.engine = new EngineClient(address, grpc.credentials.createInsecure());
   }
 
-  /** A method about one resource: `carried` says what the request's values are. */
+  /** Makes a method about one resource. `carried` names the fields with the request's values. */
   private about<Request extends ResourceRequest>(
     carried: (request: Request) => Carried,
     answer: (call: ResourceCall, mark: Mark) => Answer<Reply>,
@@ -204,12 +204,12 @@ class Served {
       try {
         return await answer(call, (values) => marked(values, secrets));
       } finally {
-        await Promise.all(lines); // the engine forgets lines that come after the result
+        await Promise.all(lines); // the engine drops lines that arrive after the result
       }
     });
   }
 
-  /** Sends one line to the user; resolves when the engine has it. A line that does not arrive is not worth an error. */
+  /** Sends one line to the user, and resolves when the engine has it. A failure to send is ignored. */
   private log(
     urn: string,
     severity: "info" | "warning",

@@ -5,10 +5,10 @@ import type * as structMessages from "google-protobuf/google/protobuf/struct_pb"
 import { z } from "zod";
 import type { Properties } from "./provider";
 
-// Messages of two releases of google-protobuf do not mix: take the one that the SDK's own messages are made of.
+// Messages of two releases of google-protobuf cannot be mixed, so this uses the SDK's release.
 const sdkRequire = createRequire(require.resolve("@pulumi/pulumi"));
 
-/** Well-known messages, of the release that the SDK uses. */
+/** Well-known protobuf messages, from the SDK's release. */
 interface SdkMessages {
   empty_pb: typeof emptyMessages;
   struct_pb: typeof structMessages;
@@ -19,17 +19,17 @@ export const sdkMessage = <File extends keyof SdkMessages>(file: File): SdkMessa
   sdkRequire(`google-protobuf/google/protobuf/${file}.js`) as SdkMessages[File];
 
 const { Struct } = sdkMessage("struct_pb");
-/** Values on the wire. */
+/** Encoded values. */
 export type Struct = InstanceType<SdkMessages["struct_pb"]["Struct"]>;
 
 // Signatures of the wire format: github.com/pulumi/pulumi sdk/go/common/resource/properties.go and sdk/nodejs/runtime/rpc.ts.
 const signature = "4dabf18193072939515e22adb298388d";
 const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
 
-/** Stands for a value that only the update itself will know; seen during a preview. */
+/** Placeholder in a preview for a value that only the update knows. */
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** A value, or what stands for one that only the update itself will know. */
+/** A value, or the placeholder for an unknown one. */
 export const orUnknown = <Type extends z.ZodType>(type: Type) =>
   z.union([z.literal(UNKNOWN), type]);
 
@@ -70,7 +70,10 @@ export function reveal(value: unknown, at: Path = []): { plain: unknown; secrets
   return { plain, secrets };
 }
 
-/** Puts the mark back on each path that the value has; a path into a scalar or past a list's end marks all of that. */
+/**
+ * Marks each path as secret again. If a path leads into a scalar or past a list's end, the whole scalar or list is
+ * marked.
+ */
 export function conceal(value: unknown, secrets: readonly Path[]): unknown {
   if (value === undefined || secrets.length === 0 || isSecret(value)) return value;
   if (secrets.some((path) => path.length === 0)) return secret(value);
@@ -86,11 +89,11 @@ export function conceal(value: unknown, secrets: readonly Path[]): unknown {
   );
 }
 
-/** Reads a message of the wire. */
+/** Decodes a message. */
 export const fromStruct = (struct: Struct | undefined): Properties =>
   (struct?.toJavaScript() as Properties | undefined) ?? {};
 
-/** Makes a message of the wire; properties without a value are left out. */
+/** Encodes properties as a message; properties without a value are left out. */
 export const toStruct = (value: Properties): Struct =>
   Struct.fromJavaScript(withoutUndefined(value) as Parameters<typeof Struct.fromJavaScript>[0]);
 

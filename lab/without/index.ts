@@ -1,14 +1,15 @@
 /**
- * The package cannot be made wrong by an option. To show what one of its fixes prevents, the lab changes the finished plan: one
- * transform per fix, given to the stack's program by `program.ts`.
+ * The package has no option that turns a fix off. To show the failure that a fix prevents, the lab changes the finished
+ * plan by one transform per fix; `program.ts` passes these to the stack's program.
  */
 import type { FixId } from "../../components/diagnosis";
 import type { Plan } from "../../components/recipe";
 import { transforms } from "./transforms";
 
-/** The plan as it would be without these fixes. The given plan stays as it is. */
+/** Gives a plan without these fixes. The given plan does not change. */
 export function leaveOut<P extends Plan>(fixes: readonly FixId[], plan: P): P {
-  // A plan is plain data. A structured clone has arrays of another realm under jest, which Pulumi takes for none.
+  // A plan is plain data. Under jest, a structured clone has arrays of another realm, which Pulumi does not recognise
+  // as arrays.
   const wrong = JSON.parse(JSON.stringify(plan)) as P;
   for (const fix of fixes) transforms[fix](wrong);
   return wrong;

@@ -5,8 +5,8 @@ import stack from "../../stacks";
 import { leaveOut } from "./index";
 
 /**
- * The stacks' program with plans that lack some fixes. It checks and plans a stack as always; what comes of that is changed.
- * The fixes are configuration of the lab's own, `lab:without`, as a repair takes them back in a later update.
+ * The stacks' program, with plans that lack some fixes. It checks and plans a stack as usual, then changes the plan.
+ * The list of fixes is the configuration `lab:without`, since `--repair` empties it for a later update.
  */
 async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   const without = new pulumi.Config("lab").getObject<FixId[]>("without") ?? [];
@@ -16,7 +16,7 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   return stack();
 }
 
-/** The package makes no hook, so a container of ollama's gets it here. */
+/** Adds the hook to ollama's container, since the package never makes one. */
 const pulledByHook: pulumi.ResourceTransformation = ({ type, props, opts }) => {
   if (type !== "kubernetes:apps/v1:Deployment") return undefined;
   for (const container of props["spec"].template.spec.containers)

@@ -12,7 +12,7 @@ import { taintsOf, tolerates } from "../../components/recipe/machine/taints";
 import { workloadsOfKind } from "../../components/recipe/stack/workloads";
 import type { MachineRecipe, PodToleration } from "../../components/recipe/types";
 
-/** Makes a plan wrong in one way: it changes the plan that it is given, which is a copy. */
+/** Removes one fix from a plan, which is a copy that it may change. */
 type Transform = (plan: Plan) => void;
 
 /** Changes every machine of a plan. */
@@ -21,26 +21,26 @@ const eachMachine =
   ({ machines }) =>
     machines.forEach(change);
 
-/** Takes a label away from every node. */
+/** Removes a label from every node. */
 const withoutLabel = (key: string): Transform =>
   eachMachine(({ nodeLabels }) => void delete nodeLabels[key]);
 
 const validatorLabel = "nvidia.com/gpu.deploy.operator-validator";
 
-/** How a plan lacks each fix. */
+/** Transforms that remove a fix, by the fix's ID. */
 export const transforms: Record<FixId, Transform> = {
-  /** Talos' kernel hardening stays as it is. */
+  /** Keeps Talos' kernel hardening. */
   bpfJitHarden: eachMachine((machine) => {
     machine.sysctls = {};
     editOwnPatch(machine, (patch) => deleteIn(patch, ["machine", "sysctls"]));
   }),
 
-  /** The smoke test's image is of CUDA 13, whatever the driver. That NVIDIA publishes this tag is not verified. */
+  /** Uses a CUDA 13 image for the smoke test, with any driver. It is not verified that NVIDIA publishes this tag. */
   cudaImage: ({ kubernetes }) => {
     kubernetes.smokeTestImage = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda13.0.0";
   },
 
-  /** The device plugin gets a strategy that it does not know. A common slip: the plural, which it refuses. */
+  /** Gives the device plugin an unknown strategy: the plural, a common mistake, which it refuses. */
   deviceListStrategy: ({ kubernetes: { mode, release } }) => {
     const plural = "envvars";
     if (mode === "devicePlugin") {
@@ -53,7 +53,7 @@ export const transforms: Record<FixId, Transform> = {
     for (const entry of env) if (entry.name === "DEVICE_LIST_STRATEGY") entry.value = plural;
   },
 
-  /** Modules of lts, libraries of production. */
+  /** Combines modules of lts with libraries of production. */
   driverBranches: eachMachine((machine) => {
     const mixed = machine.extensions.map((name) => {
       const extension = nvidiaExtension(name);
@@ -66,60 +66,60 @@ export const transforms: Record<FixId, Transform> = {
     if (machine.driverVersion !== undefined && driver !== undefined) machine.driverVersion = driver;
   }),
 
-  /** The pods that look at all cards are as on Talos ≤ 1.14, but for their RuntimeClass. */
+  /** Makes the pods that read all cards as on Talos ≤ 1.14, except for their RuntimeClass. */
   managementCards: ({ kubernetes }) => {
     kubernetes.runtimeClass.handler = "nvidia";
   },
 
-  /** Pods name the RuntimeClass of Talos ≤ 1.14. */
+  /** Gives pods the RuntimeClass of Talos ≤ 1.14. */
   noRuntimeClass: ({ kubernetes }) => {
     kubernetes.runtimeClass.name = "nvidia";
   },
 
-  /** The operator has the values of Talos 1.14. */
+  /** Gives the operator the values for Talos 1.14. */
   operatorToolkit: ({ kubernetes: { release } }) => {
     release.values["toolkit"] = { enabled: false };
     delete release.values["cdi"];
   },
 
-  /** The operator's toolkit goes where the chart has it. */
+  /** Installs the operator's toolkit in the chart's default folder. */
   toolkitFolder: ({ kubernetes: { release } }) => {
     release.values["toolkit"] = { enabled: true };
   },
 
-  /** No tool sets the label that the device plugin's chart asks for. */
+  /** Removes the label that the device plugin's chart requires. */
   gpuPresentLabel: withoutLabel("nvidia.com/gpu.present"),
 
-  /** The configuration declares no kernel modules. */
+  /** Removes the kernel modules from the configuration. */
   kernelModules: eachMachine((machine) => {
     machine.kernelModules = [];
     editOwnPatch(machine, (patch) => deleteIn(patch, ["machine", "kernel", "modules"]));
   }),
 
-  /** The chart's own MIG manager runs, as the operator starts it. */
+  /** Uses the chart's own MIG manager, with the operator's settings. */
   migManager: ({ kubernetes: { release } }) => {
     release.values["migManager"] = { enabled: true };
   },
 
-  /** A postStart hook pulls the models, as in many charts. */
+  /** Pulls the models in a postStart hook, as many charts do. */
   modelsPull: ({ spec }) => {
-    for (const { said } of workloadsOfKind(spec, "ollama")) said.models = []; // the hook is program.ts' business
+    for (const { said } of workloadsOfKind(spec, "ollama")) said.models = []; // program.ts adds the hook
   },
 
-  /** The GPU provider selects nodes by a role that they were once given by hand, and that no node has any more. */
+  /** Makes the GPU provider select nodes by a role label that no node has. */
   nodeSelector: ({ kubernetes }) => {
     const stale = { "node-role.kubernetes.io/gpu": "true" };
     kubernetes.nodeSelector = stale;
     if (kubernetes.mode === "devicePlugin") kubernetes.release.values["nodeSelector"] = stale;
   },
 
-  /** The operator's validator runs with the marker files, which it deletes. */
+  /** Runs the operator's validator, which deletes the marker files. */
   operatorValidatorLabel: withoutLabel(validatorLabel),
 
-  /** The containerd part comes a second time, in a patch of its own, as a patch of the whole cluster brings it. */
+  /** Adds the containerd part a second time, in a separate patch, like a cluster-wide patch. */
   perMachinePatch: eachMachine((machine) => {
     const { containerdPart, configuration } = machine;
-    // Adopting merges both by their path.
+    // The program that adopts a machine merges both by their path.
     if (containerdPart === undefined || configuration === "adopted") return;
     machine.patches = [
       ownPatch({ kernelModules: [], sysctls: {}, containerdPart }),
@@ -127,19 +127,19 @@ export const transforms: Record<FixId, Transform> = {
     ];
   }),
 
-  /** The release's namespace gets no Pod Security labels. */
+  /** Removes the Pod Security labels from the release's namespace. */
   privilegedNamespace: ({ kubernetes }) => {
     if (kubernetes.namespaceLabels !== undefined) kubernetes.namespaceLabels = {};
   },
 
-  /** The RuntimeClass is left to an operator that is not there. */
+  /** Leaves the RuntimeClass to an operator that is not installed. */
   runtimeClass: ({ kubernetes }) => {
     kubernetes.runtimeClass.owner = "operator";
   },
 
   /**
-   * The upgrade gets the schematic of the plain image, which a machine of the same release runs already: it is up to date,
-   * though its configuration names the image with the driver.
+   * Gives the upgrade the schematic without extensions, which a machine of the same release already runs. So the
+   * upgrade does nothing, although the configuration names the image with the driver.
    */
   schematic: eachMachine((machine) => {
     if (machine.gpuCount === 0 || machine.configuration === "omni") return;
@@ -148,12 +148,12 @@ export const transforms: Record<FixId, Transform> = {
     Object.assign(machine, { schematic: yaml, schematicId: id, installerImage });
   }),
 
-  /** vLLM's pods have no more shared memory than a container of itself. */
+  /** Gives vLLM's pods only a container's default shared memory. */
   sharedMemory: ({ spec }) => {
     for (const { said } of workloadsOfKind(spec, "vllm")) said.sharedMemory = "64Mi";
   },
 
-  /** The machine's configuration sets the taints, which a worker may not do. */
+  /** Sets the taints in the machine's configuration, which a worker may not apply. */
   taintThroughApi: eachMachine((machine) => {
     const taints = machine.nodeTaints;
     machine.nodeTaints = [];
@@ -166,7 +166,7 @@ export const transforms: Record<FixId, Transform> = {
     );
   }),
 
-  /** Nothing tolerates the taints of the stack's own machines. */
+  /** Removes the tolerations for the taints of the stack's machines. */
   tolerations: ({ spec, kubernetes }) => {
     const taints = Object.values(spec.machines).flatMap(taintsOf);
     const others = (list: PodToleration[]): PodToleration[] =>
@@ -176,7 +176,7 @@ export const transforms: Record<FixId, Transform> = {
       values["tolerations"] = others(values["tolerations"] as PodToleration[]);
   },
 
-  /** No program writes the operator's marker files, and its validator runs. */
+  /** Removes the program that writes the operator's marker files, and runs the operator's validator. */
   validationMarkers: (plan) => {
     plan.kubernetes.markers = [];
     withoutLabel(validatorLabel)(plan);
@@ -184,7 +184,7 @@ export const transforms: Record<FixId, Transform> = {
   },
 };
 
-/** Gives a machine an image of other extensions: what names its schematic is changed with it. */
+/** Gives a machine an image with different extensions, and changes all names of its schematic. */
 function changeImage(machine: MachineRecipe, extensions: string[]): void {
   const { customization } = parse(machine.schematic) as {
     customization?: { extraKernelArgs?: string[] };
@@ -203,14 +203,14 @@ function changeImage(machine: MachineRecipe, extensions: string[]): void {
   });
 }
 
-/** Edits the patch that this package writes for a machine: the last one, after those of the user. */
+/** Edits the patch that this package writes for a machine, which is the last one, after the user's. */
 function editOwnPatch(machine: MachineRecipe, edit: (patch: Document) => void): void {
   const patch = parseDocument(machine.patches.at(-1)!);
   edit(patch);
   machine.patches = [...machine.patches.slice(0, -1), patch.toString({ lineWidth: 0 })];
 }
 
-/** Deletes a value of a patch, and the mappings that are empty then. */
+/** Deletes a value of a patch, and mappings that become empty. */
 function deleteIn(patch: Document, path: readonly string[]): void {
   if (!patch.hasIn(path)) return;
   patch.deleteIn(path);

@@ -12,17 +12,17 @@ import type { Tools } from "./machine";
 import { getConfiguration, type Resource, resources } from "./resources";
 import { refusePartialTimeouts, schemaOf, withSecrets } from "./schema";
 
-/** Inputs of the provider; a lab sets all of them. */
+/** Settings of the provider; a lab sets all of them. */
 export interface TalosProviderOptions extends Partial<Tools> {
   talosctl: string;
 }
 
-/** Where the real provider asks by default. */
+/** The real provider's default Image Factory. */
 const publicFactory = "https://factory.talos.dev";
 
 const configurationFunction = "talos:machine/getConfiguration:getConfiguration";
 
-/** Secrets of a cluster: all but certificates and the cluster's ID. */
+/** Secret parts of a cluster's bundle: all except certificates and the cluster's ID. */
 const machineSecrets = [
   "cluster.secret",
   "trustdinfo.token",
@@ -36,7 +36,7 @@ const machineSecrets = [
   "certs.os.key",
 ];
 
-/** Secret by the schema, also when the program forgot to say so. */
+/** Properties that the schema marks as secret, whatever the program says. */
 const secretOutputs: Path[] = [
   ["clientConfiguration", "clientKey"],
   ["kubernetesClientConfiguration", "clientKey"],

@@ -7,17 +7,17 @@ import { parseDuration } from "../../../components/recipe/rules/duration";
 import { until } from "../../until";
 import type { Properties, ResourceCall } from "../provider";
 
-/** Inputs of the resources. */
+/** Settings for the provider's resources. */
 export interface Tools {
   readonly talosctl: string;
   /** Folder for short-lived files with credentials. */
   readonly tempDir: string;
   readonly factory: string;
-  /** `host:port` that stands for every machine, instead of their own endpoints. */
+  /** `host:port` at which all machines answer, instead of their own endpoints. */
   readonly machineApi: string | undefined;
-  /** Where machines in maintenance mode answer, by their address, instead of there. */
+  /** By a machine's address, the `host:port` at which it answers in maintenance mode. */
   readonly maintenance: Readonly<Record<string, string>>;
-  /** By how much the lab's time is faster: limits are divided by it. */
+  /** Lab seconds per second: limits are divided by it. */
   readonly timeScale: number;
   /** Changes a fetched kubeconfig. Default: no change. */
   readonly kubeconfig?: ((text: string) => string) | undefined;
@@ -41,7 +41,7 @@ interface RunOutput {
 
 /**
  * Runs the real talosctl. Secrets reach it in files of mode 0600 in a folder of mode 0700 that is gone afterwards, and
- * come back on its standard output; nothing secret is in an argument. It sees no talosconfig but the one it is given.
+ * come back on its standard output; nothing secret is in an argument. It uses only the given talosconfig.
  */
 export async function runTalosctl(
   { talosctl, tempDir }: Pick<Tools, "talosctl" | "tempDir">,
@@ -75,7 +75,9 @@ export async function runTalosctl(
   }
 }
 
-/** Milliseconds that a step may take: the resource's own limit, the engine's, else ten minutes; scaled. */
+/**
+ * Limit of a step in milliseconds, divided by the time scale: the resource's own, else the engine's, else ten minutes.
+ */
 export function limitOf(
   { timeScale }: Pick<Tools, "timeScale">,
   { id, inputs, timeoutSeconds }: Pick<ResourceCall, "id" | "inputs" | "timeoutSeconds">,
@@ -88,7 +90,7 @@ export function limitOf(
 }
 
 interface MachineCommand extends Omit<Command, "signal"> {
-  /** Address to send it to without credentials, as to a machine in maintenance mode. */
+  /** Address of a machine in maintenance mode, which is called without credentials. */
   readonly maintenance?: string | undefined;
 }
 
@@ -119,7 +121,7 @@ export function onMachine(
   });
 }
 
-/** A talosconfig with the certificate that a resource is to use. */
+/** A talosconfig with a resource's client certificate. */
 function clientOf(inputs: Properties): string {
   const client = inputs["clientConfiguration"] as TalosClient["configuration"] | undefined;
   if (!client)
@@ -129,12 +131,12 @@ function clientOf(inputs: Properties): string {
   return talosconfigOf("dynamic", client, []);
 }
 
-/** Milliseconds that the last try has at least, to say why it fails. */
+/** Minimum duration of the last attempt in milliseconds, so that it can report its error. */
 const lastWordsMilliseconds = 5_000;
 
 /**
  * Repeats a command on the machine until it works or time is up. It retries after every error except InvalidArgument,
- * like the real provider (terraform-provider-talos v0.11.0), even when the machine says that it will never do it.
+ * like the real provider (terraform-provider-talos v0.11.0), even after errors that cannot go away.
  */
 export async function untilDone(
   tools: Tools,
@@ -163,8 +165,8 @@ export async function untilDone(
 /**
  * The address at which a resource's machine answers in maintenance mode; undefined when it does not. Like the real
  * provider this tries without credentials first, at the resource's endpoint, whatever its node is
- * (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp; it asks for the disks). A machine that the lab
- * does not know is left alone.
+ * (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp; it asks for the disks). An unknown machine is
+ * not called.
  */
 export async function maintenanceOf(
   tools: Tools,

@@ -16,9 +16,9 @@ import { maintenanceOf, onMachine, runTalosctl, type Tools, untilDone } from "./
 // Sources: terraform-provider-talos v0.11.0, pkg/talos. Nothing is read back from a machine, and a deletion leaves it
 // as it is.
 
-/** One kind of resource. What it gives is marked secret by its schema (`hidden` of index.ts). */
+/** One kind of resource. Its schema marks secret outputs (`hidden` in index.ts). */
 export interface Resource {
-  /** Which of changed arguments need another resource. Default: none. */
+  /** Changed arguments that force a replacement. Default: none. */
   replaces?(olds: Properties, news: Properties): string[];
   /** Creates it, or updates one that has an ID already. */
   make(tools: Tools, call: ResourceCall): Promise<{ id: string; outputs: Properties }>;
@@ -30,8 +30,8 @@ const defaultTalosVersion = "v1.13";
 const defaultInstallImage = "ghcr.io/siderolabs/installer:v1.13.0";
 
 /**
- * talos_machine_secrets_resource.go: made once and kept, unless an older release is asked for, which makes other ones
- * (PlanModifyString). That a client certificate is renewed in its last month is not emulated: no lab lives so long.
+ * talos_machine_secrets_resource.go: made once and kept, unless the arguments name an older release, which needs
+ * different secrets (PlanModifyString). The renewal of a client certificate in its last month is not emulated.
  */
 const secrets: Resource = {
   replaces: (olds, news) => {
@@ -68,7 +68,10 @@ const secrets: Resource = {
   },
 };
 
-/** A release as `v1.12`, `v1.12.1`, `1.12` or `1.12.1` (the schema's own examples); undefined when it is none. */
+/**
+ * Parses a release such as `v1.12`, `v1.12.1`, `1.12` or `1.12.1` (the schema's own examples); undefined if it is not a
+ * release.
+ */
 export function contractOf(version: unknown): semver.SemVer | undefined {
   const text = String(version);
   return /^v?\d+\.\d+(\.\d+\S*)?$/.test(text)
@@ -76,7 +79,7 @@ export function contractOf(version: unknown): semver.SemVer | undefined {
     : undefined;
 }
 
-/** A client certificate from a bundle's authority; the name and the address of the cluster do not matter to it. */
+/** A client certificate from a bundle's authority. It does not depend on the cluster's name and address. */
 async function clientOf(
   tools: Tools,
   bundle: string,
@@ -155,19 +158,19 @@ export async function getConfiguration(
   return { ...args, id: clusterName, talosVersion, machineSecrets, machineConfiguration };
 }
 
-/** talosctl prints what it made, and one line end more. */
+/** talosctl prints the configuration with one additional line end. */
 const printed = (stdout: string): string => `${stdout.trimEnd()}\n`;
 
 /**
- * talos_machine_configuration_apply_resource.go: the whole configuration is merged here and sent; the machine
- * is never asked what it has, so that there is no drift.
+ * talos_machine_configuration_apply_resource.go: the whole configuration is merged here and sent. The provider never
+ * reads the machine's configuration, so it sees no drift.
  */
 const configurationApply: Resource = {
   make: async (tools, call) => {
     const { inputs, preview, signal } = call;
     const id = "machine_configuration_apply";
     const input = inputs["machineConfigurationInput"];
-    // A patch that is null is passed over (configPatchesAsStrings).
+    // A null patch is skipped (configPatchesAsStrings).
     const patches = ((inputs["configPatches"] ?? []) as string[]).filter((patch) => patch !== null);
     const outputs: Properties = {
       ...withEndpoint(inputs),
@@ -180,7 +183,7 @@ const configurationApply: Resource = {
         outputs: { ...outputs, ...Object.fromEntries(unknown.map((name) => [name, UNKNOWN])) },
       };
     }
-    // A patch that cannot be merged is found in the preview already.
+    // A patch that cannot be merged already fails the preview.
     const { stdout } = await runTalosctl(tools, {
       contents: [String(input), ...patches],
       args: ([file = "", ...files]) => [
@@ -229,7 +232,7 @@ const configurationApply: Resource = {
 const reboots = /with a reboot|is running in maintenance mode and does not have a config yet/i;
 
 /**
- * `staged_if_needing_reboot` asks the machine what applying would do. A stack without an answer gets `auto`, with a
+ * Resolves `staged_if_needing_reboot` by a dry run on the machine. A stack without an answer gets `auto`, with a
  * warning.
  */
 async function resolveMode(
@@ -269,7 +272,7 @@ async function resolveMode(
   }
 }
 
-/** Done once; afterwards nothing is compared and nothing undone. */
+/** Runs once. Later updates compare nothing, and a deletion undoes nothing. */
 const bootstrap: Resource = {
   make: async (tools, call) => {
     if (call.id === undefined && !call.preview)
@@ -279,8 +282,8 @@ const bootstrap: Resource = {
 };
 
 /**
- * talos_cluster_kubeconfig_resource.go: fetched once, whatever else changes (Update). That it is fetched again when
- * its certificate is about to end is not emulated.
+ * talos_cluster_kubeconfig_resource.go: fetched once, and kept after changes of inputs (Update). Fetching it again
+ * before its certificate expires is not emulated.
  */
 const kubeconfig: Resource = {
   make: async (tools, call) => {
@@ -305,7 +308,7 @@ const withEndpoint = (inputs: Properties): Properties => ({
   endpoint: inputs["endpoint"] ?? inputs["node"],
 });
 
-/** A kubeconfig's current context, taken apart into the resource's outputs; `id` is its cluster's name. */
+/** The current context of a kubeconfig, as the resource's outputs; `id` is the cluster's name. */
 function kubeconfigOutputs(kubeconfigRaw: string): Properties & { id: string } {
   const { name: id, cluster, user: client } = currentOf(kubeconfigRaw);
   return {

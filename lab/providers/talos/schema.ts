@@ -4,14 +4,15 @@ import type { Properties } from "../provider";
 import { isMap, orUnknown, secret } from "../values";
 import { contractOf } from "./resources";
 
-// What the real provider asks of a resource's arguments before anything else: pulumi-talos v0.8.1 (schema.json),
+// The real provider's first checks of a resource's arguments: pulumi-talos v0.8.1 (schema.json),
 // terraform-provider-talos v0.11.0 (each resource's Schema and ValidateConfig), pulumi-terraform-bridge v3.129.0
-// (pkg/pf/tfbridge/provider_check.go). lab/tests/providers/rules/installed.test.ts asks the real one for each.
+// (pkg/pf/tfbridge/provider_check.go). lab/tests/providers/rules/installed.test.ts compares each with the real
+// provider.
 
-/** Numbers and booleans become texts (pkg/convert/string.go); nothing else becomes anything. */
+/** Numbers and booleans are converted to strings (pkg/convert/string.go), and nothing else is converted. */
 const text = z.union([z.string(), z.number(), z.boolean()]);
 const mapping = orUnknown(z.record(z.string(), z.unknown()));
-/** As Go writes one (terraform-plugin-framework-timeouts v0.7.0, validators.TimeDuration). */
+/** A duration in Go's notation (terraform-plugin-framework-timeouts v0.7.0, validators.TimeDuration). */
 const duration = orUnknown(
   z.string().refine((said) => durationValue(said) !== undefined, "is no duration, e.g. 10m"),
 );
@@ -23,14 +24,14 @@ const limited = (limits: readonly string[]) => ({
     z.object(Object.fromEntries(limits.map((limit) => [limit, duration.nullish()]))),
   ).nullish(),
 });
-/** Arguments that nothing of this package gives; each of the first two is a twin that is never kept. */
+/** Arguments that this package never sets. The first two are write-only variants of others, which are not stored. */
 const notEmulated = {
   clientConfigurationWo: z.null().optional(),
   machineConfigurationInputWo: z.null().optional(),
   onDestroy: z.null().optional(),
 };
 
-/** Arguments, and which limits `timeouts` has, of each type. */
+/** Arguments of each type, and the limits in its `timeouts`. */
 const byType: Readonly<Record<string, { shape: z.ZodRawShape; limits?: readonly string[] }>> = {
   "talos:machine/configurationApply:ConfigurationApply": {
     shape: {
@@ -52,7 +53,7 @@ const byType: Readonly<Record<string, { shape: z.ZodRawShape; limits?: readonly 
   "talos:imageFactory/schematic:Schematic": { shape: { schematic: text.nullish() } },
 };
 
-/** Rules for a type's arguments. An argument outside of the schema is ignored (pkg/convert/object.go). */
+/** Checks a type's arguments. An argument outside of the schema is ignored (pkg/convert/object.go). */
 export function schemaOf(type: string): z.ZodType {
   const { shape = {}, limits = [] } = byType[type] ?? {};
   return z.looseObject({ ...shape, ...limited(limits), ...notEmulated });

@@ -83,7 +83,7 @@ const isolation = podCase(
 /** Seconds within which feature discovery must set the node's labels. */
 const labelled = 60;
 
-/** Labels in the report, in this order, each with a prefix that is left out. */
+/** Labels in the report, in this order, without their prefix. */
 const shown = [
   "gpu.product",
   "gpu.count",
