@@ -4,7 +4,7 @@ test.concurrent.each<[string, string[], (lab: LabRun) => void, number | undefine
   ["Ctrl-C", [], ({ child }) => void child.kill("SIGINT"), 130],
   ["a crash", ["--stack", "aarhus-h100"], ({ child }) => void child.kill("SIGKILL"), undefined],
   [
-    "a reader that has gone",
+    "the end of the output's reader",
     ["--stack", "velaryon"],
     ({ child }) => [child.stderr!, child.stdout!].forEach((stream) => stream.destroy()),
     141,

@@ -21,7 +21,7 @@ if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
  * machines the same comes of it, by the same steps.
  */
 (reasons === "" ? test : test.skip).each(own.length > 0 ? own : stacks)(
-  "%s lives on machines that run Talos itself, and reboots as the preview says",
+  "the stack %s runs on machines with Talos itself, and they reboot as the preview says",
   async (stack) => {
     const consoles = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-consoles-"));
     const args = [

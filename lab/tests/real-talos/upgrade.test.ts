@@ -31,7 +31,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   afterAll(() => stand?.close(), minutes(2));
 
   test(
-    "adopt adds our keys, and leaves every other line as it was",
+    "adopt adds the stack's keys, and changes no other line",
     async () => {
       owned = await stand.configuration();
       const ended = await stand.start("adopt", stand.adoption()).ended;
@@ -55,7 +55,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   );
 
   test.each(homes)(
-    "what an owner wrote in the style of %s is there byte for byte after adopt and release",
+    "an owner's configuration in the style of %s is the same, byte for byte, after adopt and release",
     async (style) => {
       const values = parse(owned.split(/^---$/m)[0]!) as unknown;
       const written = homeOf(style, (at) => String(valueAt(values, ...at.split("."))));
@@ -74,7 +74,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   );
 
   test(
-    "a registry that does not answer ends the upgrade before anything is changed",
+    "if the registry does not answer, the upgrade stops before it changes anything",
     async () => {
       const before = await stand.bootId();
       const task = stand.gpuTask({
@@ -92,7 +92,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   );
 
   test(
-    "an upgrade that is killed while Talos works installs once, and the image that ran is still there to fall back to",
+    "an upgrade that is killed during the installation installs once, and Talos can still return to the former image",
     async () => {
       const before = await stand.bootId();
       const { child, ended } = stand.start("upgrade", stand.gpuTask());
@@ -129,7 +129,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   );
 
   test(
-    "an upgrade that is run again finds what it wants, and reboots nothing",
+    "a second run of the upgrade finds the machine as wanted, and does not reboot it",
     async () => {
       const before = await stand.bootId();
       const ended = await stand.start("upgrade", stand.gpuTask()).ended;
@@ -141,7 +141,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   );
 
   test(
-    "release gives back what was there, but for the modules that the image needs",
+    "release restores the former configuration, except for the modules that the image needs",
     async () => {
       const ended = await stand.start("release", stand.adoption(), adopted).ended;
       expect(ended.code).toBe(0);
@@ -158,7 +158,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   );
 
   test(
-    "an emulated machine shows the same as the real one, and the program says the same of it, but for what is listed",
+    "an emulated machine has the real one's resources, and the program reports the same, except for listed differences",
     async () => {
       const emulated = await emulate(stand, owned);
       try {
