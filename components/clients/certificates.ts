@@ -19,7 +19,7 @@ export function certificateProblem(pem: string, now: Date): string | undefined {
   const { validFrom, validTo } = certificate;
   if (new Date(validTo) < now) return `expired on ${day(validTo)}`;
   if (new Date(validFrom) > now)
-    return `is valid from ${day(validFrom)} only; is this machine's clock right?`;
+    return `is not valid before ${day(validFrom)}; check the clock of this computer`;
   return undefined;
 }
 
@@ -51,13 +51,13 @@ export function certificateFindings(
       field: "talosconfig",
       problem: `the client certificate of context ${contextOfTalos} ${ofTalos}`,
       why,
-      remedy: "create a new one (`talosctl config new`, or from the cluster's secrets) and pass it",
+      remedy: "replace it with a new one (`talosctl config new`, or from the cluster's secrets)",
     },
     ofKubernetes !== undefined && {
       field: "kubeconfig",
       problem: `the client certificate of user ${user} (context ${context}) ${ofKubernetes}`,
       why,
-      remedy: "fetch a new one with `talosctl kubeconfig`, and pass it",
+      remedy: "replace it with a new one from `talosctl kubeconfig`",
     },
   ]);
 }
@@ -77,9 +77,9 @@ const decoded = (crt: unknown): string | undefined =>
 /** The mistake in a kubeconfig that a refused call to Kubernetes shows; undefined if it shows none. */
 function foreignKubeconfig(message: string): string | undefined {
   if (/Unauthorized|does not know the credentials/i.test(message))
-    return "the Kubernetes API does not accept its user, or no longer does";
+    return "the Kubernetes API does not accept its user";
   if (/certificate|self.signed|x509/i.test(message))
-    return "it belongs to another cluster: its certificate authority did not sign the API server's certificate";
+    return "it belongs to another cluster: the kubeconfig's CA did not sign the API server's certificate";
   return undefined;
 }
 
@@ -100,19 +100,19 @@ export function foreignCredentials(
     return {
       field: "kubeconfig",
       problem: `${problem} (${message})`,
-      why: "nothing was changed: what follows would be refused, or reach another cluster",
-      remedy: "fetch the cluster's kubeconfig with `talosctl kubeconfig`, and pass it",
+      why: "nothing was changed: later calls would be refused, or would change another cluster",
+      remedy: "replace it with the kubeconfig of the machines' cluster, from `talosctl kubeconfig`",
     };
   }
   if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message))
     return undefined;
   const said = valueAt(read(talosconfig), "context");
-  const context = typeof said === "string" ? `its context ${said}` : "it";
+  const context = typeof said === "string" ? `context ${said}` : "it";
   return {
     field: "talosconfig",
-    problem: `${context} belongs to another cluster, or has too few rights: ${message}`,
-    why: "nothing was changed: what follows would be refused, or reach another cluster",
-    remedy: "check the machine's address, and pass an administrator's talosconfig of its cluster",
+    problem: `${context} belongs to another cluster, or lacks the rights for this call: ${message}`,
+    why: "nothing was changed: later calls would be refused, or would change another cluster",
+    remedy: "check the machine's address, and use an administrator's talosconfig for its cluster",
   };
 }
 

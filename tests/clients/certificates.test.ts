@@ -21,7 +21,7 @@ test("certificates that are not in force are named with their date, both at once
     "kubeconfig: the client certificate of user me (context admin@home) expired on 2021-01-01",
   ]);
   expect(certificateFindings(talosconfig, undefined, new Date("2019-06-01"))[0]?.problem).toContain(
-    "is valid from 2020-01-01 only",
+    "is not valid before 2020-01-01",
   );
 });
 

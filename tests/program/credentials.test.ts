@@ -74,7 +74,7 @@ describe("credentials that lead nowhere are reported by field, why and remedy", 
       "upgrade",
       wanted,
       { KUBECONFIG: ["/nowhere/a", "/nowhere/b"].join(path.delimiter) },
-      /^kubeconfig: a file that KUBECONFIG names cannot be read \(ENOENT: there is none of \/nowhere\/a, \/nowhere\/b\)/,
+      /^kubeconfig: a file that KUBECONFIG names cannot be read \(ENOENT: none of these files exists: \/nowhere\/a, \/nowhere\/b\)/,
     ],
     [
       "an empty kubeconfig, whatever the shell names",

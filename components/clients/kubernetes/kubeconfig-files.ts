@@ -55,7 +55,7 @@ function notThere(files: readonly string[]): string {
   if (first === undefined) return "no file is named";
   return others.length === 0
     ? `ENOENT: there is no file ${first}`
-    : `ENOENT: there is none of ${files.join(", ")}`;
+    : `ENOENT: none of these files exists: ${files.join(", ")}`;
 }
 
 interface Part {

@@ -83,7 +83,7 @@ test.each<[string, string[], RegExp]>([
   [
     "several, none of which is there",
     ["/a-nowhere", "/b-nowhere"],
-    /^ENOENT: there is none of \/a-nowhere, \/b-nowhere$/,
+    /^ENOENT: none of these files exists: \/a-nowhere, \/b-nowhere$/,
   ],
   ["a folder", [folder], /is a folder$/],
   ["a text that is no YAML", [written("secret", "a: [hunter2")], /secret is not YAML$/],
