@@ -54,7 +54,7 @@ export async function adopt(
         field: `machines.${task.machine}.configuration`,
         problem: `the machine at ${task.address} has no configuration`,
         why: "there is nothing to adopt: it is in maintenance mode",
-        remedy: "give it a configuration first, or make it `configuration: owned`",
+        remedy: "apply a configuration to the machine first, or set `configuration: owned` for it",
       });
     report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
     const release = await machine.version();

@@ -37,6 +37,6 @@ function parsed<T extends z.ZodType>(type: T, said: unknown): z.infer<T> {
   const result = type.safeParse(said);
   if (result.success) return result.data;
   throw new Error(
-    `task: it lacks the form that this release of talos-gpu writes: ${z.prettifyError(result.error)}`,
+    `task: not in the form that this release of talos-gpu writes: ${z.prettifyError(result.error)}`,
   );
 }

@@ -247,7 +247,7 @@ describe("a Helm release", () => {
     const changed = { ...step, values: { driver: { enabled: true } } };
     const told = {
       take: [],
-      say: expect.stringMatching(/other values; if it is this stack's, the update replaces it; /),
+      say: expect.stringMatching(/other values\. If it is this stack's, the update replaces it\. /),
     };
     expect(verdictOnRelease([record("deployed")], changed, true)).toEqual(told);
     expect(takes(verdictOnRelease([record("deployed")], changed, false))).toMatch(

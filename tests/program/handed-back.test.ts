@@ -133,7 +133,7 @@ test("what a run says of a thousand machines can be handed to the next run, warn
   const progress = new BoundedProgress((line) => (said += `${line}\n`));
   for (let number = 0; number < 1_000; number++)
     progress.report(
-      `gpu-${number}: did not say what it would lose (${"no answer ".repeat(10)}); its own update checks that again`,
+      `gpu-${number}: not known what its upgrade would remove (${"no answer ".repeat(10)}); its own update checks that again`,
     );
   progress.report("warning: gpu-7: the machine is node old now");
   progress.report("gpu-7: warning: it runs and is not ready");

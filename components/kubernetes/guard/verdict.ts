@@ -27,8 +27,8 @@ const remedies: Record<Keeper, string> = {
   PersistentVolumeClaim: `set storageClass to its former value, and update without --replace; ${ifDataMayGo}; `,
 };
 
-const nameOfBoth =
-  "both have the same name: Pulumi creates the new one, then deletes the old one by its name, and so deletes the new one";
+const sameName =
+  "the old and the new object have the same name: Pulumi would create the new one, then delete it in place of the old one";
 
 /** A list that is cut after ten entries, because a namespace may have thousands of objects. */
 const inWords = (held: readonly string[]): string =>
@@ -89,7 +89,7 @@ function replacedOrLost(live: LiveObject): FieldFinding {
   const problem = `would be replaced${reason}, or was left by a killed update`;
   const afterKill = `after a kill, import it into the stack's state: ${pendingCreate}`;
   if (live.holds.length === 0)
-    return { field, problem, why: nameOfBoth, remedy: `${emptyClaim}${afterKill}` };
+    return { field, problem, why: sameName, remedy: `${emptyClaim}${afterKill}` };
   return {
     field,
     problem: `${problem}, and contains ${inWords(live.holds)}`,
@@ -191,12 +191,12 @@ export function verdictOnRelease(
     return preview ? nothing : { take: [...records], say };
   }
   if (step.takesOver && isChart) {
-    const say = `${title}: this stack takes it over: Helm's ${records.length} records are deleted, its objects stay, and Helm replaces pods that these values change`;
+    const say = `${title}: this stack takes it over: Helm's ${records.length} records are deleted, the release's objects stay, and Helm replaces the pods that the stack's values change`;
     return { take: preview ? [] : [...records], say };
   }
   // At preview, this may be the stack's own release with earlier values, which only the update replaces.
   if (preview && isChart) {
-    const say = `${title}: already exists with other values; if it is this stack's, the update replaces it; if it belongs to another owner, the update fails at this point, after it has upgraded the machines; to avoid that, uninstall it first, or give this stack's release another namespace`;
+    const say = `${title}: already exists with other values. If it is this stack's, the update replaces it. If not, uninstall it first or choose another namespace: the update would fail here, after it has upgraded the machines`;
     return { take: [], say };
   }
   return { refuse: foreignRelease(title, last, isChart ? step.name : undefined) };

@@ -48,14 +48,14 @@ export async function awaitFree(
       throw new Failure({
         field,
         problem: `RuntimeClass ${name} already exists; ${owner.split(" ")[0]!} created it`,
-        why: "the stack makes one of this name once the machines are upgraded, and Kubernetes would refuse it then",
+        why: "the stack creates a class of this name after it has upgraded the machines, and Kubernetes would refuse that",
         remedy: "put all GPU machines of the cluster into one stack",
       });
     throw found.handler === "nvidia"
       ? new Failure({
           field,
           problem: `RuntimeClass ${name} already exists, and is not this stack's`,
-          why: "the stack makes one of this name once the machines are upgraded, and Kubernetes would refuse it then",
+          why: "the stack creates a class of this name after it has upgraded the machines, and Kubernetes would refuse that",
           remedy: `kubectl delete runtimeclass ${name}, then run again; running pods stay, and new pods of that class start once the stack has created its own`,
         })
       : wrongHandler(found.handler);
@@ -71,7 +71,7 @@ export async function awaitFree(
   const found = await classes.runtimeClass(name);
   if (found === undefined)
     report(
-      `RuntimeClass ${name} does not exist yet; until then Kubernetes refuses pods that need a GPU`,
+      `RuntimeClass ${name} does not exist yet; until it does, Kubernetes refuses pods that need a GPU`,
     );
   else if (name === "nvidia" && found.handler !== "nvidia") throw wrongHandler(found.handler);
   else

@@ -39,7 +39,7 @@ export async function waitForOmni(
   let asked = false;
   const guard = new BootGuard(machine, {
     name: task.machine,
-    remedy: `find the patches of the machine that set this (\`omnictl get configpatches\`); only one may write ${customizationPath}: correct or delete the other, and Omni applies the rest during the pause`,
+    remedy: `list the machine's patches with \`omnictl get configpatches\`, and correct the one that sets this; only one patch may write ${customizationPath}, so delete any other; Omni applies the change while the boot is paused`,
     report: (line) => report(`omni: ${line}`),
     modulesMayCome: true,
   });

@@ -78,7 +78,7 @@ export async function askMachines(
           : undefined;
       if (foreign === undefined)
         around.report(
-          `${machine}: did not say what it would lose (${lastLine(error)}); its own update checks that again`,
+          `${machine}: not known what its upgrade would remove (${lastLine(error)}); its own update checks that again`,
         );
       else if (!refused.has(foreign.problem))
         findings.push({ ...foreign, field: `machines.${machine}: ${foreign.field}` });
@@ -90,7 +90,7 @@ export async function askMachines(
     const old = oldName(next, bootId, nodes);
     if (old !== undefined)
       around.report(
-        `warning: ${next.machine}: the machine is node ${old} now, and the update renames it to ${next.machine} without draining ${old}; to move its pods first, stop here and run \`kubectl drain ${old} --ignore-daemonsets --delete-emptydir-data\`; afterwards run \`kubectl delete node ${old}\``,
+        `warning: ${next.machine}: the machine is node ${old} now. The update renames the node to ${next.machine} and does not drain ${old}. To move its pods first, stop here and run \`kubectl drain ${old} --ignore-daemonsets --delete-emptydir-data\`. After the update, run \`kubectl delete node ${old}\``,
       );
   }
   return [

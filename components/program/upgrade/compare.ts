@@ -145,7 +145,7 @@ async function waitsForSandbox(
   if (!before.isolationWaits) return false;
   const problem = await patiently(run, () => criProblem(machine));
   const what =
-    "its SecurityProfileConfig takes effect at the next boot, and before that a restarted containerd does not come up";
+    "until the next boot, which activates its SecurityProfileConfig, containerd cannot restart";
   if (planned === "none" && problem === undefined) {
     report(
       `warning: ${task.machine}: ${what}: reboot the machine before its configuration changes`,

@@ -90,7 +90,7 @@ export async function precheck(
   let found: FieldFinding[] = [];
   await run.phases.run(
     "precheck",
-    `${says}, waiting ${upTo(limit)} for parts that appear after its boot`,
+    `${says}; waiting ${upTo(limit)}, since etcd and the node recover some time after a boot`,
     () =>
       waitOrFail(
         clock,
@@ -110,8 +110,8 @@ export async function precheck(
             : {
                 field: `machines.${run.task.machine}`,
                 problem: `it gave no sign of being healthy ${within} (last: ${last})`,
-                why: "the next release is installed only where the machine is well on this one",
-                remedy: "see that the machine and Kubernetes answer, then run again",
+                why: "the next release is installed only if the machine is healthy on this one",
+                remedy: "make sure that the machine and Kubernetes answer, then run again",
               },
       ),
   );
@@ -125,7 +125,7 @@ async function nodeProblems({ task, cluster }: Run): Promise<FieldFinding[]> {
     {
       field: `machines.${task.machine}`,
       problem: "its node is not ready",
-      why: "the next release is installed only where the machine is well on this one",
+      why: "the next release is installed only if the machine is healthy on this one",
       remedy: `look at \`kubectl describe node ${task.machine}\`, then run again`,
     },
   ];
@@ -156,7 +156,7 @@ async function problemsOf(
       ? [
           {
             field: "talos-gpu:kubeconfig",
-            problem: "the machine must reboot, but there is no kubeconfig for its drain",
+            problem: "the machine must reboot, but its drain needs a kubeconfig, and there is none",
             why: "its pods would be killed without an eviction",
             remedy:
               "pass the kubeconfig (stack configuration or KUBECONFIG), or set upgrade.drain: false",

@@ -98,7 +98,7 @@ async function pullInto(
     });
   } catch (error) {
     if (error instanceof CallError && error.problem === "unimplemented") {
-      report("pull: this release pulls the installer during the upgrade");
+      report("pull: this Talos release pulls the installer during the upgrade");
       return;
     }
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;

@@ -79,7 +79,7 @@ test.each([
     /nvidia with the handler nvidia is external, and stays unchanged/,
   ],
   ["is the operator's", operators, /with the handler nvidia is external/],
-  ["is not there yet", undefined, /nvidia does not exist yet; until then Kubernetes refuses/],
+  ["is not there yet", undefined, /nvidia does not exist yet; until it does, Kubernetes refuses/],
 ])(
   "a class that should be external is inspected without waiting: it %s",
   async (_, there, said) => {

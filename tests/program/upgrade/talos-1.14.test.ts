@@ -84,9 +84,7 @@ describe("workload isolation that came into a configuration without a boot", () 
     machine.persistent = isolated.replace("kernel:", 'sysctls: {vm.swappiness: "1"}\n  kernel:');
     expect((await run()).rebooted).toBe(true);
     expect(machine.calls).toEqual(["reboot"]);
-    expect(lines.join("\n")).toContain(
-      "before that a restarted containerd does not come up, so the machine reboots",
-    );
+    expect(lines.join("\n")).toContain("containerd cannot restart, so the machine reboots");
   });
 
   test("is only reported while containerd is up and nothing is to be done", async () => {
@@ -94,7 +92,7 @@ describe("workload isolation that came into a configuration without a boot", () 
     expect((await run()).rebooted).toBe(false);
     expect(machine.calls).toEqual([]);
     expect(lines.join("\n")).toContain(
-      "warning: gpu-1: its SecurityProfileConfig takes effect at the next boot",
+      "warning: gpu-1: until the next boot, which activates its SecurityProfileConfig",
     );
   });
 
