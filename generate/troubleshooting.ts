@@ -22,48 +22,41 @@ export function withFailures(page: string): string {
 }
 
 function causeSection([id, { symptom, errors, cause, remedy, source }]: [string, Cause]): string {
-  return [
-    `### ${capital(symptom)}`,
-    "",
-    "```text",
-    ...errors,
-    "```",
-    "",
+  return sectionOf(symptom, errors, [
+    `${capital(cause)}.`,
     `**Remedy.** ${capital(remedy)}.`,
-    "",
-    ...onDemand("Cause", [`${capital(cause)}.`, `Known as \`${id}\`. Source: ${source}.`]),
-  ].join("\n");
+    `Name of this cause: \`${id}\`. Source: ${source}.`,
+  ]);
 }
 
 function section({ id, symptom, errors, cause, does, inForce, source, check }: Fix): string {
   const known = check === undefined ? undefined : checks[check];
   const isRefused = known !== undefined && (known.severity ?? "refused") === "refused";
   const refused = isRefused
-    ? ` The check \`${check}\` refuses at preview whatever would undo it.`
+    ? ` At preview, the check \`${check}\` refuses a stack that would undo it.`
     : "";
-  return [
-    `### ${capital(symptom)}`,
-    "",
-    ...(errors && errors.length > 0 ? ["```text", ...errors, "```", ""] : []),
-    ...onDemand("Cause and remedy", [
-      `${capital(cause)}.`,
-      `**Remedy.** Make sure that ${does}. A stack of this package does.${refused}`,
-      ...(inForce === undefined
-        ? []
-        : [`If such a stack shows it nevertheless: ${fieldsAsCode(inForce)}.`]),
-      `Fix \`${id}\`. Source: ${source}.`,
-    ]),
-  ].join("\n");
+  return sectionOf(symptom, errors, [
+    `${capital(cause)}.`,
+    `**Remedy.** Make sure that ${does}. A stack of this package does this by itself.${refused}`,
+    ...(inForce === undefined
+      ? []
+      : [`If a stack of this package shows this failure: ${fieldsAsCode(inForce)}.`]),
+    `Name of this fix: \`${id}\`. Source: ${source}.`,
+  ]);
 }
 
-/** Paragraphs that a reader opens. */
-const onDemand = (summary: string, paragraphs: string[]): string[] => [
-  `<details><summary>${summary}</summary>`,
-  "",
-  ...paragraphs.flatMap((text) => [text, ""]),
-  "</details>",
-  "",
-];
+/** The cause comes first, since the remedy refers to it. */
+const sectionOf = (
+  symptom: string,
+  errors: readonly string[] = [],
+  paragraphs: readonly string[],
+): string =>
+  [
+    `### ${capital(symptom)}`,
+    "",
+    ...(errors.length > 0 ? ["```text", ...errors, "```", ""] : []),
+    ...paragraphs.flatMap((text) => [text, ""]),
+  ].join("\n");
 
 /** `machines.<name>.…` in backticks: in prose, a browser takes `<name>` for an element and shows nothing. */
 const fieldsAsCode = (text: string): string => text.replaceAll(/\b[\w.]+\.<\w+>[\w.]*\w/g, "`$&`");

@@ -82,7 +82,7 @@ def process(card):
         code = all_reduce(card)
     except (dist.DistStoreError, dist.DistNetworkError) as error:
         code = alone
-        print(f"fabric: not all of {machines} machines came to {host} within {limit} s: {error}", flush=True)
+        print(f"fabric: not all of the {machines} machines connected to {host} within {limit} s: {error}", flush=True)
     except Exception:
         code = 1
         traceback.print_exc()

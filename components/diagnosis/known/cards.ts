@@ -36,9 +36,9 @@ export const cardCauses = {
   cardReset: {
     symptom: "programs on one card hang or end with CUDA errors until the machine is rebooted",
     cause:
-      "the card or its firmware came to a state that only a reset ends (NVIDIA's catalogue: RESET_GPU)",
+      "the card or its firmware is in a state that only a reset ends (NVIDIA's catalogue: RESET_GPU)",
     remedy:
-      "reboot the machine, since Talos has no shell that could reset one card: `npx talos-gpu reboot MACHINE --stack NAME` drains its node before, and verifies the driver. If it happens again, above all Xid 48, 64 or 95, the memory fails: replace the card",
+      "reboot the machine, since Talos has no shell that could reset one card: `npx talos-gpu reboot MACHINE --stack NAME` drains its node before, and verifies the driver. If it happens again, in particular with Xid 48, 64 or 95, the card's memory is failing: replace the card",
     errors: [
       "NVRM: Xid (PCI:…): 119, … Timeout after 6s of waiting for RPC response from GPU0 GSP!",
       "NVRM: Xid (PCI:…): 48, … An uncorrectable double bit error (DBE) has been detected on GPU",
@@ -53,7 +53,7 @@ export const cardCauses = {
   cardGone: {
     symptom: "a card has disappeared: the node offers one less, and nvidia-smi cannot reach it",
     cause:
-      "the card does not answer on the PCI bus: its power, a riser or slot, heat, or the card itself",
+      "the card does not answer on the PCI bus. Possible reasons: its power, its riser or slot, heat, or a broken card",
     remedy:
       "drain the node and switch the machine off for a minute: a reboot alone may not bring the card back. If it happens again, check supply, cables, riser and temperature, then try the card in another slot",
     errors: [
@@ -66,7 +66,7 @@ export const cardCauses = {
   },
   cardPower: {
     symptom: "a card does not come up, or stays slow",
-    cause: "its auxiliary power is not connected",
+    cause: "the card's auxiliary power cable is not connected",
     remedy: "switch the machine off, and plug the power cable into the card",
     errors: ["NVRM: Xid (PCI:…): 54"],
     source: "docs.nvidia.com/deploy/xid-errors (54)",
@@ -77,7 +77,7 @@ export const cardCauses = {
     cause:
       "the driver could not start the card, because of its firmware, its power, or an incomplete passthrough by the hypervisor",
     remedy:
-      "look at the lines above it in `talosctl dmesg`; switch the machine off and on; in a virtual machine, pass the whole card through (all functions, a large BAR, no vGPU). Then try another driver.branch",
+      "look at the lines above this error in `talosctl dmesg`, and switch the machine off and on. In a virtual machine, pass the whole card through (all functions, a large BAR, no vGPU). Then try another driver.branch",
     errors: [
       "NVRM: GPU 0000:…: RmInitAdapter failed! (0x62:0x65:1792)",
       "NVRM: RmInitAdapter: Cannot initialize GSP firmware RM",
@@ -90,7 +90,7 @@ export const cardCauses = {
     cause:
       "the card needs the other flavour of kernel modules: open from Blackwell on, proprietary before Turing",
     remedy:
-      "remove driver.flavour: the package then chooses it by the card. By hand: replace the extension in the schematic",
+      "remove driver.flavour: the package then chooses the flavour that the card needs. By hand: replace the extension in the schematic",
     errors: [
       "NVRM: installed in this system is not supported by open",
       "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
@@ -104,7 +104,7 @@ export const cardCauses = {
     symptom: "the kernel modules are loaded, but an old card is not among the driver's devices",
     cause: "this branch of the driver no longer supports the card",
     remedy:
-      "set driver.branch: lts, or remove the field: the package then chooses it by the card (Maxwell, Pascal, Volta on Talos ≥ 1.13)",
+      "set driver.branch: lts, or remove the field: for Maxwell, Pascal and Volta on Talos ≥ 1.13 the package then chooses lts",
     errors: ["NVRM:  supported through the NVIDIA 580.xx Legacy drivers. Please"],
     source:
       "NVIDIA's driver, nv-pci.c (the rest: The … NVIDIA driver will ignore this GPU); allenporter/k8s-gitops#2518",
@@ -112,7 +112,7 @@ export const cardCauses = {
   },
   nvlink: {
     symptom: "programs over several cards end or hang, but programs on one card run",
-    cause: "a link between cards, or to a switch, has failed",
+    cause: "a link between two cards, or between a card and a switch, has failed",
     remedy:
       "reboot the machine (`npx talos-gpu reboot MACHINE --stack NAME`); if it happens again, reseat bridge or board, or take the card out of service",
     errors: [
@@ -126,8 +126,8 @@ export const cardCauses = {
     symptom:
       "ext-nvidia-fabricmanager starts again and again, and CUDA says: system not yet initialized",
     cause:
-      "the extension of the first releases of Talos 1.13 lacks a library that the fabric manager needs",
-    remedy: "upgrade Talos to 1.13.1 or newer, where the extension has it",
+      "the extension of the first releases of Talos 1.13 lacks the library libz.so.1, which the fabric manager needs",
+    remedy: "upgrade Talos to 1.13.1 or newer, whose fabric manager extension contains libz.so.1",
     errors: ["libz.so.1: cannot open shared object file: No such file or directory"],
     source: "siderolabs/extensions#1073, #1074",
     texts:
@@ -137,9 +137,9 @@ export const cardCauses = {
     symptom:
       "ext-nvidia-cdi-gen or ext-nvidia-fabricmanager fails and starts again; no pod sees a card of an SXM board",
     cause:
-      "cards on an NVSwitch board compute only after the fabric manager has set up the switches, but it finds none. They are not passed through to this virtual machine, its extension is missing, or the machine has no such board",
+      "cards on an NVSwitch board compute only after the fabric manager has set up the switches. It finds no switches, or does not run. Possible reasons: the switches are not passed through to this virtual machine, the fabric manager's extension is missing, or the machine has no such board",
     remedy:
-      "with an SXM board of eight cards: pass its NVSwitches through together with its cards, and list nvidia-fabricmanager in the stack's extensions; a virtual machine with some of the cards needs its host's fabric manager. Without such a board: remove nvidia-fabricmanager",
+      "with an SXM board of eight cards, pass the NVSwitches through together with the cards, and list nvidia-fabricmanager in the stack's extensions. A virtual machine with only some of the cards needs the fabric manager of its host. Without such a board, remove nvidia-fabricmanager",
     errors: [
       "empty device edits",
       "request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]",

@@ -24,7 +24,7 @@ export const exposureFixes = fixesOf({
     hides: ["validationMarkers", "operatorValidatorLabel", "gpuPresentLabel"],
   },
   runtimeClass: {
-    does: "a RuntimeClass nvidia with the handler nvidia exists before the device plugin",
+    does: "a RuntimeClass nvidia with the handler nvidia exists before the device plugin is installed",
     symptom: 'pods are refused: RuntimeClass "nvidia" not found',
     cause:
       "the standalone device plugin's chart has no RuntimeClass, and only containers with the handler nvidia get the driver's libraries",
@@ -99,7 +99,7 @@ export const exposureCauses = {
     cause:
       "the CDI specification names a path for a program of the container toolkit that does not exist on the machine",
     remedy:
-      "delete the stale CDI file in /var/run/cdi, which a former release or another program has written, and restart the device plugin's pod",
+      "delete the stale CDI file in /var/run/cdi, which an earlier release or another program has written, and restart the device plugin's pod",
     errors: [
       "error running createContainer hook #0: fork/exec /usr/bin/nvidia-ctk: no such file or directory",
     ],
@@ -109,7 +109,7 @@ export const exposureCauses = {
   mpsServer: {
     symptom: "the node offers units by MPS, and every program on them fails: error 805",
     cause:
-      "the device plugin starts nvidia-cuda-mps-control without PATH, which then looks for its server in /bin and /usr/bin; Talos has it in /usr/local/bin",
+      "the device plugin starts nvidia-cuda-mps-control without PATH. That program then looks for the MPS server in /bin and /usr/bin, but Talos has the server in /usr/local/bin",
     remedy: "share by time slicing instead",
     errors: ["MPS client failed to connect to the MPS control daemon or the MPS server"],
     source: "k8s-device-plugin#1614; device plugin 0.18.2 and 0.19.3 on an H100",
@@ -119,7 +119,7 @@ export const exposureCauses = {
   sharedRequest: {
     symptom: "a pod fails at admission: UnexpectedAdmissionError",
     cause:
-      "it requests several units of a shared card, but several units give no larger part of the card",
+      "the pod requests several units of a shared card, but several units give no larger part of the card",
     remedy: "request one unit",
     errors: ["maximum request size for shared resources is 1; found 2"],
     source: "k8s-device-plugin, internal/plugin/server.go (failRequestsGreaterThanOne)",
@@ -140,7 +140,7 @@ export const exposureCauses = {
     cause:
       "Helm was killed in the middle of an operation, and its record of the release still shows that operation as running",
     remedy:
-      "run `pulumi up`: when the stack next changes the release, it continues from the revision before. For a release that belongs to no stack, run `helm rollback RELEASE -n NAMESPACE`, or `helm uninstall` if it was the first installation",
+      "run `pulumi up`: the next update that changes the release continues from the revision before. For a release that belongs to no stack, run `helm rollback RELEASE -n NAMESPACE`, or `helm uninstall` if it was the first installation",
     errors: ["another operation (install/upgrade/rollback) is in progress"],
     source: "helm, pkg/action/upgrade.go (errPending); seen after a SIGKILL of pulumi up",
     texts: /another operation \(install\/upgrade\/rollback\) is in progress/,

@@ -15,13 +15,13 @@ export const machineFixes = fixesOf({
     symptom:
       "the machine boots, pauses and reboots again and again: CRI and kubelet do not start, and its node is NotReady or never joins",
     cause:
-      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice. Talos up to 1.13 cannot create its resource for the file a second time (from 1.14 on the first item wins silently). The boot pauses for 35 minutes (5 before v1.12.9, and from v1.13.0 to v1.13.4), and then starts again; after the first boot of an upgrade it starts the previous image",
+      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice. Talos up to 1.13 cannot create its resource for the file a second time (from 1.14 on the first item wins silently). The boot pauses for 35 minutes (5 minutes before v1.12.9, and from v1.13.0 to v1.13.4), and then the machine reboots; after the first boot of an upgrade it reboots into the previous image",
     errors: [
       "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists",
       "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",
     ],
     inForce:
-      "remove the cluster's patch that also writes the file; the corrected configuration then ends the pause",
+      "remove the patch of the whole cluster that also writes this file; Talos then applies the corrected configuration and ends the pause by itself",
     source:
       "talos, v1alpha1_sequencer_tasks.go (WriteUserFiles, injectCRIConfigPatch, pauseOnFailure) and pkg/machinery/config/merge",
     check: "containerd-part",
@@ -41,13 +41,13 @@ export const machineFixes = fixesOf({
     symptom:
       "the machine runs the wanted Talos release, but no driver: kernel modules not loaded, no NVIDIA extension in `talosctl get extensions`",
     cause:
-      "extensions are part of the image: a machine with the same Talos release but another schematic lacks them; an upgrade that compares only the release finds nothing to do",
+      "extensions are part of the image, so a machine with the same Talos release but another schematic lacks them. An upgrade that compares only the release does not install them",
     errors: [
       "kernel modules not loaded: nvidia, nvidia_uvm, nvidia_drm, nvidia_modeset",
       "no NVIDIA driver is loaded",
     ],
     inForce:
-      "run `pulumi up`, which also compares the schematic; by hand: `talosctl upgrade` with the installer image that machine.install.image names",
+      "run `pulumi up`, which also compares the schematic. By hand, run `talosctl upgrade` with the installer image that machine.install.image names",
     source:
       "talos, Image Factory and system extensions: extensions are part of the boot image (siderolabs/docs, system-extensions)",
     // Omni compares and upgrades its machines itself.
@@ -69,7 +69,7 @@ export const machineFixes = fixesOf({
     symptom:
       "the extension is installed but no driver runs: no nvidia in /proc/modules, ext-nvidia-persistenced keeps waiting",
     cause:
-      "the extension blacklists the modules, so nothing loads them unless the configuration declares them; Talos waits for the service for 70 minutes, and then reboots, again and again",
+      "the extension blacklists the modules, so nothing loads them unless the configuration declares them. At each boot Talos waits 70 minutes for the service ext-nvidia-persistenced, and then reboots",
     errors: [
       "nvidia-container-cli: initialization error: nvml error: driver not loaded",
       'Waiting for file "/sys/bus/pci/drivers/nvidia" to exist',
@@ -96,7 +96,7 @@ export const machineFixes = fixesOf({
     symptom:
       "GPU containers do not start: nvml error: driver/library version mismatch (API mismatch in the kernel's log)",
     cause:
-      "the driver's libraries are in the container toolkit's extension, and their version must be exactly that of the kernel modules",
+      "the driver's libraries are in the container toolkit's extension, and their version must equal the version of the kernel modules",
     errors: [
       "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch",
       "Failed to initialize NVML: Driver/library version mismatch",
@@ -124,7 +124,7 @@ export const machineFixes = fixesOf({
     symptom:
       "GPU containers are not created: bpf_prog_query / load program: invalid argument: last insn is not an exit or jmp",
     cause:
-      "Talos' kernel hardening (2) refuses the BPF device filter that nvidia-container-cli of Talos ≤ 1.11 loads; later toolkits have none",
+      "Talos' kernel hardening (net.core.bpf_jit_harden=2) refuses the BPF device filter that nvidia-container-cli of Talos ≤ 1.11 loads; later toolkits load no filter",
     errors: [
       "nvidia-container-cli: mount error: failed to create device filter",
       "load program: invalid argument: last insn is not an exit or jmp",

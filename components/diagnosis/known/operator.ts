@@ -8,11 +8,11 @@ import { fixesOf, hasGpu } from "./known";
 /** Fixes for NVIDIA's operator on Talos. */
 export const operatorFixes = fixesOf({
   validationMarkers: {
-    does: "a DaemonSet keeps driver-ready and toolkit-ready under /run/nvidia/validations, and the operator's validator does not run on those nodes",
+    does: "a DaemonSet keeps the files driver-ready and toolkit-ready in /run/nvidia/validations, and the operator's validator does not run on the same nodes",
     symptom:
       "the operator's pods stay in Init:0/1, waiting for toolkit-validation; the node offers no nvidia.com/gpu",
     cause:
-      "the operator's pods wait for files that the operator's driver and toolkit containers write; on Talos these containers do not run, because driver and toolkit are in the image. The operator's validator, which also writes such files, looks for the driver where Talos ≤ 1.12 does not have it",
+      "the operator's pods wait for files that the operator's driver and toolkit containers write; on Talos these containers do not run, because driver and toolkit are in the image. The operator's validator also writes such files, but does not find the driver on Talos ≤ 1.12",
     errors: [
       "Init:0/1",
       "waiting for nvidia container stack to be setup",
@@ -24,13 +24,14 @@ export const operatorFixes = fixesOf({
     sign: waitsForMarkers,
   },
   operatorValidatorLabel: {
-    does: "GPU nodes have the label nvidia.com/gpu.deploy.operator-validator: false on Talos ≤ 1.12, where another DaemonSet writes the readiness files and the operator's validator would delete them; true on Talos ≥ 1.13, where the validator writes them",
+    does: "GPU nodes have the label nvidia.com/gpu.deploy.operator-validator. On Talos ≤ 1.12 its value must be false, because the validator would delete the readiness files of another DaemonSet. On Talos ≥ 1.13 its value must be true, because the validator writes these files",
     symptom:
       "the pod nvidia-operator-validator stays in Init:0/4: failed to validate the driver, retrying after 5 seconds; operands that start meanwhile wait in Init:0/1; or, on Talos ≥ 1.13, operands wait in Init:0/1 and there is no validator",
     cause:
       "on Talos ≤ 1.12 the validator looks for the driver in the wrong place; it deletes the file driver-ready at each start, and all readiness files when it ends. On Talos ≥ 1.13 the validator itself writes these files, and a label operator-validator=false from before the upgrade keeps it off the node",
     errors: ["Init:0/4", "failed to validate the driver, retrying after 5 seconds"],
-    inForce: "remove your own label from the node, and run `pulumi up --refresh`",
+    inForce:
+      "remove the label nvidia.com/gpu.deploy.operator-validator that you set on the node, and run `pulumi up --refresh`",
     source:
       "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go (driver-ready), assets/state-operator-validation",
     usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
@@ -38,11 +39,11 @@ export const operatorFixes = fixesOf({
     sign: validatorAmiss,
   },
   migManager: {
-    does: "the MIG manager has the release v0.12.3-ubuntu20.04, and starts without the part that writes to the host and stops its services",
+    does: "the MIG manager runs the release v0.12.3-ubuntu20.04, without the step that writes to the host and stops the host's services",
     symptom:
       "cards are not split: nvidia.com/mig.config.state is missing or becomes failed, and the smoke test's pod stays Pending",
     cause:
-      "there are three causes: from v0.13 on the MIG manager waits forever for systemd, which Talos does not have; an older one that assumes a driver on the host copies itself into /usr/local, which is read-only on Talos; and every release sets the state failed if a card does not have the profile or is in use",
+      "there are three causes. From v0.13 on the MIG manager waits forever for systemd, which Talos does not have. An older manager that assumes a driver on the host copies itself into /usr/local, which is read-only on Talos. Every release sets the state failed if a card does not have the profile or is in use",
     errors: [
       "nvidia.com/mig.config.state=failed",
       "Updating to MIG config: all-…",
@@ -50,7 +51,7 @@ export const operatorFixes = fixesOf({
       "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
     ],
     inForce:
-      "read the log of the pod nvidia-mig-manager: it says which step failed; a GPU that a pod still uses is free after `kubectl delete pod`; an A100 or A30 changes its MIG mode with the machine's next reboot; to make the manager retry, delete its pod",
+      "read the log of the pod nvidia-mig-manager, which says what step failed. If a pod still uses the GPU, delete that pod. An A100 or A30 changes its MIG mode with the machine's next reboot. To make the manager retry, delete the manager's pod",
     source:
       "NVIDIA/mig-parted#356, #382; gpu-operator#2501; NVIDIA/mig-parted v0.12.3, deployments/container/reconfigure-mig.sh",
     usedBy: (plan) =>
@@ -62,9 +63,9 @@ export const operatorFixes = fixesOf({
   operatorToolkit: {
     does: "on Talos ≥ 1.15 the GPU Operator, v26.7.0 or newer, installs the container toolkit, with CDI and its NRI plugin on",
     symptom:
-      'every pod of the operator\'s on the machine stays in Init or ContainerCreating: no runtime for "nvidia" is configured; the node offers no nvidia.com/gpu',
+      'every pod of the operator on the machine stays in Init or ContainerCreating: no runtime for "nvidia" is configured; the node offers no nvidia.com/gpu',
     cause:
-      "from Talos 1.15 on the extension has only the driver; with the values of 1.14 (toolkit.enabled: false and no NRI) the operator's pods name a RuntimeClass for which containerd has no runtime",
+      "from Talos 1.15 on NVIDIA's extension contains only the driver. With the chart values for 1.14 (toolkit.enabled: false and no NRI) the operator's pods name a RuntimeClass for which containerd has no runtime",
     errors: ['unable to get OCI runtime for sandbox "…": no runtime for "nvidia" is configured'],
     inForce: "remove toolkit and cdi from gpuOperator.values, and run `pulumi up --refresh`",
     source:
@@ -104,14 +105,14 @@ export const operatorFixes = fixesOf({
     sign: (seen, system) => ofNri(seen, system, /RuntimeClass "?nvidia"? not found/i),
   },
   managementCards: {
-    does: "a pod that needs every GPU gets them by the NRI plugin's annotation; it runs in the operator's namespace or in one that the toolkit lists",
+    does: "a pod that needs every GPU has the NRI plugin's annotation. It must run in the operator's namespace, or in one that the toolkit lists",
     symptom:
       "the pod that sets the power limit ends again and again: nvidia-smi cannot switch persistence mode on",
     cause:
       "on Talos ≥ 1.15 no runtime gives a pod all cards; the NRI plugin of the operator's toolkit gives them to annotated pods, and silently ignores the annotation in a namespace that it does not list",
     errors: ["power limit: nvidia-smi cannot switch persistence mode on: is the driver loaded?"],
     inForce:
-      "if another tool installs the operator, name the namespace in its toolkit.env NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES",
+      "if another tool installs the operator, add the pod's namespace to NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES in the operator's toolkit.env",
     source:
       "nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go",
     check: "all-cards",

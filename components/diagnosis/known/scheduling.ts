@@ -44,7 +44,7 @@ export const schedulingFixes = fixesOf({
     symptom:
       "the device plugin's DaemonSet wants 0 pods, or pods stay Pending: node(s) had untolerated taint; the node offers no nvidia.com/gpu",
     cause:
-      "of the taints that users set, the charts tolerate only nvidia.com/gpu:NoSchedule (the device plugin also CriticalAddonsOnly), but a machine of this stack has another taint",
+      "of the taints that users set, the charts tolerate only nvidia.com/gpu:NoSchedule (the device plugin's chart also CriticalAddonsOnly). A machine of this stack has another taint",
     source:
       "k8s-device-plugin and gpu-operator charts, values.yaml (tolerations); k8s-device-plugin#1934",
     usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
@@ -52,7 +52,7 @@ export const schedulingFixes = fixesOf({
     sign: taintNotTolerated,
   },
   taintThroughApi: {
-    does: "the stack sets taints through the Kubernetes API; registerWithTaints sets them again when a node registers again",
+    does: "a worker's taints are set through the Kubernetes API, and by the kubelet's registerWithTaints when its node registers again",
     symptom: "the node lacks its taint, and pods without a GPU run on the GPU machine",
     cause:
       "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a registered node; Talos sets labels in the same request, so these are refused too",

@@ -11,7 +11,7 @@ export const workloadFixes = fixesOf({
     symptom:
       "ollama's container is killed seconds after its start, again and again: FailedPostStartHook",
     cause:
-      "the hook's exec fails in a GPU container on Talos ≤ 1.12, and Kubernetes kills a container whose postStart hook fails; `init 250 result=11` in a container's log, without a hook that fails, is harmless",
+      "on Talos ≤ 1.12 the exec of a postStart hook fails in a GPU container, and Kubernetes kills a container whose postStart hook fails. Without a failed hook, `init 250 result=11` in a container's log is harmless",
     errors: ["FailedPostStartHook", "PostStartHookError"],
     inForce:
       "remove the postStart hook from the Deployment: the package adds none, so a user or another tool has added it",
@@ -31,12 +31,12 @@ export const workloadFixes = fixesOf({
     does: "default images have the newest CUDA that the drivers of all GPU machines support",
     symptom: "CUDA programs fail: CUDA driver version is insufficient for CUDA runtime version",
     cause:
-      "the image has a CUDA major version whose oldest driver (12: 525.60.13, 13: 580.65.06) is newer than the machine's",
+      "the driver of the machine is older than the image's CUDA major version requires (CUDA 12: 525.60.13, CUDA 13: 580.65.06)",
     errors: [
       "CUDA driver version is insufficient for CUDA runtime version",
       "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=…, please update your driver to a newer version",
     ],
-    inForce: "name an image of an older CUDA (smokeTestImage, workloads.<name>.image)",
+    inForce: "set an image with an older CUDA (smokeTestImage, workloads.<name>.image)",
     source: "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility",
     check: "cuda-image",
     usedBy: (plan) =>
@@ -82,7 +82,7 @@ export const workloadCauses = {
     symptom:
       "a model over several machines does not come up: its pods stay in Init, and measure the network between them again and again",
     cause:
-      "the all-reduce over its cards is slower than the stack's floor; possible causes: a link with reduced speed, NCCL on the wrong interface, or a floor that this network does not reach",
+      "the all-reduce over the model's cards is slower than workloads.vllm.fabric.leastBandwidth. Possible reasons: a link with reduced speed, NCCL on the wrong interface, or a floor that this network cannot reach",
     remedy:
       "compare the link's speed with its nominal speed (`talosctl get linkstatus`), name the interface in workloads.vllm.fabric.settings (NCCL_SOCKET_IFNAME), or lower workloads.vllm.fabric.leastBandwidth",
     errors: ["fabric: all-reduce over … machines, … cards: … GB/s, below the floor of … GB/s"],
@@ -94,21 +94,22 @@ export const workloadCauses = {
     symptom:
       "a model over several machines does not come up: its pods stay in Init, or are replaced after an hour",
     cause:
-      "its pods do not reach each other: a network policy keeps them apart, NCCL is configured for an interface that the pods lack, or one of them has no machine",
+      "the model's pods do not reach each other: a network policy keeps them apart, NCCL is configured for an interface that the pods lack, or one pod is not scheduled",
     remedy:
       "allow the pods of the namespace to reach each other at every port, because NCCL and Gloo use any; remove NCCL_SOCKET_IFNAME from workloads.vllm.fabric.settings, or name the pods' interface; and check whether a pod of the group is Pending",
     errors: [
-      "fabric: not all of … machines came to … within … s",
+      "fabric: not all of the … machines connected to … within … s",
       "Bootstrap : no socket interface found",
     ],
     source:
       "components/workloads/fabric.ts on two H100s with PyTorch 2.11; docs.nvidia.com/deeplearning/nccl, environment variables",
-    texts: /fabric: not all of \d+ machines came|Bootstrap : no socket interface found/,
+    texts:
+      /fabric: not all of (?:the )?\d+ machines (?:connected|came)|Bootstrap : no socket interface found/,
   },
   groupWebhooks: {
     symptom: "LeaderWorkerSets and their pods are not created",
     cause:
-      "no server answers the webhooks of LeaderWorkerSet: its controller does not run, or the API server does not reach it",
+      "the controller of LeaderWorkerSet, which answers its webhooks, does not run, or the API server does not reach it",
     remedy:
       "check why the pod lws-controller-manager in the namespace lws-system does not run, and whether a network policy blocks the control planes",
     errors: [

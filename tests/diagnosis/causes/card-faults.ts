@@ -119,7 +119,7 @@ export const cardFaults: CardFault[] = [
     service:
       "request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]",
     cause: "fabricNotReady",
-    remedy: "pass its NVSwitches through",
+    remedy: "pass the NVSwitches through",
   },
   {
     service:

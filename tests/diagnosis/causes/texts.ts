@@ -21,7 +21,7 @@ export const textsOfCauses: Partial<Record<CauseId | FixId, string[]>> = {
     "fabric: all-reduce over 2 machines, 2 cards: 2.7 GB/s, below the floor of 900 GB/s",
   ],
   fabricApart: [
-    "fabric: not all of 2 machines came to localhost within 6 s: Timed out after 7 seconds waiting for clients. 1/2 clients joined.",
+    "fabric: not all of the 2 machines connected to localhost within 6 s: Timed out after 7 seconds waiting for clients. 1/2 clients joined.",
     "Bootstrap : no socket interface found",
   ],
   groupWebhooks: [
