@@ -48,14 +48,14 @@ export async function awaitFree(
       throw new Failure({
         field,
         problem: `RuntimeClass ${name} already exists; ${owner.split(" ")[0]!} created it`,
-        why: "the stack creates a class of this name after it has upgraded the machines, and Kubernetes would refuse that",
+        why: "the stack creates a class of this name once the machines are upgraded, and Kubernetes would refuse that",
         remedy: "put all GPU machines of the cluster into one stack",
       });
     throw found.handler === "nvidia"
       ? new Failure({
           field,
           problem: `RuntimeClass ${name} already exists, and is not this stack's`,
-          why: "the stack creates a class of this name after it has upgraded the machines, and Kubernetes would refuse that",
+          why: "the stack creates a class of this name once the machines are upgraded, and Kubernetes would refuse that",
           remedy: `kubectl delete runtimeclass ${name}, then run again; running pods stay, and new pods of that class start once the stack has created its own`,
         })
       : wrongHandler(found.handler);
