@@ -11,7 +11,7 @@ const kubeconfig = stringify({
 });
 const now = new Date("2026-01-01");
 
-test("certificates that are not in force are named with their date, both at once", () => {
+test("certificates that are not valid now are reported with their date, both at once", () => {
   expect(
     certificateFindings(talosconfig, kubeconfig, now).map(
       ({ field, problem }) => `${field}: ${problem}`,
@@ -35,6 +35,6 @@ test.each([
     now,
   ],
   ["no YAML at all: its reader says so", "a: [", "\t", now],
-])("there is no message on credentials %s", (_, talos, kube, at) => {
+])("no finding about credentials %s", (_, talos, kube, at) => {
   expect(certificateFindings(talos, kube, at)).toEqual([]);
 });

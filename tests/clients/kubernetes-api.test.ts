@@ -47,7 +47,7 @@ test.each([
     "refused",
     /the answer is too long/,
   ],
-])("%s: what a later try is worth", (_, error, problem, words) => {
+])("%s: whether a later attempt may succeed", (_, error, problem, words) => {
   const made = connectionProblem("node gpu-1", "https://api.home:6443", error, 30_000, []);
   expect(made.problem).toBe(problem);
   expect(made.message).toMatch(words);
@@ -60,7 +60,7 @@ test.each([
   ["by neither", {}, {}, undefined],
   ["in words that are no time", { "retry-after": "soon" }, {}, undefined],
 ])(
-  "when a server wants to be asked again, told %s",
+  "the time of the next attempt that a server sets, %s",
   (_, headers: http.IncomingHttpHeaders, more, expected) => {
     const body = JSON.stringify({ kind: "Status", message: "too many requests", ...more });
     const { retryAfter } = answerProblem(
@@ -73,7 +73,7 @@ test.each([
   },
 );
 
-test("when a server wants to be asked again, told as a date to come", () => {
+test("the time of the next attempt that a server sets, as a future date", () => {
   const headers = { "retry-after": new Date(Date.now() + 3_600_000).toUTCString() };
   const { retryAfter } = answerProblem(
     "nodes",
@@ -85,7 +85,7 @@ test("when a server wants to be asked again, told as a date to come", () => {
   expect(retryAfter).toBeLessThanOrEqual(3_600_000);
 });
 
-test("a proxy that is busy tells it with a page of its own", () => {
+test("a busy proxy's web page counts as a busy server", () => {
   const answer = {
     status: 503,
     headers: { "retry-after": "5", "content-type": "text/html" },
@@ -110,7 +110,7 @@ function connections(agent: () => https.Agent): () => Promise<https.Agent> {
   return async () => (await api["options"]("anything")).agent as https.Agent;
 }
 
-test("requests share connections, which are given up when they are not used; another certificate has its own", async () => {
+test("requests share connections, which are closed when idle; another certificate gets its own connection", async () => {
   const certificates = ["one", "one", "two", "two"];
   const next = connections(() => new https.Agent({ cert: certificates.shift()! }));
   const agents = [await next(), await next(), await next(), await next()];
@@ -118,13 +118,13 @@ test("requests share connections, which are given up when they are not used; ano
   expect(agents.map((agent) => agents.indexOf(agent))).toEqual([0, 0, 2, 2]);
 });
 
-test("a proxy's agent stays the proxy's", async () => {
+test("a proxy's agent is not replaced", async () => {
   class Proxy extends https.Agent {}
   const proxy = new Proxy();
   expect(await connections(() => proxy)()).toBe(proxy);
 });
 
-test("the kubeconfig's plugin runs once, and again where the time of its credential is over", async () => {
+test("the credential plugin runs once, and again after its credential has expired", async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-plugin-"));
   const gives = (token: string, end: number): string =>
     `echo '${JSON.stringify({ status: { token, expirationTimestamp: new Date(end).toISOString() } })}'`;
@@ -191,7 +191,7 @@ describe("a token's file", () => {
   afterEach(() => void jest.restoreAllMocks());
   const write = (token: string): void => fs.writeFileSync(tokenFile, `${token}\n`);
 
-  test("is read again each minute; one that is gone leaves the last token", async () => {
+  test("is read again each minute; if the file is gone, the last token is used", async () => {
     write("one");
     const user: { name: string; tokenFile: string; token?: string } = { name: "me", tokenFile };
     const api = new KubernetesApi(config({ getCurrentUser: () => user }));
@@ -209,7 +209,7 @@ describe("a token's file", () => {
     expect(await after(120)).toBe("two");
   });
 
-  test("is read again where its token is refused, and the request goes out again", async () => {
+  test("is read again if its token is refused, and the request is repeated", async () => {
     write("old");
     const user: { name: string; tokenFile: string; token?: string } = { name: "me", tokenFile };
     const applyToHTTPSOptions = async (options: https.RequestOptions): Promise<void> =>
@@ -268,7 +268,7 @@ test.each([
   );
 });
 
-test("an object is found by its kind, and a kind that is not there yet is asked for again", async () => {
+test("an object is found by its kind, and an unknown kind is looked up again", async () => {
   const resources = [{ kind: "Node", name: "nodes", namespaced: false }];
   const answers: Record<string, object> = {
     "/api/v1": { resources },

@@ -17,7 +17,7 @@ class Client {
   }
 }
 
-test("a call outside any wait is made again where it gets no answer, within bounds", async () => {
+test("a call outside of a wait is repeated within bounds if it gets no answer", async () => {
   const clock = new FakeClock();
   expect(await persistent(clock, new Client(2)).ask()).toBe("answer");
   expect(clock.now()).toBe(3_000);
@@ -48,7 +48,7 @@ test.each([
   expect(clock.now()).toBe(waited);
 });
 
-test("a server that asks for long pauses without end is given up", async () => {
+test("a server that keeps setting long pauses is given up", async () => {
   const clock = new FakeClock();
   const client = new Client(100, "busy", 3_600_000);
   await expect(persistent(clock, client).ask()).rejects.toThrow("no answer");
@@ -56,13 +56,13 @@ test("a server that asks for long pauses without end is given up", async () => {
   expect(client.asked).toBe(3);
 });
 
-test("a refusal is final", async () => {
+test("a refused call is not repeated", async () => {
   const client = new Client(1, "refused");
   await expect(persistent(new FakeClock(), client).ask()).rejects.toThrow("no answer");
   expect(client.asked).toBe(1);
 });
 
-test("a call within a wait is left to the wait", async () => {
+test("a call within a wait is repeated only by the wait", async () => {
   const clock = new FakeClock();
   const client = persistent(clock, new Client(1));
   const look = async () => ({ done: await client.ask() });

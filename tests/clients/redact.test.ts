@@ -15,7 +15,7 @@ test("there are at least eighty kinds of secrets, and a hundred ordinary lines",
 
 test.each(ordinaryLines)("an ordinary line stays: %s", (line) => expect(redact(line)).toBe(line));
 
-test("what stands before and after a secret stays", () => {
+test("the text before and after a secret stays", () => {
   expect(redact("run with --token hunter2hunter2 on gpu-1")).toBe(
     "run with --token [redacted] on gpu-1",
   );

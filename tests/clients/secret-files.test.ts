@@ -3,13 +3,13 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { secretValues, SecretFiles } from "../../components/clients/secret-files";
 
-test("credentials of every document are known, so that no message holds them", () => {
+test("credentials of every document are known, so that no message contains them", () => {
   const text =
     "kind: Config\nusers: [{user: {token: first-secret}}]\n---\nkind: Config\nusers: [{user: {token: second-secret}}]\n";
   expect(secretValues(text)).toEqual(["first-secret", "second-secret"]);
 });
 
-test("what a killed run left goes; what one in another container may still use stays, until it is a week old", () => {
+test("files of a killed run are removed; files that a run in another container may use stay for a week", () => {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), "credentials-test-"));
   const own = new SecretFiles(root);
   const [ours] = fs.readdirSync(root);

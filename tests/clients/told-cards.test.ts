@@ -38,7 +38,7 @@ test.each([
     { metadata: { name: "gpu-1" } },
     [slice("gpu-1"), slice("gpu-2"), slice("gpu-1", "mig")],
   ],
-])("memory is read from the words %s, and discover writes it", (_, node, slices) => {
+])("memory is read from %s, and discover writes it", (_, node, slices) => {
   const told = toldCards(node, slices);
   expect(told).toEqual([{ product: expect.stringContaining("4060") as string, memoryMiB: 16380 }]);
   expect(cardsOf([card4060Ti], told)).toEqual({
@@ -47,18 +47,18 @@ test.each([
   });
 });
 
-test("slices of a card do not tell its memory", () => {
+test("a card's memory is not derived from its slices", () => {
   expect(toldCards(labelled("NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "4864"), [])).toEqual([]);
   expect(toldCards({ metadata: { name: "gpu-1" } }, [])).toEqual([]);
 });
 
-test("discover asks for the memory that nothing tells, of a card with several sizes alone", () => {
+test("discover asks for the memory only of a card with several sizes, if it is unknown", () => {
   const { gpus, notes } = cardsOf([card4060Ti, { ...card4060Ti, product_id: "0x2204" }]);
   expect(gpus).toEqual([{ model: "RTX 4060 Ti" }, { model: "RTX 3090" }]);
   expect(notes).toEqual([expect.stringContaining("the RTX 4060 Ti exists with 8188Mi or 16380Mi")]);
 });
 
-test("the doctor sees a card with other memory than the plan's, and no other", () => {
+test("the doctor reports only a card whose memory differs from the plan", () => {
   const cards = [{ product: "NVIDIA-GeForce-RTX-4060-Ti", memoryMiB: 8188 }];
   const planned = (memory?: string) => [
     { model: "RTX 4060 Ti", ...(memory === undefined ? {} : { memory }) },

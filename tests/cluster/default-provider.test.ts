@@ -68,13 +68,16 @@ test.each<[string, Ambient, RegExp | undefined]>([
     /198/,
   ],
   ["a file that is none", by(file("none", "a: [")), /no cluster that this program can find/],
-])("without a Kubernetes provider, where the default one has %s", (_, ambient, warning) => {
-  const said = providerWarning(stacks, ambient);
-  if (warning === undefined) expect(said).toBeUndefined();
-  else expect(said).toMatch(warning);
-});
+])(
+  "without a Kubernetes provider in the options, if the default one has %s",
+  (_, ambient, warning) => {
+    const said = providerWarning(stacks, ambient);
+    if (warning === undefined) expect(said).toBeUndefined();
+    else expect(said).toMatch(warning);
+  },
+);
 
-test("the cluster that the same program makes is not the default provider's", () => {
+test("a cluster that the same program creates is not the default provider's", () => {
   expect(providerWarning(undefined, by(file("home", stacks)))).toMatch(
     /^providers: .*; .*; pass a provider/,
   );

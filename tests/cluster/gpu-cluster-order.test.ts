@@ -86,7 +86,7 @@ describe("order", () => {
     expect(findAll(run, types.release).map(({ name }) => name)).toEqual(["lab-release"]);
   });
 
-  test("every namespace that the stack makes is asked for before the first machine is touched, whatever makes it", async () => {
+  test("every namespace of the stack is checked before the first machine changes, whichever part creates it", async () => {
     const model = { model: "Qwen/Qwen3-0.6B", gpus: 1 };
     const run = await build(
       arguments_("aarhus-h100", {
@@ -103,7 +103,7 @@ describe("order", () => {
     ).toEqual(made.sort());
   });
 
-  test("every volume that the stack makes is asked for before the first machine is touched, as the one that is made", async () => {
+  test("every volume of the stack is checked before the first machine changes, with its final properties", async () => {
     const workloads = {
       ollama: { storageClass: "fast" },
       comfyui: { active: false },
@@ -127,7 +127,7 @@ describe("order", () => {
     );
   });
 
-  test("what is asked before the first machine is touched follows from what may reboot one, and from the chart", async () => {
+  test("the preflight runs again for each change that may reboot a machine, and for another chart", async () => {
     const asked = async (changes: Record<string, unknown> = {}) => {
       const run = await build(arguments_("aarhus-h100", changes), { preview: true });
       return find(run, types.program, "lab-preflight").inputs;
@@ -157,7 +157,7 @@ describe("order", () => {
     expect((await asked({ devicePlugin: { version: "0.18.2" } })).stdin).not.toBe(stdin);
   });
 
-  test("no way from a workload to the release but through the gate", async () => {
+  test("every workload depends on the release through the gate", async () => {
     const run = await build(
       arguments_("aarhus-h100", {
         workloads: { ollama: {}, pods: { mine: { image: "busybox" } } },
@@ -171,7 +171,7 @@ describe("order", () => {
     }
   });
 
-  test("what workloads keep waits for the machines, as the operator's namespace does, and for no gate: a destroy takes all namespaces at once", async () => {
+  test("volumes and namespaces wait for the machines, but for no gate, so a destroy deletes all namespaces at once", async () => {
     const workloads = {
       ollama: { models: ["qwen3:0.6b"] },
       litellm: {},
@@ -301,7 +301,7 @@ describe("order", () => {
     expectWait(run, find(run, types.program, "w1-upgrade"), find(run, types.program, "w2-upgrade"));
   });
 
-  test("the cluster's part waits for machines with a GPU, and not for others", async () => {
+  test("the cluster's objects wait only for machines with a GPU", async () => {
     const run = await build(
       arguments_("aarhus-h100", {
         machines: machines({ cp1: "controlplane", cp2: "controlplane", w1: "worker" }),
@@ -321,7 +321,7 @@ describe("order", () => {
     );
   });
 
-  test("dependencies of the cluster's part do not grow with its machines but in its first step", async () => {
+  test("only the first step of the cluster's objects depends on each machine", async () => {
     const roles = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [`w${index}`, "worker"]),
     );

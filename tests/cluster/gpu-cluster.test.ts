@@ -62,7 +62,7 @@ describe("resources", () => {
 });
 
 describe("outputs", () => {
-  test("what the machines run, and what pods need", async () => {
+  test("name the machines' images, and the fields that pods need", async () => {
     const outputs = await resolved(arguments_("rtx5070ti"));
     expect(outputs).toEqual({
       machines: {
@@ -80,7 +80,7 @@ describe("outputs", () => {
     });
   });
 
-  test("who uses them waits for every smoke test", async () => {
+  test("wait for every smoke test", async () => {
     const { core } = await import("@pulumi/kubernetes");
     const run = await build(
       arguments_("aarhus-h100", { machines: machines({ w1: "worker", w2: "worker" }) }),
@@ -95,7 +95,7 @@ describe("outputs", () => {
     for (const job of jobs) expectWait(run, user, job);
   });
 
-  test("a preview knows what a pod needs, and not yet what the machines run", async () => {
+  test("are known at preview for pods, and not yet for machines", async () => {
     const outputs = await resolved(arguments_("rtx5070ti"), { preview: true });
     expect(outputs).toMatchObject({
       runtimeClassName: "nvidia",
@@ -124,7 +124,7 @@ describe("a stack with mistakes", () => {
     expect(run.resources.filter((resource) => resource.type !== "pulumi:pulumi:Stack")).toEqual([]);
   });
 
-  test("has one if an owned machine lacks the secrets of its cluster", () => {
+  test("is refused if an owned machine lacks the secrets of its cluster", () => {
     expect(() => GpuCluster.plan(arguments_("rtx5070ti", { machineSecrets: undefined }))).toThrow(
       /machineSecrets: is not set/,
     );
@@ -201,7 +201,7 @@ describe("a cluster that the stack bootstraps", () => {
   });
 });
 
-test("a hostile name in a stack makes no line of its own in what ends the program", () => {
+test("a line break in a name is escaped in the program's error", () => {
   const machine = { address: "192.0.2.1", role: "worker", configuration: "adopted" };
   const args = arguments_("rtx5070ti", { machines: { [hostileName]: machine } });
   const message = thrownBy(() => GpuCluster.plan(args));
@@ -209,7 +209,7 @@ test("a hostile name in a stack makes no line of its own in what ends the progra
   expect(acting(message)).toEqual([]);
 });
 
-test("findings from elsewhere are reported with those of the arguments", () => {
+test("findings of lookups are reported with those of the arguments", () => {
   const also = [
     { check: "x", field: "elsewhere", problem: "is wrong", why: "it is", remedy: "fix it" },
   ];

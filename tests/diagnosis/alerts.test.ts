@@ -64,7 +64,7 @@ test.each([
   },
 );
 
-test("where a stack has alerts, the exporter says all that they are of", () => {
+test("the exporter of a stack with alerts exports every metric that they use", () => {
   const named = new Set(alertCases.flatMap(({ reports }) => reports.map(({ metric }) => metric)));
   const said = counters.map((line) => line.split(",")[0]);
   expect([...named].filter((name) => !said.includes(name))).toEqual([]);

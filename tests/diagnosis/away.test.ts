@@ -20,7 +20,7 @@ const gone = {
   daemonSets: well.daemonSets!.map((set) => ({ ...set, ready: set.desired - 1 })),
 };
 
-test("a machine that may be away, and is, is not held against the plan", () => {
+test("a machine with mayBeAway that is offline causes no differences", () => {
   const { away, ...present } = withoutAway(plan, gone);
   expect(away).toEqual([lent]);
   expect(differences(present.seen, present.plan)).toEqual([]);
@@ -31,11 +31,11 @@ test.each([
   ["it answers", { ...gone, machines: well.machines! }],
   ["its node is ready", { ...gone, nodes: well.nodes! }],
   ["the nodes were not observed", { machines: gone.machines }],
-])("a machine that may be away is judged where %s", (_, seen) => {
+])("a machine with mayBeAway is compared if %s", (_, seen) => {
   expect(withoutAway(plan, seen)).toEqual({ plan, seen, away: [] });
 });
 
-test("a machine that must be there is judged", () => {
+test("a machine without mayBeAway is compared", () => {
   const { mayBeAway: _, ...machine } = spec.machines[lent]!;
   const strict = { ...plan, spec: { ...spec, machines: { ...spec.machines, [lent]: machine } } };
   expect(withoutAway(strict, gone).away).toEqual([]);

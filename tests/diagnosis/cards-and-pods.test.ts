@@ -17,13 +17,13 @@ describe("another card than the stack names", () => {
   const another =
     "has a card RTX 3060, the plan says RTX 3090: name the machine's real card in its gpus";
 
-  test("is known by the node's labels, or by the machine's PCI bus", () => {
+  test("is found by the node's labels, or by the machine's PCI bus", () => {
     const told = { ...node!, cards: [{ product: "NVIDIA-GeForce-RTX-3060", memoryMiB: 12288 }] };
     expect(problems({ nodes: [told] })).toEqual([another]);
     expect(problems({ machines: [{ ...machine!, cardIds: ["10de:2504"] }] })).toEqual([another]);
   });
 
-  test("is not told where the card is the stack's, or one that is not known", () => {
+  test("is not reported for the stack's card or an unknown PCI ID", () => {
     const told = { ...node!, cards: [{ product: "NVIDIA-GeForce-RTX-3090", memoryMiB: 24576 }] };
     expect(problems({ nodes: [told] })).toEqual([]);
     expect(problems({ machines: [{ ...machine!, cardIds: ["10de:2204"] }] })).toEqual([]);
@@ -57,11 +57,14 @@ describe("pods that wait for GPUs", () => {
       { "nvidia.com/gpus": 1 },
       'Pod ai/train stays Pending: it requests nvidia.com/gpus, which no node offers; did you mean "nvidia.com/gpu"? the nodes offer nvidia.com/gpu',
     ],
-  ])("without success are reported, with a plan and without: %s", (_, requests, line) => {
-    expect(told(requests)).toEqual([line, line]);
-  });
+  ])(
+    "are reported if no node can ever run them, with and without a plan: %s",
+    (_, requests, line) => {
+      expect(told(requests)).toEqual([line, line]);
+    },
+  );
 
-  test("and may get them are a note, and those that have a node are nothing", () => {
+  test("are only a note if a node may run them, and nothing once they have a node", () => {
     expect(told({ "nvidia.com/gpu": 8 })).toEqual([]);
     expect(remarks(waiting({ "nvidia.com/gpu": 8 }), plan)).toEqual([
       expect.stringMatching(
@@ -76,7 +79,7 @@ describe("pods that wait for GPUs", () => {
   });
 });
 
-test("kernel arguments that are not in force are a note", () => {
+test("kernel arguments without effect are a note", () => {
   const its = planOf("rtx3090", {
     machines: { rtx3090: { ...plan.spec.machines["rtx3090"], kernelArgs: ["iommu=pt", "quiet"] } },
   });
@@ -96,7 +99,7 @@ test("kernel arguments that are not in force are a note", () => {
   expect([...of("quiet iommu=pt"), ...of()]).toEqual([]);
 });
 
-test("what there is to compute with is a line for each machine", () => {
+test("the inventory has one line for each machine", () => {
   const two = { ...seen, machines: [{ ...machine!, cardIds: ["10de:2204", "10de:2204"] }] };
   const driver = machine!.driverVersion;
   expect(inventoryOf(systemOf(seen, plan), seen)).toEqual([

@@ -15,7 +15,7 @@ import { twoMachineCases } from "./causes/two-machines";
 const cases = [...fixCases, ...taintCases, ...operatorCases, ...twoMachineCases];
 const texts = Object.entries(textsOfCauses);
 
-test.each(cases)("what is named of $name", (its) => {
+test.each(cases)("the named causes of: $name", (its) => {
   const plans = plansOf(its);
   expect(plans.length).toBeGreaterThan(0);
   for (const plan of plans) {
@@ -57,7 +57,7 @@ test("every known cause has a text, and each fix a case of what is seen without 
   expect(fixIds.filter((id) => !named.includes(id))).toEqual([]);
 });
 
-test("the system is read alike from its plan and from what the cluster looks like", () => {
+test("the system is derived equally from the plan and from the observed cluster", () => {
   for (const plan of plansOf({
     name: "a healthy operator's",
     seen: healthy,
@@ -95,7 +95,7 @@ test.each([
   expect(systemOf({ daemonSets })).toMatchObject(system);
 });
 
-test("the words on the MIG manager name the release that a stack takes", () => {
+test("the fix of the MIG manager names the release that a stack uses", () => {
   expect(fixes.find(({ id }) => id === "migManager")!.does).toContain(
     `the release ${migManagerRelease},`,
   );

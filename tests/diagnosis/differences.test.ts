@@ -10,19 +10,16 @@ import { stacks } from "../support/stacks";
 /** The stack of the table: a device plugin, and a card in eight slices. */
 const plan = planOf("rtx3090");
 
-test.each(stacks)(
-  "%s as planned: nothing is unlike the plan, nor unlike a cluster that offers GPUs",
-  (stack) => {
-    const plan = planOf(stack);
-    const seen = asPlanned(plan);
-    expect(differences(seen, plan)).toEqual([]);
-    expect(differences(seen)).toEqual([]);
-    expect([...diagnose(seen, plan), ...diagnose(seen)]).toEqual([]);
-  },
-);
+test.each(stacks)("%s as planned: no differences, neither with its plan nor without", (stack) => {
+  const plan = planOf(stack);
+  const seen = asPlanned(plan);
+  expect(differences(seen, plan)).toEqual([]);
+  expect(differences(seen)).toEqual([]);
+  expect([...diagnose(seen, plan), ...diagnose(seen)]).toEqual([]);
+});
 
 test.each(differenceCases)(
-  "$name: what differs from the plan, and the known cause",
+  "$name: differences from the plan and known causes",
   ({ change, differences: wanted, causes = [] }) => {
     const seen = seenWith(plan, change);
     expect(differences(seen, plan).map(inOneLine)).toEqual(wanted);
@@ -30,7 +27,7 @@ test.each(differenceCases)(
   },
 );
 
-test("of an image of the user's own the configuration alone tells which one a machine runs", () => {
+test("a user's own image is compared only by the configuration", () => {
   const machines = Object.entries(plan.spec.machines).map(
     ([name, { extensions: _, kernelArgs: __, ...spec }]) => [
       name,
@@ -60,7 +57,7 @@ test.each([
   ["7", []],
   ["1", []],
   ["0", ["offers 0 of nvidia.com/gpu, the plan says at least 1"]],
-])("of a card whose MIG geometry is unknown the node may offer more: %s", (units, told) => {
+])("a card with unknown MIG geometry needs at least the planned units: %s", (units, told) => {
   const machines = {
     rtx3090: {
       ...plan.spec.machines["rtx3090"],
@@ -77,7 +74,7 @@ test.each([
   expect(problems(seen, unknown)).toEqual(told);
 });
 
-test("a stale containerd part is named by the keys that it lacks; what its owner adds is none of it", () => {
+test("a stale containerd part is reported with its missing keys; keys of its owner are no difference", () => {
   const machines = {
     rtx3090: { ...plan.spec.machines["rtx3090"], containerd: { cdiSpecDirs: ["/var/cdi"] } },
   };
@@ -119,7 +116,7 @@ test("on Talos 1.14 containerd's merged configuration counts, and the document t
   ]);
 });
 
-test("containerd that is not up on a machine that Talos calls running is reported", () => {
+test("a containerd that is down is reported although Talos reports the machine as running", () => {
   const seen = (state: string): string[] => {
     return problems(
       seenWith(plan, ({ machine }) => {
@@ -131,7 +128,7 @@ test("containerd that is not up on a machine that Talos calls running is reporte
   expect(seen("Waiting")).toEqual(["service cri is Waiting: no pod starts"]);
 });
 
-test("a GPU node without labels of Node Feature Discovery gets nothing of the operator's", () => {
+test("a GPU node without labels of Node Feature Discovery is reported if the operator needs them", () => {
   const [operator, label] = [
     planOf("rtx5070ti"),
     "feature.node.kubernetes.io/pci-0300_10de.present",
@@ -149,7 +146,7 @@ test("a GPU node without labels of Node Feature Discovery gets nothing of the op
   expect(told(plan)).toEqual([]);
 });
 
-test("for a release newer than the tables only the driver's branch is known", () => {
+test("for a release newer than the tables only the driver's branch is compared", () => {
   const newer = planOf("rtx5070ti", { talosVersion: "v1.12.99" });
   const seen = (version: string): string[] =>
     problems(
@@ -164,7 +161,7 @@ test("for a release newer than the tables only the driver's branch is known", ()
   ]);
 });
 
-test("the test of a machine that passed does not speak for one of a like name", () => {
+test("a passed test does not count for a machine with a similar name", () => {
   const names = ["1", "2"].map((last) => `gpu-node-of-the-second-rack-in-room-${last}`);
   const like = { role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
   const machines = Object.fromEntries(
@@ -182,7 +179,7 @@ test("the test of a machine that passed does not speak for one of a like name", 
   ]);
 });
 
-test("in kube-system others are not judged by the plan; the GPU provider is", () => {
+test("in kube-system only the GPU provider is compared", () => {
   const shared = planOf("aarhus-h100");
   const broken = (name: string) => ({ namespace: "kube-system", name, desired: 1, ready: 0 });
   const deployments = [broken("my-csi"), broken("node-feature-discovery-master")];
@@ -229,7 +226,7 @@ test.each<[string, boolean, (seen: SeenCluster) => void, string, string[]]>([
   expect(found).toMatchObject([{ problem, lastWords }]);
 });
 
-test("what was not observed is not judged", () => {
+test("parts that were not observed cause no difference", () => {
   for (const stack of stacks) expect(differences({}, planOf(stack))).toEqual([]);
   expect(differences({})).toEqual([]);
 });
@@ -237,7 +234,7 @@ test("what was not observed is not judged", () => {
 describe("without a plan", () => {
   const told = (seen: Observations): string[] => differences(seen).map(inOneLine);
 
-  test("an empty cluster, and one without a GPU, offer none", () => {
+  test("an empty cluster and a cluster without a GPU are reported to offer none", () => {
     const none =
       "cluster: no node has a GPU: no node has NVIDIA's extensions, Node Feature Discovery's label for a card, or a resource nvidia.com/…";
     const nothing =
@@ -253,7 +250,7 @@ describe("without a plan", () => {
     ["aarhus-h100", "kube-system/nvidia-device-plugin"],
     ["rtx5070ti", "nvidia-gpu-operator/nvidia-device-plugin-daemonset"],
   ])(
-    "%s: the node offers no GPU, the plugin is not ready, a RuntimeClass that pods name is gone",
+    "%s: a node without GPUs, a plugin that is not ready and a missing RuntimeClass are reported",
     (stack, set) => {
       const seen = (change: (seen: SeenCluster) => void): string[] =>
         told(seenWith(planOf(stack), change));

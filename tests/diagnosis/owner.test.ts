@@ -47,11 +47,11 @@ test.each<[string, ExternalSpec, string]>([
     {},
     "this stack does not install it: install it again with its own tool (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)",
   ],
-])("what a release outside lacks is for %s to put back", (_, external, remedy) => {
+])("the remedy for a missing external release names %s", (_, external, remedy) => {
   expect(remediesOf(external)).toEqual([remedy]);
 });
 
-test("the marks on what is left of it go before what the files say", () => {
+test("the owner marks on remaining objects take precedence over the stack's files", () => {
   const labels = { "helm.sh/chart": "nvidia-device-plugin-0.17.4" };
   const keeper = { by: "Helm", name: "nvdp", namespace: "gpu" } as const;
   const remaining = {
@@ -69,7 +69,7 @@ test("the marks on what is left of it go before what the files say", () => {
   ]);
 });
 
-test("a RuntimeClass that is gone is for the one who made it", () => {
+test("the remedy for a missing RuntimeClass names its owner", () => {
   const { daemonSets, pods } = asPlanned(planWith({ namespace: "gpu" })) as Required<Observations>;
   expect(
     remediesOf(
@@ -79,7 +79,7 @@ test("a RuntimeClass that is gone is for the one who made it", () => {
   ).toEqual(["this stack does not create the class: Flux must create it with `handler: nvidia`"]);
 });
 
-test("a cordoned node is uncordoned", () => {
+test("the remedy for a cordoned node is kubectl uncordon", () => {
   const plan = planWith({ namespace: "gpu" });
   const { daemonSets, pods, nodes } = asPlanned(plan) as Required<Observations>;
   const cordoned = nodes.map((node) => ({ ...node, unschedulable: true }));
@@ -88,7 +88,7 @@ test("a cordoned node is uncordoned", () => {
   ]);
 });
 
-test("a known cause in a release outside is for its owner to put right", () => {
+test("the remedy for a known cause in an external release names its owner", () => {
   const plan = planWith({ namespace: "gpu", read: { by: "Flux" } });
   const event = {
     namespace: "gpu",

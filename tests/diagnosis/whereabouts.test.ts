@@ -33,12 +33,12 @@ function movedTo(namespace: string, external: ExternalSpec): Observations {
 const judged = (external: ExternalSpec, seen: Observations) =>
   differences(seen, withWhereabouts(planWith(external), seen)).map(inOneLine);
 
-test("a release whose namespace nothing says is looked for in the whole cluster", () => {
+test("a release without a known namespace is searched in the whole cluster", () => {
   expect(planWith({}).kubernetes.release.namespace).toBe("nvidia-device-plugin");
   expect(judged({}, movedTo("kube-system", {}))).toEqual([]);
 });
 
-test("a release that is nowhere is reported to be in no namespace", () => {
+test("a missing release is reported to be in no namespace", () => {
   const seen = { ...movedTo("kube-system", {}), daemonSets: [], pods: [] };
   expect(judged({}, seen)).toEqual([
     "DaemonSet of the device plugin: is in no namespace of the cluster",

@@ -26,7 +26,7 @@ test("with the device plugin: its RuntimeClass before the release, and no namesp
   expect(findAll(ran, types.daemonSet)).toEqual([]);
 });
 
-test("a release in another namespace comes after the old one has gone: both would own the chart's ClusterRoles", async () => {
+test("a release in another namespace is installed after the old one is deleted: both would own the chart's ClusterRoles", async () => {
   expect(find(await run(planOf("rtx5070ti")), types.release).deleteBeforeReplace).toBe(true);
 });
 
@@ -34,7 +34,7 @@ test.each([
   ["rtx5070ti", []],
   ["rtx3090", ["values.nfd", "values.gfd"]],
 ])(
-  "%s: a release that gets kinds of its chart, which no upgrade installs, is made again",
+  "%s: a release is replaced if its new chart has CRDs, which no upgrade installs",
   async (stack, paths) => {
     expect(find(await run(planOf(stack)), types.release).replaceOnChanges).toEqual(paths);
   },
@@ -62,14 +62,14 @@ test.each([
   ["rtx5070ti", undefined],
   ["rtx3090", true],
 ])(
-  "%s: Helm puts the device plugin's objects in the place of those that are there, the operator's it patches",
+  "%s: Helm replaces the device plugin's objects, and patches the operator's",
   async (stack, forced) => {
     expect(find(await run(planOf(stack)), types.release).inputs["forceUpdate"]).toBe(forced);
   },
 );
 
 test.each(["rtx5070ti", "aarhus-h100"])(
-  "%s: the release is given nothing that the provider calls deprecated",
+  "%s: the release uses no deprecated input of the provider",
   async (stack) => {
     expect(find(await run(planOf(stack)), types.release).inputs).not.toHaveProperty(
       "allowNullValues",
@@ -77,7 +77,7 @@ test.each(["rtx5070ti", "aarhus-h100"])(
   },
 );
 
-test("what comes behind the gate depends on it, and the gate on every smoke test; it is known at preview", async () => {
+test("workloads depend on the gate, and the gate on every smoke test; the gate's output is known at preview", async () => {
   const { core } = await import("@pulumi/kubernetes");
   const machines = {
     "gpu-1": {

@@ -155,7 +155,7 @@ test.each(creations)(
   },
 );
 
-describe("what the same resource has elsewhere", () => {
+describe("an object of the same resource in another namespace", () => {
   const claim = {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
@@ -169,7 +169,7 @@ describe("what the same resource has elsewhere", () => {
     holds: ["Pod x", "PersistentVolumeClaim y"],
   });
 
-  test("a volume in the former namespace, and a claim in the former namespace itself, are not deleted for it", () => {
+  test("is not deleted if it is a claim with a volume, or a namespace with a claim", () => {
     const refused =
       /^PersistentVolumeClaim ollama\/ollama-models: contains volume v, and would be deleted once .*ai\/ollama-models exists; /;
     expect(refusalOf(verdictOnMove([former], claim))).toMatch(refused);
@@ -178,7 +178,7 @@ describe("what the same resource has elsewhere", () => {
     );
   });
 
-  test("what holds no data goes, and what is there under this very name is none of it", () => {
+  test("may be deleted if it holds no data; an object with this very name is not one of them", () => {
     expect(
       verdictOnMove([live({ ...former, holds: [] }), live({ ...former, namespace: "ai" })], claim),
     ).toEqual({
@@ -225,7 +225,7 @@ describe("a Helm release", () => {
     ).toEqual([]);
   });
 
-  test("whose installation was killed is installed again over what is there", () => {
+  test("whose installation was killed is installed again over the existing objects", () => {
     expect(takes(verdictOnRelease([record("pending-install")], step, false))).toEqual([1]);
     expect(takes(verdictOnRelease([record("pending-install")], step, true))).toEqual([]);
   });
@@ -243,7 +243,7 @@ describe("a Helm release", () => {
   });
 
   // In a namespace that is not the stack's, such as kube-system, nothing tells at preview whose it is.
-  test("of this chart with other values is reported at preview; of another chart it ends that too", () => {
+  test("with other values is reported at preview; with another chart it is refused", () => {
     const changed = { ...step, values: { driver: { enabled: true } } };
     const told = {
       take: [],
@@ -269,7 +269,7 @@ describe("a Helm release", () => {
     ).toMatch(/not this stack's/);
   });
 
-  test("whose upgrade was killed goes on from the revision before", () => {
+  test("whose upgrade was killed continues from the revision before", () => {
     const records = [record("deployed", 1), record("pending-upgrade", 2)];
     expect(takes(verdictOnRelease(records, { ...step, creates: false }, false))).toEqual([2]);
     expect(takes(verdictOnRelease(records, { ...step, creates: false }, true))).toEqual([]);
@@ -316,7 +316,7 @@ describe("LeaderWorkerSet, one per cluster", () => {
   });
 });
 
-test("owners are of one stack by its name and its state", () => {
+test("owners belong to one stack if its name and its state agree", () => {
   const [one, other] = [ownerText("shop/prod", "a", "6f1c"), ownerText("shop/prod", "b", "6f1c")];
   expect(sameStack(one, other)).toBe(true);
   expect(sameStack(one, ownerText("shop/prod", "a", "77"))).toBe(false);
@@ -354,7 +354,7 @@ test("every object is marked, and deleted before it is replaced; the exceptions 
   expect(of("node")).toEqual([undefined, false]);
 });
 
-test("a cluster that could not be opened is opened again for the next object, and one that was is kept", async () => {
+test("a failed connection to the cluster is retried for the next object; an open one is kept", async () => {
   const opened = jest
     .fn<Promise<string>, []>()
     .mockRejectedValueOnce(new Error("no such file"))

@@ -19,7 +19,7 @@ const daemonSet = "kubernetes:apps/v1:DaemonSet";
 const configMap = "kubernetes:core/v1:ConfigMap";
 const monitor = "kubernetes:monitoring.coreos.com/v1:ServiceMonitor";
 
-test("without a word about monitoring, nothing of it is made", async () => {
+test("without the field monitoring, nothing for it is created", async () => {
   const ran = await run("aarhus-h100");
   expect([daemonSet, configMap, monitor].flatMap((type) => findAll(ran, type))).toEqual([]);
 });
@@ -71,7 +71,7 @@ test.each([
 });
 
 test.each(["aarhus-h100", "rtx5070ti"])(
-  "%s: alerts, and an exporter that says what they are of",
+  "%s: alerts, and an exporter with the metrics that they use",
   async (stack) => {
     const ran = await run(stack, {
       alerts: true,
@@ -98,7 +98,7 @@ test.each(["aarhus-h100", "rtx5070ti"])(
 );
 
 test.each(["aarhus-h100", "rtx5070ti"])(
-  "%s: the definition of ServiceMonitors is looked for at the very beginning, and only where one is wanted",
+  "%s: the CRD of ServiceMonitors is checked first, and only if the stack wants one",
   async (stack) => {
     expect((await run(stack, { serviceMonitor: true })).reads).toEqual([
       {
@@ -112,7 +112,7 @@ test.each(["aarhus-h100", "rtx5070ti"])(
   },
 );
 
-test("the ServiceMonitor is asked for, the dashboard is not", async () => {
+test("the dashboard is on by default, the ServiceMonitor is not", async () => {
   const ran = await run("aarhus-h100", {});
   expect(findAll(ran, monitor)).toEqual([]);
   const { metadata, data } = find(ran, configMap).inputs;
@@ -121,7 +121,7 @@ test("the ServiceMonitor is asked for, the dashboard is not", async () => {
   expect(findAll(await run("aarhus-h100", { dashboard: false }), configMap)).toEqual([]);
 });
 
-test("with the operator: its own exporter, told by values in every release", async () => {
+test("with the operator: its own exporter, configured by values in every release", async () => {
   const ran = await run("rtx5070ti", {
     serviceMonitor: true,
     labels: { release: "prometheus" },

@@ -92,7 +92,7 @@ const ofKubernetes = {
   "/apis/metrics.k8s.io/v1beta1/pods": ["old"],
 };
 
-test("a namespace is empty that has what Kubernetes itself puts into each", async () => {
+test("a namespace with only the objects that Kubernetes puts into each is empty", async () => {
   expect(await heldIn(answersOf(kinds, ofKubernetes, {}))).toEqual([]);
 });
 
@@ -132,7 +132,7 @@ test.each([
   expect(others).toEqual([]);
 });
 
-test("a namespace is not empty while a kind is deleted with it that cannot be listed", async () => {
+test("a namespace is not empty if one of its kinds cannot be listed", async () => {
   const hidden = { ...kinds, "/apis/example.com/v1": [kind("Key", "keys", ["create", "delete"])] };
   expect(await heldIn(answersOf(hidden, ofKubernetes, {}))).toEqual([
     "possibly a Key (the API server cannot list this kind)",

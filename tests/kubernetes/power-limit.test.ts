@@ -122,7 +122,7 @@ async function runScript(
   return output;
 }
 
-test("the DaemonSet of a power limit sets every card, leaves a set one alone, and sets it again when it has drifted", async () => {
+test("the DaemonSet of a power limit sets each card once, and again after its limit has changed", async () => {
   await runScript(300, async (folder, said) => {
     await said("card 1: 400.00 W -> 300 W");
     fs.writeFileSync(path.join(folder, "limit-1"), "350.00\n");
@@ -144,7 +144,7 @@ test("the DaemonSet of a power limit may set limits, and nothing else: no privil
   });
 });
 
-test("the DaemonSet of a power limit refuses a limit that the card does not take, with its range", async () => {
+test("the DaemonSet of a power limit refuses a limit outside the card's range, and names the range", async () => {
   const output = await runScript(450, async (folder, said) => {
     await said("card 0 takes 100.00 to 400.00 W, not 450 W: change powerLimit of this machine");
     expect(fs.existsSync(path.join(folder, "asked"))).toBe(false);

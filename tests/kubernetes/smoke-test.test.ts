@@ -42,7 +42,7 @@ test("the smoke test's priority is shared by all, and it evicts no pod", async (
   );
 });
 
-test("the gate waits for the smoke test as long as the stack says, and a tenth of that for a unit that others have", async () => {
+test("the gate waits for the smoke test for the stack's timeout, and a tenth of it for a unit in use", async () => {
   const changes = { timeouts: { gate: "5m" } };
   const run = await record(
     () => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}),
@@ -68,7 +68,7 @@ test("the gate waits for the smoke test as long as the stack says, and a tenth o
   expect(gate.dependencies).toContain(job.urn);
 });
 
-test("the gate takes whatever the node offers of a card whose MIG geometry is unknown", async () => {
+test("the gate accepts any number of units of a card with unknown MIG geometry", async () => {
   const machine = { address: "10.0.0.1", role: "worker", configuration: "adopted" };
   const changes = {
     machines: {
@@ -86,7 +86,7 @@ test("the gate takes whatever the node offers of a card whose MIG geometry is un
   expect(test).not.toHaveProperty("units");
 });
 
-test("the smoke test's last words are in the pod's status, where the doctor reads them", async () => {
+test("the smoke test's last log lines are in the pod's status, where the doctor reads them", async () => {
   const { spec } = await smokeTest();
   expect(spec.template.spec.containers[0].terminationMessagePolicy).toBe("FallbackToLogsOnError");
 });
@@ -94,7 +94,7 @@ test("the smoke test's last words are in the pod's status, where the doctor read
 test.each([
   ["started by NVIDIA's runtime, it only reports what it sees", "aarhus-h100", "0"],
   ["by claims it must see nothing", "dra", "1"],
-])("a container next to the smoke test asks for no card: %s", async (_, stack, code) => {
+])("the container next to the smoke test requests no card: %s", async (_, stack, code) => {
   const run = await record(() => void gpuStack("lab", planOf(stack), { ahead: [] }, {}));
   const [test, onlooker] = findAll(run, "kubernetes:batch/v1:Job")[0]!.inputs.spec.template.spec
     .containers;
@@ -107,7 +107,7 @@ test.each([
   });
 });
 
-test("a workload more: the smoke test is the same Job", async () => {
+test("an additional workload: the smoke test is the same Job", async () => {
   expect(await smokeTest({ workloads: { ollama: {} } })).toEqual(await smokeTest());
 });
 
@@ -167,7 +167,7 @@ test.each([
   ["the part that is cut off", `${long}-1`, `${long}-2`],
   ["`.` and `-`", "gpu-1.a", "gpu-1-a"],
 ])(
-  "machines whose names differ only in %s have a test each; of other machines none is made again",
+  "machines whose names differ only in %s have a test each; the tests of other machines stay",
   async (_, a, b) => {
     const [together, alone] = [await jobsOf(a, b, "gpu-9"), await jobsOf(a, "gpu-9")];
     expect(new Set(Object.values(together)).size).toBe(3);
@@ -196,7 +196,7 @@ describe("MIG", () => {
   const split = (strategy: string, profile: string): Promise<any> =>
     smokeTest({ ...operator, sharing: { mig: { strategy, profile } } });
 
-  test("waits for the MIG manager, and looks at the slice where its resource is that of a card", async () => {
+  test("waits for the MIG manager, and checks the slice if slices have the resource of whole cards", async () => {
     const { spec } = await split("single", "all-1g.12gb");
     const pod = spec.template.spec;
     expect(pod.nodeSelector).toEqual({
@@ -233,7 +233,7 @@ describe("MIG", () => {
       "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb+me  Device  0: (UUID: MIG-1)",
       false,
     ],
-  ])("its look takes nothing but the slice: %s", async (_what, list, passes) => {
+  ])("its check accepts only the slice: %s", async (_what, list, passes) => {
     const [check] = (await split("single", "1g.12gb")).spec.template.spec.initContainers;
     const [program, ...args] = check.command;
     const bin = fs.mkdtempSync(path.join(os.tmpdir(), "smi-"));
@@ -252,7 +252,7 @@ describe("MIG", () => {
     }
   });
 
-  test("needs no look where the resource names the slice, nor where nothing is split", async () => {
+  test("needs no check if the resource names the slice, or if no card is split", async () => {
     const mixed = (await split("mixed", "all-balanced")).spec.template.spec;
     expect(mixed.nodeSelector).toHaveProperty(["nvidia.com/mig.config.state"], "success");
     expect(mixed.initContainers).toBeUndefined();

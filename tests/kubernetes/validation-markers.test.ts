@@ -20,7 +20,7 @@ async function markers(): Promise<{ pod: any; content: Record<string, string> }>
   };
 }
 
-test("the markers' pod is not privileged and holds nothing but the markers' folder", async () => {
+test("the markers' pod is not privileged and mounts only the markers' folder", async () => {
   const { pod } = await markers();
   const [container] = pod.containers;
   expect(container.securityContext).toEqual({
@@ -36,7 +36,7 @@ test("the markers' pod is not privileged and holds nothing but the markers' fold
   expect(container.lifecycle).toBeUndefined(); // a preStop hook would take the markers from under the operands
 });
 
-test("the markers are kept on the stack's own machines: what the operator labels is every machine with a card", async () => {
+test("the markers are kept only on the stack's own machines, although the operator labels every machine with a card", async () => {
   const { pod } = await markers();
   const plan = planOf("rtx5070ti");
   expect(selected(pod.nodeSelector, plan, { "nvidia.com/gpu.present": "true" })).toEqual([

@@ -39,9 +39,6 @@ test.each<[string, () => unknown, string[]]>([
   ["something that is no text", () => 7, []],
   ["nothing", () => undefined, [SHELLS]],
   ["null, as other languages say nothing", () => null, [SHELLS]],
-])(
-  "%s in the arguments leads to no cluster that they do not name",
-  async (_, kubeconfig, texts) => {
-    expect(await opened(kubeconfig())).toEqual(texts);
-  },
-);
+])("%s in the arguments is not replaced by another cluster", async (_, kubeconfig, texts) => {
+  expect(await opened(kubeconfig())).toEqual(texts);
+});

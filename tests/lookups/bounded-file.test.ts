@@ -32,7 +32,7 @@ beforeAll(() => {
 });
 afterAll(() => fs.rmSync(temp, { recursive: true }));
 
-describe("a file that another one names", () => {
+describe("a file that another file names", () => {
   test.each(["flux/release.yaml", "flux/link.yaml", "stacks/../flux/full.yaml"])(
     "%s is read",
     (file) => expect(textBelow(project, path.join(project, file))).not.toBe(""),
@@ -64,7 +64,7 @@ describe("a file that another one names", () => {
   ])("%s is refused", (_, file, reason) => expect(() => textBelow(project, file)).toThrow(reason));
 
   test.each(["/dev/zero", path.join(project, "flux/pipe.yaml"), project])(
-    "%s is refused, whatever names it",
+    "%s is refused, whichever file names it",
     (file) => expect(() => boundedText(file)).toThrow(/^it is no plain file$/),
   );
 
@@ -78,10 +78,10 @@ describe("a file that another one names", () => {
     expect(() => textBelow("/dev", "/dev/zero")).toThrow(/^it is no plain file$/));
 });
 
-describe("the folder that they must be in", () => {
-  test("is that of the repository", () => expect(projectRootOf(stacks)).toBe(project));
+describe("the folder that must contain these files", () => {
+  test("is the repository's", () => expect(projectRootOf(stacks)).toBe(project));
 
-  test("is that of Pulumi's project, where there is no repository", () => {
+  test("is the Pulumi project's if there is no repository", () => {
     const alone = path.join(temp, "alone");
     fs.mkdirSync(path.join(alone, "stacks"), { recursive: true });
     expect(projectRootOf(path.join(alone, "stacks"))).toBe(path.join(alone, "stacks"));
@@ -105,7 +105,7 @@ describe("external.files of a stack", () => {
     "../flux/leak.yaml",
     "../flux/zero.yaml",
     "../flux/large.yaml",
-  ])("leave %s unread, and say why", (file) => {
+  ])("are not read and report the reason: %s", (file) => {
     const told = JSON.stringify(read(file));
     expect(told).toContain(`${file} cannot be read (it `);
     expect(told).not.toContain("s3cr3t");

@@ -15,26 +15,23 @@ const outside = (external: object) => ({
 test.each([
   ["the device plugin", "aarhus-h100", { kind: "devicePlugin", runtimeClassName: "" }, undefined],
   ["the operator", "rtx5070ti", { kind: "gpuOperator" }, "nvidia"],
-])(
-  "%s is external: nothing of it is made, what is ours has a namespace of its own",
-  async (...row) => {
-    const [, stack, external, runtimeClassName] = row;
-    const run = await build(arguments_(stack, outside(external)));
-    for (const type of [types.release, "kubernetes:node.k8s.io/v1:RuntimeClass"])
-      expect(findAll(run, type)).toEqual([]);
-    expect(find(run, types.namespace, "lab-namespace").inputs["metadata"].name).toBe("talos-gpu");
-    const [test] = findAll(run, types.job).filter(({ name }) => name.startsWith("gpu-smoke-test"));
-    expect(test!.inputs).toMatchObject({ metadata: { namespace: "talos-gpu" } });
-    expect(test!.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
-    expect(
-      JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]),
-    ).not.toHaveProperty("chart");
-    const server = findAll(run, types.deployment)[0];
-    if (server) expect(server.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
-  },
-);
+])("%s is external: the stack does not create it, and uses its own namespace", async (...row) => {
+  const [, stack, external, runtimeClassName] = row;
+  const run = await build(arguments_(stack, outside(external)));
+  for (const type of [types.release, "kubernetes:node.k8s.io/v1:RuntimeClass"])
+    expect(findAll(run, type)).toEqual([]);
+  expect(find(run, types.namespace, "lab-namespace").inputs["metadata"].name).toBe("talos-gpu");
+  const [test] = findAll(run, types.job).filter(({ name }) => name.startsWith("gpu-smoke-test"));
+  expect(test!.inputs).toMatchObject({ metadata: { namespace: "talos-gpu" } });
+  expect(test!.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
+  expect(JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"])).not.toHaveProperty(
+    "chart",
+  );
+  const server = findAll(run, types.deployment)[0];
+  if (server) expect(server.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
+});
 
-test("whose release it is, is information and no warning", async () => {
+test("the owner of an external release is printed as information, not as a warning", async () => {
   const warn = jest.spyOn(pulumi.log, "warn").mockResolvedValue(undefined);
   const info = jest.spyOn(pulumi.log, "info").mockResolvedValue(undefined);
   await build(arguments_("rtx5070ti", outside({ kind: "devicePlugin" })));
@@ -44,7 +41,7 @@ test("whose release it is, is information and no warning", async () => {
   jest.restoreAllMocks();
 });
 
-test("a driver for dynamic resource allocation is external: tests and pods claim its cards", async () => {
+test("with an external DRA driver, tests and pods claim its cards", async () => {
   const worker = {
     address: "192.0.2.1",
     role: "worker",
@@ -91,7 +88,7 @@ describe("files", () => {
       ({ field, problem }) => `${field}: ${problem}`,
     );
 
-  test("are read next to the stack file, judged as the stack's own release, and their lines named", () => {
+  test("are read next to the stack file and checked like the stack's own release, with line numbers", () => {
     const { external } = read(["../flux/release.yaml"]);
     expect(external).toMatchObject({
       read: { kind: "gpuOperator", by: "Flux", version: "v25.10.1", namespace: "gpu" },
@@ -112,11 +109,11 @@ describe("files", () => {
       ["../flux/other.yaml"],
       /external\.files: the package finds no release of one of NVIDIA's charts in \.\.\/flux\/other\.yaml/,
     ],
-  ])("that say nothing refuse the stack: %s", (names, said) => {
+  ])("without content refuse the stack: %s", (names, said) => {
     expect(told(read(names)).join("\n")).toMatch(said);
   });
 
-  test("that name missing values are not judged by what they lack", () => {
+  test("with missing values files are not checked for the values that they lack", () => {
     const known = { kind: "gpuOperator", version: "v26.3.3", values: {} };
     const lacking = (...missing: object[]) =>
       told({ talosVersion: "v1.13.6", external: { read: { ...known, missing } } });
@@ -124,7 +121,7 @@ describe("files", () => {
     expect(lacking({ kind: "OCIRepository", name: "gpu-operator" })).toHaveLength(2);
   });
 
-  test("are not read twice, nor where a stack names none", () => {
+  test("are read once, and only if the stack names them", () => {
     expect(withExternal({ external: { files: ["x"], read: {} } })).toEqual({});
     expect([withExternal({}), withExternal({ external: { kind: "devicePlugin" } })]).toEqual([
       {},
@@ -133,7 +130,7 @@ describe("files", () => {
   });
 });
 
-describe("a RuntimeClass that is there", () => {
+describe("an existing RuntimeClass", () => {
   const found = (metadata: object, handler = "nvidia", owner?: string) => ({
     apiVersion: "",
     kind: "RuntimeClass",
@@ -173,7 +170,7 @@ describe("a RuntimeClass that is there", () => {
     ],
   ])("%s", async (_, there, stack, expected) => expect(await ask(there, stack)).toEqual(expected));
 
-  test("is not known where the cluster does not answer", async () => {
+  test("is unknown if the cluster does not answer", async () => {
     const read = () => Promise.reject(new Error("connection refused"));
     expect(
       await withClassThere({ devicePlugin: {}, kubeconfig: "x" }, () => ({ read }), {}),

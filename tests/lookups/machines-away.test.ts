@@ -43,7 +43,7 @@ test.each<[string, object, string | undefined, boolean, string[] | undefined]>([
   expect(await found).toEqual(away === undefined ? {} : { away });
 });
 
-test("no machine counts as away where the cluster does not answer", async () => {
+test("no machine counts as away if the cluster does not answer", async () => {
   const read = (): Promise<never> => Promise.reject(new Error("connection refused"));
   const said = { kubeconfig: "x", machines: { "gpu-1": machine } };
   expect(
@@ -56,7 +56,7 @@ test("no machine counts as away where the cluster does not answer", async () => 
   ).toEqual({});
 });
 
-test("nothing of a machine that is away changes, and a note says so", async () => {
+test("resources of a machine that is away do not change, and a note reports that", async () => {
   const stack = arguments_("rtx5070ti");
   const [name] = Object.keys(stack.machines!);
   const machines = { ...stack.machines, [name!]: { ...stack.machines![name!]!, mayBeAway: true } };
@@ -87,7 +87,7 @@ function pool(): object {
   };
 }
 
-test("the smoke test of a machine that is away is not put back: what was made is not what would be made now", async () => {
+test("the smoke test of a machine that is away is not restored, since it would differ from the existing one", async () => {
   const stack = arguments_("rtx5070ti");
   const [name] = Object.keys(stack.machines!);
   const machines = { ...stack.machines, [name!]: { ...stack.machines![name!]!, mayBeAway: true } };

@@ -29,7 +29,7 @@ const status =
   (response: http.ServerResponse) =>
     void response.writeHead(code).end(body);
 
-test("what the Factory lists of a newer release: drivers, toolkit, extensions", async () => {
+test("drivers, toolkit and extensions of a newer release are read from the Image Factory", async () => {
   const factory = await startFactory();
   try {
     const { minor, from, lts, production, toolkit } = laterReleases[0]!;
@@ -52,7 +52,7 @@ test("what the Factory lists of a newer release: drivers, toolkit, extensions", 
   }
 });
 
-test("the releases of machines, pools and defaults are asked for too, each once", async () => {
+test("the releases of machines, pools and defaults are also requested, each once", async () => {
   const server = await serve([status(404)]);
   const missing = (talosVersion: string) => ({ talosVersion, missing: true });
   const said = { talosVersion: "v1.13.40", production: "595.99.10" };
@@ -89,7 +89,7 @@ const real = JSON.stringify([
   },
 ]);
 
-test("a Factory that stumbles is asked again", async () => {
+test("a Factory that fails once is asked again", async () => {
   const server = await serve([status(500), status(503), status(200, real)]);
   expect(await ask("v1.14.3", server.url)).toEqual({
     talosVersion: "v1.14.3",
@@ -105,7 +105,7 @@ test("a Factory that stumbles is asked again", async () => {
   await server.close();
 });
 
-test("a Factory that never answers is not waited for", async () => {
+test("a Factory that never answers does not delay the stack", async () => {
   const server = await serve([() => undefined]);
   const hasty = { timeout: 50, pauses: [1] };
   const facts = await askFactory(
@@ -125,7 +125,7 @@ test.each([
   ["answers errors", status(500), "it answers 500"],
   ["answers a page", status(200, "<html>sign in</html>"), "JSON"],
   ["answers something else", status(200, "{}"), "something else than a list"],
-])("a Factory that %s is no failure, but said", async (_how, answer, why) => {
+])("a Factory that %s causes a message and no failure", async (_how, answer, why) => {
   const server = await serve([answer ?? status(200)]);
   if (answer === undefined) await server.close();
   expect(await ask("v1.14.3", server.url)).toEqual({

@@ -47,7 +47,7 @@ test.each<[string, () => Promise<string | undefined>, string | undefined]>([
 test.each<[string, unknown]>([
   ["not known yet", pulumi.output(unknownValue)],
   ["not given, and no variable names one", undefined],
-])("no cluster is missed whose kubeconfig is %s", async (_, kubeconfig) => {
+])("no warning about an unreachable cluster if the kubeconfig is %s", async (_, kubeconfig) => {
   expect(
     await whyUnseen(
       kubeconfig,
@@ -58,7 +58,7 @@ test.each<[string, unknown]>([
   ).toBeUndefined();
 });
 
-test("the preview's warning has what is wrong, why it matters, and what to do", () => {
+test("the preview's warning names problem, reason and remedy", () => {
   expect(unseen("https://192.0.2.1:6443 refuses the connection").split("; ")).toEqual([
     "kubeconfig: the cluster did not answer (https://192.0.2.1:6443 refuses the connection)",
     "this preview cannot show which objects already exist, and the update first waits up to 3m for the cluster",

@@ -47,7 +47,7 @@ describe("a configuration that Talos would refuse", () => {
     expect(machine.calls).toEqual([]);
   });
 
-  test("is reported the other way round if the stack brings the document", async () => {
+  test("is reported with the opposite remedy if the stack brings the document", async () => {
     const live = text({ type: "worker", kubelet: { image: "a" } });
     const message = await failure(
       adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", live).done,
@@ -57,13 +57,13 @@ describe("a configuration that Talos would refuse", () => {
     );
   });
 
-  test("is none where a field goes into its document", async () => {
+  test("does not arise if the field goes into the document", async () => {
     const { machine, done } = adoptPatch(text({ kubelet: { extraArgs: { v: "4" } } }));
     await done;
     expect(machine.calls).toEqual(["stage"]);
   });
 
-  test("is refused as well where a later document of the machine's would override containerd's part", async () => {
+  test("is refused if a later document of the machine would override containerd's part", async () => {
     const part = (value: string): string => `[debug]\nlevel = "${value}"\n`;
     const patch = text({
       files: [{ path: customizationPath, op: "create", content: part("info") }],
@@ -82,7 +82,7 @@ describe("a configuration that Talos would refuse", () => {
     await adoptPatch(patch, live("aa", "debug")).done; // ours comes later
   });
 
-  test("is none where a sysctl goes into the document that would override it", async () => {
+  test("does not arise if a sysctl goes into the document that would override it", async () => {
     const document = (value: string): string =>
       `---\n${stringify({ apiVersion: "v1alpha1", kind: "SysctlConfig", params: { "vm.swappiness": value, a: "b" } })}`;
     const live = text({ type: "worker" }) + document("2");

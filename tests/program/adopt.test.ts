@@ -44,7 +44,7 @@ describe("adopt", () => {
     });
   });
 
-  test("run again it stages nothing and remembers the same", async () => {
+  test("stages nothing at the next run, and remembers the same", async () => {
     const { machine, bench } = setup();
     const first = await adopt(task, undefined, bench);
     const second = await adopt(task, first, bench);
@@ -52,7 +52,7 @@ describe("adopt", () => {
     expect(machine.calls).toEqual(["stage"]);
   });
 
-  test("killed after staging, the next run knows what was ours", async () => {
+  test("after a kill, the next run knows which settings the stack added", async () => {
     const { machine, bench } = setup();
     machine.afterCall = () => {
       throw new Error("killed");
@@ -79,7 +79,7 @@ describe("adopt", () => {
     expect(machine.persistent).not.toContain("conf.d");
   });
 
-  test("without a reader for the answer, it stages the previous configuration, and the next run begins again", async () => {
+  test("if Pulumi no longer reads the answer, it restores the previous configuration, and the next run begins again", async () => {
     const { machine, bench } = setup();
     // Released without a reboot: ours is active still, and no longer in what is staged.
     machine.active = text({ type: "worker", kernel });
@@ -92,7 +92,7 @@ describe("adopt", () => {
     expect(result.added).toEqual(mergeConfiguration(text({ type: "worker" }), task.patches).added);
   });
 
-  test("takes out what an earlier stack wanted and this one does not", async () => {
+  test("removes settings that the stack no longer lists", async () => {
     const { machine, bench } = setup();
     const first = await adopt(task, undefined, bench);
     await adopt({ ...task, patches: [text({ sysctls })] }, first, bench);
@@ -108,7 +108,7 @@ describe("adopt", () => {
   });
 
   test.each(["adopt", "release"])(
-    "%s keeps what another tool applies between its reading and its staging",
+    "%s keeps a change that another tool applies between reading and staging",
     async (verb) => {
       const { machine, bench, lines } = setup();
       const first = verb === "release" ? await adopt(task, undefined, bench) : undefined;
@@ -127,7 +127,7 @@ describe("adopt", () => {
     },
   );
 
-  test("gives up if it changes again and again, and stages nothing", async () => {
+  test("gives up if the configuration keeps changing, and stages nothing", async () => {
     const { machine, bench } = setup();
     const { configurations } = machine;
     machine.configurations = async () => {
@@ -147,7 +147,7 @@ describe("adopt", () => {
     expect(read(machine.persistent)).toMatchObject({ theirs: "yes", kernel });
   });
 
-  test("says so when there is nothing to adopt", async () => {
+  test("reports that there is nothing to adopt", async () => {
     const { machine, bench } = setup();
     jest.spyOn(machine, "configurations").mockResolvedValue({});
     await expect(adopt(task, undefined, bench)).rejects.toThrow("machines.gpu-1.configuration");
@@ -155,7 +155,7 @@ describe("adopt", () => {
 });
 
 describe("release", () => {
-  test("takes away what was added, nothing else, and does not reboot", async () => {
+  test("removes only the settings that the stack added, and does not reboot", async () => {
     const { machine, lines, bench } = setup();
     const added = await adopt(task, undefined, bench);
     machine.persistent += "  theirs: later\n";
@@ -166,7 +166,7 @@ describe("release", () => {
     expect(machine.boots).toBe(1);
   });
 
-  test("leaves the kernel modules where the image has services that wait for the driver at every boot, and says so", async () => {
+  test("keeps and reports the kernel modules if services of the image wait for the driver at every boot", async () => {
     const { machine, lines, bench } = setup(text({ type: "worker" }));
     const added = await adopt(task, undefined, bench);
     machine.schematicId = schematics.gpu;
@@ -177,7 +177,7 @@ describe("release", () => {
     );
   });
 
-  test("does nothing when nothing is known", async () => {
+  test("does nothing without a record of added settings", async () => {
     const { machine, bench } = setup();
     expect(await release(task, undefined, bench)).toEqual({ changed: false });
     expect(machine.calls).toEqual([]);
@@ -186,7 +186,7 @@ describe("release", () => {
   describe("of a machine that leaves the stack", () => {
     const added: AdoptResult = { hash: "", ...ours, changed: true };
 
-    test("waits for one that does not answer for a while", async () => {
+    test("waits for a machine that does not answer for a while", async () => {
       const { clock, machine, bench } = setup(text({ type: "worker", kernel }));
       machine.down = true;
       clock.after(60, () => (machine.down = false));
@@ -213,20 +213,24 @@ describe("release", () => {
         "the machine at 10.0.0.1 cannot be asked: talosctl get failed: x509: certificate signed by unknown authority",
         0,
       ],
-    ])("says of one %s how the stack forgets it", async (_, spoil, problem, milliseconds) => {
-      const { clock, machine, bench } = setup();
-      spoil(machine);
-      const message = await failure(release(task, added, bench));
-      const ways = [
-        "make sure that it is on",
-        "`pulumi stack --show-urns`",
-        "`pulumi state delete 'URN'`",
-      ];
-      for (const part of [`machines.gpu-1: ${problem}; `, ...ways]) expect(message).toContain(part);
-      expect(clock.now()).toBe(milliseconds);
-    });
+    ])(
+      "if the machine %s, the message explains how the stack forgets it",
+      async (_, spoil, problem, milliseconds) => {
+        const { clock, machine, bench } = setup();
+        spoil(machine);
+        const message = await failure(release(task, added, bench));
+        const ways = [
+          "make sure that it is on",
+          "`pulumi stack --show-urns`",
+          "`pulumi state delete 'URN'`",
+        ];
+        for (const part of [`machines.gpu-1: ${problem}; `, ...ways])
+          expect(message).toContain(part);
+        expect(clock.now()).toBe(milliseconds);
+      },
+    );
 
-    test("has nothing to take out of one without a configuration", async () => {
+    test("changes nothing on a machine without a configuration", async () => {
       const { machine, bench } = setup();
       jest.spyOn(machine, "configurations").mockResolvedValue({});
       expect(await release(task, added, bench)).toEqual({ changed: false });

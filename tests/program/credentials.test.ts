@@ -53,7 +53,7 @@ const adoption = {
   patches: ["machine:\n  kernel:\n    modules:\n      - name: nvidia\n"],
 };
 
-describe("credentials that lead nowhere are reported by field, why and remedy", () => {
+describe("unusable credentials are reported with field, reason and remedy", () => {
   const ownTalosconfig = path.join(folder, "own-talosconfig");
   const noContext = path.join(folder, "no-context");
   beforeAll(() => {
@@ -126,7 +126,7 @@ describe("credentials that lead nowhere are reported by field, why and remedy", 
     expect(fs.existsSync(path.join(folder, "calls"))).toBe(false);
   });
 
-  test("a verb that does not need the kubeconfig does not look at it", () => {
+  test("a verb that does not need the kubeconfig does not read it", () => {
     const { code, stderr } = run("adopt", adoption, { KUBECONFIG: "/nowhere/config" });
     expect(stderr).not.toContain("KUBECONFIG");
     expect(code).toBe(0);

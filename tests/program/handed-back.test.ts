@@ -58,7 +58,7 @@ test("the answer to patches of 160 KB can be handed to the next run, which finds
   expect(machine.calls).toEqual(["stage"]);
 });
 
-test("what patches of 160 KB added is changed by the next ones, and taken away by the release", async () => {
+test("settings from patches of 160 KB are changed by the next patches, and removed by the release", async () => {
   const { machine, bench, live } = setup();
   const first = await adopt(task, undefined, bench);
   const [changed, ...others] = files;
@@ -79,7 +79,7 @@ test("what patches of 160 KB added is changed by the next ones, and taken away b
   expect(parse(machine.persistent)).toEqual(parse(live));
 });
 
-test("the answer of a former release of the package, with everything in it as it is, is understood", async () => {
+test("the answer of an earlier release of the package, in its longer form, is understood", async () => {
   const { machine, bench, live } = setup();
   const additions = [
     { what: "container", document: "config", path: ["machine", "files"], value: [] },
@@ -108,7 +108,7 @@ test("the answer of a former release of the package, with everything in it as it
   expect(parse(machine.persistent)).toEqual(parse(live));
 });
 
-test("without its record, as docs/troubleshooting.md has it emptied, a run changes nothing and its release leaves all there", async () => {
+test("with the record emptied as in docs/troubleshooting.md, a run changes nothing and the release removes nothing", async () => {
   const { machine, bench } = setup();
   await adopt(task, undefined, bench);
   const configured = (machine.active = machine.persistent); // it has booted since
@@ -128,7 +128,7 @@ test("patches whose record is too long in any form are refused, and nothing is s
   expect(machine.calls).toEqual([]);
 });
 
-test("what a run says of a thousand machines can be handed to the next run, warnings included", () => {
+test("the output of a run over a thousand machines fits into the next run's environment, warnings included", () => {
   let said = "";
   const progress = new BoundedProgress((line) => (said += `${line}\n`));
   for (let number = 0; number < 1_000; number++)

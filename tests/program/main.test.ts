@@ -85,7 +85,7 @@ const adoption = {
   patches: ["machine:\n  kernel:\n    modules:\n      - name: nvidia\n"],
 };
 
-test("a machine that is as wanted gets one line, and is left alone", async () => {
+test("a machine that agrees with the stack gets one line and no change", async () => {
   const { code, stdout, stderr } = await run("upgrade", wanted);
   expect([code, stderr.split("\n").at(-2)]).toEqual([
     0,
@@ -99,7 +99,7 @@ test("a machine that is as wanted gets one line, and is left alone", async () =>
   expect(stdout.trim().split("\n")).toHaveLength(1);
 });
 
-test("no line that the program says is longer than Pulumi reads (pulumi-command, provider/pkg/provider/util, LogOutput: 64 KiB)", async () => {
+test("no output line is longer than Pulumi reads (pulumi-command, provider/pkg/provider/util, LogOutput: 64 KiB)", async () => {
   const { code, stderr } = await run("no verb ".repeat(10_000), {});
   expect(code).toBe(1);
   expect(stderr).toMatch(/ …$/m);
@@ -108,7 +108,7 @@ test("no line that the program says is longer than Pulumi reads (pulumi-command,
   );
 });
 
-test("no name in the program's lines acts on the terminal that Pulumi prints them to, or makes a line of its own", async () => {
+test("control characters and line breaks in names are escaped in the program's lines", async () => {
   const machine = `gpu-1${hostileName}`;
   const done = await run("adopt", { ...adoption, machine });
   expect(done.stderr).toContain("error::forged");
@@ -118,7 +118,7 @@ test("no name in the program's lines acts on the terminal that Pulumi prints the
 });
 
 test.each(["pulumi", "plugin", "shell"] as const)(
-  "where %s is killed before anything is done to the machine, the program ends, and its files go",
+  "if %s is killed before the machine changes, the program ends and removes its files",
   async (which) => {
     fs.writeFileSync(path.join(folder, "mode"), "hang"); // the machine answers nothing, for half a minute a call
     const pulumi = path.join(folder, "pulumi");
@@ -188,7 +188,7 @@ test("a configuration is adopted, left alone the second time and released, throu
   expect(fs.readdirSync(temporary)).toEqual([]);
 });
 
-test("what talosctl says is quoted without credentials", async () => {
+test("talosctl's output is quoted without credentials", async () => {
   fs.writeFileSync(path.join(folder, "mode"), "leak");
   const { code, stdout, stderr } = await run("upgrade", wanted);
   expect([code, stdout]).toEqual([1, ""]);
@@ -225,7 +225,7 @@ test.each([
   },
 );
 
-test("the file of a program that was killed without warning goes with the next run", async () => {
+test("the next run removes the files of a program that was killed by SIGKILL", async () => {
   fs.writeFileSync(path.join(folder, "mode"), "hang");
   const { child, ended } = start("upgrade", wanted);
   const hanging = await hangingTalosctl();
@@ -238,7 +238,7 @@ test("the file of a program that was killed without warning goes with the next r
   expect(fs.readdirSync(temporary)).toEqual([]);
 });
 
-test("what a verb of several machines fails at is not blamed on the first of them", async () => {
+test("a failure of a verb for several machines is not attributed to the first machine", async () => {
   const { machine, address, talosVersion, schematicId, installerImage, image } = wanted;
   const asked = {
     machine,

@@ -58,7 +58,7 @@ test.each([
   ["this process", process.pid],
   ["its parent", process.ppid],
   ["one that is not there", unknown],
-])("ps and /proc tell the same of %s", (_, pid) => {
+])("ps and /proc report the same parent for %s", (_, pid) => {
   const { started, ...byPs } = lookByPs(pid) ?? {};
   const { started: _started, ...inProc } = lookInProc(pid) ?? {};
   expect(byPs).toEqual(inProc);

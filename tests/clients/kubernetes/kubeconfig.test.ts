@@ -45,7 +45,7 @@ const relative = {
   exec: { command: "./plugin", args: ["./left-alone"] },
 };
 
-test("relative paths count from the folder of their own file, of several files too", () => {
+test("relative paths are resolved from the folder of their own file, also with several files", () => {
   const near = written("near/config", config(relative, { "certificate-authority": "ca.crt" }));
   const far = written("far/config", {
     users: [{ name: "you", user: { tokenFile: "token", exec: { command: "aws" } } }],
@@ -88,28 +88,28 @@ test.each<[string, string[], RegExp]>([
   ["a folder", [folder], /is a folder$/],
   ["a text that is no YAML", [written("secret", "a: [hunter2")], /secret is not YAML$/],
   ["a list", [written("list", "[hunter2]")], /list names no cluster, so it is not a kubeconfig$/],
-])("%s is reported, and nothing of it is quoted", (_, files, message) => {
+])("%s is reported without a quote of its content", (_, files, message) => {
   expect(() => kubeconfigOfFiles(files)).toThrow(message);
 });
 
-describe("a text", () => {
+describe("a kubeconfig as text", () => {
   const read = (user: object, cluster?: object) =>
     readKubeconfig(JSON.stringify(config(user, cluster)));
 
-  test("keeps the token's file, and has the token in it", () => {
+  test("contains the path of the token's file, and the token itself", () => {
     const tokenFile = written("token", "t0ken\n");
     const user: KubeconfigUser | null = read({ tokenFile, token: "old" }).getCurrentUser();
     expect(user).toMatchObject({ tokenFile, token: "t0ken" });
   });
 
-  test("a token's file that cannot be read is reported where no token is known", () => {
+  test("an unreadable token file is reported if no token is known", () => {
     expect(() => read({ tokenFile: "/nowhere/token" })).toThrow(
       /^the token of user me: ENOENT.*\/nowhere\/token/,
     );
     expect(read({ tokenFile: "/nowhere/token", token: "old" }).getCurrentUser()?.token).toBe("old");
   });
 
-  test("what a cluster has for its credential plugin is kept", () => {
+  test("a cluster's settings for its credential plugin are kept", () => {
     const extensions = [
       { name: "client.authentication.k8s.io/exec", extension: { audience: "home" } },
     ];

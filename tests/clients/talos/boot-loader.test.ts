@@ -18,6 +18,6 @@ test.each<[string, string, boolean, boolean]>([
   ],
   ["GRUB, and a configuration that is not known", "", true, true],
   ["systemd-boot", "machine: {install: {disk: /dev/sda}}", false, true],
-])("whether the image's kernel arguments are taken: %s", (_, active, byGrub, takes) => {
+])("whether the boot loader uses the image's kernel arguments: %s", (_, active, byGrub, takes) => {
   expect(takesImageArgs(active, byGrub)).toBe(takes);
 });

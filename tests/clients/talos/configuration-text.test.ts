@@ -8,7 +8,7 @@ test.each([
     "a document of its own",
     "machine: {type: worker}\n---\nkind: UnattendedInstallConfig\ninstaller: {image: IMAGE}",
   ],
-])("the installation alone is no more than that: %s", (_, text) => {
+])("detects a configuration that changes only machine.install: %s", (_, text) => {
   const [active, persistent] = ["a:1", "a:2"].map((image) => text.replace("IMAGE", image)) as [
     string,
     string,

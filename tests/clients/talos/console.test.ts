@@ -9,7 +9,7 @@ import {
 const at = (text: string): string =>
   `10.0.0.2: user: warning: [2026-11-25T05:10:11.123456789Z]: [talos] ${text}`;
 
-test("lines of a console that say why the boot does not go on, each once, without what stands before each line, without keys", () => {
+test("errors of a stopped boot are read from the console, each once, without prefixes and keys", () => {
   /** A line of a message with more than one has no tag. */
   const below = (text: string): string => at(text).replace("[talos] ", "");
   const failed =
@@ -36,7 +36,7 @@ test("lines of a console that say why the boot does not go on, each once, withou
   expect(lines.join()).not.toContain("abcdef");
 });
 
-test("a kubelet that fails at every start is why a boot does not go on, in its own last words", () => {
+test("a kubelet that fails at every start is reported as the reason, with its last error", () => {
   // As Talos v1.13.0 said it of an image without the runtime that containerd takes by default.
   const fails =
     'service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 1 (last log "{\\"ts\\":1.5,\\"msg\\":\\"Starting controller\\"}\\n{\\"ts\\":1.6,\\"msg\\":\\"command failed\\",\\"err\\":\\"failed to run Kubelet: validate CRI v1 runtime API for endpoint \\\\\\"unix:///run/containerd/containerd.sock\\\\\\": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService\\"}")';
@@ -55,7 +55,7 @@ test("a kubelet that fails at every start is why a boot does not go on, in its o
   expect(errorsOf(...four, fails.slice(0, 200))[0]).toContain("going to restart forever");
 });
 
-describe("the image that is installed and waits for its boot", () => {
+describe("the image that is installed and boots next", () => {
   const [one, two] = [
     "factory.talos.dev/metal-installer/1:v1.13.0",
     "factory.talos.dev/metal-installer/2:v1.13.0",
@@ -85,7 +85,7 @@ describe("the image that is installed and waits for its boot", () => {
   );
 });
 
-test("why an image could not be pulled is its last line with an error", () => {
+test("the reason of a failed pull is the last line with an error", () => {
   const image = "10.0.2.2:5000/metal-installer/1:v1.13.0";
   const refused = `retrying error: failed to pull image "${image}": dial tcp 10.0.2.2:5000: connect: connection refused`;
   // What Talos v1.13.0 says of a pull whose caller has gone: nothing of why.
@@ -96,7 +96,7 @@ test("why an image could not be pulled is its last line with an error", () => {
   expect(pullErrorOf(lines.slice(0, 1), image)).toBeUndefined();
 });
 
-test("what NVIDIA's driver complains of: each error of a card once with its number, and the cards that it leaves out", () => {
+test("errors of NVIDIA's driver: each error of a card once with its count, and the cards that it ignores", () => {
   // As talosctl prints them (NVIDIA/open-gpu-kernel-modules#446), and as a kernel breaks a message into lines (NVIDIA/NVSentinel#155).
   const kernel = (text: string): string =>
     `192.168.11.119: kern: warning: [2026-04-22T21:30:51.870495804Z]: NVRM: ${text}`;

@@ -31,7 +31,7 @@ function machine() {
   };
 }
 
-test("members of etcd come with all their URLs; one that has not started has those for its peers alone", async () => {
+test("etcd members have all their URLs; a member that has not started has only its peer URLs", async () => {
   expect(await machine().machine.etcdMembers()).toEqual([
     {
       id: "4d5a3b2c1f0e9d8c",
@@ -51,7 +51,7 @@ test.each([
   ],
   ["apid", { state: "Running", failing: false, event: "Health check successful" }],
   ["sandboxd", undefined],
-])("a service comes with its health and its last event: %s", async (name, service) => {
+])("a service has its health and its last event: %s", async (name, service) => {
   const run = (): Promise<string> =>
     Promise.resolve(
       [
@@ -64,21 +64,18 @@ test.each([
   expect(await asked.service(name)).toEqual(service);
 });
 
-test("a machine's own member of etcd is the one of its status", async () => {
+test("a machine's own etcd member is the member in its etcd status", async () => {
   expect(await machine().machine.etcdMember()).toBe("4d5a3b2c1f0e9d8c");
 });
 
-test.each([6, "0x06", 9])(
-  "META's key %p says whether an upgrade is not confirmed yet",
-  async (id) => {
-    const run = (): Promise<string> =>
-      Promise.resolve(
-        JSON.stringify({ metadata: { id }, spec: { value: "Talos-v1.13.0.efi" } }, null, 4),
-      );
-    const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
-    expect(await asked.isUnconfirmed()).toBe(id !== 9);
-  },
-);
+test.each([6, "0x06", 9])("META's key %p shows whether an upgrade is unconfirmed", async (id) => {
+  const run = (): Promise<string> =>
+    Promise.resolve(
+      JSON.stringify({ metadata: { id }, spec: { value: "Talos-v1.13.0.efi" } }, null, 4),
+    );
+  const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
+  expect(await asked.isUnconfirmed()).toBe(id !== 9);
+});
 
 const header = "NODE       IMAGE   DIGEST        SIZE     LABELS   CREATED";
 const row = (image: string) =>
@@ -94,7 +91,7 @@ test.each<[string | CallError, boolean]>([
   expect(await asked.hasPulled("a:1")).toBe(was);
 });
 
-test("an upgrade takes the installer from where it was pulled to", async () => {
+test("an upgrade uses the installer from the place where it was pulled to", async () => {
   const lines: string[] = [];
   const run = async (args: readonly string[]) => (lines.push(args.join(" ")), "");
   const talosctl = { run, version: () => Promise.resolve("1.13.0") } as unknown as Talosctl;
@@ -111,7 +108,7 @@ test("an upgrade takes the installer from where it was pulled to", async () => {
   ]);
 });
 
-test("the machine at another address is asked with the same talosctl", async () => {
+test("a machine at another address is called with the same talosctl", async () => {
   const { nodes, machine: one } = machine();
   expect(await one.at("10.0.0.2").etcdProblems()).toEqual([]);
   expect(nodes).toEqual(["10.0.0.2"]);
@@ -138,12 +135,12 @@ describe("the configurations of a machine", () => {
   const [active, next] = ["version: v1alpha1\n", "version: v1alpha1\ndebug: true\n"];
   const onDisk = "/system/state/config.yaml";
 
-  test("what waits for the next boot is a resource since Talos 1.10", async () => {
+  test("the configuration of the next boot is read from a resource since Talos 1.10", async () => {
     const machine = answering({ v1alpha1: active, persistent: next }, { [onDisk]: "never read" });
     expect(await machine.configurations()).toEqual({ active, persistent: next });
   });
 
-  test("what waits for the next boot is a file before Talos 1.10, without which nothing staged would ever be seen", async () => {
+  test("the configuration of the next boot is read from a file before Talos 1.10", async () => {
     const configurations = await answering(
       { v1alpha1: active },
       { [onDisk]: next },
@@ -208,7 +205,7 @@ test.each<[string, object[], string, string, string[]]>([
     [],
   ],
 ])(
-  "kernel arguments that stay with the configuration: %s",
+  "whether kernel arguments of the configuration stay: %s",
   async (_, volumes, commandLine, setting, stay) => {
     const spec = `machine:\n  install:\n    extraKernelArgs: [intel_iommu=on]${setting}\n`;
     const configuration = JSON.stringify({ metadata: { id: "v1alpha1" }, spec }, null, 4);

@@ -22,7 +22,7 @@ test("resources are objects one after the other, indented by four", () => {
   );
 });
 
-test("a table's cells stand below their titles, and may be empty", () => {
+test("a table's cells are found by the columns of their titles, and may be empty", () => {
   const text = [
     "NODE       SERVICE                  STATE      HEALTH   LAST CHANGE   LAST EVENT",
     "10.0.0.1   ext-nvidia-cdi-gen       Finished   ?        4m ago        Service finished successfully",

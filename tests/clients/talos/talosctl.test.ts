@@ -23,7 +23,7 @@ test.each([
   ["an older one", "\ndiff:   &v1alpha1.Config{\n+    password: hunter2 EOF"],
   ["one that says nothing more", ""],
 ])(
-  "a configuration that %s shows with its refusal is not quoted, nor read as the cause",
+  "a configuration in the refusal of %s is neither quoted nor taken for the cause",
   async (_, diff) => {
     const error = await failed(refused + diff);
     expect(error).toEqual(new CallError("refused", `talosctl -c failed (exit 1): ${refused}`));
@@ -37,7 +37,7 @@ test.each([
   },
 );
 
-test("a call is ended at its limit, or at the look at it that says so, and the message says after how long", async () => {
+test("a call ends at its limit or when its watcher ends it, and the message names the time", async () => {
   const talosctl = new Talosctl({ binary: "/bin/sh", talosconfig: undefined, secrets: [] });
   const ended = (limit: number, ending?: Ending): Promise<unknown> =>
     talosctl.run(["-c", "exec sleep 30"], limit, ending).catch((error: unknown) => error);
@@ -67,7 +67,7 @@ test.each([
     /^talosctl: is in no folder of PATH; .*; install talosctl of .*, or set TALOS_GPU_TALOSCTL to its path$/,
   ],
   ["/nowhere/talosctl", /^talosctl: \/nowhere\/talosctl does not exist; /],
-])("a talosctl that is not there is named once: %s", async (binary, said) => {
+])("a missing talosctl is named once: %s", async (binary, said) => {
   const talosctl = new Talosctl({ binary, talosconfig: undefined, secrets: [] });
   const { PATH } = process.env;
   process.env["PATH"] = "/nowhere";

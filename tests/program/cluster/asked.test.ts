@@ -44,7 +44,7 @@ const plugin = {
   },
 };
 
-test("what gives out the cards is read of DaemonSets and Deployments, whose lists name no kind of their items", async () => {
+test("GPU providers are found in lists of DaemonSets and Deployments, whose items lack a kind", async () => {
   const { cluster, close } = await clusterOf({
     [sets]: { items: [plugin] },
     [deployments]: { items: null },
@@ -67,23 +67,26 @@ test.each([
   [[{ spec: { devicePlugin: { enabled: false } } }], true],
   [[{ spec: { devicePlugin: {} } }], false],
   [[], false],
-])("the policies %j say whether the operator gives out cards", async (items, withoutPlugin) => {
-  const { cluster, close } = await clusterOf({
-    [sets]: { items: [] },
-    [deployments]: { items: [] },
-    [policies]: { items },
-  });
-  expect(await cluster.gpuOffers()).toEqual({ offers: [], withoutPlugin });
-  close();
-});
+])(
+  "the ClusterPolicies %j decide whether the operator offers GPUs",
+  async (items, withoutPlugin) => {
+    const { cluster, close } = await clusterOf({
+      [sets]: { items: [] },
+      [deployments]: { items: [] },
+      [policies]: { items },
+    });
+    expect(await cluster.gpuOffers()).toEqual({ offers: [], withoutPlugin });
+    close();
+  },
+);
 
-test("whether the operator gives out cards is not known where its policies may not be listed", async () => {
+test("if ClusterPolicies may not be listed, the result is unknown", async () => {
   const { cluster, close } = await clusterOf({ [sets]: 403, [deployments]: { items: [plugin] } });
   expect(await cluster.gpuOffers()).toEqual({ offers: undefined, withoutPlugin: false });
   close();
 });
 
-test("warnings of a Job are asked for by its name, the newest last; none where events are forbidden", async () => {
+test("a Job's warnings are read by its name, oldest first; none if events are forbidden", async () => {
   const path = "/api/v1/namespaces/gpu/events";
   const event = (message: string, lastTimestamp: string) => ({
     message,
@@ -123,7 +126,7 @@ describe("for a new Kubernetes release", () => {
     forbidden.close();
   });
 
-  test("requested APIs are read of the metrics, where their removal is decided", async () => {
+  test("requested APIs with a planned removal are read from the metrics", async () => {
     const gauge = "apiserver_requested_deprecated_apis";
     const metrics = [
       `# TYPE ${gauge} gauge`,

@@ -23,7 +23,7 @@ test.each<[string, Entry[], boolean]>([
     false,
   ],
   ["of a claim without a history", [], false],
-])("the class of a claim: %s", (_, entries, given) => {
+])("detects whether the stack set a claim's class: %s", (_, entries, given) => {
   expect(
     isClassGiven(
       entries.map(([manager, operation, fieldsV1]) => ({ manager, operation, fieldsV1 })),

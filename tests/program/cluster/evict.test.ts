@@ -144,7 +144,7 @@ test.each([
     "the owner of the disruption budget default/db must",
   ],
 ])(
-  "a pod %s keeps no other from going, and is reported in its own words",
+  "a pod %s does not block other evictions, and its reason is reported",
   async (_, answer, words, decides) => {
     api.answer = answer;
     const message = await failure(drained());
@@ -159,7 +159,7 @@ test.each([
 test.each([
   ["budgets", budgets],
   ["namespace", dying],
-])("a pod that is held goes as soon as it may (%s)", async (_, answer) => {
+])("a pod is evicted as soon as Kubernetes allows it (%s)", async (_, answer) => {
   api.answer = answer;
   const clock = new FakeClock();
   clock.after(25, () => (api.answer = undefined));
@@ -173,7 +173,7 @@ test("an API server that has just started, and serves no lists yet, is asked aga
   expect(await drained(new FakeClock(), cluster)).toBe("node n is drained");
 });
 
-test("volumes that are attached to the node are reported, and those of other nodes are not", async () => {
+test("only volumes that are attached to this node are reported", async () => {
   const attached = (nodeName: string, persistentVolumeName: string): object => ({
     metadata: { name: `csi-${persistentVolumeName}` },
     spec: { attacher: "csi.example", nodeName, source: { persistentVolumeName } },
@@ -184,7 +184,7 @@ test("volumes that are attached to the node are reported, and those of other nod
   );
 });
 
-test("a refusal that no waiting changes ends the drain at once", async () => {
+test("a permanent refusal ends the drain at once", async () => {
   api.answer = status(
     403,
     'pods "db" is forbidden: User "x" cannot create resource "pods/eviction"',
@@ -196,7 +196,7 @@ test("a refusal that no waiting changes ends the drain at once", async () => {
   expect(clock.now()).toBe(0);
 });
 
-test("what stands before an API server that is away does not speak for a pod", async () => {
+test("a proxy's answer for an API server that is down is not taken for a refused eviction", async () => {
   api.answer = { code: 500, body: "<html>bad gateway</html>" };
   const cluster = await api.cluster();
   await expect(cluster.evict(pod("db", { uid: "db" }))).rejects.toMatchObject({

@@ -2,7 +2,7 @@ import { KubernetesCluster } from "../../../components/program/cluster/cluster";
 import { putBack } from "../../../components/program/cluster/put-back";
 import { failure } from "../setup";
 
-test("an object whose kind is gone is named with what restores it, and the others are put back", async () => {
+test("the failure names an object whose CRD is gone and its remedy; the other objects are restored", async () => {
   const cluster = new KubernetesCluster(
     {
       getCurrentCluster: () => ({ name: "home", server: "https://api.home", skipTLSVerify: false }),

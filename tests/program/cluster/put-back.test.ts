@@ -40,7 +40,7 @@ const live = (name: string, data: object): object => ({
   data,
 });
 
-test("makes what is gone, restores what says something else, and touches nothing that is right", async () => {
+test("creates missing objects, restores changed ones, and leaves equal ones alone", async () => {
   const cluster = new FakeObjects({
     right: live("right", { a: "1", added: "by a user" }),
     wrong: live("wrong", { a: "2" }),

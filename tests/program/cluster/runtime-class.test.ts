@@ -30,7 +30,7 @@ function ask(there: FoundClass | undefined, seconds: number, more: Partial<FreeT
 test.each<[string, FoundClass | undefined]>([
   ["without an owner", undefined],
   ["this stack's", found("shop/prod/lab-runtime-class 6f1c")],
-])("a name is free at once that is %s", async (_, there) => {
+])("the check passes at once if the class is %s", async (_, there) => {
   const { clock, lines, run } = ask(there, 3600);
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect([clock.now(), lines]).toEqual([0, []]);
@@ -47,16 +47,13 @@ test.each([
     found("shop/test/lab-runtime-class 77"),
     /already exists; shop\/test\/lab-runtime-class created it; .*; put all GPU machines /,
   ],
-])(
-  "a class that is there before the stack makes it ends the update before any machine: %s",
-  async (_, there, said) => {
-    const { clock, run } = ask(there, 3600);
-    expect(await failure(run())).toMatch(said);
-    expect(clock.now()).toBe(0);
-  },
-);
+])("an existing class ends the update before any machine changes: %s", async (_, there, said) => {
+  const { clock, run } = ask(there, 3600);
+  expect(await failure(run())).toMatch(said);
+  expect(clock.now()).toBe(0);
+});
 
-test("a class of an operator that has gone is waited for", async () => {
+test("the check waits until an uninstalled operator's class is deleted", async () => {
   const { clock, lines, run } = ask(operators, 40);
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect(clock.now()).toBeLessThan(45_000);
@@ -65,7 +62,7 @@ test("a class of an operator that has gone is waited for", async () => {
   ]);
 });
 
-test("a class of an operator that stays is named at the limit", async () => {
+test("the failure at the limit names the operator's class that stays", async () => {
   const { run } = ask(operators, 3600, { field: "dra" });
   expect(await failure(run())).toMatch(
     /^dra: RuntimeClass nvidia was not deleted within 10m \(last: it belongs to ClusterPolicy cluster-policy\)/,
@@ -80,17 +77,14 @@ test.each([
   ],
   ["is the operator's", operators, /with the handler nvidia is external/],
   ["is not there yet", undefined, /nvidia does not exist yet; until it does, Kubernetes refuses/],
-])(
-  "a class that should be external is inspected without waiting: it %s",
-  async (_, there, said) => {
-    const { clock, lines, run } = ask(there, 3600, { field: "external", theirs: true });
-    expect(await run()).toEqual({ runtimeClass: "nvidia" });
-    expect([clock.now(), lines.join("\n")]).toEqual([0, expect.stringMatching(said)]);
-  },
-);
+])("an external class is read without waiting: it %s", async (_, there, said) => {
+  const { clock, lines, run } = ask(there, 3600, { field: "external", theirs: true });
+  expect(await run()).toEqual({ runtimeClass: "nvidia" });
+  expect([clock.now(), lines.join("\n")]).toEqual([0, expect.stringMatching(said)]);
+});
 
 test.each([{ field: "external", theirs: true }, { theirs: true }, { field: "dra" }])(
-  "a wrong handler is named: of %j",
+  "a wrong handler is refused: %j",
   async (more) => {
     const { run } = ask({ ...found(), handler: "nvidia-legacy" }, 3600, more);
     expect(await failure(run())).toMatch(

@@ -148,7 +148,7 @@ async function play(
 }
 
 describe("the taints of a node", () => {
-  test("adds the stack's taint, leaves those of others, and does nothing the second time", () =>
+  test("get the stack's taint and keep the taints of others; a second run changes nothing", () =>
     play(
       { nodeHas: [foreign] },
       {
@@ -160,13 +160,13 @@ describe("the taints of a node", () => {
       { leaves: true, expect: { logs: [], writes: 2 } },
     ));
 
-  test("keeps the taints that another tool adds meanwhile", () =>
+  test("keep a taint that another tool adds meanwhile", () =>
     play(
       { foreignWrites: 3 },
       { taints: [gpu], expect: { nodeTaintKeys: ["foreign-2", "foreign-3", "foreign-4", "gpu"] } },
     ));
 
-  test("gives up after 20 attempts", () =>
+  test("fail after 20 attempts if the node keeps changing", () =>
     play(
       { foreignWrites: 1000 },
       {
@@ -175,14 +175,14 @@ describe("the taints of a node", () => {
       },
     ));
 
-  test("leaves a taint that was there before, also when the stack goes", () =>
+  test("keep a taint that existed before the stack, also after the stack is destroyed", () =>
     play(
       { nodeHas: [gpu] },
       { taints: [gpu], expect: { result: [], writes: 0 } },
       { leaves: true, expect: { nodeTaints: [gpu] } },
     ));
 
-  test("removes a taint that the stack no longer lists, and changes one that has a new value", () =>
+  test("lose a taint that the stack no longer lists, and get a changed value", () =>
     play(
       { nodeHas: [foreign] },
       { taints: [gpu, old], expect: { result: [gpu, old] } },
@@ -193,14 +193,14 @@ describe("the taints of a node", () => {
       { leaves: true, expect: { nodeTaints: [foreign] } },
     ));
 
-  test("leaves a taint that another tool gave another value meanwhile", () =>
+  test("keep a taint whose value another tool changed meanwhile", () =>
     play(
       {},
       { taints: [gpu], expect: { result: [gpu] } },
       { changedByOthers: [only], leaves: true, expect: { logs: [], nodeTaints: [only] } },
     ));
 
-  test("fails without the node; untaint has nothing to do then", () =>
+  test("cannot be set without the node; untaint then does nothing", () =>
     play(
       {},
       {
@@ -271,8 +271,8 @@ describe("lost answers", () => {
 });
 
 // The message says how the stack forgets the taints.
-describe("a cluster, when taints leave the stack,", () => {
-  test("that is down", () =>
+describe("taints that leave the stack", () => {
+  test("fail with the command to forget them if the cluster is down", () =>
     play(
       { nodeHas: [foreign, gpu] },
       {
@@ -290,7 +290,7 @@ describe("a cluster, when taints leave the stack,", () => {
       },
     ));
 
-  test("that refuses", () =>
+  test("fail with the command to forget them if the cluster refuses", () =>
     play(
       { nodeHas: [foreign, gpu] },
       {
@@ -308,21 +308,21 @@ describe("a cluster, when taints leave the stack,", () => {
       },
     ));
 
-  test("is asked only once if the stack added nothing, and does not stop the update", () =>
+  test("do not stop the update if the stack added none and the cluster is down", () =>
     play(
       { nodeHas: [foreign] },
       { lostAnswers: Infinity, leaves: true, known: [], expect: { minutes: 0 } },
       { lostAnswers: Infinity, taints: [], expect: { result: [], minutes: 0 } },
     ));
 
-  test("still loses what the node's annotation names, though Pulumi knows of no taint", () =>
+  test("are removed by the node's annotation if Pulumi's state has no record", () =>
     play(
       { nodeHas: [foreign] },
       { taints: [gpu], expect: { result: [gpu] } },
       { leaves: true, known: [], expect: { logs: ["untaint: gpu"], nodeTaints: [foreign] } },
     ));
 
-  test("that another tool keeps changing: the message says that the taints stay", () =>
+  test("stay, with a message, if another tool keeps changing the node", () =>
     play(
       { nodeHas: [gpu], foreignWrites: 1000 },
       {
@@ -337,31 +337,31 @@ describe("a cluster, when taints leave the stack,", () => {
 
 // It goes with the machine's own step, before any pod loses its toleration.
 describe("the last taint of a machine", () => {
-  test("goes, and those of others stay", () =>
+  test("is removed, and the taints of others stay", () =>
     play(
       { nodeHas: [foreign, gpu] },
       { taints: [], known: [gpu], expect: { result: [], nodeTaints: [foreign] } },
     ));
 
-  test("goes, though the cluster has to be asked twice", () =>
+  test("is removed at the second request if the first got no answer", () =>
     play(
       { nodeHas: [gpu] },
       { lostAnswers: 1, taints: [], known: [gpu], expect: { result: [], nodeTaints: [] } },
     ));
 
-  test("is not missed if the stack had none", () =>
+  test("causes no failure if the stack had none", () =>
     play(
       { nodeHas: [foreign, gpu] },
       { taints: [], expect: { result: [], nodeTaints: [foreign, gpu], writes: 0 } },
     ));
 
-  test("is not missed if the node is gone", () =>
+  test("causes no failure if the node is gone", () =>
     play(
       {},
       { machine: "gone", taints: [], known: [gpu], expect: { result: [], nodeTaints: [] } },
     ));
 
-  test("stays if it is another tool's, which the stack listed for a while", () =>
+  test("stays if another tool set it before the stack listed it", () =>
     play(
       { nodeHas: [foreign, gpu] },
       { taints: [gpu], expect: { result: [] } },
@@ -370,13 +370,13 @@ describe("the last taint of a machine", () => {
 });
 
 describe("the stack's own taints", () => {
-  test("are one that it added earlier", () =>
+  test("include a taint that it added earlier", () =>
     play({ nodeHas: [gpu] }, { taints: [gpu], known: [gpu], expect: { result: [gpu] } }));
 
-  test("are one that it added earlier and one that it adds", () =>
+  test("include a taint that it added earlier and one that it adds", () =>
     play({ nodeHas: [gpu] }, { taints: [gpu, old], known: [gpu], expect: { result: [gpu, old] } }));
 
-  test("are one whose value it changes", () =>
+  test("include a taint whose value it changes", () =>
     play({ nodeHas: [only] }, { taints: [gpu], expect: { result: [gpu] } }));
 });
 
@@ -393,5 +393,5 @@ test.each([
   expect(markedTaints(mark ?? undefined)).toEqual(read);
 });
 
-test("an annotation that the user has spoiled names no taint", () =>
+test("an annotation with invalid content names no taint", () =>
   expect(markedTaints("nonsense,:NoSchedule,=x:NoSchedule,a:")).toEqual([]));

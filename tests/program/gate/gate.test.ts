@@ -174,7 +174,7 @@ const users =
   "in use by default/train-1 (1), default/train-2 (1), default/train-3 (1), default/train-4 (1)";
 
 // A pod that starts before the kubelet counts again ends with UnexpectedAdmissionError.
-test("the gate stays shut until the kubelet reports what the node offers", () =>
+test("the gate waits until the kubelet reports the node's GPUs", () =>
   play({
     job: "complete",
     test: { units: 2 },
@@ -190,7 +190,7 @@ test("the gate stays shut until the kubelet reports what the node offers", () =>
     },
   }));
 
-test("a card that stays away does not keep the gate shut for longer than its patience", () =>
+test("a missing card delays the gate only for its patience", () =>
   play({
     job: "complete",
     test: { units: 3 },
@@ -246,7 +246,7 @@ test("with every unit in use the gate waits for its patience, evicts no pod, and
   }));
 
 // What the scheduler says of a claim is the same as of one that no card fits.
-test("with every card claimed the gate waits as with every unit in use", () => {
+test("the gate also waits for its patience if every card is claimed", () => {
   const message = "0/1 nodes are available: 1 cannot allocate all claims. still not schedulable";
   return play({
     cluster: {
@@ -274,7 +274,7 @@ test("a test that must pass waits for a unit until the limit and then fails: fur
     },
   }));
 
-test("a unit that comes free within its patience is taken", () =>
+test("a unit that becomes free within the patience is used", () =>
   play({
     cluster: { pods: busy },
     events: [
@@ -284,7 +284,7 @@ test("a unit that comes free within its patience is taken", () =>
     expect: { passed: true, seconds: 40 },
   }));
 
-describe("at the limit the gate fails, and names what is wrong:", () => {
+describe("at its limit the gate fails, and names:", () => {
   const late = /^machines\.gpu-1: its smoke test \(Job gpu\/test-1\) did not pass within 10m \(/;
 
   test("a plugin that crashes", () => {
@@ -323,13 +323,13 @@ describe("at the limit the gate fails, and names what is wrong:", () => {
       },
     }));
 
-  test("units that are held by a pod that does not run", () =>
+  test("units in use by a pod that does not run", () =>
     play({
       cluster: { pods: [plugin, pod("stuck", 2, { phase: "Pending" })] },
       expect: { error: [late, "in use by default/stuck (2)"], seconds: 600 },
     }));
 
-  test("free units, and a scheduler with another reason", () => {
+  test("free units, and the scheduler's other reason", () => {
     const reason = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.";
     return play({
       cluster: { pods: busy, tests: [pod(TEST_POD, 1, pending(reason))] },
@@ -337,14 +337,14 @@ describe("at the limit the gate fails, and names what is wrong:", () => {
     });
   });
 
-  test("pods that ended hold no unit, and are not named", () =>
+  test("no pods that ended, since they hold no unit", () =>
     play({
       cluster: { pods: [plugin, pod("done", 2, { phase: "Succeeded" })] },
       expect: { error: [late, "no other pod uses it"], seconds: 600 },
     }));
 });
 
-test("a test that failed is reported with the words of its pods, without a wait for the limit", () => {
+test("a failed test is reported at once, with its pods' messages", () => {
   const rejected =
     "Pod was rejected: Allocate failed due to requested number of devices unavailable";
   const terminated = { exitCode: 2, message: "cuda error\nTest FAILED\n" };
@@ -372,7 +372,7 @@ test("a test that failed is reported with the words of its pods, without a wait 
 });
 
 test.each(["failed", "suspended"] as const)(
-  "a test that an earlier run left %s is made again",
+  "a test that an earlier run left %s is created again",
   (job) =>
     // The API server says only at the second look that the old one is gone.
     play({
@@ -382,14 +382,14 @@ test.each(["failed", "suspended"] as const)(
     }),
 );
 
-test("devices of an init container count once, and pods that ended hold none", () =>
+test("devices of an init container count once, and those of ended pods not at all", () =>
   play({
     cluster: { pods: [plugin, podWithInit("both", 1), pod("done", 2, { phase: "Succeeded" })] },
     events: [{ atSecond: 90, job: "complete" }], // a unit is free all the time: this is no busy machine
     expect: { passed: true, seconds: 90 },
   }));
 
-describe("what the gate says while it waits", () => {
+describe("the gate's progress lines", () => {
   const rejected = (name: string) =>
     `Error creating: pods "${name}" is forbidden: pod rejected: RuntimeClass "nvidia" not found`;
 
@@ -402,7 +402,7 @@ describe("what the gate says while it waits", () => {
     return lines;
   }
 
-  test("names at once why there is no pod, and what it sees as that changes", async () => {
+  test("name at once why there is no pod, and each later change", async () => {
     const cluster = new Cluster();
     Object.assign(cluster, { tests: [], warnings: [rejected("test-1-a")] });
     const starting = pod("test-1-c", 1, { phase: "Pending" });
@@ -420,7 +420,7 @@ describe("what the gate says while it waits", () => {
     ]);
   });
 
-  test("says what the node offers while the scheduler finds no place, and how the plugin is", async () => {
+  test("name the node's GPUs and the plugin's state while the test's pod is unscheduled", async () => {
     const cluster = new Cluster();
     Object.assign(cluster, { allocatable: {}, pods: [] });
     const [, line] = await linesOf(cluster, {});
@@ -430,7 +430,7 @@ describe("what the gate says while it waits", () => {
     );
   });
 
-  test("at its limit it names why there is no pod", async () => {
+  test("the failure at the limit names why there is no pod", async () => {
     const cluster = new Cluster();
     Object.assign(cluster, { tests: [], warnings: [rejected("test-1-a")] });
     const message = await failure(awaitTests(task, cluster, new FakeClock(), () => {}));

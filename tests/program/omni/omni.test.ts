@@ -126,7 +126,7 @@ const runs = (...extensions: string[]) => ({
 });
 
 describe("omni-apply", () => {
-  test("writes what differs, extensions first; a second run writes nothing", () =>
+  test("writes only the differences, extensions first; a second run writes nothing", () =>
     play(firstRun, { expect: { result: { written: [], removed: [] }, calls: [] } }));
 
   test("removes a patch of the stack that is no longer wanted; those of others stay", () =>
@@ -147,7 +147,7 @@ describe("omni-apply", () => {
       },
     ));
 
-  test("leaves containerd's part where it is when another patch comes or goes", () =>
+  test("keeps containerd's part under its ID if another patch is added or removed", () =>
     play(
       firstRun,
       { patches: [noPart, part], expect: { result: { written: [oursBefore] } } },
@@ -214,7 +214,7 @@ describe("omni-apply", () => {
       },
     ));
 
-  test("accepts to lose what the stack's own list brought", () =>
+  test("accepts the loss of extensions that the stack's own list brought", () =>
     play(firstRun, {
       omni: runs("siderolabs/iscsi-tools", "siderolabs/x"),
       patches: [noPart, part],
@@ -223,7 +223,7 @@ describe("omni-apply", () => {
 
   // Omni's "Update Extensions" dialog makes a list for the machine (siderolabs/omni,
   // frontend/src/views/Machines/components/UpdateExtensionsModal.vue).
-  describe("with a list of extensions that others have made", () => {
+  describe("with another tool's list of extensions", () => {
     const byDialog: Foreign = {
       id: `schematic-${uuid}`,
       labels: ofMachine(uuid),
@@ -264,19 +264,19 @@ describe("omni-apply", () => {
         expect: { error: ["machines.gpu-1.uuid: Omni knows no machine"] },
       }));
 
-    test("of another cluster", () =>
+    test("that belongs to another cluster", () =>
       play({
         omni: { state: { ...new FakeOmni().state!, cluster: "other" } },
         expect: { error: ["belongs to the cluster other, not frank"] },
       }));
 
-    test("for a cluster that Omni does not have", () =>
+    test("whose cluster Omni does not have", () =>
       play({
         omni: { state: undefined, clusters: [] },
         expect: { error: ["clusterName: Omni has no cluster frank"] },
       }));
 
-    test("of a cluster that a cluster template manages", () =>
+    test("whose cluster a cluster template manages", () =>
       play({
         omni: { templated: true },
         expect: {
@@ -302,7 +302,7 @@ describe("omni-apply", () => {
 });
 
 describe("omni-release", () => {
-  test("removes what is the stack's and nothing else; a second one finds nothing", () =>
+  test("removes only the stack's resources; a second run finds none", () =>
     play(
       { ...firstRun, foreign: [{ id: "500-theirs", labels: ofCluster, patch: noPart }] },
       { releases: true, expect: { removed: 2, patchesInOmni: ["500-theirs"] } },
@@ -320,7 +320,7 @@ describe("omni-release", () => {
       expect: { removed: 2 },
     }));
 
-  test("says how the stack forgets the machine if Omni is gone", () =>
+  test("explains how the stack forgets the machine if Omni is gone", () =>
     play(firstRun, {
       failing: { problem: "refused", message: "omnictl get failed: no such host" },
       releases: true,

@@ -31,7 +31,7 @@ describe("omni-wait", () => {
     return { omni: new FakeOmni(), machine: new FakeMachine(clock), clock, report: quiet };
   };
 
-  test("ends once release, extensions and configuration are there", async () => {
+  test("ends once the machine has release, extensions and configuration", async () => {
     const parts = bench();
     parts.omni.changes = true;
     parts.clock.after(120, () => (parts.omni.changes = false));
@@ -42,7 +42,7 @@ describe("omni-wait", () => {
     expect(parts.clock.now()).toBeGreaterThanOrEqual(120_000);
   });
 
-  test("asks, once, for a machine to be added to its cluster, and goes on when it was", async () => {
+  test("asks once to add the machine to its cluster, and continues after that", async () => {
     const said: string[] = [];
     const parts = { ...bench(), report: (line: string) => said.push(line) };
     const { state } = parts.omni;
@@ -134,7 +134,7 @@ describe("omni-wait", () => {
       );
     });
 
-    test("is overridden: so is the document that comes later", async () => {
+    test("is overridden: the message names only the document that Talos merges later", async () => {
       const message = await failure(waiting(merged("runc", ["aa", "customization", "zz"])));
       expect(message).toContain("containerd.default_runtime_name");
       expect(message).toContain(
@@ -143,7 +143,7 @@ describe("omni-wait", () => {
       expect(message).not.toContain("CRICustomizationConfig aa");
     });
 
-    test("waits with containerd itself, where workload isolation waits for a boot", async () => {
+    test("is not in effect while containerd waits for the boot that activates workload isolation", async () => {
       const parts = bench();
       parts.machine.cri = waitingForSandbox;
       const message = await failure(waitForOmni(wanted(), parts));
@@ -153,7 +153,7 @@ describe("omni-wait", () => {
       expect(message).toContain("so reboot the machine");
     });
 
-    test("has no configuration of containerd's to be seen in", async () => {
+    test("is not in effect while the merged configuration is missing", async () => {
       expect(await failure(waiting(undefined))).toContain(`${mergedConfigurationPath} is missing`);
     });
   });
@@ -189,7 +189,7 @@ describe("omni-wait", () => {
     ],
     ["part", () => {}, { containerdPart: "a = 1\n" }, `${customizationPath} is not as configured`],
     ["readiness", (omni) => (omni.state!.ready = false), {}, "Omni reports it as not ready"],
-  ])("says what is missing at its limit: %s", async (_, spoil, more, part) => {
+  ])("names everything that is missing at its limit: %s", async (_, spoil, more, part) => {
     const parts = bench();
     spoil(parts.omni);
     const message = await failure(waitForOmni(wanted(more), parts));

@@ -76,7 +76,7 @@ test.each<[string, Record<string, Place | undefined>, Record<string, Place>, Reg
   expect(update(before, after)).toEqual(said.map((text) => expect.stringMatching(text) as string));
 });
 
-test("an owner that does not change says how a failed update is taken back, and what a destroy deletes", () => {
+test("with the same owner, the messages explain how to reverse a failed update and what a destroy deletes", () => {
   const { why, remedy } = handOverFinding("adopted", "owned")!;
   expect(why).toContain("at the end of the update, when the machine already has the new one");
   expect(remedy).toContain("if an update to adopted failed, first finish it with adopted");

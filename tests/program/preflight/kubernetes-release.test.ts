@@ -13,7 +13,7 @@ const around = (changes: Partial<Stand> = {}): Partial<Stand> => ({
   ...changes,
 });
 
-test("a step that Kubernetes supports is remembered, and asked about once", async () => {
+test("a supported step is checked once and remembered", async () => {
   const { outcome, lines } = await ask(around());
   expect(outcome).toMatchObject({ release: "a" });
   expect(lines.filter((line) => line.includes("1.32.1"))).toEqual([
@@ -29,7 +29,7 @@ test("a step that Kubernetes supports is remembered, and asked about once", asyn
   ]);
 });
 
-test("a stack without owned machines asks nothing of the kind", async () => {
+test("a stack without owned machines is not checked", async () => {
   const { release: _, ...without } = around({ apiServers: ["v1.29.0"] });
   expect((await ask(without)).outcome).not.toHaveProperty("release");
 });
@@ -54,7 +54,7 @@ test("objects of a resource that the release removes are refused, and requests f
   );
 });
 
-test("a new patch release removes nothing, so nothing is asked about removals", async () => {
+test("a new patch release needs no check for removed APIs", async () => {
   const asked: string[] = [];
   const { outcome } = await ask(
     around({
@@ -70,7 +70,7 @@ test("a new patch release removes nothing, so nothing is asked about removals", 
   expect(asked).toEqual([]);
 });
 
-describe("the preflight reports what the credentials or the cluster do not show, and goes on:", () => {
+describe("the preflight reports unknown facts, and goes on:", () => {
   test.each<[string, Partial<Stand>, RegExp]>([
     ["no pod of an API server", { apiServers: [] }, /kube-system shows no pod of kube-apiserver/],
     ["metrics that may not be read", { requested: undefined }, /may not read the metrics/],

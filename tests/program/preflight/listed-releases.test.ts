@@ -14,7 +14,7 @@ async function listed(answer: Answer, environment: NodeJS.ProcessEnv = {}, of = 
   return { said: said[0], asked, lines };
 }
 
-test("the Image Factory of the image is asked once", async () => {
+test("the image's Image Factory is asked once", async () => {
   const body = '["v1.12.6", "1.12.7", "v1.13.0-beta.0", "nonsense", 4]';
   expect(await listed({ status: 200, body })).toEqual({
     said: ["v1.12.6", "v1.12.7", "v1.13.0-beta.0"],
@@ -23,7 +23,7 @@ test("the Image Factory of the image is asked once", async () => {
   });
 });
 
-test("another one stands for it where TALOS_GPU_FACTORY says so", async () => {
+test("TALOS_GPU_FACTORY replaces that Image Factory", async () => {
   const { asked } = await listed(
     { status: 200, body: '["v1.12.6"]' },
     { TALOS_GPU_FACTORY: "http://localhost:1/" },
@@ -38,7 +38,7 @@ test.each<[string, Answer]>([
   ["no list", { status: 200, body: '{"a": 1}' }],
   ["an empty list", { status: 200, body: "[]" }],
   ["no JSON", { status: 200, body: "<html>" }],
-])("%s: the tables tell, and one line says so", async (_, answer) => {
+])("%s: the package's tables are used, and one line reports it", async (_, answer) => {
   const { said, lines } = await listed(answer);
   expect(said).toBeUndefined();
   expect(lines).toEqual([
@@ -46,7 +46,7 @@ test.each<[string, Answer]>([
   ]);
 });
 
-test("an image of no Image Factory is not asked about", async () => {
+test("an image that is not from an Image Factory causes no request", async () => {
   const { said, asked } = await listed(
     { status: 200, body: '["v1.12.6"]' },
     {},

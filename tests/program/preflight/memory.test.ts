@@ -55,7 +55,7 @@ test.each([
     1,
   ],
   ["more machines than there is room for: nothing is remembered", 5_000, undefined],
-])("an answer is never too long: %s", (_, machines, length) => {
+])("the answer stays within its limit: %s", (_, machines, length) => {
   const { answer, before } = after(3, machines, (machine, update) =>
     schematic(10 * (machine % 300) + update),
   );

@@ -49,7 +49,7 @@ async function foundBy(
   return Array.isArray(outcome) ? outcome : [];
 }
 
-describe("something else that gives out the cards ends the update before the first machine", () => {
+describe("another GPU provider ends the update before the first machine", () => {
   test.each<[string, Installs, Workload, string[]]>([
     [
       "a plugin of Flux'",
@@ -162,7 +162,7 @@ describe("the preflight reports nothing about", () => {
     expect(await foundBy(installs, [workload])).toEqual([]),
   );
 
-  test("what is in a namespace of the stack's; in another stack's it is reported", async () => {
+  test("a provider in a namespace of this stack, but one in another stack's namespace", async () => {
     const workloads = [daemonSet("former", "nvidia-device-plugin", pluginImage)];
     const of = async (owner: string) =>
       (await ask({ installs: operator, workloads, owners: { former: owner } })).outcome;
@@ -170,7 +170,7 @@ describe("the preflight reports nothing about", () => {
     expect(await of("shop/test/ns 77")).toHaveLength(1);
   });
 
-  test("an operator without its plugin, next to the DRA driver; with it, both would give out the cards", async () => {
+  test("an operator without its plugin next to the DRA driver, but one with its plugin", async () => {
     const workload = daemonSet("gpu", "gpu-operator", operatorImage, {
       annotations: ofHelm("gpu-operator", "gpu"),
     });
@@ -180,7 +180,7 @@ describe("the preflight reports nothing about", () => {
   });
 });
 
-test("a question that gets no answer at once is asked again; one that gets none is reported, and ends nothing", async () => {
+test("a request without an answer is repeated; if all fail, that is reported and the update goes on", async () => {
   const workloads = [daemonSet("kube-system", "nvidia-device-plugin-daemonset", pluginImage)];
   expect((await ask({ installs: plugin, workloads, silentOffers: ["503"] })).outcome).toHaveLength(
     1,
@@ -205,13 +205,13 @@ describe("an existing RuntimeClass", () => {
     return lines.filter((line) => line.startsWith("warning"));
   };
 
-  test("brings a warning that it goes with the operator", async () => {
+  test("causes a warning that the operator deletes it", async () => {
     expect(await warned(operator)).toEqual([
       expect.stringMatching(/the operator takes it over, and deletes it when/),
     ]);
   });
 
-  test("brings no warning if the operator owns it, or if the stack installs no operator", async () => {
+  test("causes no warning if the operator owns it, or if the stack installs no operator", async () => {
     expect([...(await warned(operator, "cluster-policy")), ...(await warned(plugin))]).toEqual([]);
   });
 });

@@ -82,19 +82,17 @@ test.each<[keyof AskedCluster, RegExp, Partial<Stand>]>([
     /^not known whether another stack made Namespace gpu-operator \(no answer\)$/,
     {},
   ],
-])(
-  "where Kubernetes does not answer %s, the preflight says what it does not know",
-  (call, logs, more) =>
-    play({
-      around: {
-        ...more,
-        through: (client, kind) =>
-          kind === "cluster"
-            ? { ...client, [call]: () => Promise.reject(new CallError("unreachable", "no answer")) }
-            : client,
-      },
-      logs,
-    }),
+])("if Kubernetes does not answer %s, the preflight reports what is unknown", (call, logs, more) =>
+  play({
+    around: {
+      ...more,
+      through: (client, kind) =>
+        kind === "cluster"
+          ? { ...client, [call]: () => Promise.reject(new CallError("unreachable", "no answer")) }
+          : client,
+    },
+    logs,
+  }),
 );
 
 describe("the preflight refuses", () => {
@@ -110,13 +108,13 @@ describe("the preflight refuses", () => {
       refusals: [/cannot be reached: it answers 404/],
     }));
 
-  test("a release that is not there", () =>
+  test("a release that the repository lacks", () =>
     play({
       around: { version: "v99.0.0" },
       refusals: [/has no chart gpu-operator v99\.0\.0; it has v25\.10\.1, v25\.3\.4/],
     }));
 
-  test("an archive that is gone", () =>
+  test("a listed chart whose archive is gone", () =>
     play({
       around: { web: { archive: { status: 404, body: "" } } },
       refusals: [/but lacks its archive/],
@@ -149,7 +147,7 @@ describe("the preflight refuses", () => {
       refusals: [/^kubeconfig: the Kubernetes API does not accept its user/],
     }));
 
-  test("another API server", () =>
+  test("a kubeconfig of another API server", () =>
     play({
       around: { nodes: new CallError("refused", "Kubernetes: nodes: self-signed certificate") },
       refusals: [/^kubeconfig: it belongs to another cluster: the kubeconfig's CA did not sign/],
@@ -164,7 +162,7 @@ describe("the preflight refuses", () => {
   };
   const between = (release: string): string =>
     `https://factory.talos.dev/v2/metal-installer/${schematics.gpu}/manifests/${release}`;
-  test("a machine several minors behind whose cards' driver is not known to fit the release between", () =>
+  test("a machine several minors behind, if the driver of an intermediate release is not known to fit its cards", () =>
     play({
       around: { machine: { talosVersion: "v1.10.9" } },
       refusals: [
@@ -175,7 +173,7 @@ describe("the preflight refuses", () => {
       ],
     }));
 
-  test("a release between whose image the Image Factory does not make", () =>
+  test("an intermediate release whose image the Image Factory cannot make", () =>
     play({
       around: {
         machine: behind,
@@ -224,7 +222,7 @@ describe("the preflight refuses", () => {
       },
     }));
 
-  test("not, but with a warning: pods of others that name a RuntimeClass which goes", () =>
+  test("not, but with a warning: other users' pods that name a RuntimeClass which is removed", () =>
     play({
       around: { classed: ["gpu-operator/gpu-feature-discovery-x", "ai/whisper-0"] },
       warnings: [
@@ -235,7 +233,7 @@ describe("the preflight refuses", () => {
       ],
     }));
 
-  test("not a RuntimeClass that goes, if only pods of the operator name it", () =>
+  test("not a removed RuntimeClass that only pods of the operator name", () =>
     play({ around: { classed: ["gpu-operator/gpu-feature-discovery-x"] }, warnings: [] }));
 
   test("another stack's namespace", () =>
@@ -281,7 +279,7 @@ describe("the preflight refuses", () => {
   test("an image without an extension that the machine runs", () =>
     play({ around: { machine: losesAnExtension }, refusals: [namesTheExtension] }));
 
-  test("a machine that its talosconfig does not fit", () =>
+  test("a machine whose talosconfig belongs to another cluster", () =>
     play({
       around: {
         machine: {
@@ -294,7 +292,7 @@ describe("the preflight refuses", () => {
       refusals: [/^machines\.gpu-1: talosconfig: context home belongs to another cluster/],
     }));
 
-  test("expired credentials, with which no call is made", () =>
+  test("expired credentials, without a call", () =>
     play({
       around: {
         expired: [
@@ -342,7 +340,7 @@ describe("an index of thousands of charts", () => {
     }));
 });
 
-describe("the preflight logs and accepts what cannot be checked from here:", () => {
+describe("the preflight logs and accepts facts that it cannot check:", () => {
   test("a repository behind a proxy", () =>
     play({
       around: { web: { index: { unknown: "it is reached through a proxy" } } },
@@ -358,7 +356,7 @@ describe("the preflight logs and accepts what cannot be checked from here:", () 
   test("an index that is a page to log in", () =>
     play({ around: { web: { index: { status: 200, body: "<html>" } } }, logs: /cannot be read/ }));
 
-  test("an index that has more than is read, and is not written as Helm does", () =>
+  test("an index whose YAML cannot be read", () =>
     play({
       around: { web: { index: { status: 200, body: `entries: ${"[".repeat(400_000)}` } } },
       logs: /cannot be read/,
@@ -464,23 +462,23 @@ test("refuses another driver than runs, where the stack names none, on a machine
 });
 
 describe("a later preflight", () => {
-  test("accepts a machine that is wanted as before, without a question to it", () =>
+  test("accepts an unchanged machine without asking it", () =>
     play({ around: { machine: losesAnExtension }, broughtBefore: [schematics.other] }));
 
-  test("accepts that the machine loses what the stack itself brought", () =>
+  test("accepts the loss of parts that the stack itself brought", () =>
     play({
       around: { wanted: "2", machine: { ...losesAnExtension, schematicId: schematics.other } },
       broughtBefore: [schematics.other],
     }));
 
-  test("refuses what the machine would lose that the stack did not bring", () =>
+  test("refuses the loss of parts that the stack did not bring", () =>
     play({
       around: { wanted: "2", machine: losesAnExtension },
       broughtBefore: [schematics.other],
       refusals: [namesTheExtension],
     }));
 
-  test("asks a machine again whose address has changed", () =>
+  test("asks a machine again after a change of its address", () =>
     play({
       around: { machines: [{ address: "10.0.0.2" }], nodes: [node({ name: "gpu-2" })] },
       broughtBefore: [schematics.gpu],
@@ -507,7 +505,7 @@ describe("a node that a failed update has left cordoned", () => {
     unschedulable: true,
     annotations: { "talos-gpu/cordoned-by": "talos-gpu" },
   });
-  test("gets a warning if the stack wants something else", () =>
+  test("gets a warning if the stack's machine has changed", () =>
     play({
       around: { wanted: "2", state: cordoned },
       broughtBefore: [schematics.gpu],
@@ -516,7 +514,7 @@ describe("a node that a failed update has left cordoned", () => {
       ],
     }));
 
-  test("gets no warning if the machine is wanted as before", () =>
+  test("gets no warning if the stack's machine is unchanged", () =>
     play({ around: { state: cordoned }, broughtBefore: [schematics.gpu], warnings: [] }));
 
   test("gets no warning if the machine is new: its upgrade runs", () =>
@@ -576,7 +574,7 @@ describe("the volume of a workload", () => {
       ],
     }));
 
-  test("is refused if the stack leaves out the class that it gave: it would be replaced", () =>
+  test("is refused if the stack no longer sets its class: it would be replaced", () =>
     play({
       around: { volumes: [volume], claims: [claimOfSlow] },
       refusals: [/storageClass: is not set, but .* was created with slow; .*; write slow; /],
@@ -593,10 +591,10 @@ describe("the volume of a workload", () => {
       ],
     }));
 
-  test("is accepted as it is", () =>
+  test("is accepted if the stack is unchanged", () =>
     play({ around: { volumes: [volume], claims: [claimOfDefault] } }));
 
-  test("is accepted with the class that it was given", () =>
+  test("is accepted if the stack names its present class", () =>
     play({ around: { volumes: [slowVolume], claims: [claimOfSlow] } }));
 
   test("is accepted if it is another stack's", () =>
@@ -606,7 +604,7 @@ describe("the volume of a workload", () => {
 
   test("is accepted if it is new", () => play({ around: { volumes: [volume], claims: [] } }));
 
-  test("is accepted if it is of another cluster of this program", () =>
+  test("is accepted if it belongs to another cluster of this program", () =>
     play({
       around: {
         volumes: [volumeInAi],
@@ -618,7 +616,7 @@ describe("the volume of a workload", () => {
     play({ around: { volumes: [], claims: [claimOfDefault] } }));
 });
 
-test("if all is there the preflight changes nothing, and remembers what it asked about and what the stack brought before", async () => {
+test("without findings, the preflight changes nothing and remembers the machines' answers and earlier images", async () => {
   const { outcome, machine } = await ask();
   expect(outcome).toEqual({ ...brought([schematics.gpu]), together });
   expect(machine.calls).toEqual([]);
@@ -647,7 +645,7 @@ test.each<[string, string, string[], boolean]>([
   },
 );
 
-test("credentials that were seen to be of one cluster are not checked again until one of them changes", async () => {
+test("credentials that belong to one cluster are checked again only after a change", async () => {
   const { outcome } = await ask();
   const machine = { bootId: failing("refused", "asked again") };
   expect((await ask({ machine }, outcome)).outcome).toEqual(outcome);
@@ -670,7 +668,7 @@ test("a mirror has a folder for each repository's address", async () => {
   expect(asked).toContain(`${mirror}/charts.example/nvidia/index.yaml`);
 });
 
-test("what the preflight waits for is reported at once, and again when it changes", async () => {
+test("the reason of a wait is reported at once, and again when it changes", async () => {
   const { lines, outcome } = await ask({
     silentAtFirst: ["ECONNREFUSED", "ECONNREFUSED", "no route to host"],
   });

@@ -119,7 +119,7 @@ describe("control planes that are not in the stack", () => {
       },
     }));
 
-  test("are not confused with the stack's own, which may give etcd another address", () =>
+  test("are distinguished from the stack's own, even if etcd has another address of these", () =>
     play({
       task: controlPlane,
       machine: {

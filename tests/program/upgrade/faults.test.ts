@@ -135,7 +135,7 @@ describe("a run that meets a fault", () => {
     "read",
     "services",
     "status",
-  ] as const)("two lost answers of %s do no harm", (call) =>
+  ] as const)("two lost answers of %s change nothing in the result", (call) =>
     play({
       failingCalls: [{ call, problem: "unreachable", times: 2 }],
       expect: { result: { rebooted: true }, machine: { boots: 2 } },
@@ -203,7 +203,7 @@ describe("refused before any change", () => {
       expect: { error: ["newer than the wanted v1.12.3"], changesNothing: true },
     }));
 
-  test("several minor releases where none is known to go by, with the release to go through", () =>
+  test("several minors at once, with the intermediate release to upgrade to first", () =>
     play({
       task: { talosVersion: "v1.14.0" },
       machine: { talosVersion: "v1.6.8" },
@@ -294,13 +294,13 @@ describe("refused before any change", () => {
       },
     }));
 
-  test("not a worker, however its etcd answers", () =>
+  test("not a worker, whatever state its etcd has", () =>
     play({
       machine: { members: [], etcdComplaints: ["NOSPACE"] },
       expect: { result: { rebooted: true }, machineCalls: [pullCall, "upgrade legacy"] },
     }));
 
-  test("not a machine whose nodes cannot be asked for", () =>
+  test("not a machine whose cluster cannot list its nodes", () =>
     play({
       cluster: { nodes: failing("unreachable", "Kubernetes: nodes: forbidden") },
       expect: {
@@ -309,7 +309,7 @@ describe("refused before any change", () => {
       },
     }));
 
-  test("not a machine whose nodes the user may not list", () =>
+  test("not a machine whose kubeconfig may not list nodes", () =>
     play({
       cluster: { nodes: failing("refused", "Kubernetes: nodes: forbidden") },
       expect: {
@@ -320,7 +320,7 @@ describe("refused before any change", () => {
 });
 
 describe("pods that are evicted", () => {
-  test("what a pod loses is logged once; the error names each pod that stays and who decides", () =>
+  test("the losses of a pod are logged once; the error names each pod that stays and whose budget holds it", () =>
     play({
       cluster: {
         podList: [
@@ -431,7 +431,7 @@ describe("an image that is installed and waits for its boot", () => {
     }));
 });
 
-describe("what an earlier run left", () => {
+describe("state that an earlier run left", () => {
   const controlPlane: UpgradeRun["task"] = { role: "controlplane" };
   const asWanted = { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED };
   test("a node that an earlier run cordoned is uncordoned once Kubernetes answers, without an upgrade", () =>
@@ -524,7 +524,7 @@ describe("what an earlier run left", () => {
       platform: "metal",
     },
   };
-  test("what a failed update brought may go with the next edit, though no update has succeeded with it", () =>
+  test("the next edit may remove parts of the image that a failed update brought", () =>
     play(
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {
@@ -535,7 +535,7 @@ describe("what an earlier run left", () => {
       },
     ));
 
-  test("what a failed update brought may go after one more edit, which was rolled back", () =>
+  test("parts of the image that a failed update brought may be removed after another, rolled back edit", () =>
     play(
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {
@@ -552,7 +552,7 @@ describe("what an earlier run left", () => {
       },
     ));
 
-  test("what a failed update brought counts as the user's once its annotation is gone from the node", () =>
+  test("parts of the image that a failed update brought count as the user's once its annotation is gone from the node", () =>
     play(
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {

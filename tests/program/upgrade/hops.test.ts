@@ -33,7 +33,7 @@ const to = (
 });
 
 describe("a machine that is several minors behind", () => {
-  test("goes by the last patch release of each minor, with one drain, and is verified on each", () =>
+  test("is upgraded through the last patch release of each minor, with one drain, and is verified on each", () =>
     play({
       ...to("v1.13.9"),
       cluster: { podList: [pod("app")] },
@@ -52,7 +52,7 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  test("takes the releases that the Image Factory lists", () =>
+  test("is upgraded through the releases that the Image Factory lists", () =>
     play({
       ...to("v1.13.9"),
       workbench: {
@@ -69,7 +69,7 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  test("is verified by the branch alone on a release that the tables do not have", () =>
+  test("is verified only by the driver's branch on a release that the tables lack", () =>
     play({
       ...to("v1.13.9"),
       machine: { ...machine(), drivers: { ...drivers, "v1.12.99": "570.999.01" } },
@@ -77,7 +77,7 @@ describe("a machine that is several minors behind", () => {
       expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { boots: 3 } },
     }));
 
-  test("goes no further where a release between does not load its driver", () =>
+  test("stops on an intermediate release that does not load the driver", () =>
     play({
       ...to("v1.13.9"),
       machine: { ...machine(), drivers: { ...drivers, "v1.12.12": "570.1.1" } },
@@ -88,7 +88,7 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  test("goes over three, each by the call that it has", () =>
+  test("is upgraded three times, each time through the API of the running release", () =>
     play({
       ...to("v1.14.1"),
       expect: {
@@ -106,7 +106,7 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  test("keeps running where its first hop fails, and the failure says where it stands", () =>
+  test("keeps running if the first step fails, and the failure names its present release", () =>
     play({
       ...to("v1.13.9"),
       machine: { ...machine(), rollback: true },
@@ -126,7 +126,7 @@ describe("a machine that is several minors behind", () => {
       node: { unschedulable: true },
     },
   };
-  test("stays on the release that it has reached, from where the next run goes on", () =>
+  test("stays on the release that it has reached, and the next run continues from there", () =>
     play(failsThen, {
       task: to("v1.13.9").task!,
       machine: { rollback: false },
@@ -137,7 +137,7 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  test("waits on its way until etcd is well again", () =>
+  test("waits between two steps until etcd is healthy", () =>
     play({
       ...to("v1.13.9", { role: "controlplane" }),
       machine: { ...machine(), etcdState: "Running" },
@@ -148,7 +148,7 @@ describe("a machine that is several minors behind", () => {
       expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { boots: 3 } },
     }));
 
-  test("goes no further where etcd does not get well", () =>
+  test("stops between two steps if etcd does not become healthy", () =>
     play({
       ...to("v1.13.9", { role: "controlplane" }),
       machine: { ...machine(), etcdState: "Running" },
@@ -159,7 +159,7 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  test("goes no further where its node does not get ready", () =>
+  test("stops between two steps if its node does not become ready", () =>
     play({
       ...to("v1.13.9"),
       events: [
@@ -176,7 +176,7 @@ describe("refused before any change", () => {
   const refused = (error: [string, ...string[]], run: Partial<UpgradeRun>): Promise<void> =>
     play({ ...to("v1.13.9"), ...run, expect: { error, changesNothing: true } });
 
-  test("an extension that the release between does not have", () =>
+  test("an extension that the intermediate release does not have", () =>
     refused(["v1.12.12 does not have siderolabs/uhid", "v1.12.12 first, then to v1.13.9"], {
       imageAlsoHas: { extensions: ["siderolabs/uhid"] },
     }));
@@ -188,15 +188,15 @@ describe("refused before any change", () => {
         installerImage: "registry.example/own:1.13.9",
       },
     }));
-  test("no driver to compare with", () =>
+  test("a release whose driver is not known", () =>
     refused(["the machine has no NVIDIA driver loaded"], {
       machine: { ...machine(), driverWorks: false },
     }));
-  test("a driver of the release between that is not between those of the ends", () =>
+  test("an intermediate release whose driver is not between the first and the last driver", () =>
     refused(["is not between the loaded 580.1.2 and the wanted 595.91.07"], {
       machine: { ...machine(), drivers: { "v1.11.5": "580.1.2" } },
     }));
-  test("a kubelet that the release between does not run", () =>
+  test("a kubelet that the intermediate release does not support", () =>
     refused(
       [
         "Kubernetes 1.36 does not run on v1.12.12",
@@ -224,11 +224,11 @@ describe("refused before any change", () => {
         })),
       },
     }));
-  test("a release of the minor between that the Image Factory does not list", () =>
+  test("an intermediate release that the Image Factory does not list", () =>
     refused(["no release of 1.12 is known"], {
       workbench: { releases: async () => ["v1.11.5", "v1.13.9"] },
     }));
-  test("a talosctl that does not fit both ends", () =>
+  test("a talosctl that does not fit both the first and the last release", () =>
     refused(["does not fit a machine that goes from v1.11.5 to v1.13.9"], {
       workbench: { clientVersion: "v1.10.0" },
     }));
@@ -253,13 +253,13 @@ async function killedAt(at: number | undefined): Promise<{ points: number }> {
   return { points };
 }
 
-test("killed at any line and after any call that changes something, the next run goes on from where the machine is, with no boot more", async () => {
+test("after a kill at any line or call, the next run continues without an additional boot", async () => {
   const { points } = await killedAt(undefined);
   expect(points).toBeGreaterThan(20);
   for (let at = 0; at < points; at++) await killedAt(at);
 });
 
-test("a run's limit has room for each hop", () => {
+test("a run's limit includes every step", () => {
   const minutes = (count: number): number => count * 60_000;
   const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
   const more = longestRun(limits, 2) - longestRun(limits, 1);

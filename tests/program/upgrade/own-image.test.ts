@@ -8,7 +8,7 @@ describe("the user's own image, which no schematic describes", () => {
   const own = { installerImage, ownImage: true, schematicId: ownSchematic(installerImage).id };
   const naming = `${STAGED}  install: { image: "${installerImage}" }\n`;
 
-  test("is installed once: then the configuration in force names it", async () => {
+  test("is installed once: the active configuration names it after that", async () => {
     const { machine, bench, wanted, run } = setup(own);
     machine.persistent = naming;
     machine.running = { ...machine.running, extensions: { "own-storage": "1" } }; // what it would lose is not known
@@ -23,7 +23,7 @@ describe("the user's own image, which no schematic describes", () => {
     });
   });
 
-  test("that a machine runs already is not installed again", async () => {
+  test("is not installed again if the machine already runs it", async () => {
     const { machine, run } = setup(own);
     Object.assign(machine, {
       talosVersion: "v1.12.6",
@@ -34,7 +34,7 @@ describe("the user's own image, which no schematic describes", () => {
     expect(await run()).toMatchObject({ rebooted: false });
   });
 
-  test("without a driver in it is reported, and so is one that does not boot", async () => {
+  test("is reported if it has no driver or does not boot", async () => {
     const without = `registry.example.com/own/${schematics.plain}:v1.12.6`;
     const { machine, run } = setup({ ...own, installerImage: without });
     machine.persistent = naming.replace(installerImage, without);

@@ -162,7 +162,7 @@ describe("a paused boot that a run finds", () => {
       },
     }));
 
-  test("gets a configuration that names the user's own image: no upgrade was taken back", () =>
+  test("gets a configuration that names the user's own image, and is not reported as rolled back", () =>
     play({
       task: ownImageTask,
       machine: {
@@ -196,7 +196,7 @@ describe("a paused boot that a run finds", () => {
       },
     }));
 
-  test("of the user's own image may be taken back, so the image is installed again", () =>
+  test("may be the rollback of the user's own image, so the image is installed again", () =>
     play({
       task: ownImageTask,
       machine: {

@@ -27,7 +27,7 @@ test("the phases at which the lab kills the program are those of a machine with 
   expect(killedPhases).toEqual(phases.map(({ name }) => name));
 });
 
-test("a run may be ended by Pulumi's end until something is changed, whatever its lines say, and never after that", async () => {
+test("Pulumi's end may end a run only before the run changes something", async () => {
   const { bench, run } = setup();
   const told: string[] = [];
   bench.report = (line) => told.push(line.split(":")[0]!);
@@ -38,14 +38,14 @@ test("a run may be ended by Pulumi's end until something is changed, whatever it
   expect(told.slice(0, first).filter((name) => changesSomething(name as "drain"))).toEqual([]);
 });
 
-test("a run's limit is above all of its waits: those of a paused boot, of its node's word, and of every phase", () => {
+test("a run's limit exceeds the sum of its waits: a paused boot, the node's answer, every phase", () => {
   const minutes = (count: number): number => count * 60_000;
   const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
   const waits = 30 + 30 + 5 + 10 + 2 * 5 + 2 * 30 + 5 + 5; // reach, join, cordoned or not, pull, drains, reboots, verify, uncordon
   expect(longestRun(limits)).toBeGreaterThan(minutes(waits));
 });
 
-test("a machine that differs in the name of its installer alone keeps running, with NVIDIA's modules too", async () => {
+test("a machine that differs only in its installer's name keeps running, also with NVIDIA's modules", async () => {
   const { machine, cluster, run } = setup();
   const configuration = (image: string): string => `${STAGED}  install: {image: "${image}"}\n`;
   Object.assign(machine, {

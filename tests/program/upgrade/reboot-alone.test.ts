@@ -1,7 +1,7 @@
 import { schematics } from "../fakes";
 import { setup, STAGED } from "../setup";
 
-test("a reboot that ends a paused boot is the one that was asked for: there is no second", async () => {
+test("a requested reboot of a machine in a paused boot reboots it once", async () => {
   const { machine, run } = setup({ reboots: true });
   Object.assign(machine, {
     active: "broken",

@@ -73,7 +73,7 @@ test.each<[string, string, string, Partial<UpgradeTask>, string[]]>([
   expect(machine.active).toBe(next);
 });
 
-describe("workload isolation that came into a configuration without a boot", () => {
+describe("workload isolation that was configured without a boot", () => {
   test("reboots the machine for another change: containerd would not come up again", async () => {
     const { machine, lines, run } = at(
       isolated,
@@ -87,7 +87,7 @@ describe("workload isolation that came into a configuration without a boot", () 
     expect(lines.join("\n")).toContain("containerd cannot restart, so the machine reboots");
   });
 
-  test("is only reported while containerd is up and nothing is to be done", async () => {
+  test("is only reported while containerd is up and nothing changes", async () => {
     const { machine, lines, run } = at(isolated, isolated, {}, withDriver);
     expect((await run()).rebooted).toBe(false);
     expect(machine.calls).toEqual([]);
@@ -131,7 +131,7 @@ describe("workload isolation that came into a configuration without a boot", () 
   });
 });
 
-test("a machine whose containerd fails for another reason is not well, and not rebooted for it", async () => {
+test("a machine whose containerd fails for another reason fails, and is not rebooted", async () => {
   const { machine, run } = at(withDriver, withDriver);
   machine.cri = { state: "Running", failing: true, event: "Health check failed" };
   const message = await failure(run());
@@ -154,7 +154,7 @@ test.each([
     "containerd's part in machine.files both set a",
   ],
 ])(
-  "a %s that was added since is reported, also if nothing is to be done",
+  "a %s that was added later is reported, also if nothing changes",
   async (_, configuration, words) => {
     const { lines, machine, run } = at(configuration, configuration);
     await run();

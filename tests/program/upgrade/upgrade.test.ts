@@ -42,7 +42,7 @@ describe("an upgrade that is killed and run again", () => {
     expect(cluster.calls).toEqual(["cordon", "taint", "uncordon"]);
   });
 
-  test("while the machine is down for longer than a wrong address would get", async () => {
+  test("the next run waits for a machine that is down for longer than the limit for a wrong address", async () => {
     const { machine, cluster, run } = setup();
     machine.timing.boot = 900;
     machine.afterCall = (call) => {
@@ -58,7 +58,7 @@ describe("an upgrade that is killed and run again", () => {
   });
 });
 
-test("an image that is installed and waits for its boot is booted by the next run, and nothing is installed over what runs", async () => {
+test("the next run boots an image that is already installed, and does not overwrite the running image", async () => {
   const { machine, run } = setup({ talosVersion: "v1.13.1" });
   Object.assign(machine, { talosVersion: "v1.13.0", cutOff: true });
   const wanted = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.13.1`;
@@ -68,7 +68,7 @@ test("an image that is installed and waits for its boot is booted by the next ru
   expect(machine.disk).toContain(`${schematics.plain}:v1.13.0`);
 });
 
-test("pulls that a registry fails are not begun again, and what the machine's console says of them is reported at once", async () => {
+test("a pull that the registry fails is not repeated, and the console's error is reported at once", async () => {
   const { bench, clock, machine, lines, run } = setup();
   let toldAt = Infinity;
   bench.report = (line) => {
@@ -101,7 +101,7 @@ test("a full disk ends a pull as soon as the console reports it, since no furthe
   expect([machine.hangingPulls, clock.now() - begin < 120_000]).toEqual([98, true]);
 });
 
-test("a machine that loses its power while it installs is asked again, without a word about a rollback", async () => {
+test("a machine that loses power during the installation gets a second request, and no report of a rollback", async () => {
   const { machine, lines, run } = setup();
   const upgrade = machine.upgrade.bind(machine);
   machine.upgrade = () => {
@@ -115,7 +115,7 @@ test("a machine that loses its power while it installs is asked again, without a
   );
 });
 
-test("a machine that begins again after an older Talos has taken the upgrade on may not have installed it", async () => {
+test("after the older upgrade call, a reboot into the old image is reported as a rollback or a failed installation", async () => {
   const { machine, run } = setup();
   machine.upgrade = () => Promise.resolve(void machine.boots++);
   expect(await failure(run())).toMatch(
@@ -156,7 +156,7 @@ test.each([
     pod("notebook", { localStorage: true, gpus: 1 }),
     ["has no controller", "emptyDir", "holds a GPU"],
   ],
-])("what goes with a pod: $name", (one, said) => {
+])("losses of an evicted pod: $name", (one, said) => {
   const costs = costOf(one);
   expect(costs).toHaveLength(said.length);
   said.forEach((part, index) => expect(costs[index]).toContain(part));
@@ -180,6 +180,6 @@ test.each([
     "the controller that set the finalizer must remove it",
   ],
   [undefined, { grace: 3600 }, "raise timeouts.drain above its grace period"],
-])("who decides on a pod that does not go: %s", (refused, more, decides) => {
+])("the remedy for a pod that is not evicted: %s", (refused, more, decides) => {
   expect(holding(pod("web", more), refused).decides).toContain(decides);
 });
