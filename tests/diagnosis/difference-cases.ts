@@ -182,7 +182,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.talosVersion = "v1.8.4";
     },
     differences: [
-      "machine rtx3090: runs Talos v1.8.4, the plan says v1.10.9: an update takes the way over v1.9.6, with 2 reboots",
+      "machine rtx3090: runs Talos v1.8.4, the plan says v1.10.9: an update goes through v1.9.6, with 2 reboots",
     ],
   },
   {
@@ -301,7 +301,7 @@ export const differenceCases: DifferenceCase[] = [
       plugin.labels = { "helm.sh/chart": "nvidia-device-plugin-0.14.0" };
     },
     differences: [
-      "Helm release gpu-device-plugin/nvidia-device-plugin: is of chart nvidia-device-plugin-0.14.0, the plan says nvidia-device-plugin-0.17.4",
+      "Helm release gpu-device-plugin/nvidia-device-plugin: has the chart nvidia-device-plugin-0.14.0, the plan says nvidia-device-plugin-0.17.4",
     ],
   },
   {

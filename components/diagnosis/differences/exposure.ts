@@ -203,7 +203,7 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
     .filter((label) => new RegExp(`^${chart}-[0-9]`).test(label) && label !== planned);
   const about = `${kubernetes.external ? chart : "Helm release"} ${namespace}/${kubernetes.release.name}`;
   return [...new Set(found)].flatMap((label) =>
-    difference(about, `is of chart ${label}, the plan says ${planned}`),
+    difference(about, `has the chart ${label}, the plan says ${planned}`),
   );
 }
 

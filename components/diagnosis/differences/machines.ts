@@ -53,7 +53,7 @@ function release(
   const { hops, fault } = wayBetween(from.text, to.text, { extensions, ownImage, byOmni });
   if (hops.length === 0) return differs;
   if (fault !== undefined) return `${differs}: ${fault.problem}; ${fault.remedy}`;
-  return `${differs}: an update takes the way over ${hops.join(" and ")}, with ${hops.length + 1} reboots`;
+  return `${differs}: an update goes through ${hops.join(" and ")}, with ${hops.length + 1} reboots`;
 }
 
 const withoutV = (version: string): string => version.replace(/^v/, "");

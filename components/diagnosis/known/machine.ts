@@ -249,7 +249,7 @@ function librariesOfAnotherDriver(seen: Observations): Evidence[] {
     );
     const toolkit = driverOf(/^extensions\.talos\.dev\/nvidia-container-toolkit-/);
     if (!modules || !toolkit || modules[1] === toolkit[1]) return [];
-    const line = `node ${name}: ${modules[0]} is of driver ${modules[1]}, ${toolkit[0]} of ${toolkit[1]}`;
+    const line = `node ${name}: ${modules[0]} belongs to driver ${modules[1]}, but ${toolkit[0]} to ${toolkit[1]}`;
     return [{ node: name, line }];
   });
   return [...mixed, ...matching(seen, /driver\/library version mismatch|NVRM: API mismatch/i)];

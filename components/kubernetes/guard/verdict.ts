@@ -216,7 +216,7 @@ const foreignRelease = (
   remedy:
     takeOver === undefined
       ? "uninstall it, or give this stack's release another namespace"
-      : `declare it as external if its owner keeps it, or let this stack take it over: takeOver: ${takeOver}`,
+      : `declare it as external if its owner keeps it, or set takeOver: ${takeOver}, so that this stack takes it over`,
 });
 
 const chartName = (chart: string): string => chart.split("/").at(-1)!;

@@ -17,7 +17,7 @@ export type TaintedNodes = Pick<Cluster, "taints" | "setTaints">;
 const ATTEMPTS = 20;
 
 /** Consequence of taints that the update could not set. */
-const MISSING = "without its taints, pods that do not belong there take the GPU machine";
+const MISSING = "without its taints, pods that do not belong there may run on the GPU machine";
 
 /** Consequence of taints that the update could not remove. */
 const LEFT =
