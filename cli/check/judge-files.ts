@@ -1,4 +1,4 @@
-import { judge, type Severity } from "../../components/recipe/index";
+import { type Finding, judgeWithFileTexts, type Severity } from "../../components/recipe/index";
 import { checks } from "../../components/recipe/checks";
 import { noHandler } from "../../components/recipe/checks/external";
 import {
@@ -27,50 +27,14 @@ export interface FileFinding extends FindingText {
   talos: string[];
 }
 
-/** Words of remedies for a stack, each with the words for a file without a stack, whose fields have other names. */
-const inFiles: [ofStack: RegExp, ofFile: string][] = [
-  [
-    /\b(?:machines\.[^.\s]+|machineDefaults)\.moduleParameters\b/,
-    "machine.kernel.modules[].parameters",
-  ],
-  [
-    /under machines\.<name>\.extensions; NVIDIA's .*/,
-    "in the image's schematic (systemExtensions.officialExtensions)",
-  ],
-  [
-    /write it to the machine's platform/,
-    "leave it out: the installer's name has it, e.g. nocloud-installer",
-  ],
-  [
-    /, or leave (?:NVIDIA's extensions out and set driver\.branch|(?:it|both) out: (?:(?!, or leave ).)* from the card.*)/,
-    "",
-  ],
-  [/: NVIDIA's extensions follow from the card and driver\.branch/, ""],
-  [/leave driver\.flavour out, or set it to (\w+)/, "take the $1 modules"],
-  [
-    /leave driver\.flavour out \(.*\), or set driver\.branch to (\w+)/,
-    "take the proprietary modules, or those of branch $1",
-  ],
-  [/set driver\.branch to (\w+)/, "take the extensions of branch $1"],
-  [/, and name it under drop\.\w+ if the machine (?:runs|has) it/, ""],
-  [/remove the card from gpus, or/, "take the ID out, or"],
-  [/, or name the machine's cards under gpus/, ""],
-  [/ \((?:factoryUrl|installerImage)\)/g, ""],
-  [
-    /machines\.<name>\.labels(?:, which the stack sets through the Kubernetes API)?/,
-    "machine.nodeLabels",
-  ],
-  [/, so the package overrides it/, ""],
-];
-
 /**
- * Whether a finding applies to a file that belongs to no stack. A finding about a wrong shape, which no check in the
- * table makes, always applies.
+ * A finding with its texts for a file that belongs to no stack; undefined if it does not apply to such a file. A finding
+ * about a wrong shape, which no check in the table makes, always applies.
  */
-const isOfFiles = (check: string): boolean => checks[check]?.ofFiles ?? true;
-
-const toFile = (said: string): string =>
-  inFiles.reduce((text, [ofStack, ofFile]) => text.replace(ofStack, ofFile), said);
+function asOfFile({ ofFiles, ...finding }: Finding): Finding | undefined {
+  const applies = ofFiles !== false && (checks[finding.check]?.ofFiles ?? true);
+  return applies ? { ...finding, ...ofFiles } : undefined;
+}
 
 /**
  * The most findings that a run reports. A person does not read a thousand, and GitHub's code scanning accepts at most
@@ -99,22 +63,15 @@ export function judgeSubjects(
     }
     const asked = releases.length > 0 ? releases : [spec.talosVersion ?? usual];
     for (const talosVersion of asked) {
-      const { findings, remarks } = judge({ ...spec, talosVersion }, false);
-      for (const finding of [...findings, ...remarks, ...(further?.(talosVersion) ?? [])]) {
+      const { findings, remarks } = judgeWithFileTexts({ ...spec, talosVersion });
+      for (const any of [...findings, ...remarks, ...(further?.(talosVersion) ?? [])]) {
+        const finding = asOfFile(any);
+        if (finding === undefined) continue;
         const { field, check, problem, why, remedy } = finding;
         // A stack may keep a setting that only has no effect. The author of a file should repair it.
         const severity = checks[check]?.severity ?? "refused";
         const found = severity === "refused" ? refused : remarked;
-        // Findings about this package's own actions do not concern a user's file.
-        if (
-          !about.test(field) ||
-          !isOfFiles(check) ||
-          problem.includes(`"${unnamed}"`) ||
-          /\bthis package\b/.test(why)
-        )
-          continue;
-        // Talos accepts a list of operations for a configuration of one document.
-        if (check === "patch-format" && problem.includes("JSON patch")) continue;
+        if (!about.test(field) || problem.includes(`"${unnamed}"`)) continue;
         // Each finding is placed in its own file.
         if (found.size >= mostFindings) {
           leftOut++;
@@ -128,8 +85,8 @@ export function judgeSubjects(
           ...placed,
           check,
           severity,
-          why: toFile(why),
-          remedy: toFile(remedy),
+          why,
+          remedy,
           talos: [],
         };
         if (!sameFinding.talos.includes(talosVersion)) sameFinding.talos.push(talosVersion);

@@ -4,7 +4,7 @@ export * from "./types";
 export { parseSpec } from "./stack/parse";
 export { planCluster } from "./plan";
 export { checkCluster, isRefusal } from "./checks/check-cluster";
-export { findingsOf, judge, type Judged } from "./judge";
+export { findingsOf, judge, judgeWithFileTexts, type Judged } from "./judge";
 export { InvalidStackError, renderFinding, renderFindings, renderRemark } from "./stack/findings";
 export { mergeConfiguration, unmergeConfiguration, type Added, type Merged } from "./merge";
 export { checks } from "./checks";

@@ -1,4 +1,4 @@
-import { foundIn, isRefusal } from "./checks/check-cluster";
+import { foundIn, foundWithFileTexts, isRefusal } from "./checks/check-cluster";
 import { isWithin } from "./machine/apart";
 import { planBasis } from "./plan";
 import { readSpec } from "./stack/parse";
@@ -20,13 +20,18 @@ export interface Judged {
  * fields that depend on the wrong ones. A finding about machines of a pool names the pool. Never throws. * @param
  * looksAhead whether to check the stack also for Talos of the next era; a note then lists the changes that it needs.
  */
-export function judge(raw: unknown, looksAhead = true): Judged {
+export const judge = (raw: unknown, looksAhead = true): Judged => judged(raw, looksAhead, foundIn);
+
+/** `judge`, but each finding also has its texts for files that belong to no stack (`ofFiles`). */
+export const judgeWithFileTexts = (raw: unknown): Judged => judged(raw, false, foundWithFileTexts);
+
+function judged(raw: unknown, looksAhead: boolean, find: typeof foundIn): Judged {
   const { spec, findings: ofShape, pruned, poolOf, written } = readSpec(raw);
   if (spec === undefined || written === undefined) return { findings: ofShape, remarks: [] };
   const basis = planBasis(spec);
   const related = (field: string): boolean =>
     pruned.some((path) => isWithin(field, path) || isWithin(path, field));
-  const all = foundIn(spec, basis, looksAhead).filter(({ field }) => !related(field));
+  const all = find(spec, basis, looksAhead).filter(({ field }) => !related(field));
   const findings = [...ofShape, ...toldOnce(all.filter(isRefusal), written, poolOf)];
   const remarks = toldOnce(
     all.filter((finding) => !isRefusal(finding)),

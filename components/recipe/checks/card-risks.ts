@@ -136,6 +136,10 @@ function passedOn({
         why: "NVIDIA's driver never sees the card, and pods that request it stay Pending",
         remedy:
           "remove the card from gpus, or bind only one of several equal cards, by its address (PCIDriverRebindConfig)",
+        ofFiles: {
+          remedy:
+            "remove the ID from the list, or bind only one of several equal cards, by its address (PCIDriverRebindConfig)",
+        },
       }
     );
   });

@@ -26,7 +26,15 @@ export const isRefusal = ({ severity = "refused" }: Pick<Finding, "severity">): 
  * @param looksAhead whether to check the stack also for Talos of the next era; a note then lists the changes that it
  * needs.
  */
-export function foundIn(spec: ClusterSpec, basis: PlanBasis, looksAhead: boolean): Finding[] {
+export const foundIn = (spec: ClusterSpec, basis: PlanBasis, looksAhead: boolean): Finding[] =>
+  foundWithFileTexts(spec, basis, looksAhead).map(({ ofFiles: _ofFiles, ...finding }) => finding);
+
+/** The same findings, each also with its texts for files that belong to no stack (`ofFiles`). */
+export function foundWithFileTexts(
+  spec: ClusterSpec,
+  basis: PlanBasis,
+  looksAhead: boolean,
+): Finding[] {
   const groups = groupsApart(spec);
   const apart = groups.flatMap(({ machines }) => Object.keys(machines));
   const findings = [

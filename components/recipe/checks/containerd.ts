@@ -122,6 +122,7 @@ export const containerdChecks = {
           problem: "makes nvidia the default runtime of a machine without a GPU",
           why: "only NVIDIA's toolkit brings this runtime, which the machine lacks, so no pod of the machine starts",
           remedy: "leave it out, or name the machine's cards under gpus",
+          ofFiles: { remedy: "leave it out" },
         };
       if (plan.era !== "cdi" || needsRuntime(plan)) return [];
       return {

@@ -41,6 +41,7 @@ export const driverChecks = {
         problem: `${machine.flavour} kernel modules do not support the ${card.model} (${card.architecture}) of ${machine.name}`,
         why: whyNot(machine.flavour, card),
         remedy: `leave driver.flavour out, or set it to ${flavoursOf(card).join(" or ")}`,
+        ofFiles: { remedy: `use the ${flavoursOf(card).join(" or ")} modules` },
       };
     }),
   },
@@ -65,6 +66,7 @@ export const driverChecks = {
           why: "before driver 545 the open modules find GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1",
           remedy:
             "leave driver.flavour out (its default is proprietary here), or set driver.branch to production",
+          ofFiles: { remedy: "use the proprietary modules, or those of branch production" },
         }
       );
     }),
@@ -81,7 +83,7 @@ export const driverChecks = {
         fault: ({ driver, card, of, bound, instead }) => ({
           problem: `${driver}, but the ${card.model} of ${of} needs ${bound}`,
           why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
-          remedy: instead ?? "use a newer Talos version",
+          ...(instead ?? { remedy: "use a newer Talos version" }),
         }),
       }),
   },
@@ -96,7 +98,7 @@ export const driverChecks = {
         fault: ({ driver, card, of, bound, instead }) => ({
           problem: `${driver}, but the ${card.model} of ${of} (${card.architecture}) is supported only up to ${bound}`,
           why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
-          remedy: instead ?? "stay on an older Talos version",
+          ...(instead ?? { remedy: "stay on an older Talos version" }),
         }),
       }),
   },
@@ -169,6 +171,7 @@ export const driverChecks = {
         problem: `the kernel modules are of branch ${modules.join(" and ")}, and the container toolkit is of branch ${toolkit.join(" and ")}`,
         why: "the libraries would not match the loaded driver: nvidia-smi fails with a version mismatch",
         remedy: "name both of one branch, or leave NVIDIA's extensions out and set driver.branch",
+        ofFiles: { remedy: "name both of one branch" },
       };
     }),
   },
@@ -242,8 +245,8 @@ interface Unfit<Bound> {
   /** Name of the card's machine. */
   of: string;
   bound: Bound;
-  /** Fields that select a driver with support for the card; undefined if no branch of the release has one. */
-  instead: string | undefined;
+  /** Remedy that selects a driver with support for the card; undefined if no branch of the release has one. */
+  instead: Pick<FindingText, "remedy" | "ofFiles"> | undefined;
 }
 
 /** Drivers that do not support a card of their machine, each with the limit that the card sets. */
@@ -270,7 +273,12 @@ const ofDrivers = <Bound>(
         card,
         of: machine.name,
         bound: rule.boundOf(card),
-        instead: otherFits ? `set driver.branch to ${other} (${version})` : undefined,
+        instead: otherFits
+          ? {
+              remedy: `set driver.branch to ${other} (${version})`,
+              ofFiles: { remedy: `use the extensions of branch ${other} (${version})` },
+            }
+          : undefined,
       }),
     };
   });

@@ -42,7 +42,7 @@ export const imageChecks = {
           field,
           problem: `there is no official extension ${shown(name)} in any Talos version`,
           why: "the Image Factory accepts any name, but fails when the machine pulls the image",
-          remedy: `${anotherName(name, meant)} the Factory lists all under /version/<release>/extensions/official`,
+          ...anotherName(name, meant),
         };
       }),
     ),
@@ -65,6 +65,7 @@ export const imageChecks = {
           problem: `${name} is not part of Talos ${spec.talosVersion}`,
           why: "the machine could not pull its image, in the middle of the upgrade",
           remedy: `leave it out, and name it under drop.extensions if the machine runs it, or use a release that has it (${range})`,
+          ofFiles: { remedy: `leave it out, or use a release that has it (${range})` },
         };
       }),
     ),
@@ -219,21 +220,35 @@ function withoutBranch(field: string, name: string, suffixed: string[]): FieldFi
       problem,
       why: "the Image Factory reads it as nvidia-fabric-manager-lts, which no Talos version has, and fails when the machine pulls the image",
       remedy: `write ${suffixed.join(" or ")}, or leave it out: the fabric manager of a board of eight modules follows from the card`,
+      ofFiles: { remedy: `write ${suffixed.join(" or ")}` },
     };
   return {
     field,
     problem,
     why: "the Image Factory reads it as the lts branch, which may not fit the other extensions of the driver",
     remedy: `write ${suffixed.join(" or ")}, or leave it out: NVIDIA's extensions follow from the card and driver.branch`,
+    ofFiles: { remedy: `write ${suffixed.join(" or ")}` },
   };
 }
 
 /** Remedy for a name that no official extension has. */
-function anotherName(name: string, meant: string | undefined): string {
+function anotherName(
+  name: string,
+  meant: string | undefined,
+): Pick<FindingText, "remedy" | "ofFiles"> {
+  const all = "the Factory lists all under /version/<release>/extensions/official";
   if (soundsLikeNvidia(name))
-    return "leave it out: NVIDIA's extensions follow from the card and driver.branch, and";
-  if (meant !== undefined) return `did you mean "siderolabs/${meant}"?`;
-  return "an extension of your own needs your own Image Factory (factoryUrl) or your own installer image (installerImage), and";
+    return {
+      remedy: `leave it out: NVIDIA's extensions follow from the card and driver.branch, and ${all}`,
+      ofFiles: { remedy: `leave it out, or correct its name: ${all}` },
+    };
+  if (meant !== undefined) return { remedy: `did you mean "siderolabs/${meant}"? ${all}` };
+  return {
+    remedy: `an extension of your own needs your own Image Factory (factoryUrl) or your own installer image (installerImage), and ${all}`,
+    ofFiles: {
+      remedy: `an extension of your own needs your own Image Factory or your own installer image, and ${all}`,
+    },
+  };
 }
 
 const minorOf = (talosVersion: string): number => parseTalosVersion(talosVersion)?.minor ?? 0;
@@ -315,6 +330,7 @@ function ofModule(arg: string, where: string, machine?: CheckedMachine): Finding
       problem: `blocks the kernel module ${lost.name}`,
       why: "the driver needs this module, so the machine would find no card",
       remedy: "remove it from the list, and name it under drop.kernelArgs if the machine has it",
+      ofFiles: { remedy: "remove it from the list" },
     };
   const found = moduleParameterIn(arg);
   const key = arg.replaceAll('"', "").split("=")[0]!;
@@ -323,6 +339,9 @@ function ofModule(arg: string, where: string, machine?: CheckedMachine): Finding
     problem: `${key} has no effect as a kernel argument`,
     why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
     remedy: `write it to ${where}.moduleParameters: \`${found.module}: ['${found.parameter}']\``,
+    ofFiles: {
+      remedy: `write it to machine.kernel.modules[].parameters: \`${found.module}: ['${found.parameter}']\``,
+    },
   };
   // A blank splits the text into several arguments, and the kernel may read one of them.
   return /\s/.test(arg) ? without : { ...without, severity: "warning" };
@@ -343,12 +362,16 @@ function argFault(arg: string, machine: CheckedMachine): FindingText | undefined
       problem: `"${arg}" is not one argument`,
       why: "this package splits a command line at spaces, even in quotes, so the machine may boot with other arguments",
       remedy: "write one argument per entry, without quotes and spaces",
+      ofFiles: false,
     };
   return arg.startsWith("talos.platform=")
     ? {
         problem: "names the platform",
         why: "the Image Factory itself adds this argument, and the machine uses only one of the two",
         remedy: "write it to the machine's platform",
+        ofFiles: {
+          remedy: "leave it out: the installer's name says the platform, e.g. nocloud-installer",
+        },
       }
     : undefined;
 }

@@ -56,6 +56,7 @@ export const patchContentChecks = {
               problem: `sets ${key} to ${value}, but ${machine.name} needs ${needed}`,
               why: "no GPU container starts with your value, so the package overrides it",
               remedy: "leave it out",
+              ofFiles: { why: "no GPU container starts with this value" },
             }
           : [];
       }),
@@ -172,6 +173,9 @@ export const patchContentChecks = {
           problem: `machine.install.extensions has no effect on Talos ${context.spec.talosVersion}`,
           why: "Talos ≥ 1.10 silently ignores it: the machine would run without these extensions",
           remedy: "name them under machines.<name>.extensions (the package adds NVIDIA's)",
+          ofFiles: {
+            remedy: "name them in the image's schematic (systemExtensions.officialExtensions)",
+          },
         },
     ),
   },

@@ -27,6 +27,8 @@ export const patchChecks = {
           why: "Talos accepts no JSON patch for a configuration of several documents",
           remedy:
             "write a strategic-merge patch: the part of the configuration itself, e.g. `machine: { sysctls: { … } }`",
+          // Talos accepts a list of operations for a configuration of one document.
+          ofFiles: false as const,
         };
       return {
         problem:

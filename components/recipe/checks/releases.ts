@@ -47,6 +47,9 @@ export const releaseChecks = {
           why: "the public Image Factory has only Talos' own prereleases: alpha, beta and rc with a number",
           remedy:
             "write a Talos release, or name the Image Factory that has this build (factoryUrl)",
+          ofFiles: {
+            remedy: "write a Talos release, or name the Image Factory that has this build",
+          },
         };
       if (version.text === spec.talosVersion) return [];
       return {

@@ -86,12 +86,11 @@ function misnamed({ spec, plan }: CheckContext, field: ReleaseField): Found {
       };
     const meant = meantBy(judge, path);
     const question = meant === undefined ? "" : `did you mean "${meant}"? `;
-    const remedy = hintOf(path) ?? `${question}see \`helm show values\`, or leave it out`;
     return {
       field: at,
       problem: `the chart ${name} ${version} does not have this value`,
       why: "Helm ignores it without an error, so it has no effect",
-      remedy,
+      ...(hintOf(path) ?? { remedy: `${question}see \`helm show values\`, or leave it out` }),
       // In the stack's own release such a value is a mistake, because its author expects an effect. An external release
       // already runs with the value.
       ...(externalOf(plan.spec)?.kind === field ? { severity: "warning" as const } : {}),

@@ -2,6 +2,7 @@ import * as semver from "semver";
 import { charts, type ChartValues, discoveryValues } from "./data/charts";
 import { isMapping } from "../mapping";
 import { remembering } from "../memory";
+import type { FindingText } from "../rules/finding";
 import { editDistance } from "../rules/suggest";
 
 /** Names of the charts. */
@@ -61,19 +62,29 @@ export function judgeValues(
 }
 
 /** Values that users expect in the charts but that no chart has, each with a remedy. */
-const hints: [RegExp, string][] = [
+const hints: [RegExp, Pick<FindingText, "remedy" | "ofFiles">][] = [
   [
     /\.nodeSelector$|^daemonsets\.(nodeSelector|affinity)$|\.affinity$/,
-    "the operator places its pods only by node labels, so label the machines instead (machines.<name>.labels)",
+    {
+      remedy:
+        "the operator places its pods only by node labels, so label the machines instead (machines.<name>.labels)",
+      ofFiles: {
+        remedy:
+          "the operator places its pods only by node labels, so label the machines instead (machine.nodeLabels)",
+      },
+    },
   ],
   [
     /\.tolerations$/,
-    "write the tolerations to daemonsets.tolerations, which all operands share, or leave them out",
+    {
+      remedy:
+        "write the tolerations to daemonsets.tolerations, which all operands share, or leave them out",
+    },
   ],
 ];
 
 /** Remedy for a value that no release has; undefined if none is known. */
-export const hintOf = (path: string): string | undefined =>
+export const hintOf = (path: string): Pick<FindingText, "remedy" | "ofFiles"> | undefined =>
   hints.find(([pattern]) => pattern.test(path))?.[1];
 
 /**

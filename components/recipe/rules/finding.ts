@@ -13,6 +13,11 @@ export interface FindingText {
   remedy: string;
   /** Severity, if it differs from that of the check. */
   severity?: Severity;
+  /**
+   * Texts that replace those above if `talos-gpu check` finds this in a file that belongs to no stack. `false`: the
+   * finding does not apply to such a file.
+   */
+  ofFiles?: Partial<Pick<FindingText, "why" | "remedy">> | false;
 }
 
 /** A finding about a field of a stack. */

@@ -74,7 +74,7 @@ test("a finding that depends on the card has the card's line", async () => {
   );
   const newest = await run(folder, "--talos=v1.13.6", "--gpu=GTX 1080");
   expect(newest.result).toMatch(
-    /the production driver .* is supported only up to 580; .*; take the extensions of branch lts/,
+    /the production driver .* is supported only up to 580; .*; use the extensions of branch lts/,
   );
   await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is in no table of cards");
 });
@@ -87,7 +87,7 @@ test("a warning about a machine names its file, and the exit status is 0", async
   const { status, result } = await ofCard();
   expect(status).toBe(0);
   expect(result).toMatch(
-    /^\S+gpu\.yaml:3: warning: vfio-pci binds every RTX 3090 .*10de:2204.*; take the ID out, or bind/,
+    /^\S+gpu\.yaml:3: warning: vfio-pci binds every RTX 3090 .*10de:2204.*; remove the ID from the list, or bind/,
   );
   expect((await ofCard("--format=github")).result).toMatch(/^::warning file=/);
   const sarif: unknown = JSON.parse((await ofCard("--format=sarif")).result);
@@ -95,6 +95,48 @@ test("a warning about a machine names its file, and the exit status is 0", async
   const json: unknown = JSON.parse((await ofCard("--json")).result);
   expect(json).toMatchObject({ findings: [{ check: "card-passed-on", severity: "warning" }] });
   expect((await run(folder, "--gpu=RTX 4090")).result).not.toMatch(/virtual machines/);
+});
+
+describe("a remedy names fields of the file, not of a stack, for", () => {
+  const image = (names: string, kernelArgs = ""): string =>
+    `customization: {extraKernelArgs: [${kernelArgs}], systemExtensions: {officialExtensions: [${names}]}}\n`;
+  test.each([
+    {
+      name: "extensions of the install section",
+      file: "machine: {install: {extensions: [{image: ghcr.io/siderolabs/iscsi-tools}]}}\n",
+      remedy: "name them in the image's schematic (systemExtensions.officialExtensions)",
+    },
+    {
+      name: "a parameter of a module",
+      file: image("", "nvidia_drm.modeset=1"),
+      remedy: "write it to machine.kernel.modules[].parameters: `nvidia_drm: ['modeset=1']`",
+    },
+    {
+      name: "two branches",
+      file: image(
+        "siderolabs/nvidia-container-toolkit-lts, siderolabs/nvidia-open-gpu-kernel-modules-production",
+      ),
+      remedy: "name both of one branch",
+    },
+    {
+      name: "an extension of NVIDIA's that does not exist",
+      file: image("siderolabs/nvidia-driver"),
+      remedy:
+        "leave it out, or correct its name: the Factory lists all under /version/<release>/extensions/official",
+    },
+    {
+      name: "an extension that no Talos version has",
+      file: image("siderolabs/my-own-thing"),
+      remedy: /^an extension of your own needs your own Image Factory or your own installer image,/,
+    },
+  ])("$name", async ({ file, remedy }) => {
+    const { result } = await run(written({ "gpu.yaml": file }), "--talos=v1.13.6", "--json");
+    const { findings } = JSON.parse(result) as { findings: Record<string, unknown>[] };
+    expect(findings).toMatchObject([
+      { remedy: remedy instanceof RegExp ? expect.stringMatching(remedy) : remedy },
+    ]);
+    expect(findings[0]).not.toHaveProperty("ofFiles");
+  });
 });
 
 test("findings and remarks write each path in the same form, however the user wrote it", async () => {

@@ -3,6 +3,7 @@ import {
   findingsOf,
   InvalidStackError,
   judge,
+  judgeWithFileTexts,
   renderFinding,
   type Finding,
 } from "../../../components/recipe/index";
@@ -13,6 +14,8 @@ import { acceptedStacks } from "./accepted-stacks";
 import { mistakes, mistakesByCheck } from "./mistakes";
 
 const judged = mistakes.map((mistake) => judge(changedStack(mistake)));
+const forFiles = mistakes.map((mistake) => judgeWithFileTexts(changedStack(mistake)));
+const foundForFiles = forFiles.flatMap(({ findings, remarks }) => [...findings, ...remarks]);
 const refusals = judged.flatMap(({ findings }) => findings);
 const found = [...refusals, ...judged.flatMap(({ remarks }) => remarks)];
 const placeOf = ({ check, field }: { check: string; field: string }): string => `${check} ${field}`;
@@ -91,10 +94,12 @@ describe("the table of checks", () => {
   });
 
   test.each(sentencesOfChecks())("$check: some stack shows “$sentence”", ({ check, pattern }) => {
-    const shown = found.filter((one) => check === undefined || one.check === check);
+    const shown = [...found, ...foundForFiles].filter(
+      (one) => check === undefined || one.check === check,
+    );
     expect(
-      shown.some(({ problem, why, remedy }) =>
-        [problem, why, remedy].some((part) => pattern.test(part)),
+      shown.some(({ problem, why, remedy, ofFiles }) =>
+        [problem, why, remedy, ...Object.values(ofFiles || {})].some((part) => pattern.test(part)),
       ),
     ).toBe(true);
   });
