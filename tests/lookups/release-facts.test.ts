@@ -124,7 +124,7 @@ test.each([
   ["is down", undefined, "ECONNREFUSED"],
   ["answers errors", status(500), "it answers 500"],
   ["answers a page", status(200, "<html>sign in</html>"), "JSON"],
-  ["answers something else", status(200, "{}"), "something else than a list"],
+  ["answers something else", status(200, "{}"), "its answer is not a list"],
 ])("a Factory that %s causes a message and no failure", async (_how, answer, why) => {
   const server = await serve([answer ?? status(200)]);
   if (answer === undefined) await server.close();

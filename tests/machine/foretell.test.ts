@@ -36,7 +36,7 @@ test.each<[string, Parameters<typeof foretold>, RegExp]>([
       { talosVersion: "v1.11.5" },
       state("v1.13.9", "v1.34.1", { ...contract, gpuOperator: { version: "v26.3.3" } }),
     ],
-    /^reboots: yes: .*2 reboots: v1\.11\.5 → v1\.12\.12 → v1\.13\.9, .*; it is then drained .*2 times 45m/,
+    /^reboots: yes: .*2 reboots: v1\.11\.5 → v1\.12\.12 → v1\.13\.9 \(.*; it is then drained .*2 times 45m/,
   ],
   // Pulumi may find nothing to do for the machine, whatever the failed update did to it.
   [

@@ -98,7 +98,7 @@ export const cardRisks = {
         cards.some(({ family }) => family === "spark") && {
           field: ".gpus",
           problem: `we have not tried the ${flavour} modules on a GB10`,
-          why: "Talos' documentation names the proprietary modules, but users report Xid 169 with those of driver 580.173.02",
+          why: "Talos' documentation recommends the proprietary modules for this card, but users report Xid 169 with those of driver 580.173.02",
           remedy: `if the card does not come up (talosctl dmesg), set ${field}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}`,
         },
     ),

@@ -83,7 +83,7 @@ function inputFault(value: unknown, rule: Rule, required: boolean): FindingText 
     return {
       problem: `is ${Array.isArray(value) ? "a list" : typeof value} but must be text`,
       why: "the component passes it on as text",
-      remedy: "pass a text, or an Output of a text",
+      remedy: "pass a string, or an Output of a string",
     };
   if (value.trim() !== "") return rule(value);
   return required

@@ -142,7 +142,7 @@ export const driverChecks = {
         spec.driver !== undefined &&
         Object.keys(spec.driver).length === 0 && {
           field: ".driver",
-          problem: `names neither branch nor flavour, so the plan takes the default of the card, ${branch} with ${flavour} modules`,
+          problem: `names neither branch nor flavour, so the plan uses the default of the card, ${branch} with ${flavour} modules`,
           why: "the machine may run another driver today, and the update then stops before it reboots the machine",
           remedy: `write the branch and the flavour that \`talosctl -n ${address} get extensions\` shows`,
         },

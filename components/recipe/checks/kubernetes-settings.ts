@@ -21,8 +21,8 @@ export const kubernetesSettingsChecks = {
         .filter(({ removed }) => removed <= minor)
         .map(({ component, setting, removed }) => ({
           problem: `sets ${setting} of ${component}, which Kubernetes 1.${removed} removed`,
-          why: `${component} ${kubernetesVersion!} does not start with a setting that it does not know`,
-          remedy: "take it out of the patch",
+          why: `${component} ${kubernetesVersion!} exits at its start if it gets a setting that it does not know`,
+          remedy: "remove it from the patch",
         }));
     }),
   },

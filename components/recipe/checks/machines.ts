@@ -214,7 +214,7 @@ const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string | undef
   ];
 
 const takeItsId =
-  "take the ID from `omnictl get machines`, e.g. `ce4d0d52-6c10-bdc9-746c-88aedd67681b`";
+  "write the ID that `omnictl get machines` shows, e.g. `ce4d0d52-6c10-bdc9-746c-88aedd67681b`";
 
 function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckContext): Found {
   const { uuid, configuration } = spec;

@@ -66,7 +66,7 @@ export const nodeChecks = {
           return {
             field,
             problem: `${shown(text)} is not a value and an effect`,
-            why: "the taint could not be set, and pods that do not belong there would take the GPU machine",
+            why: "the update could not set the taint, and pods without a toleration would run on the GPU machine",
             remedy: `write \`value:Effect\` or \`:Effect\`, with one of ${taintEffects.join(", ")}`,
           };
         if (ofKubernetes.test(key))

@@ -61,7 +61,7 @@ const interval = textThat(
 );
 
 const notText = (value: unknown) => ({
-  problem: `${said(value)} is not a text`,
+  problem: `${said(value)} is not a string`,
   remedy: "write it in quotes",
 });
 

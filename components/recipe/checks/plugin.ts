@@ -35,8 +35,8 @@ export const pluginChecks = {
               if (typeof text !== "string")
                 return {
                   field: at,
-                  problem: "is not a text",
-                  why: "the chart writes it into a ConfigMap, which accepts only texts",
+                  problem: "is not a string",
+                  why: "the chart writes it into a ConfigMap, which accepts only strings",
                   remedy: "write it as a block (`|-`)",
                 };
               return flawsOf(text).map(([problem, remedy]) => ({
@@ -145,7 +145,7 @@ const misread = (path: string, config: unknown): Found =>
     if (name === undefined || name === null || name === "" || isText(asText(name))) return [];
     return {
       field: `${path}.${key}`,
-      problem: `is ${JSON.stringify(name)}, which YAML does not read as a text`,
+      problem: `is ${JSON.stringify(name)}, which YAML does not read as a string`,
       why: "the chart prints it without quotes, and Kubernetes refuses the object",
       remedy: "give the configuration a name that begins with a letter, e.g. `any`",
     };

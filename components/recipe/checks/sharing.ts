@@ -304,7 +304,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
           resource,
           large,
           total,
-          `the machines have room for only ${places} of them with ${least} or more each`,
+          `only ${places} of these pods can run, because each needs ${least} or more on one machine`,
         ),
       ];
   }

@@ -78,7 +78,7 @@ export const updateChecks = {
   },
   "era-crossing": {
     severity: "warning",
-    rule: "No machine crosses Talos 1.13 or 1.15 in this update, where pods get GPUs in another way",
+    rule: "No machine crosses Talos 1.13 or 1.15 in this update: from each of these two on, pods get GPUs in another way",
     source: "siderolabs/docs, upgrading-talos at 1.13 (before upgrade)",
     ofFiles: false,
     find: ({ plan: { spec } }) => {

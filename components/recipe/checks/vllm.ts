@@ -65,7 +65,7 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
         proxy.masterKeySecret === undefined && {
           field: "workloads.litellm.masterKeySecret",
           problem: `is not set, but ${field} needs a key (apiKeySecret)`,
-          why: `LiteLLM would serve that model without a key, and its namespace cannot contain the Secret ${apiKeySecret.name} before the update creates the namespace`,
+          why: `LiteLLM would let clients use that model without a key; it also needs the Secret ${apiKeySecret.name} in its own namespace, which does not exist before the update`,
           remedy:
             "create LiteLLM's namespace with both Secrets, and name the Secret of LiteLLM's own key here",
         },

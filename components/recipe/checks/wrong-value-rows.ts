@@ -32,32 +32,32 @@ export const wrongWords: WrongValue[] = [
   {
     at: "devicePlugin.values.failOnInitError",
     takes: "true or false",
-    why: "the chart silently ignores any other value, even a text",
+    why: 'the chart silently ignores any other value, also the quoted "true"',
   },
   {
     at: "devicePlugin.values.compatWithCPUManager",
     takes: "true or false",
-    why: "the chart silently ignores any other value, even a text",
+    why: 'the chart silently ignores any other value, also the quoted "true"',
   },
   {
     at: "devicePlugin.values.gdsEnabled",
     takes: "true or false",
-    why: "the chart silently ignores any other value, even a text",
+    why: 'the chart silently ignores any other value, also the quoted "true"',
   },
   {
     at: "devicePlugin.values.mofedEnabled",
     takes: "true or false",
-    why: "the chart silently ignores any other value, even a text",
+    why: 'the chart silently ignores any other value, also the quoted "true"',
   },
   {
     at: "devicePlugin.values.noTimestamp",
     takes: "true or false",
-    why: "the chart silently ignores any other value, even a text",
+    why: 'the chart silently ignores any other value, also the quoted "true"',
   },
   {
     at: "devicePlugin.values.gfd.noTimestamp",
     takes: "true or false",
-    why: "the chart silently ignores any other value, even a text",
+    why: 'the chart silently ignores any other value, also the quoted "true"',
   },
   {
     at: "gpuOperator.values.operator.runtimeClass",

@@ -135,8 +135,9 @@ function wayTo(
 function byHops(after: MachineState, before?: MachineState): string {
   const way = wayTo(after, before);
   if (way === undefined) return "";
-  const gpus = after.driver === undefined ? "" : ", and no pod gets a GPU there before the last";
-  return `; ${way.hops.length + 1} reboots: ${way.text}, between them the last patch release of each minor that the Image Factory lists${gpus}`;
+  const gpus =
+    after.driver === undefined ? "" : ", and no pod gets a GPU there before the last reboot";
+  return `; ${way.hops.length + 1} reboots: ${way.text} (each release in between is the newest patch release of its minor in the Image Factory)${gpus}`;
 }
 
 function away(effect: MachineEffect, after: MachineState, before?: MachineState): MachineEffect {
@@ -169,7 +170,7 @@ function drainOf(after: MachineState, before: MachineState | undefined): string 
     (release = "") => parseTalosVersion(release)?.minor ?? [],
   );
   if (minors.some((minor) => minor <= 12)) return "by Talos itself";
-  return runs === undefined ? "by Talos itself, should it run 1.12 or older" : said;
+  return runs === undefined ? "by Talos itself, if it runs 1.12 or older" : said;
 }
 
 const drainWords = (drained: string): string =>

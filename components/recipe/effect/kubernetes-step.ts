@@ -83,7 +83,7 @@ function apiServerFindings(
   return [
     {
       problem: `${wanted} is ${to - oldest} minor releases newer than the 1.${oldest} that kube-apiserver runs`,
-      why: "control planes take it one after another, and Kubernetes supports API servers at most one minor apart",
+      why: "the update changes one control plane after another, and Kubernetes supports API servers at most one minor apart",
       remedy: `write a release of 1.${oldest + 1} first`,
     },
   ];
@@ -99,7 +99,7 @@ function lateKubelets(to: number, { wanted, kubelets }: KubernetesStep): Finding
   return [
     {
       problem: `${wanted} is more than ${KUBELET_LAG} minor releases newer than the kubelet of ${namesOf(late.map(({ node, release }) => `${node} (${release})`))}`,
-      why: `Kubernetes supports kubelets at most ${KUBELET_LAG} minor releases older than the API server, and control planes take the release before workers`,
+      why: `Kubernetes supports kubelets at most ${KUBELET_LAG} minor releases older than the API server, and the update changes control planes before workers`,
       remedy: `upgrade these kubelets to 1.${to - KUBELET_LAG} or newer first, or remove the nodes`,
     },
   ];

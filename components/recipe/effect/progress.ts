@@ -101,15 +101,19 @@ const most = 20;
  * @param machines by node name, in the order of the update.
  */
 export function describeProgress(machines: Map<string, Standing>): string {
-  const line = (word: string, is: (standing: Standing) => boolean | undefined): string[] => {
+  const line = (
+    word: string,
+    is: (standing: Standing) => boolean | undefined,
+    hint = "",
+  ): string[] => {
     const names = [...machines].filter(([, standing]) => is(standing)).map(([name]) => name);
     const more = names.length > most ? ` and ${names.length - most} more` : "";
     return names.length === 0
       ? []
-      : [`  ${word} (${names.length}): ${names.slice(0, most).join(", ")}${more}`];
+      : [`  ${word} (${names.length}): ${names.slice(0, most).join(", ")}${more}${hint}`];
   };
-  const cordoned =
-    "cordoned (until the machine's upgrade succeeds; the failure above names the command to uncordon it)";
+  const uncordon =
+    "; until the machine's upgrade succeeds, or until you run the command to uncordon it in the failure above";
   return [
     "State of the machines",
     ...words.flatMap((word) =>
@@ -118,6 +122,6 @@ export function describeProgress(machines: Map<string, Standing>): string {
         ({ progress }) => progress === word,
       ),
     ),
-    ...line(cordoned, (standing) => standing.cordoned),
+    ...line("cordoned", (standing) => standing.cordoned, uncordon),
   ].join("\n");
 }

@@ -22,7 +22,7 @@ export const factoryAt = (url: string, { TALOS_GPU_FACTORY: other }: NodeJS.Proc
  */
 export function readExtensions(answer: unknown): Omit<ReleaseFactsSpec, "talosVersion"> {
   if (!Array.isArray(answer) || answer.length === 0)
-    throw new Error("it answers something else than a list of extensions");
+    throw new Error("its answer is not a list of extensions");
   const tags = new Map<string, string>();
   for (const item of answer as { name?: unknown; ref?: unknown }[]) {
     if (typeof item?.name !== "string" || typeof item.ref !== "string") continue;

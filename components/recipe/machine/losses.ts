@@ -258,9 +258,9 @@ export function unheardArgs(
     {
       field: `machines.${machine}.kernelArgs`,
       problem: `the machine boots with GRUB, which ignores the image's arguments, so the kernel would start without ${args.join(" ")}`,
-      why: "the reboot would have no effect on what these arguments set",
+      why: "the machine would reboot, and these arguments would have no effect",
       remedy:
-        'with Talos 1.12 or newer on the machine, make GRUB use the image\'s arguments: `talosctl patch machineconfig --patch \'{"machine":{"install":{"grubUseUKICmdline":true}}}\'`; with an older Talos, write them to machine.install.extraKernelArgs in the same way; neither patch reboots the machine; then run again',
+        'if the machine runs Talos 1.12 or newer, configure GRUB to use the image\'s arguments: `talosctl patch machineconfig --patch \'{"machine":{"install":{"grubUseUKICmdline":true}}}\'`; on an older Talos, write the arguments to machine.install.extraKernelArgs by such a patch; neither patch reboots the machine; then run again',
     },
   ];
 }

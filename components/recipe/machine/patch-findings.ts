@@ -252,7 +252,7 @@ function unknownKey(
   const merges =
     "is a YAML merge key, which Talos accepts only in mappings with free names, such as sysctls";
   if (key === "<<") return [flaw(path, merges, "write the keys out")];
-  if (key === "?") return [flaw(path, "is a key that is not a text", "write a name")];
+  if (key === "?") return [flaw(path, "is a key that is not a string", "write a name")];
   const minors = minorsOfKey(structure, key);
   if (minors) {
     const when =

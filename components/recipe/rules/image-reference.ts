@@ -19,7 +19,7 @@ export function imageProblem(text: string): string | undefined {
   if (digest !== undefined) {
     const [algorithm = "", hex = "", ...rest] = digest.split(":");
     if (rest.length > 0 || digests[algorithm] !== hex.length || !/^[a-f0-9]+$/.test(hex))
-      return "its digest is invalid; a digest is e.g. sha256: and 64 digits from 0 to f";
+      return "its digest is invalid; write e.g. sha256: and 64 hexadecimal digits";
   }
   const slash = named.lastIndexOf("/");
   const colon = named.indexOf(":", slash + 1);

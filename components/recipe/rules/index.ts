@@ -115,7 +115,7 @@ export const bytes = ruleFrom(
     return value > 0 ? "is less than one byte" : "is zero or less";
   },
   {
-    why: "Kubernetes refuses the amount, or makes a volume without room for any file",
+    why: "Kubernetes refuses the amount, or creates a volume that is too small for any data",
     remedy: "write a Kubernetes quantity, e.g. `100Gi`, `500M`",
   },
   /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+|[KMGTPE]i|[numkMGTPE]?)$/,

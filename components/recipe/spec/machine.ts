@@ -148,8 +148,8 @@ export interface MachineDefaultsSpec {
   customization?: CustomizationSpec;
   /**
    * Installer image of your own instead of the Image Factory's, by tag or digest. Your imager or your Factory made it
-   * with NVIDIA's extensions in it. Its other contents are unknown, so the other fields of the image are refused with
-   * it. The update verifies Talos' release, NVIDIA's modules, the branch of the driver and NVIDIA's services. To
+   * with NVIDIA's extensions in it. Its other contents are unknown, so `extensions`, `kernelArgs`, `overlay`,
+   * `customization`, `platform`, `secureBoot` and `drop` are refused together with it. The update verifies Talos' release, NVIDIA's modules, the branch of the driver and NVIDIA's services. To
    * change the Talos release, also change this image.
    * @default the Image Factory's image, made from the other fields of the machine
    * @example `registry.example.com/talos/installer:v1.13.6-nvidia-2`

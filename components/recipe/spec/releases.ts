@@ -9,7 +9,7 @@ export interface ReleaseSpec {
   values?: Record<string, any>;
   /**
    * Name of an external Helm release of this chart, in `namespace`, that the stack takes over. Helm upgrades it to
-   * `version` with only `values`: the stack adds none. With the installed version and values, no pod changes. The
+   * `version` with only `values`: the stack adds none. If both are those of the installed release, no pod restarts. The
    * namespace stays external. First stop the tool that installed the release (docs/use.md#take-a-release-over). Keep
    * the field afterwards.
    * @default none: the stack installs a release of its own

@@ -30,7 +30,7 @@ describe.each(edits)("$name of $stack", ({ stack, change, reboots }) => {
   const after = planned(edited({ stack, change }));
   const effects = effectsOf(before, after);
 
-  test("the word", () => {
+  test("the plan's word for each machine's reboot", () => {
     expect(
       Object.fromEntries(Object.entries(effects).map(([name, effect]) => [name, effect.reboots])),
     ).toEqual(reboots);
@@ -179,7 +179,7 @@ const updates: Updates[] = [
     after: { machines: { velaryon: { runningVersion: "v1.8.4" } } },
     reboots: "yes",
     because:
-      /^it goes from Talos v1\.8\.4 to v1\.11\.1; 3 reboots: v1\.8\.4 → v1\.9\.6 → v1\.10\.9 → v1\.11\.1, between .*no pod gets a GPU/,
+      /^it goes from Talos v1\.8\.4 to v1\.11\.1; 3 reboots: v1\.8\.4 → v1\.9\.6 → v1\.10\.9 → v1\.11\.1 \(each release in between .*no pod gets a GPU/,
     awayForAtMost: "3 times 45m, and the pulls between its reboots",
   },
   {
@@ -289,7 +289,7 @@ const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machine
   return machineState(plannedMachines(plan)[0]!);
 };
 
-test("a machine that is unchanged in the stack, and that the program inspects, reboots on a condition", () => {
+test("an unchanged machine that the program inspects reboots only on a condition", () => {
   expect(describeEffect(effectOfLook(stateOf("rtx5070ti", "v1.12.6")))).toBe(
     "reboots: only if it differs from the stack (the last update failed, or the credential or the program has " +
       "changed); it is then drained for at most 5m, and takes no pods for at most 45m",

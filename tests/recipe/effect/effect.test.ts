@@ -65,7 +65,7 @@ test.each<[string, string | undefined, string, string | undefined, string]>([
     undefined,
     "v1.13.0",
     undefined,
-    "by Talos itself, should it run 1.12 or older",
+    "by Talos itself, if it runs 1.12 or older",
   ],
   ["an upgrade from 1.13", "v1.13.0", "v1.13.9", "v1.12.6", "no"],
   ["no upgrade", "v1.12.6", "v1.12.6", undefined, "no"],

@@ -36,7 +36,7 @@ test.each([
   expect(wayBetween(from, to).fault?.problem).toMatch(words),
 );
 
-test("a Kubernetes that no release fits all along the way takes an update for each step", () => {
+test("if no Kubernetes release fits all Talos releases on the way, each step needs its own update", () => {
   const way = wayBetween("v1.8.4", newestRelease(), { kubernetes: "v1.31.4" });
   expect(way.fault?.remedy).toMatch(
     /^(make \d updates: set talosVersion to v1\.9\.6 first|set kubernetesVersion to a release of 1\.32 )/,

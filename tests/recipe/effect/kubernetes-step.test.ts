@@ -80,7 +80,7 @@ describe("a step of Kubernetes is refused", () => {
 });
 
 describe("removals", () => {
-  test("are those of every minor that the step newly runs", () => {
+  test("are those of all minors after the running one, up to the wanted one", () => {
     const to132 = step({ wanted: "v1.32.1", apiServers: ["v1.31.0"] });
     expect(removedBy(to132)).toEqual(["/apis/resource.k8s.io/v1alpha3/podschedulingcontexts"]);
     expect(removedBy({ ...to132, apiServers: ["v1.32.0"] })).toEqual([]);
@@ -88,7 +88,7 @@ describe("removals", () => {
     expect(isToLaterMinor({ ...to132, apiServers: ["v1.32.0"] })).toBe(false);
   });
 
-  test("of requested APIs are named if the new release does not serve them, each once", () => {
+  test("of APIs in use are named once if the new release does not serve them", () => {
     const api = (removed: number, resource = "flowschemas") => ({
       resource,
       groupVersion: "flowcontrol.apiserver.k8s.io/v1beta3",

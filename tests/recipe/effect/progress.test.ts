@@ -4,7 +4,7 @@ import {
   UpdateProgress,
 } from "../../../components/recipe/effect/progress";
 
-test("each machine once, by what became of it, and which are cordoned", () => {
+test("each machine is listed once by its result, and cordoned machines once more", () => {
   const machines = new Map<string, Standing>([
     ["a", { progress: "done" }],
     ["b", { progress: "failed", cordoned: true }],
@@ -20,11 +20,11 @@ test("each machine once, by what became of it, and which are cordoned", () => {
     "  not started (1): d",
     "  done (2): a, f",
     "  skipped (1): e",
-    "  cordoned (until the machine's upgrade succeeds; the failure above names the command to uncordon it) (1): b",
+    "  cordoned (1): b; until the machine's upgrade succeeds, or until you run the command to uncordon it in the failure above",
   ]);
 });
 
-test("of a fleet, the number and the first names", () => {
+test("a fleet is shown by its number and its first names", () => {
   const fleet = Array.from({ length: 300 }, (_, index): [string, Standing] => [
     `g${index}`,
     { progress: "done" },

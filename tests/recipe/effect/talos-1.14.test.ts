@@ -85,7 +85,7 @@ describe("a preview of a machine on Talos 1.14", () => {
     expect(effect({}, is).reboots).toBe(word);
   });
 
-  test("says what Omni's machine gets at its next boot alone", () => {
+  test("lists the changes that an Omni machine gets only at its next boot", () => {
     const omni = { configuration: "omni", uuid: "ce4d0d52-6c10-bdc9-746c-88aedd67681b" };
     const stateOf = (more: object) => {
       const plan = planCluster(

@@ -165,10 +165,7 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
   provisioning: mapping((value) => {
     const [least = 0, most = Infinity] = [bytesOf(value["minSize"]), bytesOf(value["maxSize"])];
     return (
-      least > most && [
-        "has a minSize above its maxSize",
-        "write a maxSize that is not below the minSize",
-      ]
+      least > most && ["has a minSize above its maxSize", "write a maxSize of at least the minSize"]
     );
   }),
   // A route needs a network or a gateway.

@@ -22,7 +22,7 @@ export function misfit(value: unknown, type: TypeText): string | undefined {
         : "is not true or false";
     case "integer":
     case "unsigned":
-      if (!isNumber) return /^[-+]?\d/.test(text) ? "is a text" : "is not a number";
+      if (!isNumber) return /^[-+]?\d/.test(text) ? "is a string" : "is not a number";
       if (!Number.isInteger(value)) return "is not a whole number";
       return type === "unsigned" && value < 0 ? "is negative" : undefined;
     case "number":

@@ -13,8 +13,8 @@ export interface LiteLlmSpec {
    */
   image?: string;
   /**
-   * Name of an existing Secret in the proxy's namespace. Clients must send the key that it holds as
-   * `LITELLM_MASTER_KEY`.
+   * Name of an existing Secret in the proxy's namespace. It contains a key under `LITELLM_MASTER_KEY`, and clients must
+   * send that key.
    * @default none: clients need no key
    * @example `litellm-key`
    */

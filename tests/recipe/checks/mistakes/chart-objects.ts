@@ -62,7 +62,7 @@ export const chartObjectsMistakes: Mistakes = {
         {
           check: "chart-objects",
           field: "gpuOperator.values.daemonsets.annotations.a",
-          says: ["1 is not a text", "write it in quotes"],
+          says: ["1 is not a string", "write it in quotes"],
         },
         {
           check: "chart-objects",
@@ -151,7 +151,7 @@ export const chartObjectsMistakes: Mistakes = {
         {
           check: "chart-objects",
           field: "devicePlugin.values.nodeSelector.team",
-          says: ["true is not a text"],
+          says: ["true is not a string"],
         },
         {
           check: "chart-objects",

@@ -150,7 +150,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "plugin-config",
           field: "devicePlugin.values.config.map.default",
-          says: ["is not a text", "is not a text"],
+          says: ["is not a string", "is not a string"],
         },
       ],
     },
@@ -187,7 +187,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "plugin-config",
           field: "devicePlugin.values.config.default",
-          says: ['is "1", which YAML does not read as a text'],
+          says: ['is "1", which YAML does not read as a string'],
         },
       ],
     },

@@ -323,7 +323,7 @@ export const sharingMistakes: Mistakes = {
           field: "workloads",
           says: [
             "first, second request 4",
-            "first, second request 4 of nvidia.com/gpu at the same time, and the machines have room for only 1 of them with 2 or more each",
+            "first, second request 4 of nvidia.com/gpu at the same time, and only 1 of these pods can run, because each needs 2 or more on one machine",
           ],
         },
       ],

@@ -126,7 +126,7 @@ export const valuesMistakes: Mistakes = {
           field: "devicePlugin.values.failOnInitError",
           says: [
             "must be true or false",
-            "the chart silently ignores any other value, even a text",
+            'the chart silently ignores any other value, also the quoted "true"',
           ],
         },
         {

@@ -81,7 +81,7 @@ export const vllmMistakes: Mistakes = {
           field: "workloads.litellm.masterKeySecret",
           says: [
             "is not set, but workloads.vllm needs a key (apiKeySecret)",
-            "LiteLLM would serve that model without a key, and its namespace cannot contain the Secret vllm-key before the update creates the namespace",
+            "LiteLLM would let clients use that model without a key; it also needs the Secret vllm-key in its own namespace, which does not exist before the update",
             "both Secrets",
           ],
         },
