@@ -49,7 +49,7 @@ test("a machine with a contract has nothing to show", async () => {
   expect(await shown({ gpus, versionContract: "v1.12" })).toEqual({ warnings: [], notes: [] });
 });
 
-test("what is good to know of the GPU provider is no remark of a machine", async () => {
+test("notes about the GPU provider are no remarks of a machine alone", async () => {
   const { warnings, notes } = await shown({
     gpus,
     versionContract: "v1.12",

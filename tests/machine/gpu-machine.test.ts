@@ -57,7 +57,7 @@ describe("an owned machine", () => {
     });
   });
 
-  test("says what it lacks", async () => {
+  test("lists its missing inputs in one error", async () => {
     const { machineSecrets: _secrets, clusterName: _name, ...poor } = args();
     const made = await record(() => void new GpuMachine("gpu-1", poor), { outputs, call });
     expect(made.error?.message).toMatch(/machineSecrets: is missing; [^]*clusterName: /);
@@ -121,7 +121,7 @@ describe("the upgrade", () => {
     },
   );
 
-  test("is run again when the configuration or a patch changes, and else not", async () => {
+  test("runs again only if the configuration or a patch changes", async () => {
     const stdin = async (more: Partial<PlannedMachine>, options?: RunOptions): Promise<string> =>
       byName(await run(more, options), "gpu-1-upgrade").inputs["stdin"];
     const first = await stdin({});
@@ -130,7 +130,7 @@ describe("the upgrade", () => {
     expect(await stdin({}, { call: () => ({ machineConfiguration: "ANOTHER" }) })).not.toBe(first);
   });
 
-  test("of a machine without a GPU has no driver", async () => {
+  test("has no driver for a machine without a GPU", async () => {
     let seen: unknown;
     const { driverVersion: _driver, ...plain } = planned;
     const inputs = { access: accessOf(credentials), schematicId: SCHEMATIC };
@@ -157,7 +157,7 @@ describe("the node", () => {
     expect(inputs).toEqual({ apiVersion: "v1", kind: "Node", metadata });
   });
 
-  test("gets taints by the program, which leaves those of others there", async () => {
+  test("gets taints by the program, which keeps the taints of other tools", async () => {
     const { inputs } = byName(await run({ name: "node-a" }), "gpu-1-upgrade");
     expect([inputs["create"], inputs["delete"]]).toEqual([
       expect.stringMatching(/ -- upgrade$/),
@@ -168,7 +168,7 @@ describe("the node", () => {
     expect(untaintTask.parse(taskOf)).toEqual({ machine: "node-a" });
   });
 
-  test("is not patched when there is nothing to say", async () => {
+  test("is not patched without labels and taints", async () => {
     const { resources } = await run({ nodeLabels: {}, nodeTaints: [] });
     expect(
       resources.some(
@@ -195,7 +195,7 @@ describe("secrets", () => {
   );
 });
 
-test("a talosconfig that cannot be read stops it before anything is registered, and is not quoted", () => {
+test("an unreadable talosconfig is refused before any resource is registered, and no error quotes it", () => {
   const { error, registered } = failingProgram("bad-talosconfig");
   expect(error).toContain("talosconfig: missing or of the wrong type: contexts.lab.ca");
   expect(error).not.toContain("bG9uZy1zZWNyZXQ");
@@ -203,7 +203,7 @@ test("a talosconfig that cannot be read stops it before anything is registered, 
 });
 
 describe("a preview", () => {
-  test("shows the whole task, and nothing has an answer yet", async () => {
+  test("shows the whole task, and its results are unknown", async () => {
     let known = false;
     const made = await record(
       () => void create().upgraded.seen.driverVersion.apply(() => (known = true)),
@@ -240,7 +240,7 @@ describe("schematics", () => {
     expect(pauseBeforeRetry(errors)).toBe(pause),
   );
 
-  test("with another ID than the computed one stop everything that follows", () => {
+  test("with an ID other than the computed one fail before the upgrade", () => {
     const { error, registered } = failingProgram("wrong-schematic");
     expect(error).toContain(
       `the Image Factory returned the ID gpu-1-schematic-id, but this package computed ${SCHEMATIC}`,
@@ -250,7 +250,7 @@ describe("schematics", () => {
   });
 });
 
-test("alone, a machine follows from what it is", async () => {
+test("a machine without a cluster gets the extensions and driver of its card", async () => {
   const alone = args({ gpus: [{ model: "RTX 5070 Ti" }] });
   const made = await record(() => void new GpuMachine("gpu-1", alone), { preview: true, call });
   expect(made.error).toBeUndefined();

@@ -144,7 +144,7 @@ test("the contracts go up to that of the pinned talosctl", () =>
   expect(contracts.at(-1)).toBe(`1.${newest}`));
 
 describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) => {
-  test("the merge gives what talosctl gives; merged again it changes nothing; taken back it is what was there", async () => {
+  test("the merge equals that of talosctl; a second merge changes nothing; the removal restores the original", async () => {
     const base = path.join(its.folder, `${contract}.yaml`);
     const args = [
       "--talos-version",

@@ -18,7 +18,7 @@ test.each([
   expect(isPlainHttp(url)).toBe(expected),
 );
 
-test("a note names a Factory and a chart's repository that are asked by plain HTTP", () => {
+test("a note names an Image Factory and a chart repository with plain HTTP", () => {
   const stack = readStackFile("rtx5070ti");
   const notes = (change: object): string[] =>
     remarksOn({ ...stack, ...change }).filter((note) => note.includes("is plain HTTP"));

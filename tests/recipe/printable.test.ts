@@ -1,7 +1,7 @@
 import { parse } from "yaml";
 import { inLine, printable } from "../../components/recipe/rules/printable";
 
-test("what a terminal acts on is written out", () => {
+test("characters on which a terminal acts are escaped", () => {
   expect(printable("\u001b]0;x\u0007\r\u009b31m\u202e\u2066\u200f\u2028\u007f")).toBe(
     String.raw`\u001b]0;x\u0007\u000d\u009b31m\u202e\u2066\u200f\u2028\u007f`,
   );
@@ -26,12 +26,12 @@ test("a name with an end of line stays on its line", () => {
   expect(inLine("a\n::error::b\r\nc")).toBe(String.raw`a\n::error::b\u000d\nc`);
 });
 
-test("what is printed once is printed the same again", () => {
+test("escaping a second time changes nothing", () => {
   const text = "\u001b[1m\n::x ##[y]\u202e";
   expect(printable(printable(text))).toBe(printable(text));
 });
 
-test("quoted as JSON and YAML have it, a text means the same", () => {
+test("an escaped string in quotes has the same value in JSON and YAML", () => {
   const text = "\u009b::x\u202e ##[y] ##vso[z]\u2028";
   expect(JSON.parse(printable(JSON.stringify([text, text])))).toEqual([text, text]);
   expect(parse(printable(`${JSON.stringify(text)}: 1`))).toEqual({ [text]: 1 });

@@ -99,7 +99,7 @@ test("Omni's address is no secret", () => {
   ).toEqual([]);
 });
 
-test("what looks like JSON and is none stays a text; any key is data", () => {
+test("a text that only looks like JSON stays a text; any key is data", () => {
   const { spec } = readConfiguration(
     { "talos-gpu:machines": "{half", "talos-gpu:__proto__": "{}" },
     notSecret,

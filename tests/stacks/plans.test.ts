@@ -9,7 +9,7 @@ import { readStackFile } from "../../stacks/stack-file";
 
 const folder = path.join(__dirname, "..", "fixtures", "plans");
 
-test("a test brings up each stack in the lab, and says what it must come to", () =>
+test("each stack has a test in the lab, with its expected result", () =>
   expect(Object.keys(expected).sort()).toEqual(stacks));
 
 /** Whether a mapping is as easily read on one line. */

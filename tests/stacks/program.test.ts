@@ -68,7 +68,7 @@ test("a stack that makes its cluster: secrets, first configuration, etcd and kub
   );
 });
 
-test("of a cluster that the stack makes, what leads to it can be saved, and is secret", async () => {
+test("credentials of a cluster that the stack makes are secret outputs", async () => {
   const { outputs = {} } = await run("modern");
   const { talosconfig, machineSecrets, kubeconfig } = outputs as Record<
     string,
@@ -79,7 +79,7 @@ test("of a cluster that the stack makes, what leads to it can be saved, and is s
 });
 
 // pulumi-kubernetes v4.32.0, provider/pkg/provider/provider.go, Configure: asked once, and never again in an update.
-test("Pulumi's Kubernetes provider is made once the API of a cluster that the stack makes answers", async () => {
+test("Pulumi's Kubernetes provider of a new cluster waits until its API answers", async () => {
   const ran = await run("modern");
   const providers = findAll(ran, provider).filter(({ inputs }) => isSecret(inputs.kubeconfig));
   expect(providers).toHaveLength(2);
@@ -87,7 +87,7 @@ test("Pulumi's Kubernetes provider is made once the API of a cluster that the st
     expectWait(ran, made, find(ran, "command:local:Command", "control-upgrade"));
 });
 
-test("a kubeconfig of another cluster is refused by a stack that makes its own, and this shell's is not looked at", async () => {
+test("a stack that makes its cluster refuses a kubeconfig, and ignores that of the shell", async () => {
   const given = await run("modern", { "talos-gpu:kubeconfig": kubeconfig });
   expect(given.error?.message).toMatch(/kubeconfig: is set, but this stack bootstraps its cluster/);
   const half = await run("modern", { "talos-gpu:talosconfig": talosconfig });
@@ -129,7 +129,7 @@ test("missing credentials hide no other mistake, and the error has no trace that
   }
 });
 
-test("useless credentials are reported with all else, and never shown", async () => {
+test("invalid credentials are reported with all other mistakes, and never shown", async () => {
   const wrong = {
     "talos-gpu:talosconfig": "hidden: [",
     "talos-gpu:kubeconfig": "/home/hidden/.kube/config",
@@ -142,7 +142,7 @@ test("useless credentials are reported with all else, and never shown", async ()
   expect(error?.stack).toBe("");
 });
 
-test("another Image Factory is the Talos provider's too", async () => {
+test("the Talos provider uses the stack's Image Factory", async () => {
   const ran = await run("aarhus-h100", { "talos-gpu:factoryUrl": "https://factory.example" });
   expect(find(ran, "pulumi:providers:talos").inputs.imageFactoryUrl).toBe(
     "https://factory.example",
@@ -152,7 +152,7 @@ test("another Image Factory is the Talos provider's too", async () => {
   );
 });
 
-test("who leads all that asks the Image Factory elsewhere leads the Talos provider there too", async () => {
+test("TALOS_GPU_FACTORY also replaces the Talos provider's Image Factory", async () => {
   process.env["TALOS_GPU_FACTORY"] = "http://127.0.0.1:4";
   try {
     const ran = await run("aarhus-h100", { "talos-gpu:factoryUrl": "https://factory.example" });

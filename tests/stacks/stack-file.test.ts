@@ -18,7 +18,7 @@ test.each([
   expect(stackNameOf(given)).toBe(name);
 });
 
-test("a stack file anywhere is read without credentials and without what is another project's", () => {
+test("a stack file in any folder is read without credentials and without keys of other projects", () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "stack-file-"));
   const file = path.join(folder, "Pulumi.home.yaml");
   fs.writeFileSync(
@@ -47,7 +47,7 @@ test("merge keys are read as Pulumi's own reader reads them", () => {
   });
 });
 
-test("a stack that is not there is refused with those that are", () => {
+test("an unknown stack is refused with a list of the existing ones", () => {
   expect(() => readStackFile("nowhere")).toThrow(
     `name the path of a stack file, or ${stackNames().join(", or ")}`,
   );

@@ -50,7 +50,7 @@ describe("stacks that a check refuses, warns of or notes something about", () =>
     expect(findings[0]!.check).toBe(check);
   });
 
-  test("there is one for every check, each with a name of its own", () => {
+  test("every check has one, and no name occurs twice", () => {
     const shown = new Set<string>(
       mistakes.flatMap(({ findings }) => findings.map(({ check }) => check)),
     );
@@ -58,7 +58,7 @@ describe("stacks that a check refuses, warns of or notes something about", () =>
     expect(new Set(mistakes.map(({ name }) => name)).size).toBe(mistakes.length);
   });
 
-  test("each says what, why and how, without a full stop", () => {
+  test("each has problem, why and remedy, without a full stop", () => {
     for (const finding of refusals) {
       for (const part of ["problem", "why", "remedy"] as const) {
         expect(finding[part]).toMatch(/\S/);
@@ -104,7 +104,7 @@ describe("the table of checks", () => {
     ).toBe(true);
   });
 
-  test("no message has a value that is not there", () => {
+  test("no message contains undefined, NaN or [object", () => {
     for (const finding of found)
       expect(renderFinding(finding)).not.toMatch(/\bundefined\b|\[object |\bNaN\b/);
   });

@@ -11,7 +11,7 @@ const nvidiaByDefault = (read: ExternalReadSpec) => {
   return judge({ ...pluginOn113, machines, external: { read } }).findings.map(({ check }) => check);
 };
 
-test("NVIDIA's runtime as the default one is right on Talos 1.13 with a plugin that names cards in a variable alone", () => {
+test("the default runtime nvidia is accepted on Talos 1.13 only with a plugin older than 0.17.4, which names cards in a variable", () => {
   const values = { runtimeClassName: "nvidia" };
   expect(nvidiaByDefault({ kind: "devicePlugin", version: "0.17.1", values })).toEqual([]);
   expect(nvidiaByDefault({ kind: "devicePlugin", version: "0.17.4", values })).toEqual([
@@ -19,7 +19,7 @@ test("NVIDIA's runtime as the default one is right on Talos 1.13 with a plugin t
   ]);
 });
 
-test("the former chart of the DRA driver is one that runs, where something outside installs it", () => {
+test("NVIDIA's former chart of the DRA driver is accepted only in an external release", () => {
   const { gpuOperator: _operator, workloads: _workloads, ...rest } = validStack("rtx5070ti");
   const values = { nvidiaDriverRoot: "/usr/local", gpuResourcesEnabledOverride: true };
   const version = "25.8.0";

@@ -15,7 +15,7 @@ const flawsOf = (patch: string, minor: number): string[] => {
   );
 };
 
-describe("patches against what Talos' decoder takes", () => {
+describe("patches, compared with Talos' decoder", () => {
   test.each(rightPatches.map(({ talos = 12, patch }) => [talos, patch] as const))(
     "Talos 1.%i takes %j",
     (talos, patch) => expect(flawsOf(patch, talos)).toEqual([]),
@@ -26,7 +26,7 @@ describe("patches against what Talos' decoder takes", () => {
     (talos, patch, says) => expect(flawsOf(patch, talos).join("\n")).toContain(says),
   );
 
-  test("an unknown release is judged loosely: what its schema may have brought is accepted", () => {
+  test("for an unknown release, fields that its schema may have added are accepted", () => {
     const loose = (patch: string): number =>
       patchFindings(talosDocuments(patch), { minor: 14, isKnown: false }).length;
     expect(loose("machine: {newThing: {a: b}}\n")).toBe(0);
@@ -78,7 +78,7 @@ describe("containerd parts", () => {
   const rows = containerdParts.map(
     ({ talos = "v1.12.6", part, says }) => [talos, part, says] as const,
   );
-  test.each(rows)("of %s: %s", (talos, part, says) => {
+  test.each(rows)("on Talos %s: %s", (talos, part, says) => {
     const told = saidOf(part, talos);
     if (says === undefined) expect(told).toBe("");
     else expect(told).toContain(says);

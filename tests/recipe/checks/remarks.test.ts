@@ -2,7 +2,7 @@ import { judge } from "../../../components/recipe";
 import { changedStack, validStack } from "../stacks";
 import { valuesMistakes } from "./mistakes/values";
 
-test("machines of a pool that have something alike are one remark", () => {
+test("equal remarks on machines of a pool are reported once", () => {
   const { machines: _, ...stack } = validStack("one-card");
   const pools = {
     home: {
@@ -18,13 +18,13 @@ test("machines of a pool that have something alike are one remark", () => {
   expect(escapes.map(({ field }) => field)).toEqual(["pools.home (gpu-01 and 2 more)"]);
 });
 
-test("of a value of an external release that has no effect, no similar one is proposed: it means something else", () => {
+test("an external value without effect gets no proposal of a similar value, because it means something else", () => {
   const row = valuesMistakes["chart-values"]!.find(({ findings }) => findings[0]?.severity);
   const found = judge(changedStack(row!)).remarks.filter(({ check }) => check === "chart-values");
   expect(found.map(({ remedy }) => remedy)).toEqual(["see `helm show values`, or leave it out"]);
 });
 
-test("a value of the stack's own that has no effect refuses it, with the one that was meant", () => {
+test("a value without effect in the stack's own release is refused, with a proposal of the meant one", () => {
   const stack = validStack("rtx5070ti");
   const values = {
     ...stack.gpuOperator!.values,

@@ -29,7 +29,7 @@ test("every panel shows a metric that the exporter exports", () => {
   expect(shown.flat().filter((metric) => !exported.includes(metric))).toEqual([]);
 });
 
-test("variables that the panels refer to are there", () => {
+test("every variable of a panel is defined", () => {
   const names = dashboard.templating.list.map(({ name }) => name);
   const referred = [...JSON.stringify(dashboard.panels).matchAll(/\$\{?(\w+)/g)].map(
     ([, name]) => name,
@@ -62,7 +62,7 @@ test.each([
   expect(new Set(dashboardFor(release).match(/hostname/gi))).toEqual(new Set([label]));
 });
 
-test("panels have ids of their own and do not lie on each other", () => {
+test("panels have different IDs and do not overlap", () => {
   const ids = dashboard.panels.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
   const cells = dashboard.panels.map(({ gridPos }) => `${gridPos.x},${gridPos.y}`);

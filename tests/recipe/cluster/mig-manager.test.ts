@@ -24,7 +24,7 @@ describe("MIG manager", () => {
   };
   const env = [{ name: "CONFIG_FILE", value: "/mig-parted-config/config-default.yaml" }];
 
-  test("the release that does not wait for systemd, told its file by operators that leave that to newer ones", () => {
+  test("its release is the last one that does not wait for systemd; newer operators also need the path of its file", () => {
     expect(manager("v25.3.4")).toEqual(release);
     expect(manager("v25.10.1")).toEqual(release);
     expect(manager("v26.3.3")).toEqual({ ...release, env });
@@ -32,7 +32,7 @@ describe("MIG manager", () => {
     expect(manager("v25.10.1", { sharing: {} })).toEqual({ enabled: false });
   });
 
-  test("a configuration of the user's own is the operator's to name", () => {
+  test("a ConfigMap that the user names stays the operator's value", () => {
     const config = { name: "my-mig-config" };
     const gpuOperator = { version: "v26.3.3", values: { migManager: { config } } };
     expect(manager("", { gpuOperator })).toEqual({ ...release, config });

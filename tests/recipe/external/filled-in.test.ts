@@ -42,7 +42,7 @@ test("a value next to one that Flux fills in is checked as before", () => {
   expect(found).toEqual(["external.values.mig.strategy", "external.values.gds.enabled"]);
 });
 
-test("how many units a node offers is not known where Flux fills in a part of the plugin's configuration", () => {
+test("the number of a node's units is unknown if Flux fills in a part of the plugin's configuration", () => {
   const config =
     "version: v1\nsharing: { timeSlicing: { resources: [{ name: nvidia.com/gpu, replicas: ${REPLICAS} }] } }\n";
   const read: ExternalReadSpec = {

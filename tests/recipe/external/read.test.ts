@@ -476,7 +476,7 @@ test("reads a helmfile release with inline values, files of values and single va
     ],
   ));
 
-test("says what it cannot read, and passes over what is not about it", () => {
+test("names files that it cannot read, and skips files about other things", () => {
   const texts = [
     "kind: [\n",
     "apiVersion: v1\nkind: Secret\n",

@@ -34,26 +34,26 @@ const severalSizes: [model: string, smaller: string, larger: string][] = [
 ];
 
 describe.each(severalSizes)("an %s", (model, smaller, larger) => {
-  test("without memory: what fits the larger one is not refused, and the preview asks which it is", () => {
+  test("without memory: a claim that only the larger one meets is accepted, and the preview asks for the memory", () => {
     const stack = claiming([{ model }], larger);
     expect(problems(stack)).toEqual([]);
     expect(notesOn(stack).join()).toContain(`the ${model} exists with `);
     expect(notesOn(stack).join()).toContain(larger);
   });
 
-  test("without memory: what fits the smaller one needs no question", () => {
+  test("without memory: a claim that the smaller one meets needs no question", () => {
     const stack = claiming([{ model }], smaller);
     expect(problems(stack)).toEqual([]);
     expect(notesOn(stack)).toEqual([]);
   });
 
-  test("that is the larger one takes the claim, without a note", () => {
+  test("with the larger memory meets the claim, without a note", () => {
     const stack = claiming([{ model, memory: larger }], larger);
     expect(problems(stack)).toEqual([]);
     expect(notesOn(stack)).toEqual([]);
   });
 
-  test("that is the smaller one does not take the claim", () => {
+  test("with the smaller memory does not meet the claim", () => {
     expect(problems(claiming([{ model, memory: smaller }], larger))).toEqual([
       "claims workloads.ollama.claim",
     ]);
@@ -78,7 +78,7 @@ test.each([
   expect(cardOf({ model, ...(memory === undefined ? {} : { memory }) })?.memoryMiB).toBe(has);
 });
 
-test("a card is one and the same in each of its entries", () => {
+test("entries with nearly the same memory mean the same card", () => {
   const entry = { model: "RTX 4060 Ti", memory: "16Gi" };
   expect(cardOf(entry)).toBe(cardOf({ ...entry, memory: "16380Mi" }));
   expect(cardOf({ model: "RTX 3090", memory: "24Gi" })).toBe(findCard("RTX 3090"));

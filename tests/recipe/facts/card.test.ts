@@ -92,7 +92,7 @@ test("the table of cards is whole", () => {
     expect(findCard(alias)?.model).toBe(model);
 });
 
-test("a row has the name that the list of PCI IDs has, or is one of five that drivers name otherwise", () => {
+test("a row has the name in the list of PCI IDs, except five that drivers name differently", () => {
   const short = (name: string): string =>
     name
       .toLowerCase()
@@ -142,7 +142,7 @@ test("open modules of old drivers know data-center cards only", () => {
   expect(openModulesRefuse(card("RTX 2070 SUPER"), "550.90.07")).toBe(false);
 });
 
-test("CUDA 13 dropped what came before Turing", () => {
+test("CUDA 13 dropped all architectures before Turing", () => {
   expect(lastCudaOf(card("P100"))).toBe("12.9");
   expect(lastCudaOf(card("T4"))).toBeUndefined();
 });
@@ -185,7 +185,7 @@ test.each([
   ["GTX 1080", false],
 ])("%s comes with an arm64 processor: %j", (model, is) => expect(isOfArm64(card(model))).toBe(is));
 
-test("MIG: what nvidia-smi of an H200 lists", () => {
+test("MIG: the profiles that nvidia-smi lists on an H200", () => {
   expect(migOf(card("H200"))?.profiles).toEqual({
     "1g.18gb": 7,
     "1g.35gb": 4,

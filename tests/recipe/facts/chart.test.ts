@@ -48,7 +48,7 @@ describe("a release older or newer than all of the tables", () => {
     return { wrong: wrong.map(({ path, kind }) => `${path}: ${kind}`), open };
   };
 
-  test("may have values that the nearest has not", () => {
+  test("may have values that the nearest release lacks", () => {
     expect(
       judged("gpu-operator", "v24.9.2", { operator: { defaultRuntime: "containerd" } }),
     ).toEqual({
@@ -60,7 +60,7 @@ describe("a release older or newer than all of the tables", () => {
     );
   });
 
-  test("has neither a value with a slip, nor one of a wrong type, nor one that no release has", () => {
+  test("has no misspelt value, no value of a wrong type, and no value that no release has", () => {
     const values = {
       cdi: { enabled: "false" },
       driver: { enabeld: false },
@@ -80,7 +80,7 @@ describe("a release older or newer than all of the tables", () => {
     });
   });
 
-  test("what a release brought or took away is not taken for a slip of what another one has", () => {
+  test("a value that a release added or removed does not count as misspelt", () => {
     for (const name of ["gpu-operator", "nvidia-device-plugin"] as const) {
       const paths = charts
         .filter(({ chart }) => chart === name)
@@ -115,7 +115,7 @@ describe("values that have no effect", () => {
     );
   });
 
-  test("a value that came, or went, with a release", () => {
+  test("a value that a release added or removed", () => {
     expect(complaints("nvidia-device-plugin", "0.17.4", { gdrcopyEnabled: false })).toEqual([
       ["gdrcopyEnabled", "unknown"],
     ]);
@@ -127,7 +127,7 @@ describe("values that have no effect", () => {
   });
 });
 
-test("values that have", () => {
+test("values that have an effect", () => {
   expect(
     complaints("gpu-operator", "v25.10.1", {
       operator: { nodeSelector: { a: "b" }, affinity: { podAffinity: {} }, labels: { a: "b" } },

@@ -56,7 +56,7 @@ test.each([
   },
 );
 
-test("the image that pulls models has a default, and a stack may name another", async () => {
+test("the image that pulls models has a default, which a stack may replace", async () => {
   const pulls = (pullImage?: string): Promise<Run> =>
     record(() => {
       const args = {
@@ -108,13 +108,13 @@ test("every image that a stack gets when it names none has a digest, or stands a
   expect(Object.values(helpers).filter((image) => !digest.test(image))).toEqual([]);
 });
 
-test("of every image that a stack gets when it names none, the processors that it is built for are known", () => {
+test("the tables know the processors of every default image", () => {
   const repositories = [...new Set(defaults.map(repositoryOf))];
   const read = [...processors.amd64, ...processors.amd64AndArm64];
   expect(read.toSorted()).toEqual(repositories.toSorted());
 });
 
-test("an image that follows from the CUDA of the driver counts as one with a framework, whose CUDA the checks compare", () => {
+test("an image that the package chooses by the driver's CUDA counts as a framework's, so the checks compare its CUDA", () => {
   const ofCuda = [
     ...ofComfyUi.map(({ image }) => image),
     ...ofVllm.map(({ cuda }) => vllmImage(cuda)),

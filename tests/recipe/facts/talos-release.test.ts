@@ -55,7 +55,7 @@ test("on Talos 1.12 lts is newer than production", () => {
   expect(compareDotted(drivers?.lts ?? "0", drivers?.production ?? "0")).toBeGreaterThan(0);
 });
 
-test("a newer patch release brings what the Image Factory says", () => {
+test("a newer patch release has the drivers that the Image Factory reports", () => {
   const facts = {
     talosVersion: "v1.13.90",
     lts: "580.190.10",
@@ -78,7 +78,7 @@ test("a newer patch release brings what the Image Factory says", () => {
   );
 });
 
-test("of an inferred release the Image Factory's word goes first, and its driver is verified by branch", () => {
+test("for an inferred release the Image Factory's facts win, and the driver is verified by its branch", () => {
   expect(findRelease("v1.13.10")).toMatchObject({
     assumed: true,
     drivers: { lts: "580.178.04", production: "595.91.07" },
@@ -120,7 +120,7 @@ test("Talos 1.15 brings drivers of three branches, and no toolkit", () => {
   expect(told?.beyondTables).toMatchObject({ inferred: false, answered: true });
 });
 
-test("an unknown newer patch release takes the newest row of its minor, and says so", () => {
+test("an unknown newer patch release uses the newest row of its minor, with a note", () => {
   const release = findRelease("v1.12.99");
   expect(release).toMatchObject({ assumed: true, drivers: { lts: "580.126.20" } });
   expect(release?.beyondTables).toEqual({ inferred: false, answered: false, like: "v1.12.12" });

@@ -4,7 +4,7 @@ import { containerdPart } from "../../../components/recipe/machine/containerd/co
 
 const runtime = "io.containerd.cri.v1.runtime";
 
-test("a machine that says nothing of containerd has no part", () => {
+test("a machine without containerd settings has no part", () => {
   expect(containerdPart(undefined, "legacy")).toEqual({ clashes: [] });
   expect(containerdPart({ nvidiaDefaultRuntime: false, extra: "" }, "legacy")).toEqual({
     clashes: [],
@@ -43,14 +43,14 @@ test("from Talos 1.13 on directories are added to Talos' own", () => {
   });
 });
 
-test("version never gets in", () => {
+test("the part never sets version", () => {
   expect(containerdPart({ extra: "version = 2\n" }, "legacy").toml).toBeUndefined();
   expect(
     containerdPart({ extra: "version = 2\n[debug]\nlevel = 'info'\n" }, "legacy").toml,
   ).not.toContain("version");
 });
 
-test("disagreements are reported, and so is what cannot be read", () => {
+test("conflicting settings and unreadable TOML are reported", () => {
   const extra = `[plugins."${runtime}".containerd]\ndefault_runtime_name = "runc"\n`;
   expect(containerdPart({ nvidiaDefaultRuntime: true, extra }, "legacy").clashes).toEqual([
     `plugins.${runtime}.containerd.default_runtime_name`,
@@ -60,7 +60,7 @@ test("disagreements are reported, and so is what cannot be read", () => {
   );
 });
 
-test("whatever the options, the part is TOML and says all of them", () => {
+test("with any options, the part is TOML and contains all of them", () => {
   const dirs = fc.uniqueArray(fc.constantFrom("/a", "/b", "/c"));
   fc.assert(
     fc.property(

@@ -68,7 +68,7 @@ describe("the preview of a new talosVersion", () => {
   };
   const before = owned("v1.12.6");
 
-  test("stops if it would bring another, unrequested contract, and says what to write", () => {
+  test("fails if it would change the contract without a request, and names the line to write", () => {
     const refused = refusedBetween(before, owned("v1.13.9"));
     expect(refused).toMatch(
       /^machines\.gpu\.versionContract: is not set, .* v1\.12 to those of v1\.13; .*; write `versionContract: v1\.12`/,
@@ -82,7 +82,7 @@ describe("the preview of a new talosVersion", () => {
     ["of the same minor", owned("v1.12.7")],
   ])("goes on %s", (_, after) => expect(refusedBetween(before, after)).toBeUndefined());
 
-  test("a given contract keeps the configuration: nothing of it is in the changes", () => {
+  test("a set contract keeps the configuration, so no change is listed", () => {
     const said = machineStates(planCluster(owned("v1.12.6", { versionContract: "v1.12" })))["gpu"]!;
     expect(said).toEqual(machineStates(planCluster(before))["gpu"]);
   });

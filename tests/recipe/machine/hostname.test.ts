@@ -33,7 +33,7 @@ test.each([
   expect(hostnamePatch("gpu-1", "v1.12.0", [readPatch(text, "patches[0]")])).toBeUndefined();
 });
 
-test("another patch of the network names nothing", () => {
+test("a patch of other network settings sets no host name", () => {
   const patch = readPatch("machine: {network: {nameservers: [192.0.2.1]}}", "patches[0]");
   expect(hostnamePatch("gpu-1", "v1.12.0", [patch])).toBeDefined();
 });

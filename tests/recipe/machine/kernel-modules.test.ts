@@ -72,7 +72,7 @@ test.each([
   ["B300", true],
   ["H200", false],
   ["GB200", false],
-])("a board of %s gets ib_umad for its switches: %j", (model, does) => {
+])("a board of %s gets the module ib_umad: %j", (model, does) => {
   const modules = modulesOf(withStorage("v1.14.1", { gpus: [{ model, count: 8 }] }));
   expect(modules.includes("ib_umad")).toBe(does);
 });

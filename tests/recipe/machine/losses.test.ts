@@ -61,7 +61,7 @@ const lost = (running: RunningImage, image: NextImage, drop?: DropSpec): Record<
   );
 
 describe("a machine that is taken over", () => {
-  test("would lose whatever the stack does not list, each named", () => {
+  test("would lose all parts that the stack does not list, and each is named", () => {
     const found = lost(rich, next());
     expect(Object.keys(found).sort()).toEqual([
       "extensions",
@@ -77,7 +77,7 @@ describe("a machine that is taken over", () => {
     expect(found["platform"]).toContain("nocloud");
   });
 
-  test("loses nothing where the stack lists it all", () => {
+  test("loses nothing if the stack lists all parts", () => {
     const all = next({
       extensions: [...six, ...gpu],
       kernelArgs: ["iommu=pt", "intel_iommu=on"],
@@ -88,7 +88,7 @@ describe("a machine that is taken over", () => {
     expect(lost(rich, all)).toEqual({});
   });
 
-  test("loses on purpose what is dropped; Secure Boot only in the firmware", () => {
+  test("may lose the parts under drop; Secure Boot is switched off only in the firmware", () => {
     const drop = {
       extensions: ["iscsi-tools", ...six.slice(0, 2), ...six.slice(3)],
       kernelArgs: ["intel_iommu=on", "iommu=pt"],
@@ -98,7 +98,7 @@ describe("a machine that is taken over", () => {
     expect(Object.keys(lost(rich, next(), drop))).toEqual(["secureBoot"]);
   });
 
-  test("keeps what Omni sees to: only the extensions are ours to replace", () => {
+  test("is compared only by its extensions if Omni owns it", () => {
     const { installer: _installer, ...byOmni } = next();
     expect(Object.keys(lost(rich, byOmni))).toEqual(["extensions"]);
   });
@@ -151,7 +151,7 @@ describe("a driver that follows from the card, as the stack names none,", () => 
   const proprietary = runs("siderolabs/nonfree-kmod-nvidia", "siderolabs/nvidia-container-toolkit");
   const both = next({ unnamedDriver: ["branch", "flavour"] });
 
-  test("takes the place of no other one that runs", () => {
+  test("does not silently replace another running driver", () => {
     const [found, ...others] = losses("gpu-1", proprietary, both);
     expect(others).toEqual([]);
     expect(found).toMatchObject({
@@ -163,20 +163,20 @@ describe("a driver that follows from the card, as the stack names none,", () => 
     });
   });
 
-  test("is compared in the fields alone that the stack leaves out", () => {
+  test("is compared only in the fields that the stack leaves out", () => {
     const [found] = losses("gpu-1", proprietary, next({ unnamedDriver: ["flavour"] }));
     expect(found?.remedy).toMatch(/to \{flavour: proprietary\} to keep/);
     const open = runs("siderolabs/nvidia-open-gpu-kernel-modules-lts");
     expect(lost(open, next({ unnamedDriver: ["flavour"] }))).toEqual({});
   });
 
-  test("is no loss if the same runs, if none runs, or if that is unknown", () => {
+  test("is no loss if it already runs, if no driver runs, or if the running driver is unknown", () => {
     expect(lost(runs(...gpu), both)).toEqual({});
     expect(lost(runs(), both)).toEqual({});
     expect(lost({ extensions: {}, configuredArgs: [] }, both)).toEqual({});
   });
 
-  test("is also seen where an image of no Factory tells its extensions by their manifests", () => {
+  test("is also compared for an image that no Factory made, by its extensions' manifests", () => {
     const image = {
       extensions: { "nonfree-kmod-nvidia-lts": "535.247.01-v1.12.6" },
       configuredArgs: [],
@@ -201,7 +201,7 @@ describe("a machine that boots by GRUB", () => {
     expect(lost(byGrub("iommu=pt", ["iommu=pt"]), next())).toEqual({});
   });
 
-  test("keeps those that it was installed with only by its configuration", () => {
+  test("gets a remedy in its configuration for an argument that its next image lacks", () => {
     const [found] = losses("gpu-1", byGrub("pci=realloc"), next());
     expect(found?.problem).toMatch(/started with pci=realloc,/);
     expect(found?.remedy).toMatch(
@@ -210,7 +210,7 @@ describe("a machine that boots by GRUB", () => {
   });
 });
 
-describe("an image of no Image Factory", () => {
+describe("an image that no Image Factory made", () => {
   const stock: RunningImage = {
     extensions: { "iscsi-tools": "v0.2.0", "v4l-uvc": "1", "modules.dep": "6.18.1-talos" },
     commandLine:
@@ -229,12 +229,12 @@ describe("an image of no Image Factory", () => {
     expect(Object.keys(lost(stock, next()))).toEqual(["extensions", "kernelArgs"]);
   });
 
-  test("with nothing of its own loses nothing", () => {
+  test("without further parts loses nothing", () => {
     expect(lost({ extensions: {}, configuredArgs: [] }, next())).toEqual({});
   });
 });
 
-test("a configuration in the image cannot be carried on, and is dropped by name", () => {
+test("an embedded configuration cannot be kept, so drop must name it", () => {
   const schematic =
     "customization:\n    embeddedMachineConfiguration: |\n        kind: HostnameConfig\n";
   const running = { schematic, extensions: {}, configuredArgs: [] };

@@ -9,7 +9,7 @@ import { overridingPatches } from "../../../components/recipe/machine/omni";
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
 const machine = { cluster: "frank", uuid, machineSet: "frank-workers" };
 
-test("a machine's extensions and patches, labelled for it alone and in order", () => {
+test("a machine's extensions and patches are in order, with labels for only this machine", () => {
   const labels = { "omni.sidero.dev/cluster": "frank", "omni.sidero.dev/cluster-machine": uuid };
   const metadata = (type: string, id: string) => ({ namespace: "default", type, id, labels });
   expect(
@@ -64,14 +64,14 @@ describe("patches that write the containerd part of the machine as well", () => 
     expect(found(patch(labels as Record<string, string>))).toBe(scope),
   );
 
-  test("another file and our own patch are no rivals", () => {
+  test("a patch of another file and the package's own patch do not count", () => {
     expect(
       found(patch({ cluster: "frank" }, part.replace("20-customization.part", "other"))),
     ).toBeUndefined();
     expect(found(patch({ cluster: "frank" }), ["300-theirs"])).toBeUndefined();
   });
 
-  test("a document of a later name that overrides the part is found, where it reaches the machine", () => {
+  test("a document with a later name that overrides the part is found if it applies to the machine", () => {
     const content = (level: string): string => `[debug]\nlevel = "${level}"\n`;
     const document = (name: string): string =>
       JSON.stringify({ kind: "CRICustomizationConfig", name, content: content("debug") });

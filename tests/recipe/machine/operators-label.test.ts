@@ -16,7 +16,7 @@ function labelled(...stack: Parameters<typeof oneMachine>) {
   };
 }
 
-test("the label by which the operator marks its nodes is left to it, and a note says so", () => {
+test("only the operator sets the label of its nodes, and a note says so", () => {
   const note = expect.stringMatching(
     /^machines\.gpu\.labels\.nvidia\.com\/gpu\.present: has no effect: only the operator sets this label/,
   ) as string;
@@ -26,7 +26,7 @@ test("the label by which the operator marks its nodes is left to it, and a note 
   expect(labelled("v1.12.6", machine, external)).toEqual(withOperator);
 });
 
-test("with the device plugin the stack sets it itself, and a machine without a card keeps what its user says", () => {
+test("with the device plugin the stack sets the label; on a machine without a card the user's value stays", () => {
   const devicePlugin = { gpuOperator: undefined, devicePlugin: { version: "0.18.2" } } as never;
   expect(labelled("v1.12.6", machine, devicePlugin)).toEqual({
     present: "true",

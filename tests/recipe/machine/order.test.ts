@@ -71,7 +71,7 @@ test("N workers in a window of p take ceil(N/p) steps, never more than p of them
   );
 });
 
-test("machines that go ahead go alone, in the order in which they are named; all others wait for the last of them", () => {
+test("machines of upgrade.first are upgraded one at a time, in their order; all others wait for the last of them", () => {
   const first = ["w3", "w1"];
   const ordered = inUpgradeOrder(cluster(2, 6), first);
   expect(ordered.map(({ name }) => name)).toEqual(["c0", "c1", "w3", "w1", "w0", "w2", "w4", "w5"]);

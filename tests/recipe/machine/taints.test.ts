@@ -28,7 +28,7 @@ test.each([
   expect(tolerates(toleration, { key: "gpu", value: "true", effect: "NoSchedule" })).toBe(does);
 });
 
-test("whatever the taints, all are tolerated, and none twice", () => {
+test("any taints are all tolerated, and none twice", () => {
   const taint = fc.record({
     key: fc.constantFrom("gpu", "nvidia.com/gpu", "a/b"),
     value: fc.constantFrom("", "true"),

@@ -11,7 +11,7 @@ const byGrub = (changes: Partial<RunningImage> = {}): RunningImage => ({
 });
 const schematic = schematicOf({ extensions: [], kernelArgs: ["pci=realloc"] }).yaml;
 
-test("arguments that GRUB would not take from the image are named, with what to do", () => {
+test("arguments of the image that GRUB ignores are named, with a remedy", () => {
   const found = unheardArgs("gpu-1", byGrub(), {
     kernelArgs: ["pci=realloc", "console=tty0 iommu=pt"],
   });

@@ -10,18 +10,23 @@ const machine: MachineSpec = {
 };
 
 test.each<[string, Partial<ClusterSpec>, Partial<MachineSpec>, string[]]>([
-  ["by all, if none is named", {}, {}, ["branch", "flavour"]],
-  ["but for what the stack names for all machines", { driver: { branch: "lts" } }, {}, ["flavour"]],
-  ["but for what the machine's own says", {}, { driver: { flavour: "open" } }, ["branch"]],
+  ["both, if the stack sets neither", {}, {}, ["branch", "flavour"]],
   [
-    "but for what an extension says",
+    "without the field that the stack sets for all machines",
+    { driver: { branch: "lts" } },
+    {},
+    ["flavour"],
+  ],
+  ["without the field that the machine sets", {}, { driver: { flavour: "open" } }, ["branch"]],
+  [
+    "without the field that an extension implies",
     {},
     { extensions: ["siderolabs/nvidia-container-toolkit-lts"] },
     ["flavour"],
   ],
-  ["never, of an image of the user's own", {}, { installerImage: "registry.example/x:1" }, []],
-  ["never, of a machine that the stack makes itself", {}, { configuration: "owned" }, []],
-  ["never, of a machine without a card", {}, { gpus: [] }, []],
-])("the driver is left to the card %s", (_, ofAll, own, left) => {
+  ["none with the user's own installer image", {}, { installerImage: "registry.example/x:1" }, []],
+  ["none on an owned machine", {}, { configuration: "owned" }, []],
+  ["none on a machine without a card", {}, { gpus: [] }, []],
+])("fields of the driver that follow from the card: %s", (_, ofAll, own, left) => {
   expect(unnamedDriver({ ...spec, ...ofAll }, { ...machine, ...own })).toEqual(left);
 });

@@ -23,7 +23,7 @@ test.each(homes)(
 describe("merging patches into a real configuration", () => {
   const merged = mergeConfiguration(talos, ours);
 
-  test("brings what is wanted", () => {
+  test("adds the wanted settings", () => {
     expect(merged.conflicts).toEqual([]);
     expect(merged.changed).toBe(true);
     const [config] = said(merged.configuration) as [{ machine: Record<string, any> }];
@@ -66,7 +66,7 @@ describe("merging patches into a real configuration", () => {
     }
   });
 
-  test("taking it back may leave the kernel modules, and nothing else", () => {
+  test("the removal may leave the kernel modules, and nothing else", () => {
     const [was] = said(talos) as [{ machine: Record<string, any> }];
     const [merge] = said(merged.configuration) as [{ machine: Record<string, any> }];
     const [left, ...documents] = said(
@@ -95,7 +95,7 @@ describe("merging patches into a real configuration", () => {
 describe("merging patches again and again", () => {
   const image = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
 
-  test("what the patches no longer have goes", () => {
+  test("settings that left the patches are removed", () => {
     const first = mergeConfiguration(talos, ours);
     const second = mergeConfiguration(first.configuration, [image("a:2")], first.added);
     const [config] = said(second.configuration) as [{ machine: Record<string, any> }];
@@ -107,7 +107,7 @@ describe("merging patches again and again", () => {
     expect(said(unmergeConfiguration(second.configuration, second.added))).toEqual(said(talos));
   });
 
-  test("what has changed since belongs to others when it is taken back", () => {
+  test("the removal keeps settings that another tool has changed since", () => {
     const first = mergeConfiguration(talos, [image("a:1")]);
     const theirs = first.configuration.replace("image: a:1", "image: b:1");
     expect(unmergeConfiguration(theirs, first.added)).toBe(theirs);
@@ -127,7 +127,7 @@ describe("merging patches again and again", () => {
   });
 });
 
-test("our file that has changed since is a conflict", () => {
+test("a file of ours that another tool has changed is a conflict", () => {
   const file = (content: string): string =>
     stringify({ machine: { files: [{ op: "create", path: customizationPath, content }] } });
   const first = mergeConfiguration("machine: {}\n", [file("a = 1\n")]);

@@ -31,7 +31,7 @@ test.each([
 );
 
 // Staged by a run whose answer was lost: it stands there as if its owner had written it.
-test("a value that is wanted already keeps what was remembered", () => {
+test("a value that the configuration already has keeps its remembered original", () => {
   const first = mergeConfiguration(talos, [image("a:1")]);
   const unheard = mergeConfiguration(first.configuration, [image("a:2")], first.added);
   const again = mergeConfiguration(unheard.configuration, [image("a:2")], first.added);
@@ -65,9 +65,12 @@ test.each([
     after: `machine: {}\n---\n${volume("1GB")}`,
     says: [{ machine: {} }, { kind: "UserVolumeConfig", name: "data", size: "2GB" }],
   },
-])("an owner who $case keeps neither us from it nor their own from coming back", (row) => {
-  const first = mergeConfiguration(row.before, [row.patch]);
-  const second = mergeConfiguration(row.after, [row.patch], first.added);
-  expect(said(second.configuration)).toEqual(row.says);
-  expect(said(unmergeConfiguration(second.configuration, second.added))).toEqual(said(row.after));
-});
+])(
+  "if the owner $case, the patch still applies, and its removal restores the owner's values",
+  (row) => {
+    const first = mergeConfiguration(row.before, [row.patch]);
+    const second = mergeConfiguration(row.after, [row.patch], first.added);
+    expect(said(second.configuration)).toEqual(row.says);
+    expect(said(unmergeConfiguration(second.configuration, second.added))).toEqual(said(row.after));
+  },
+);

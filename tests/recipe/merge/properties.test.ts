@@ -66,7 +66,7 @@ describe("whatever the configuration and the patches", () => {
     );
   });
 
-  test("taking back gives what was there", () => {
+  test("the removal restores the original", () => {
     fc.assert(
       fc.property(configuration, patches, (live, wanted) => {
         const merged = mergeConfiguration(live, wanted);
@@ -76,7 +76,7 @@ describe("whatever the configuration and the patches", () => {
     );
   });
 
-  test("taking back gives what was there after any number of merges", () => {
+  test("the removal restores the original after any number of merges", () => {
     fc.assert(
       fc.property(
         configuration,
@@ -113,7 +113,7 @@ describe("whatever the configuration and the patches", () => {
     };
   };
 
-  test("what its owner wrote in the meantime is what comes back", () => {
+  test("the removal restores what the owner wrote in the meantime", () => {
     const theirs = configuration.map((text) =>
       said(text)
         .map((part) => stringify(owned(part)))

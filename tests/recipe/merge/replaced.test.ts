@@ -7,7 +7,7 @@ describe("a rule of image verification", () => {
     stringify({ kind: "ImageVerificationConfig", rules: items });
   const live = rules({ image: "a/*", keyless: { issuer: "theirs" } });
 
-  test("that the patches change takes their new content, and unmerging restores the machine's first one", () => {
+  test("changed by the patches has their content, and unmerging restores the machine's first one", () => {
     const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
     const second = mergeConfiguration(
       first.configuration,
@@ -25,7 +25,7 @@ describe("a rule of image verification", () => {
       expect(said(unmergeConfiguration(configuration, added))).toEqual(said(live));
   });
 
-  test("that the patches no longer have is restored, and one that its owner has changed since stays", () => {
+  test("that left the patches is restored, and a rule that its owner has changed since stays", () => {
     const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
     expect(said(mergeConfiguration(first.configuration, [], first.added).configuration)).toEqual(
       said(live),

@@ -95,7 +95,7 @@ test("on Talos 1.15, which has no NVIDIA runtime, the plugin's pod sees all devi
     },
   ));
 
-test("the variable, where the user asks for it", () =>
+test("the variable, if the user sets it", () =>
   expectPlan(
     { change: pluginAlone("0.19.3", { deviceListStrategy: "envvar" }) },
     {
@@ -103,7 +103,7 @@ test("the variable, where the user asks for it", () =>
     },
   ));
 
-test("the variable, where the user sets another driver root", () =>
+test("the variable, if the user sets another driver root", () =>
   expectPlan(
     { change: pluginAlone("0.19.3", { nvidiaDriverRoot: "/usr/local" }) },
     {
@@ -113,7 +113,7 @@ test("the variable, where the user sets another driver root", () =>
     },
   ));
 
-test("the variable, where the plugin is older than the tables", () =>
+test("the variable, if the plugin is older than the tables", () =>
   expectPlan(
     { change: pluginAlone("0.14.5") },
     {

@@ -2,7 +2,7 @@ import { expectPlan } from "./expect-plan";
 
 // What another tool's operator may go on with for now.
 
-test("what must change before the upgrade to Talos 1.13", () =>
+test("a note lists the changes before the upgrade to Talos 1.13", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -26,7 +26,7 @@ test("what must change before the upgrade to Talos 1.13", () =>
     },
   ));
 
-test("what must change before the upgrade to Talos 1.15, in one line", () =>
+test("a note lists the changes before the upgrade to Talos 1.15, in one line", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -47,7 +47,7 @@ test("what must change before the upgrade to Talos 1.15, in one line", () =>
     },
   ));
 
-test("what the machine lacks on Talos 1.15", () =>
+test("a note names the program that machines lack on Talos 1.15", () =>
   expectPlan(
     {
       base: "rtx5070ti",

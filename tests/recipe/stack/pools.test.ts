@@ -68,7 +68,7 @@ test.each([
   expect(Object.values(spec!.machines).map(({ address }) => address)).toEqual(addresses);
 });
 
-test("pools have together as many machines as Kubernetes is made for, however many ranges there are", () => {
+test("pools together have at most as many machines as Kubernetes supports, with any number of ranges", () => {
   const { findings } = parseSpec(
     withPools({
       one: { names: "one-####", addresses: ["10.1.0.1-10.1.11.184"] },
@@ -130,7 +130,7 @@ describe("a canary pool", () => {
     expect(pools("v1.12.6", "v1.11.5")).toEqual(["pools.canary.extensions[0] (c-1)"]);
   });
 
-  test("may not be on the other side of Talos 1.13, nor on a release that is none", () => {
+  test("is refused on the other side of Talos 1.13, and with an invalid release", () => {
     const canary = (talosVersion: string): string[] =>
       fieldsOf(
         withPools({ gpu: pool, canary: { names: "c-#", addresses: ["10.2.0.1"], talosVersion } }),

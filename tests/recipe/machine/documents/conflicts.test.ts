@@ -97,7 +97,7 @@ test.each([
   expect(found(text)).toEqual([]);
 });
 
-test("the form of the documents is named, and that there is none", () => {
+test("the message names the document that replaces the field, or says that none does", () => {
   expect(formOf("KubeletConfig", "machine.kubelet.extraArgs")).toBe(
     "machine.kubelet.extraArgs: extraArgs of KubeletConfig",
   );

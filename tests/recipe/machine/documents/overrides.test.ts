@@ -32,7 +32,7 @@ describe("parts of containerd's configuration", () => {
   const customization = (name: string, level: string): string =>
     JSON.stringify({ kind: "CRICustomizationConfig", name, content: part(level) });
 
-  test("that of the later name wins, and lists are joined", () => {
+  test("the part with the later name wins, and lists are joined", () => {
     const own = "containerd's part in machine.files";
     expect(containerdOverrides(documents(customization("zz", "debug")), part("info"))).toEqual([
       { key: "debug.level", wins: "CRICustomizationConfig zz", loses: own },
