@@ -184,7 +184,7 @@ export const chartChecks = {
 const twice = "both would hand out the same GPUs";
 
 /**
- * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin takes the driver below
+ * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin looks for the driver below
  * /run/nvidia/driver by default; v24.6.0 dropped the file of that default
  * (assets/state-device-plugin/0400_configmap.yaml). It hands out devices below that folder, which Talos lacks; 0.11.0
  * is the plugin's first release with a value for the RuntimeClass, which Talos needs. The checks accept releases

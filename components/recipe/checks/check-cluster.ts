@@ -79,7 +79,7 @@ function findingsAsOne(basis: PlanBasis, ahead: CheckContext["ahead"]): Finding[
   const outside = externalOf(basis.plan.spec);
   const renamed = findings
     .map((finding) => (outside === undefined ? finding : asExternal(finding, outside)))
-    // A note may say that very thing.
+    // A note may be about the placeholder itself.
     .filter(
       ({ field, severity }) =>
         severity === "note" ||

@@ -34,7 +34,7 @@ export const imageChecks = {
         if (minorsWith(name).length > 0 || release?.extensions?.includes(name)) return [];
         const known = release ? [...extensionsOf(release.minor.minor)].map(withoutPrefix) : [];
         const meant = closest(withoutPrefix(name), known);
-        // A user's own Factory may have further extensions. The update asks for its installer image before any machine
+        // A user's own Factory may have further extensions. The update requests its installer image before any machine
         // reboots.
         if (spec.factoryUrl !== undefined && meant === undefined && !soundsLikeNvidia(name))
           return [];

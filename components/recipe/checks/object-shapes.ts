@@ -53,7 +53,7 @@ const imageName = textThat(
   "write e.g. `k8s-device-plugin`",
 );
 
-/** Check of the interval at which Prometheus asks. Source: prometheus-operator, pkg/apis/monitoring/v1, Duration. */
+/** Check of Prometheus' scrape interval. Source: prometheus-operator, pkg/apis/monitoring/v1, Duration. */
 const interval = textThat(
   (text) => /^(?:0|(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?)$/.test(text),
   "is not a duration that Prometheus accepts",

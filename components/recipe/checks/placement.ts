@@ -47,8 +47,9 @@ export const offers = (
 ): number => (atLeast.includes(resource) ? Infinity : (allocatable[resource] ?? 0));
 
 /**
- * Cards of a machine that may meet a claim, by the facts in the tables. A card that exists with several sizes of memory
- * counts with the greatest; a warning asks for the size. A product's name and CEL expressions count as met.
+ * Cards of a machine that may meet a claim, by the facts in the tables. For a card that
+ * exists with several sizes of memory the greatest counts, and a warning says so. A product's name and CEL expressions
+ * count as met.
  */
 export function claimable(
   { uses }: CheckedMachine,

@@ -27,7 +27,7 @@ export interface External {
 
 /**
  * The external GPU provider; undefined if the stack has none. Without a kind it counts as an operator, and a check
- * asks for the kind.
+ * reports the missing kind.
  */
 export function externalOf({
   external,

@@ -77,8 +77,8 @@ export const canonicalSchematic = remembering((schematic: Record<string, unknown
 });
 
 /**
- * A text in the notation of Go's YAML library: with quotes only if needed, and with double quotes if YAML would
- * otherwise not read a text.
+ * A value in the notation of Go's YAML library: in quotes only if needed, and in double quotes if YAML would read it
+ * as another type without them.
  */
 function written(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });

@@ -33,8 +33,8 @@ export const isDataKey = (text: string): boolean =>
   text.length <= 253 && /^[-._a-zA-Z0-9]+$/.test(text) && text !== "." && !text.startsWith("..");
 
 /**
- * Whether a text may be the name of an environment variable. Kubernetes from 1.32 on takes any printable one without `=`
- * (RelaxedEnvironmentVariableValidation); the older rule is kept, since shells read no others.
+ * Whether a text may be the name of an environment variable. Kubernetes from 1.32 on accepts any printable name
+ * without `=` (RelaxedEnvironmentVariableValidation). This is the older rule, since shells read no other names.
  */
 export const isEnvName = (text: string): boolean =>
   text.length <= 1024 &&

@@ -18,7 +18,7 @@ export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens:
 
 /**
  * Bounds of a file that lists machines (`nodes` of a talconfig.yaml or topf.yaml): a thousand machines, each with every
- * field that talhelper takes, have 54,000 entries and 200,000 tokens. A machine with at most `ofMachine` entries counts
+ * field that talhelper knows, have 54,000 entries and 200,000 tokens. A machine with at most `ofMachine` entries counts
  * as one entry.
  */
 export const ofFleets: Bounds = { entries: 100_000, characters: 2_000_000, tokens: 400_000 };

@@ -55,8 +55,8 @@ export interface SecureBootKeysSpec {
 }
 
 /**
- * Parts of the machine's image that an update may take away. An update that would take away anything else that the
- * stack does not list ends before it drains the machine.
+ * Parts of the machine's image that an update may remove. An update that would remove another part, which the stack
+ * does not list, ends before it drains the machine.
  */
 export interface DropSpec {
   /**

@@ -1,5 +1,5 @@
 /**
- * Images of the package's own DaemonSets on GPU nodes. Name others to use a mirror. This package asks no registry, so
+ * Images of the package's own DaemonSets on GPU nodes. Name others to use a mirror. This package contacts no registry, so
  * it does not verify that the registries still have the default images.
  */
 export interface ImagesSpec {
@@ -27,8 +27,8 @@ export interface ImagesSpec {
 }
 
 /**
- * Drivers, toolkit and extensions of a Talos release that the package's tables lack. The stacks' program asks the
- * Image Factory for them once per preview; a program of your own gets them by `GpuCluster.withFacts`. If no Factory
+ * Drivers, toolkit and extensions of a Talos release that the package's tables lack. The stacks' program gets them
+ * from the Image Factory once per preview; a program of your own gets them by `GpuCluster.withFacts`. If no Factory
  * can be reached, set them in the stack.
  */
 export interface ReleaseFactsSpec {

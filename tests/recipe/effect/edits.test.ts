@@ -133,7 +133,7 @@ const updates: Updates[] = [
     because: /^machine\.kernel\.modules changed$/,
   },
   {
-    name: "a parameter of a module that Talos takes live",
+    name: "a module parameter that Talos accepts without a reboot",
     stack: "frank",
     before: { patches: [modulesWith("NVreg_A=0")] },
     after: { patches: [modulesWith("NVreg_A=1")] },
@@ -141,7 +141,7 @@ const updates: Updates[] = [
     because: /^none is needed for machine\.kernel\.modules changed; .*at the machine's next boot$/,
   },
   {
-    name: "a parameter of a module that Talos takes live",
+    name: "a module parameter that Talos accepts without a reboot",
     stack: "modern",
     before: { patches: [modulesWith("NVreg_A=0")] },
     after: { patches: [modulesWith("NVreg_A=1")] },
@@ -149,7 +149,7 @@ const updates: Updates[] = [
     because: /^none is needed for machine\.kernel\.modules changed; .*at the machine's next boot$/,
   },
   {
-    name: "an update without one before it reboots only a machine that is not like that yet",
+    name: "a first update reboots only a machine that differs from the stack",
     stack: "velaryon",
     before: null,
     reboots: "only if",
@@ -158,14 +158,14 @@ const updates: Updates[] = [
     awayForAtMost: "45m",
   },
   {
-    name: "without one before it, a cluster in maintenance mode, booted from a medium or from a disk",
+    name: "a first update of a cluster in maintenance mode, booted from a medium or from a disk",
     stack: "modern",
     before: null,
     reboots: "only if",
     because: /its disk does not have/,
   },
   {
-    name: "without one before it, the release that the stack says is running",
+    name: "a first update with runningVersion in the stack",
     stack: "velaryon",
     before: null,
     after: { machines: { velaryon: { runningVersion: "v1.10.9" } } },
@@ -183,7 +183,7 @@ const updates: Updates[] = [
     awayForAtMost: "3 times 45m, and the pulls between its reboots",
   },
   {
-    name: "of an owned machine a release that it no longer runs may change what Talos generates",
+    name: "an owned machine with a new release, whose generated configuration may change",
     stack: "rtx5070ti",
     before: {
       talosVersion: "v1.13.0",
@@ -196,28 +196,28 @@ const updates: Updates[] = [
     because: /contract: v1.12 → v1.13/,
   },
   {
-    name: "a reconcileToken that is given",
+    name: "a new reconcileToken",
     stack: "rtx5070ti",
     after: { reconcileToken: "one" },
     reboots: "only if",
     because: /^it differs from what the last update left: reconcileToken: \(none\) → one$/,
   },
   {
-    name: "a reconcileToken that is given",
+    name: "a new reconcileToken",
     stack: "velaryon",
     after: { reconcileToken: "one" },
     reboots: "only if",
     because: /^it differs from what the last update left: reconcileToken: \(none\) → one$/,
   },
   {
-    name: "a reconcileToken that is given",
+    name: "a new reconcileToken",
     stack: "frank",
     after: { reconcileToken: "one" },
     reboots: "only if",
     because: /^it differs from what the last update left: reconcileToken: \(none\) → one$/,
   },
   {
-    name: "a reconcileToken that is another",
+    name: "a changed reconcileToken",
     stack: "rtx5070ti",
     after: { reconcileToken: "two" },
     reboots: "only if",
@@ -225,7 +225,7 @@ const updates: Updates[] = [
     before: { reconcileToken: "one" },
   },
   {
-    name: "a reconcileToken that is another",
+    name: "a changed reconcileToken",
     stack: "velaryon",
     after: { reconcileToken: "two" },
     reboots: "only if",
@@ -233,7 +233,7 @@ const updates: Updates[] = [
     before: { reconcileToken: "one" },
   },
   {
-    name: "a reconcileToken that is another",
+    name: "a changed reconcileToken",
     stack: "frank",
     after: { reconcileToken: "two" },
     reboots: "only if",
@@ -241,7 +241,7 @@ const updates: Updates[] = [
     before: { reconcileToken: "one" },
   },
   {
-    name: "a reconcileToken that is taken away",
+    name: "a reconcileToken that is removed",
     stack: "rtx5070ti",
     after: {},
     reboots: "only if",
@@ -249,7 +249,7 @@ const updates: Updates[] = [
     before: { reconcileToken: "two" },
   },
   {
-    name: "a reconcileToken that is taken away",
+    name: "a reconcileToken that is removed",
     stack: "velaryon",
     after: {},
     reboots: "only if",
@@ -257,7 +257,7 @@ const updates: Updates[] = [
     before: { reconcileToken: "two" },
   },
   {
-    name: "a reconcileToken that is taken away",
+    name: "a reconcileToken that is removed",
     stack: "frank",
     after: {},
     reboots: "only if",

@@ -217,7 +217,7 @@ const merges: Merge[] = [
   // Talos 1.14 generates these documents, and refuses the same fields under `machine` (v1.14.0-rc.1,
   // V1Alpha1ConflictValidate).
   {
-    name: "what the configuration has a document for goes there",
+    name: "a setting goes to the document that the configuration already has for it",
     live: [
       { machine: { type: "worker" } },
       { kind: "KubeletConfig", image: "ghcr.io/siderolabs/kubelet:v1.36.0" },
@@ -290,7 +290,7 @@ const merges: Merge[] = [
     patch: [{ machine: { kernel: { modules: [{ name: "nvidia" }] } } }],
   },
   {
-    name: "a field that holds nothing takes ours",
+    name: "an empty field gets our value",
     live: "machine:\n  files: null\n  sysctls: {}\n",
     patch: [
       {
@@ -369,7 +369,7 @@ const merges: Merge[] = [
     },
   },
   {
-    name: "a foreign file of our path with the same content, which is not ours to take away",
+    name: "a foreign file of our path with the same content, which the removal keeps",
     live: [
       {
         machine: {

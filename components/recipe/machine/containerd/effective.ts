@@ -3,8 +3,8 @@ import { capabilitiesOf } from "../../facts/talos-release";
 import { customizationPath, isTable, parseToml } from "./containerd";
 
 /**
- * containerd's configuration as Talos merges it from its own part, from those of extensions, and from what the
- * machine's configuration says.
+ * containerd's configuration as Talos merges it from its own part, the parts of extensions, and the part in
+ * the machine's configuration.
  */
 export const mergedConfigurationPath = "/etc/cri/conf.d/cri.toml";
 

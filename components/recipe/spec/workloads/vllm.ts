@@ -69,8 +69,8 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
   huggingFaceToken?: SecretKeySpec;
   /**
    * Key that clients must send, in an existing Secret. So `namespace` must name an existing namespace. The stack's
-   * LiteLLM needs a Secret of this name in its own namespace. vLLM asks for the key only below `/v1` and at a few
-   * other paths: `/tokenize`, `/metrics` and others answer without it. Use `allowFrom` with it.
+   * LiteLLM needs a Secret of this name in its own namespace. vLLM requires the key only below `/v1` and at a few
+   * other paths: `/tokenize`, `/metrics` and others answer without it. So also set `allowFrom`.
    * @default none: clients need no key
    * @example `{ name: vllm, key: api-key }`
    */

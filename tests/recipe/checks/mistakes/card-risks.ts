@@ -58,7 +58,7 @@ export const cardRisksMistakes: Mistakes = {
   ],
   "card-passed-on": [
     {
-      name: "A card that virtual machines get",
+      name: "A card that is bound for virtual machines",
       base: "one-card",
       change: yaml`
         machines: { gpu: { kernelArgs: ["vfio-pci.ids=10de:1aef,10DE:2204"] } }
@@ -100,7 +100,7 @@ export const cardRisksMistakes: Mistakes = {
   ],
   "power-limit-range": [
     {
-      name: "A power limit that no table can judge",
+      name: "A power limit outside of the tables' known range",
       base: "one-card",
       change: yaml`
         machines: { gpu: { powerLimit: 380 } }

@@ -15,7 +15,7 @@ export const cardsMistakes: Mistakes = {
   ],
   "gpu-model": [
     {
-      name: "A card that is misspelt",
+      name: "A misspelt card",
       base: "rtx5070ti",
       change: yaml`
         machines:
@@ -102,7 +102,7 @@ export const cardsMistakes: Mistakes = {
   ],
   "power-limit": [
     {
-      name: "A power limit that the card does not take",
+      name: "A power limit that the card does not accept",
       base: "mig",
       change: yaml`
         machines: { dc-1: { powerLimit: 750 } }
@@ -130,7 +130,7 @@ export const cardsMistakes: Mistakes = {
       ],
     },
     {
-      name: "A power limit below what the card takes: seen on an H100 SXM",
+      name: "A power limit below the range of the card: seen on an H100 SXM",
       base: "mig",
       change: yaml`
         machines:

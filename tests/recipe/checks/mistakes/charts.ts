@@ -131,7 +131,7 @@ export const chartsMistakes: Mistakes = {
       ],
     },
     {
-      name: "Three mistakes at once: all are found",
+      name: "Three mistakes in one stack: all are found",
       base: "modern",
       change: yaml`
         machines:
@@ -197,7 +197,7 @@ export const chartsMistakes: Mistakes = {
   ],
   monitoring: [
     {
-      name: "A dashboard of metrics that nothing exports",
+      name: "A dashboard without the exporter of its metrics",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator:

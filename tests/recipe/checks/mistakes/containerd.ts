@@ -77,7 +77,7 @@ export const containerdMistakes: Mistakes = {
       ],
     },
     {
-      name: "A containerd part in a patch, where Talos takes only the first of two",
+      name: "A containerd part in a patch on Talos 1.14, which uses only the first of two",
       base: "next",
       change: yaml`
         patches:

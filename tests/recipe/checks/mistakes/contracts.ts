@@ -5,7 +5,7 @@ import type { Mistakes } from "./mistake";
 export const contractsMistakes: Mistakes = {
   "contract-pinned": [
     {
-      name: "An owned machine whose contract nothing pins",
+      name: "An owned machine without a version contract",
       base: "rtx5070ti",
       findings: [
         {

@@ -306,7 +306,7 @@ export const driversMistakes: Mistakes = {
   ],
   "driver-unnamed": [
     {
-      name: "A driver that is left to be filled in",
+      name: "A driver field that an import left empty",
       base: "velaryon",
       change: yaml`
         driver: null

@@ -135,7 +135,7 @@ export const externalRisksMistakes: Mistakes = {
   ],
   "sharing-unread": [
     {
-      name: "A configuration of sharing that the stack does not hold",
+      name: "A sharing configuration in a ConfigMap outside of the stack",
       base: "aarhus-h100",
       change: yaml`
         devicePlugin: { version: 0.19.3, values: { config: { name: mine } } }

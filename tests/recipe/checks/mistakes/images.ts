@@ -159,7 +159,7 @@ export const imagesMistakes: Mistakes = {
       ],
     },
     {
-      name: "An extension that is misspelt",
+      name: "A misspelt extension",
       base: "modern",
       change: yaml`
         machines:

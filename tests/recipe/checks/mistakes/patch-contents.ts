@@ -73,7 +73,7 @@ export const patchContentsMistakes: Mistakes = {
   ],
   "patch-sysctl": [
     {
-      name: "A patch that hardens what the driver needs relaxed",
+      name: "A patch that sets a sysctl to a value with which the driver does not work",
       base: "rtx5070ti",
       change: yaml`
         talosVersion: v1.11.6

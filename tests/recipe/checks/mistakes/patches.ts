@@ -93,7 +93,7 @@ export const patchesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A field of a patch that is misspelt",
+      name: "A misspelt field of a patch",
       base: "aarhus-h100",
       change: yaml`
         machines:
@@ -112,7 +112,7 @@ export const patchesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A kind of document that is misspelt",
+      name: "A misspelt kind of document",
       base: "aarhus-h100",
       change: yaml`
         machines:

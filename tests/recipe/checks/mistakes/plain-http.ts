@@ -5,7 +5,7 @@ import type { Mistakes } from "./mistake";
 export const plainHttpMistakes: Mistakes = {
   "plain-http": [
     {
-      name: "A Factory and a repository that are asked by plain HTTP",
+      name: "An Image Factory and a chart repository with plain HTTP",
       base: "rtx5070ti",
       change: yaml`
         factoryUrl: http://factory.example.org

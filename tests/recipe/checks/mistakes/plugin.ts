@@ -98,7 +98,7 @@ export const pluginMistakes: Mistakes = {
       ],
     },
     {
-      name: "Two strategies for a plugin that takes one",
+      name: "Two strategies for a plugin that accepts one",
       base: "aarhus-h100",
       change: yaml`
         devicePlugin:

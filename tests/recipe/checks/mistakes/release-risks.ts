@@ -59,7 +59,7 @@ export const releaseRisksMistakes: Mistakes = {
   ],
   "infiniband-devices": [
     {
-      name: "A plugin that asks for InfiniBand",
+      name: "A plugin that gives pods InfiniBand devices",
       base: "aarhus-h100",
       change: yaml`
         devicePlugin: { version: 0.19.2 }

@@ -158,7 +158,7 @@ export const releasesMistakes: Mistakes = {
   ],
   "upgrade-step": [
     {
-      name: "An upgrade over two minors with a Kubernetes that the one between does not run",
+      name: "An upgrade over two minors with a Kubernetes release that the minor between them does not support",
       base: "rtx5070ti",
       change: yaml`
         machines: { k8s-worker4: { runningVersion: v1.10.4 } }
@@ -175,7 +175,7 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
-      name: "An upgrade over two minors in a cluster of Omni's",
+      name: "An upgrade over two minors in an Omni cluster",
       base: "frank",
       change: yaml`
         clusterName: frank
@@ -306,7 +306,7 @@ export const releasesMistakes: Mistakes = {
   ],
   "may-be-away": [
     {
-      name: "A control plane that may be away, and a machine that is away and may not be",
+      name: "A control plane with mayBeAway, and an away machine without it",
       base: "modern",
       change: yaml`
         away: [gpu-1]

@@ -77,7 +77,7 @@ export const shapeMistakes: Mistakes = {
       ],
     },
     {
-      name: "A mistake of shape, which does not hide one of meaning",
+      name: "A wrong type does not hide a finding of a check",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator: { version: v26.3.0 }

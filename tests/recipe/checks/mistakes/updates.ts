@@ -57,7 +57,7 @@ export const updatesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A release that is in the tables by inference, whose drivers the Image Factory says",
+      name: "A release that the tables infer, with drivers from the Image Factory",
       base: "one-card",
       change: yaml`
         talosVersion: v1.13.10
@@ -79,7 +79,7 @@ export const updatesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A machine of a release of its own that is newer than the tables",
+      name: "A machine with its own release, which is newer than the tables",
       base: "one-card",
       change: yaml`
         machines: { gpu: { talosVersion: v1.13.99 } }
@@ -137,7 +137,7 @@ export const updatesMistakes: Mistakes = {
   ],
   "era-crossing": [
     {
-      name: "Machines that go to another era",
+      name: "Machines that cross Talos 1.13 or 1.15",
       base: "modern",
       findings: [
         {
@@ -151,7 +151,7 @@ export const updatesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Machines that go to another era, some of them ahead",
+      name: "Machines that cross Talos 1.13 or 1.15, with upgrade.first",
       base: "modern",
       change: yaml`
         upgrade: { first: [gpu-1] }
@@ -168,7 +168,7 @@ export const updatesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Machines that go to another era under an external release",
+      name: "Machines that cross Talos 1.13 or 1.15, with an external release",
       base: "modern",
       change: yaml`
         gpuOperator: null
@@ -190,7 +190,7 @@ export const updatesMistakes: Mistakes = {
   ],
   "next-era": [
     {
-      name: "An external release that does not fit the next era",
+      name: "An external release with values that do not fit the next Talos that changes how pods get GPUs",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator: null

@@ -44,7 +44,7 @@ export const vllmMistakes: Mistakes = {
       ],
     },
     {
-      name: "A clients' key in a namespace that the workload makes itself",
+      name: "A key for clients in a namespace that the workload creates",
       base: "aarhus-h100",
       change: yaml`
         workloads:
@@ -229,7 +229,7 @@ export const vllmMistakes: Mistakes = {
       ],
     },
     {
-      name: "Sizes that leave cards of several machines idle",
+      name: "Parallel sizes that leave cards of several machines idle",
       base: "large",
       change: yaml`
         workloads:
@@ -339,7 +339,7 @@ export const vllmMistakes: Mistakes = {
   ],
   "chart-version": [
     {
-      name: "A LeaderWorkerSet release whose chart deletes all LeaderWorkerSets when it goes",
+      name: "A LeaderWorkerSet release whose upgrade deletes all LeaderWorkerSets",
       base: "large",
       change: yaml`
         leaderWorkerSet: { version: 0.7.0 }
