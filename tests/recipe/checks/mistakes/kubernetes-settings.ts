@@ -22,7 +22,7 @@ export const kubernetesSettingsMistakes: Mistakes = {
           field: "patches[0]",
           says: [
             "sets the feature gate ValidatingAdmissionPolicy of kube-apiserver, which Kubernetes 1.32 removed",
-            "kube-apiserver v1.36.0 does not start",
+            "kube-apiserver v1.36.0 exits at its start",
           ],
         },
         {
