@@ -35,7 +35,7 @@ test("after a failed machine no further one begins, and the update reports the s
   );
   const summary = lines.slice(told.at(-1), told.at(-1)! + 8).join("\n");
   const of = (word: string): string[] =>
-    (new RegExp(`(?:^|: ) *${word} \\(\\d+\\): (.*)$`, "m").exec(summary)?.[1] ?? "")
+    (new RegExp(`(?:^|: ) *${word} \\(\\d+\\): ([^;\n]*)`, "m").exec(summary)?.[1] ?? "")
       .split(", ")
       .filter((name) => name !== "");
   expect(of("failed")).toEqual([failing]);
@@ -50,7 +50,7 @@ test("after a failed machine no further one begins, and the update reports the s
   for (const name of untouched) expect([name, reboots[name]]).toEqual([name, 1]);
   for (const name of of("done")) expect(spans.map(({ machine }) => machine)).toContain(name);
   expect(cordoned).toEqual([failing]);
-  expect(of("cordoned \\(until .*\\)")).toEqual([failing]);
+  expect(of("cordoned")).toEqual([failing]);
 });
 
 test("the next update upgrades the remaining machines; a further one changes nothing", () => {
