@@ -41,7 +41,7 @@ test.each([
   [
     "several missing files",
     { KUBECONFIG: `/nowhere/a${path.delimiter}/nowhere/b` },
-    /^kubeconfig: .*none of \/nowhere\/a, \/nowhere\/b.*correct KUBECONFIG/,
+    /^kubeconfig: .*none of these files exists: \/nowhere\/a, \/nowhere\/b.*correct KUBECONFIG/,
   ],
   [
     "a talosconfig that is not there",

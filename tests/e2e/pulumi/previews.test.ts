@@ -58,7 +58,9 @@ test(
     expect(result).toBe("succeeded");
     const unseen = told(diagnostics).filter((line) => line.includes("the cluster did not answer"));
     expect(unseen).toEqual([
-      expect.stringMatching(/^warning: kubeconfig: .*refuses the connection.*; so this preview/),
+      expect.stringMatching(
+        /^warning: kubeconfig: .*refuses the connection.*; this preview cannot show/,
+      ),
     ]);
     expect(creates).toContain("talos-gpu:index:GpuMachine rtx5070ti-1.13-k8s-worker4");
   },
