@@ -322,8 +322,8 @@ export const sharingMistakes: Mistakes = {
           check: "gpu-capacity",
           field: "workloads",
           says: [
-            "first, second request 4",
-            "first, second request 4 of nvidia.com/gpu at the same time, and only 1 of these pods can run, because each needs 2 or more on one machine",
+            "first, second request 4 of nvidia.com/gpu at the same time",
+            "and only 1 of these pods can run, because each needs 2 or more on one machine",
           ],
         },
       ],
