@@ -19,7 +19,7 @@ export const sdkMessage = <File extends keyof SdkMessages>(file: File): SdkMessa
   sdkRequire(`google-protobuf/google/protobuf/${file}.js`) as SdkMessages[File];
 
 const { Struct } = sdkMessage("struct_pb");
-/** Encoded values. */
+/** A message of encoded values. */
 export type Struct = InstanceType<SdkMessages["struct_pb"]["Struct"]>;
 
 // Signatures of the wire format: github.com/pulumi/pulumi sdk/go/common/resource/properties.go and sdk/nodejs/runtime/rpc.ts.

@@ -179,7 +179,7 @@ describe("the template", () => {
       fs.writeFileSync(path.join(folder, "kubeconfig"), server + rest);
       const line = `npx talos-gpu ${verb} --kubeconfig kubeconfig --within 2`;
       const { said } = await run(folder, line, { PULUMI_STACK: "example" });
-      expect(said).toContain("Compared with Pulumi.example.yaml, as PULUMI_STACK names it");
+      expect(said).toContain("Compared with Pulumi.example.yaml, because PULUMI_STACK names it");
     },
   );
 
