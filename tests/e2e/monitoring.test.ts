@@ -16,9 +16,7 @@ test.concurrent(
     const lab = startLab([...stack, ...definition, "--keep"]);
     const folder = await lab.folder();
     await lab.line(/The cluster runs until Ctrl-C/);
-    expect(lab.lines.join("\n")).toMatch(
-      /RuntimeClass nvidia, .* is external, and stays unchanged/,
-    );
+    expect(lab.lines.join("\n")).toMatch(/RuntimeClass nvidia .* is external, and stays unchanged/);
     const kubeconfig = /KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!;
     const cluster = Cluster.of(kubeconfig);
     const get = (path: string): Promise<any> => cluster.at(path);
