@@ -4,7 +4,8 @@ import { defined } from "../../recipe/mapping";
 import { imageId } from "../../recipe/machine/schematic";
 import { bootErrorsOf, consoleLines } from "./console";
 import { bootsByGrub, takesImageArgs } from "./boot-loader";
-import { installArgs } from "./configuration-text";
+import { sealedVolumes } from "../../recipe/machine/secure-boot";
+import { installArgs, valuesOf } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../secret-files";
 import type { Configurations, Ending, InstallerPlace, UpgradeApi } from "../machine";
@@ -211,6 +212,7 @@ export class TalosMachine implements Machine {
         platform: platform?.spec?.platform as string | undefined,
         secureBoot: security?.spec?.secureBoot as boolean | undefined,
       }),
+      sealed: sealedVolumes(valuesOf(active)).flatMap(({ name, only }) => (only ? [name] : [])),
     };
   }
 

@@ -58,7 +58,7 @@ export async function askMachines(
           const running = await ask.schematic();
           const ours = [schematicId, ...(before[machine]?.brought ?? [])];
           const brought = running !== undefined && ours.includes(running) ? running : undefined;
-          const found = await checkImage(next, ask, running, brought);
+          const found = await checkImage(next, ask, running, brought, around.report);
           const release = await ask.version();
           const way = await wayOf(next, ask, release, around.releases);
           if (way.findings.length === 0)

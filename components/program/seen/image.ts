@@ -1,14 +1,18 @@
 import { losses, type NextImage, unheardArgs } from "../../recipe/machine/losses";
 import type { FieldFinding } from "../../clients/failure";
+import { unbootable, unknownKeys } from "../../recipe/machine/secure-boot";
 import type { Machine } from "../../clients/talos/talos-machine";
+import type { Report } from "../progress";
 import type { UpgradeTask } from "../task";
 
 /**
- * Findings about parts that the machine would lose with the stack's image, and about kernel arguments that would have
- * no effect. Losses are checked only while the machine runs an image that this stack did not install: otherwise the
- * user has removed the missing parts from the stack on purpose. The content of a user's own image is unknown.
+ * Findings about the machine's next image. The machine could not start it, would lose parts with it, or would ignore
+ * its kernel arguments. Losses are checked only while the machine runs an image
+ * that this stack did not install: otherwise the user has removed the missing parts from the stack on purpose. The
+ * content of a user's own image is unknown.
  *
  * @param brought the running schematic, if an update of this stack installed it; else undefined.
+ * @param report receives what cannot be known about the image's signature. Default: nothing.
  */
 export async function checkImage(
   task: Pick<
@@ -20,22 +24,27 @@ export async function checkImage(
   machine: Machine,
   running: string | undefined,
   brought: string | undefined,
+  report: Report = () => undefined,
 ): Promise<FieldFinding[]> {
-  if (task.ownImage) return [];
+  const { installerImage, ownImage = false } = task;
+  const image = await machine.image();
+  for (const line of unknownKeys(image, installerImage, ownImage))
+    report(`warning: ${task.machine}: ${line}`);
+  if (ownImage) return unbootable(task.machine, image, installerImage, ownImage);
   const { extensions, kernelArgs, overlay } = task.image;
   const takenOver = running === undefined || running !== brought;
-  if (!takenOver && kernelArgs.length === 0) return [];
   const next: NextImage = {
     extensions,
     kernelArgs,
     ...(overlay === undefined ? {} : { overlay }),
-    installer: task.installerImage,
+    installer: installerImage,
     gpu: task.gpu,
     unnamedDriver: task.unnamedDriver,
   };
-  const image = await machine.image();
   return [
-    ...(takenOver ? losses(task.machine, image, next, task.drop) : []),
+    ...(takenOver
+      ? losses(task.machine, image, next, task.drop)
+      : unbootable(task.machine, image, installerImage)),
     ...unheardArgs(task.machine, image, next),
   ];
 }

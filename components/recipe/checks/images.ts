@@ -5,6 +5,7 @@ import { extensionsOf, minorsWith } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { moduleParameterIn } from "../machine/kernel-args";
 import { officialName } from "../machine/losses";
+import { isSigned, sealedVolumes } from "../machine/secure-boot";
 import { asText, listOf, type Nested, placeOfRepeated, valueAt } from "../mapping";
 import { closest, didYouMean, type FindingText, type FieldFinding, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
@@ -180,6 +181,28 @@ export const imageChecks = {
       "talos, pkg/imager (the contents of an installer are fixed when it is built); distribution/reference (forms of an image's name)",
     ofFiles: true,
     find: ofMachines(ofOwnImage),
+  },
+  "tpm-key": {
+    rule: "Only a machine with a Secure Boot image has volumes with a key in the TPM",
+    source:
+      "talos v1.14.1, internal/pkg/secureboot/tpm2/seal.go and unseal.go (both read the image's PCR key), internal/pkg/uki/uki.go (only a signed image has it)",
+    ofFiles: true,
+    find: ofPatches(({ patch, machines }) => {
+      const [volume] = sealedVolumes(patch.documents.map(valueOfDocument));
+      const machine = machines.find(
+        ({ spec, recipe }) =>
+          spec.configuration !== "omni" &&
+          isSigned(recipe.installerImage, !!recipe.ownImage) === false,
+      );
+      return (
+        volume !== undefined &&
+        machine !== undefined && {
+          problem: `encrypts the volume ${volume.name} with a key in the TPM, but the image of ${machine.name} is not signed for Secure Boot`,
+          why: "Talos seals and opens such a key only with the PCR key that a signed image has, so the machine could not prepare the volume",
+          remedy: `set ${machine.field}.${machine.spec.installerImage === undefined ? "secureBoot: true" : "installerImage to a signed image"}, or use a key of another kind (static, nodeID, kms)`,
+        }
+      );
+    }),
   },
   multipath: {
     rule: "No ExtensionServiceConfig configures multipathd on a Talos version whose multipathd then waits forever",

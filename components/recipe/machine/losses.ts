@@ -6,12 +6,13 @@ import { flat, type Nested } from "../mapping";
 import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
 import type { FieldFinding } from "../rules/finding";
+import { type BootDemands, unbootable } from "./secure-boot";
 
 /**
  * Parts of a machine that a new image may remove. A part that could not be read is undefined, and does not count as a
  * loss.
  */
-export interface RunningImage {
+export interface RunningImage extends BootDemands {
   /** Schematic in the image (YAML); undefined if the image is not from an Image Factory. */
   schematic?: string;
   /** Versions of the image's extensions, by the names in their manifests. */
@@ -29,7 +30,6 @@ export interface RunningImage {
   bootArgs?: string[];
   /** E.g. `metal`. */
   platform?: string;
-  secureBoot?: boolean;
 }
 
 /** `T` with fields that may be undefined, as in a task from JSON. */
@@ -139,6 +139,7 @@ export function losses(
     },
     otherDriver(field, running, next),
     next.installer !== undefined && lostBeside(field, running, next, next.installer, drop),
+    next.installer !== undefined && unbootable(machine, running, next.installer),
   ]);
 }
 
@@ -219,13 +220,6 @@ function lostBeside(
         problem: `the machine runs on platform ${platform}, but its next image is for ${kind.platform}`,
         why: "the machine would look for its network and its metadata in the wrong place",
         remedy: `set ${field}.platform: ${platform}, or ${field}.drop.platform: true to change it on purpose`,
-      },
-    kind?.secureBoot === false &&
-      running.secureBoot === true && {
-        field: `${field}.secureBoot`,
-        problem: "the machine boots with Secure Boot, but its next image is not signed for it",
-        why: "the firmware would refuse to start it",
-        remedy: `set ${field}.secureBoot: true, or switch Secure Boot off in the machine's firmware first`,
       },
   ];
 }

@@ -224,6 +224,20 @@ test.each<[string, object[], string, string, string[]]>([
   },
 );
 
+test("the volumes that only the TPM opens, by the active configuration", async () => {
+  const active =
+    "apiVersion: v1alpha1\nkind: VolumeConfig\nname: EPHEMERAL\nencryption: {keys: [{slot: 0, tpm: {}}]}\n";
+  const config = { metadata: { id: "v1alpha1" }, spec: active };
+  const security = { spec: { secureBoot: true } };
+  const answers: Record<string, unknown> = { machineconfig: config, securitystate: security };
+  const run = (args: readonly string[]): Promise<string> => {
+    const [, answer] = Object.entries(answers).find(([asked]) => args.includes(asked)) ?? [];
+    return Promise.resolve(answer === undefined ? "" : JSON.stringify(answer, null, 4));
+  };
+  const one = new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
+  expect(await one.image()).toMatchObject({ secureBoot: true, sealed: ["EPHEMERAL"] });
+});
+
 // Both IDs are the Factory's: of the modules and the toolkit for production, in two orders.
 const [modules, toolkit] = [
   "siderolabs/nvidia-open-gpu-kernel-modules",

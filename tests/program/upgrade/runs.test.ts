@@ -287,6 +287,22 @@ describe("a machine that runs more than its stack lists", () => {
       },
     }));
 
+  test.each([true, undefined])(
+    "is left alone with an unsigned image, even if this stack brought its image (own image: %s)",
+    (ownImage) =>
+      play({
+        task: { ownImage },
+        machine: {
+          running: { extensions: {}, configuredArgs: [], platform: "metal", secureBoot: true },
+        },
+        previousResult: { schematicId: schematics.plain },
+        expect: {
+          error: ["the machine boots with Secure Boot, but its next image is not signed for it"],
+          changesNothing: true,
+        },
+      }),
+  );
+
   test("may lose what this stack brought and no longer lists", () =>
     play({
       machine: {

@@ -422,6 +422,63 @@ export const imagesMistakes: Mistakes = {
       ],
     },
   ],
+  "tpm-key": [
+    {
+      name: "A volume with a key in the TPM on a machine with an unsigned installer of the user's",
+      base: "one-card",
+      change: yaml`
+        talosVersion: v1.12.6
+        machines:
+          gpu:
+            installerImage: ghcr.io/siderolabs/installer:v1.12.6
+            patches:
+              - "{apiVersion: v1alpha1, kind: VolumeConfig, name: STATE, encryption: {provider: luks2, keys: [{slot: 0, tpm: {}}]}}"
+      `,
+      findings: [
+        {
+          check: "tpm-key",
+          field: "machines.gpu.patches[0]",
+          says: ["encrypts the volume STATE", "set machines.gpu.installerImage to a signed image"],
+        },
+      ],
+    },
+    {
+      name: "A volume with a key in the TPM on a machine without Secure Boot",
+      base: "one-card",
+      change: yaml`
+        patches:
+          - "{apiVersion: v1alpha1, kind: VolumeConfig, name: EPHEMERAL, encryption: {provider: luks2, keys: [{slot: 0, tpm: {}}]}}"
+      `,
+      findings: [
+        {
+          check: "tpm-key",
+          field: "patches[0]",
+          says: [
+            "encrypts the volume EPHEMERAL with a key in the TPM, but the image of gpu is not signed for Secure Boot",
+            "could not prepare the volume",
+            "set machines.gpu.secureBoot: true, or use a key of another kind",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A system disk with a key in the TPM, in Talos' older form",
+      base: "rtx5070ti",
+      change: yaml`
+        machines:
+          k8s-worker4:
+            patches:
+              - "machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0, nodeID: {}}, {slot: 1, tpm: {}}]}}}"
+      `,
+      findings: [
+        {
+          check: "tpm-key",
+          field: "machines.k8s-worker4.patches[0]",
+          says: ["encrypts the volume STATE", "set machines.k8s-worker4.secureBoot: true"],
+        },
+      ],
+    },
+  ],
   multipath: [
     {
       name: "multipathd configured as before Talos 1.15",

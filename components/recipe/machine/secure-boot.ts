@@ -1,0 +1,118 @@
+import { isMapping, listAt, mappingAt, type Nested, valueAt } from "../mapping";
+import type { FieldFinding } from "../rules/finding";
+import { installerKind } from "./schematic";
+
+/** Parts of a machine that decide which images it can start. */
+export interface BootDemands {
+  /** Whether its firmware starts only signed images (SecurityState, since Talos 1.5). Undefined if unknown. */
+  secureBoot?: boolean;
+  /** Volumes that only the machine's TPM can open (`sealedVolumes`). Default: none. */
+  sealed?: readonly string[];
+}
+
+/** A volume of a configuration with a key in the TPM. */
+export interface SealedVolume {
+  /** Talos' name, e.g. `EPHEMERAL`. */
+  name: string;
+  /** Whether it has no other key. */
+  only: boolean;
+}
+
+/**
+ * Volumes that a configuration encrypts with a key in the TPM: of VolumeConfig, UserVolumeConfig and others (talos
+ * v1.14.1, types/block/encryption.go), and of the older `machine.systemDiskEncryption`.
+ *
+ * @param documents content of the configuration's documents.
+ */
+export function sealedVolumes(documents: readonly unknown[]): SealedVolume[] {
+  const sealed = (name: unknown, encryption: unknown): SealedVolume[] => {
+    const keys = listAt(encryption, "keys");
+    const inTpm = keys.filter((key) => isMapping(key["tpm"]));
+    return inTpm.length === 0 ? [] : [{ name: String(name), only: inTpm.length === keys.length }];
+  };
+  return documents.flatMap((document) => [
+    ...(/VolumeConfig$/.test(String(valueAt(document, "kind")))
+      ? sealed(valueAt(document, "name"), valueAt(document, "encryption"))
+      : []),
+    ...Object.entries(mappingAt(document, "machine", "systemDiskEncryption")).flatMap(
+      ([name, encryption]) => sealed(name.toUpperCase(), encryption),
+    ),
+  ]);
+}
+
+/**
+ * Whether an image is signed for Secure Boot, by its name; undefined if the name does not show it. Names of the Image
+ * Factory and of Talos' own installer do; names of other images do not.
+ *
+ * @param own whether the user names the image.
+ */
+export function isSigned(installer: string, own: boolean): boolean | undefined {
+  const known = !own || /\/[0-9a-f]{64}[:@]/.test(installer) || talosOwn.test(installer);
+  return known ? installerKind(installer)?.secureBoot : undefined;
+}
+
+/** Talos' own installer, which is not signed for Secure Boot. */
+const talosOwn = /^ghcr\.io\/siderolabs\/installer[:@]/;
+
+/** Why the machine would not come back. Talos' installer also replaces the boot loader (sdboot.go, copyAssets). */
+const refusedByFirmware =
+  "the firmware would refuse to start it and its boot loader, so the machine would not boot, and Talos could not roll back";
+
+/** Why the volumes would stay closed. Source: talos v1.14.1, internal/pkg/secureboot/tpm2/unseal.go. */
+const closed =
+  "the TPM releases their keys only to an image with the signed measurements of Secure Boot, so the machine could not read them after the reboot";
+
+/**
+ * Findings about a machine that could not start its next image, or could not open its volumes with it.
+ *
+ * @param machine node name.
+ * @param own whether the user names the image.
+ */
+export function unbootable(
+  machine: string,
+  { secureBoot, sealed = [] }: BootDemands,
+  installer: string,
+  own = false,
+): FieldFinding[] {
+  if (isSigned(installer, own) !== false) return [];
+  const field = own ? `machines.${machine}.installerImage` : `machines.${machine}.secureBoot`;
+  const signed = own
+    ? "name an installer that is signed with the keys of the machine's firmware"
+    : `set ${field}: true`;
+  if (sealed.length > 0)
+    return [
+      {
+        field,
+        problem: `only the TPM can open the machine's volumes ${sealed.join(", ")}${secureBoot === true ? ", and its firmware enforces Secure Boot" : ""}, but its next image is not signed`,
+        why: closed,
+        remedy: signed,
+      },
+    ];
+  if (secureBoot !== true) return [];
+  return [
+    {
+      field,
+      problem: "the machine boots with Secure Boot, but its next image is not signed for it",
+      why: refusedByFirmware,
+      remedy: `${signed}, or switch Secure Boot off in the machine's firmware first`,
+    },
+  ];
+}
+
+/** What is not known about the keys of the machine's next image, in one line each. */
+export function unknownKeys(
+  { secureBoot, sealed = [] }: BootDemands,
+  installer: string,
+  own = false,
+): string[] {
+  const signed = isSigned(installer, own);
+  const lines: Nested<string> = [
+    signed === undefined &&
+      (secureBoot === true || sealed.length > 0) &&
+      `not known whether ${installer} is signed with the keys of the machine's firmware, which starts no other image`,
+    signed === true &&
+      secureBoot === false &&
+      "its firmware does not enforce Secure Boot, so nothing checks the signature of its image; Talos' Secure Boot ISO enrolls the keys into a firmware in setup mode",
+  ];
+  return lines.filter((line) => typeof line === "string");
+}

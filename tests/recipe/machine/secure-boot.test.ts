@@ -1,0 +1,89 @@
+import {
+  isSigned,
+  sealedVolumes,
+  unbootable,
+  unknownKeys,
+} from "../../../components/recipe/machine/secure-boot";
+
+const id = "a".repeat(64);
+const plain = `factory.talos.dev/metal-installer/${id}:v1.14.1`;
+const signed = `factory.talos.dev/metal-installer-secureboot/${id}:v1.14.1`;
+
+test.each<[string, boolean, boolean | undefined]>([
+  [plain, false, false],
+  [signed, false, true],
+  [`factory.talos.dev/installer-secureboot/${id}:v1.9.6`, true, true],
+  [`factory.example.com/metal-installer/${id}@sha256:${id}`, true, false],
+  ["ghcr.io/siderolabs/installer:v1.12.6", true, false],
+  ["registry.example.com/talos/installer:v1.13.6", true, undefined], // an imager's image may have any name
+])("whether %s is signed (named by the user: %s): %s", (image, own, is) => {
+  expect(isSigned(image, own)).toBe(is);
+});
+
+const tpm = { slot: 0, tpm: {} };
+const passphrase = { slot: 1, static: { passphrase: "not-a-secret" } };
+test("volumes with a key in the TPM, in each form of a configuration", () => {
+  const documents = [
+    {
+      machine: {
+        systemDiskEncryption: {
+          state: { provider: "luks2", keys: [tpm] },
+          ephemeral: { provider: "luks2", keys: [tpm, passphrase] },
+        },
+      },
+    },
+    { kind: "UserVolumeConfig", name: "models", encryption: { keys: [tpm] } },
+    { kind: "VolumeConfig", name: "META", encryption: { keys: [passphrase] } },
+    { kind: "VolumeConfig", name: "EPHEMERAL", provisioning: {} },
+    { kind: "HostnameConfig", hostname: "gpu-1" },
+    null,
+  ];
+  expect(sealedVolumes(documents)).toEqual([
+    { name: "STATE", only: true },
+    { name: "EPHEMERAL", only: false },
+    { name: "models", only: true },
+  ]);
+});
+
+describe("a machine is not given an image that it cannot start:", () => {
+  const words = (...args: Parameters<typeof unbootable>): string[] =>
+    unbootable(...args).map(
+      ({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`,
+    );
+
+  test("an unsigned one, if its firmware enforces Secure Boot", () => {
+    const [said = ""] = words("gpu-1", { secureBoot: true }, plain);
+    expect(said).toMatch(/^machines\.gpu-1\.secureBoot: the machine boots with Secure Boot/);
+    expect(said).toMatch(/Talos could not roll back; set machines\.gpu-1\.secureBoot: true, or/);
+    expect(words("gpu-1", { secureBoot: true }, signed)).toEqual([]);
+    expect(words("gpu-1", { secureBoot: false }, plain)).toEqual([]);
+    expect(words("gpu-1", {}, plain)).toEqual([]);
+  });
+
+  test("an unsigned one of the user's", () => {
+    const [said = ""] = words("gpu-1", { secureBoot: true }, plain, true);
+    expect(said).toMatch(/^machines\.gpu-1\.installerImage: .*name an installer that is signed/);
+  });
+
+  test("an unsigned one, if only the TPM opens its volumes: the firmware's switch is then no remedy", () => {
+    for (const secureBoot of [true, false]) {
+      const [said = "", ...others] = words("gpu-1", { secureBoot, sealed: ["STATE"] }, plain);
+      expect(others).toEqual([]);
+      expect(said).toMatch(/only the TPM can open the machine's volumes STATE/);
+      expect(said).toMatch(/; set machines\.gpu-1\.secureBoot: true$/);
+    }
+    expect(words("gpu-1", { secureBoot: true, sealed: ["STATE"] }, signed)).toEqual([]);
+  });
+});
+
+test("a line names what is not known about keys, where it matters", () => {
+  const own = "registry.example.com/talos/installer:v1.13.6";
+  expect(unknownKeys({ secureBoot: true }, own, true)).toEqual([
+    expect.stringMatching(/^not known whether registry\.example\.com.* is signed/),
+  ]);
+  expect(unknownKeys({ secureBoot: false }, own, true)).toEqual([]);
+  expect(unknownKeys({ secureBoot: true }, signed)).toEqual([]);
+  expect(unknownKeys({ secureBoot: false }, signed)).toEqual([
+    expect.stringMatching(/does not enforce Secure Boot/),
+  ]);
+});
