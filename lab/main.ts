@@ -10,6 +10,7 @@ import {
 } from "../components/recipe";
 import { bringUp } from "./cluster/bring-up";
 import type { Lab } from "./cluster/lab";
+import { withHops } from "./cluster/real-images";
 import { runCases } from "./node/gpu/run";
 import { renderCases } from "./node/gpu/table";
 import { type LabOptions, parseOptions, usage, waysIn } from "./options";
@@ -42,7 +43,8 @@ async function main(argv: readonly string[]): Promise<number> {
     options.pulumi === "lab" && options.without.length === 0 ? checkCluster(stacks[0]!.spec) : [];
   if (findings.length > 0) return refuse(options, findings);
   return inSession(async (session) => {
-    const talosReleases = [...new Set(stacks.flatMap(({ spec }) => releasesOf(spec)))];
+    const named = stacks.flatMap(({ spec }) => releasesOf(spec));
+    const talosReleases = [...new Set(options.machines === "real" ? withHops(named) : named)];
     const later = stacks.slice(1).map(({ spec }) => spec);
     const lab = {
       options,

@@ -1,8 +1,10 @@
+import * as semver from "semver";
 import type { ClusterSpec } from "../../components/recipe";
+import { wayBetween } from "../../components/recipe/effect/hops";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
 import type { LabOptions } from "../options";
 import type { Session } from "../session/session";
-import { provideTalos, whyNoMachine, type TalosImages } from "../talos";
+import { provideTalos, releases, whyNoMachine, type TalosImages } from "../talos";
 import { publishedDisk } from "../talos/published";
 import type { OnToolEvent } from "../tools/events";
 import { plainSchematic } from "./initial-image";
@@ -67,6 +69,19 @@ export function inStead({ release }: RealImages, stack: string): string {
     ? ""
     : `; the machines run ${release}, the nearest to ${wanted} that is built here`;
 }
+
+/**
+ * Adds the releases between, which machines run on their way over several minors. The lab's Factory lists only the
+ * releases that are built here, so the program takes the last of these.
+ */
+export const withHops = (named: readonly string[]): string[] =>
+  named.flatMap((release, index) => {
+    const before = named[index - 1] ?? release;
+    const way = semver.lt(before, release)
+      ? wayBetween(before, release, { listed: releases }).hops
+      : [];
+    return [...way, release];
+  });
 
 /** The installer that a machine begins with. */
 export const plainInstaller = (release: string): string =>

@@ -1,3 +1,4 @@
+import * as semver from "semver";
 import { stringify } from "yaml";
 import type { UpgradeTask } from "../../../components/program/task";
 import { API, RELEASE, type Ended, type Stand } from "./stand";
@@ -5,6 +6,8 @@ import { API, RELEASE, type Ended, type Stand } from "./stand";
 /** What goes wrong on a machine that runs Talos itself, what the program says of it, and what comes of its remedy. */
 export interface Row {
   name: string;
+  /** Range of the Talos versions that fail so. Default: all. */
+  talos?: string;
   /**
    * What the machine is before: our part of its configuration waits for a boot (`adopted`), and NVIDIA's image does,
    * too (`installed`), or it runs with both (`upgraded`).
@@ -166,6 +169,7 @@ const all: readonly Row[] = [
   },
   {
     name: "two items for one containerd part, in the first boot of an upgrade",
+    talos: "<1.14", // from 1.14 on the first item takes effect (v1alpha1_cri_bridge.go)
     from: "adopted",
     given: (stand) => stand.apply(twoItems),
     says: [paused, /edit machineconfig/, /rolls back to the previous image/],
@@ -178,6 +182,7 @@ const all: readonly Row[] = [
   },
   {
     name: "two items for one containerd part, on an image that is confirmed",
+    talos: "<1.14", // from 1.14 on the first item takes effect (v1alpha1_cri_bridge.go)
     from: "upgraded",
     given: (stand) => stand.apply(twoItems),
     says: [paused, /edit machineconfig/, /then run again(?!, which)/],
@@ -185,6 +190,20 @@ const all: readonly Row[] = [
     then: async (stand, before) => {
       await stand.apply(before.configuration);
       await endsWell(stand, true, /a corrected configuration is staged/);
+    },
+  },
+  {
+    name: "two items for one containerd part, of which the first one takes effect",
+    talos: ">=1.14",
+    from: "adopted",
+    given: (stand) => stand.apply(twoItems),
+    code: 0,
+    says: [/upgrading through the lifecycle API/],
+    within: 700,
+    then: async (stand) => {
+      const part = await stand.talosctl("read", "/etc/cri/conf.d/20-customization.part");
+      equal("the first item is in the file", part.includes("discard_unpacked_layers"), true);
+      equal("the second item is in the file", part.includes("default_runtime_name"), false);
     },
   },
   {
@@ -345,4 +364,5 @@ const all: readonly Row[] = [
 // Nothing waits for a boot where Talos reboots as soon as it has installed.
 export const rows = all
   .filter(({ from }) => API === "lifecycle" || from !== "installed")
+  .filter(({ talos = "*" }) => semver.satisfies(RELEASE, talos))
   .map((row) => ({ run: (stand: Stand) => upgrade(stand), code: 1, ...row }));

@@ -1,7 +1,9 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import * as semver from "semver";
 import { parse, stringify } from "yaml";
 import { bundle } from "../../../generate/package/bundles";
 import { upgradeTask, type UpgradeTask } from "../../../components/program/task";
@@ -140,6 +142,36 @@ const ownPatch = (port: number, image: string): object => ({
   cluster: { discovery: { enabled: false } },
 });
 
+/**
+ * Follows a service's log over reboots. From 1.14 on Talos writes what it says of an installation only to machined's
+ * log (internal/app/lifecycle/lifecycle.go), and not to the console.
+ */
+function followLog(program: string, args: string[]): { lines: string[]; stop(): void } {
+  const lines: string[] = [];
+  // Each connection begins with the log's lines so far; their times tell them apart.
+  const known = new Set<string>();
+  let child: ChildProcess | undefined;
+  let stopped = false;
+  const follow = (): void => {
+    if (stopped) return;
+    child = spawn(program, args, { stdio: ["ignore", "pipe", "ignore"], env: process.env });
+    createInterface({ input: child.stdout! }).on("line", (line) => {
+      if (known.has(line)) return;
+      known.add(line);
+      lines.push(line);
+    });
+    child.once("close", () => setTimeout(follow, 500).unref());
+  };
+  follow();
+  return {
+    lines,
+    stop: () => {
+      stopped = true;
+      child?.kill();
+    },
+  };
+}
+
 /** Brings a machine from its first power-on to a worker that runs and is ready. */
 export async function openStand(): Promise<Stand> {
   const workspace = openWorkspace();
@@ -230,7 +262,11 @@ export async function openStand(): Promise<Stand> {
   const talosctl: Stand["talosctl"] = (...args) => talosctlOf(machine.endpoint, ...args);
 
   let begin = 0;
-  const console = (): string => machine.console().slice(begin);
+  const machined = semver.gte(RELEASE, "1.14.0")
+    ? followLog(program, ["logs", "machined", "--follow", ...configOf(machine.endpoint)])
+    : undefined;
+  const console = (): string =>
+    `${machine.console().slice(begin)}\n${machined?.lines.join("\n") ?? ""}`;
   const until: Stand["until"] = async (what, minutes, is) => {
     const end = Date.now() + minutes * 60_000;
     let last: unknown = "it was not so";
@@ -342,11 +378,13 @@ export async function openStand(): Promise<Stand> {
     unconfirmed: async () => / 0x06 /.test(await talosctl("get", "metakeys")),
     restore: async (name) => {
       begin = machine.console().length;
+      machined?.lines.splice(0);
       await machine.restore(name);
     },
     bootId: async () => (await talosctl("read", "/proc/sys/kernel/random/boot_id")).trim(),
     start: (verb, task, env = {}) => start(dir("program/program.js"), verb, task, env),
     close: async () => {
+      machined?.stop();
       await machine.cutPower();
       await front.close();
       await imageFactory.stop();
