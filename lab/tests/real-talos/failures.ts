@@ -193,7 +193,7 @@ const all: readonly Row[] = [
     },
   },
   {
-    name: "two items for one containerd part, of which the first one takes effect",
+    name: "two items for one containerd part: the first one takes effect",
     talos: ">=1.14",
     from: "adopted",
     given: (stand) => stand.apply(twoItems),
