@@ -11,7 +11,9 @@ import { installerAt } from "../../recipe/machine/schematic";
 import { type Releases, wayOf } from "../seen/way";
 import { isCordonedByUs } from "../cluster/cordon-mark";
 import type { AskedNode, Cluster } from "../cluster/cluster";
+import { askForSigner } from "./signer";
 import type { AskedMachine, PreflightResult } from "./task";
+import type { Places, Web } from "./web";
 import { anotherNode, oldName } from "../seen/same-cluster";
 
 /**
@@ -35,6 +37,8 @@ export async function askMachines(
     talosconfig: string | undefined;
     clock: Clock;
     report: Report;
+    web: Web;
+    places: Places;
     nodes: Promise<readonly AskedNode[]>;
     /** Releases that the Image Factory lists. */
     releases: Releases;
@@ -59,6 +63,7 @@ export async function askMachines(
           const ours = [schematicId, ...(before[machine]?.brought ?? [])];
           const brought = running !== undefined && ours.includes(running) ? running : undefined;
           const found = await checkImage(next, ask, running, brought, around.report);
+          found.push(...(await askForSigner(next, ask, around)));
           const release = await ask.version();
           const way = await wayOf(next, ask, release, around.releases);
           if (way.findings.length === 0)

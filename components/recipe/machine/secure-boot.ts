@@ -58,9 +58,9 @@ const talosOwn = /^ghcr\.io\/siderolabs\/installer[:@]/;
 const refusedByFirmware =
   "the firmware would refuse to start it and its boot loader, so the machine would not boot, and Talos could not roll back";
 
-/** Why the volumes would stay closed. Source: talos v1.14.1, internal/pkg/secureboot/tpm2/unseal.go. */
+/** Why the volumes would stay closed (talos v1.14.1, internal/pkg/secureboot/tpm2/unseal.go). */
 const closed =
-  "the TPM releases their keys only to an image with the signed measurements of Secure Boot, so the machine could not read them after the reboot";
+  "the TPM releases their keys only to an image with signed measurements, so the machine could not read them after the reboot";
 
 /**
  * Findings about a machine that could not start its next image, or could not open its volumes with it.
