@@ -15,11 +15,12 @@ import { Session } from "../../session/session";
 import { until, untilSeen } from "../../until";
 import { stacksDir } from "../../../stacks/stack-file";
 
-// `node lab/bundle/run.js lab/tests/real-talos/by-hand.ts WAY` brings a plain machine that runs Talos itself to its first CUDA job, and says what that
-// took. WAY: `hand`, the guide that the stack aarhus-h100 was made from, by talosctl and helm; `written`, that with its file outside /var,
-// with which no machine boots; `pulumi`, the stack. lab/docs/conformance.md has what came of it.
+// `node lab/bundle/run.js lab/tests/real-talos/by-hand.ts WAY` installs a real Talos machine up to its first CUDA job,
+// and measures the effort. WAY `hand` follows, with talosctl and helm, the guide from which the stack aarhus-h100 was
+// written. `written` also writes the guide's file outside /var, with which no machine boots. `pulumi` uses the stack.
+// lab/docs/conformance.md has the results.
 
-/** What the guide has its reader write. */
+/** Files that the guide's reader writes. */
 const texts = {
   "modules.yaml":
     'machine: { kernel: { modules: [{ name: nvidia }, { name: nvidia_uvm }, { name: nvidia_drm }, { name: nvidia_modeset }] }, sysctls: { net.core.bpf_jit_harden: "1" } }',
@@ -33,7 +34,7 @@ const texts = {
     "{ apiVersion: v1, kind: Pod, metadata: { name: nvidia-test }, spec: { restartPolicy: Never, runtimeClassName: nvidia, containers: [{ name: nvidia-test, image: 'nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04', args: [nvidia-smi] }] } }",
 };
 
-/** The guide, command by command. What it has its reader look at is waited for. */
+/** Runs the guide's commands, and waits for each state that its reader checks. */
 async function byHand(
   lab: Lab,
   { name, address, installerImage }: MachineRecipe,
@@ -62,7 +63,8 @@ async function byHand(
   const apply = (file: "class.yaml" | "test.yaml"): Promise<void> =>
     kubernetes.apply(parse(texts[file]), { fieldManager: "kubectl", force: false });
 
-  // To drain, talosctl asks its endpoint for a kubeconfig, which a worker lacks; to wait, it wants a connection that lasts.
+  // To drain, talosctl asks its endpoint for a kubeconfig, which a worker cannot give. To wait, it needs a lasting
+  // connection.
   await call("talosctl", `upgrade --image ${installerImage} --drain=false --wait=false`);
   await shows("get extensions", "nvidia-container-toolkit");
   await call("talosctl", "patch mc --patch @modules.yaml");
@@ -89,7 +91,10 @@ async function byHand(
   await apply("test.yaml");
 }
 
-/** Looks at a node every second until it is stopped. The node takes pods while it is ready, not cordoned, and its kubelet renews its lease. */
+/**
+ * Observes a node every second until stopped. The node accepts pods while it is ready and not cordoned, and its kubelet
+ * renews the node's lease.
+ */
 function watch({ kubernetes }: Lab, name: string) {
   const began = performance.now();
   const now = (): number => (performance.now() - began) / 1000;
@@ -109,7 +114,7 @@ function watch({ kubernetes }: Lab, name: string) {
     const jobs = pods.filter(({ spec }) => /\bcuda/.test(spec!.containers[0]!.image!));
     if (!(seen.job > 0) && jobs.some(({ status }) => status?.phase === "Succeeded"))
       seen.job = now();
-    const stale = now() - renewed > 20; // it renews it every ten seconds
+    const stale = now() - renewed > 20; // kubelet renews the lease every ten seconds
     const takesPods = isReady(node) && node.spec?.unschedulable !== true && !stale;
     if (takesPods !== seen.takesPods)
       console.error(`    ${now().toFixed(0)} s: takes ${takesPods ? "" : "no "}pods`);
@@ -124,7 +129,8 @@ function watch({ kubernetes }: Lab, name: string) {
 
 async function main([way = "", ...more]: string[]): Promise<void> {
   const session = new Session();
-  // The stack on a release that is built here. Its machine is a worker: so its cluster reports it while it reboots.
+  // The stack, on a Talos release that the lab builds. Its machine is a worker, so its cluster can report it during a
+  // reboot.
   const stack = session.dir("Pulumi.by-hand.yaml");
   const text = fs
     .readFileSync(`${stacksDir}/Pulumi.aarhus-h100.yaml`, "utf8")
@@ -142,7 +148,7 @@ async function main([way = "", ...more]: string[]): Promise<void> {
   } as unknown as Lab; // the phases add the rest
   await runPhases(bringUp, lab);
   const machine = planCluster(spec).machines[0]!;
-  // The image of the two extensions that the guide names. Both ways find it made.
+  // Builds the image of the guide's two extensions beforehand, so neither way waits for it.
   await lab.imageFactory!.register(machine.schematic);
   await fetch(
     `${lab.factoryUrl}/v2${/[/].*/.exec(machine.installerImage)![0].replace(":", "/manifests/")}`,

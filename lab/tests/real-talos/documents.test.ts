@@ -8,8 +8,8 @@ import { ownPatches, siteOf } from "../../talos/site";
 import { provideTalosPrograms } from "../../tools";
 import { RELEASE, whyNotReal } from "./stand";
 
-// Talos ≥ 1.14 refuses fields of old next to the documents that its client generates. The client itself says whether it takes what an
-// owner writes in a lab: `talosctl validate` runs the checks of a machine.
+// Talos ≥ 1.14 refuses the older fields next to the documents that its client generates. `talosctl validate` runs a
+// machine's checks, so the client itself judges the configuration that a lab's owner writes.
 const isAsked = whyNotReal(["v1.14.1"]).length === 0;
 
 (isAsked ? describe : describe.skip)("configurations in documents", () => {
@@ -24,7 +24,7 @@ const isAsked = whyNotReal(["v1.14.1"]).length === 0;
       const { spec } = stackConfiguration(stack, { timeScale: 1, machines: "emulated" });
       const adopted = Object.entries(spec.machines).map(([name, machine]) => [
         name,
-        // The stack's own patches are not the lab's: modern's have a field of old, which Talos 1.14 refuses.
+        // Without the stack's patches: those of modern set an older field, which Talos 1.14 refuses.
         { ...machine, configuration: "adopted" as const, patches: [] },
       ]);
       const site = siteOf(spec);

@@ -7,7 +7,7 @@ import { RELEASE, whyNotReal } from "./stand";
 const reasons = whyNotReal(["1", ...releases]).join("; ");
 if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
 
-/** The real one: what is recorded of it (lab/tests/factory/answers.ts) the emulated one answers, too. */
+/** The real Image Factory. The emulated one gives the same recorded answers (lab/tests/factory/answers.ts). */
 (reasons === "" ? describe : describe.skip)("the Image Factory", () => {
   let workspace: Workspace;
   let factory: ImageFactory;
@@ -27,7 +27,7 @@ if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
   });
 
   test.each([RELEASE, RELEASE.slice(1)])(
-    "lists extensions of %s in the form of the emulated one's",
+    "lists extensions of %s in the same form as the emulated Image Factory",
     async (version) => {
       const answer = await fetch(`${factory.url}/version/${version}/extensions/official`);
       const listed = (await answer.json()) as { name: string; digest: string }[];

@@ -3,29 +3,29 @@ import { stringify } from "yaml";
 import type { UpgradeTask } from "../../../components/program/task";
 import { API, RELEASE, type Ended, type Stand } from "./stand";
 
-/** What goes wrong on a machine that runs Talos itself, what the program says of it, and what comes of its remedy. */
+/** A failure on a real Talos machine, the program's message about it, and the effect of the message's remedy. */
 export interface Row {
   name: string;
   /** Range of the Talos versions that fail so. Default: all. */
   talos?: string;
   /**
-   * What the machine is before: our part of its configuration waits for a boot (`adopted`), and NVIDIA's image does,
-   * too (`installed`), or it runs with both (`upgraded`).
+   * Saved state in which the machine starts. `adopted`: the stack's keys wait for a boot. `installed`: NVIDIA's image
+   * waits for it as well. `upgraded`: the machine runs with both.
    */
   from: "adopted" | "installed" | "upgraded";
-  /** What comes before the run. */
+  /** Prepares the failure before the run. */
   given?(stand: Stand): Promise<unknown>;
-  /** Default: an upgrade to NVIDIA's image. */
+  /** The run. Default: an upgrade to NVIDIA's image. */
   run?(stand: Stand): Promise<Ended>;
-  /** Default 1. */
+  /** Exit status of the run. Default 1. */
   code?: 0 | 1;
-  /** What the program says. */
+  /** Patterns of the program's messages. */
   says: RegExp[];
-  /** Seconds within which it ends, on a computer whose cores are busy. */
+  /** Seconds within which the run ends on a busy computer. */
   within: number;
-  /** Whether the machine is as it was afterwards: the same boot, configuration and number of installations. */
+  /** Whether the run must change nothing: the same boot, configuration and number of installations. */
   untouched?: boolean;
-  /** Follows the remedy, and throws where it does not help. */
+  /** Follows the remedy, and throws if it does not help. */
   then?(stand: Stand, before: { configuration: string }): Promise<void>;
 }
 
@@ -50,10 +50,10 @@ const nvidiaByDefault = part(
 const upgrade = (stand: Stand, more: Partial<UpgradeTask> = {}): Promise<Ended> =>
   stand.start("upgrade", stand.gpuTask(more)).ended;
 
-/** Limits with which nothing is waited for that does not come. */
+/** Short limits, for a run that waits for something that never comes. */
 const short = { pull: "10m", drain: "1m", reboot: "4m", verify: "1m" };
 
-/** Runs the upgrade once more: it ends well, and NVIDIA's image runs. */
+/** Repeats the upgrade: it succeeds, and the machine runs NVIDIA's image. */
 async function endsWell(stand: Stand, rebooted: boolean, ...says: RegExp[]): Promise<void> {
   const { code, answer, said } = await upgrade(stand);
   equal("status of the next run", code, 0);
@@ -62,14 +62,14 @@ async function endsWell(stand: Stand, rebooted: boolean, ...says: RegExp[]): Pro
   equal("the machine runs", await stand.schematic(), stand.schematics.gpu);
 }
 
-/** Does something that reboots the machine, and waits until the next boot answers. */
+/** Causes a reboot, and waits until the machine answers after it. */
 async function boots(stand: Stand, doing: () => Promise<unknown>): Promise<void> {
   const before = await stand.bootId();
   await doing();
   await stand.until("it boots", 10, async () => (await stand.bootId()) !== before);
 }
 
-/** Cuts the power as soon as something is so, and gives it back. The program runs on. */
+/** Cuts the power when a condition holds, and restores it. The program continues. */
 async function cutWhen(stand: Stand, what: string, is: () => boolean): Promise<Ended> {
   const { ended } = stand.start("upgrade", stand.gpuTask());
   await stand.until(what, 10, () => Promise.resolve(is()));
@@ -78,7 +78,7 @@ async function cutWhen(stand: Stand, what: string, is: () => boolean): Promise<E
   return ended;
 }
 
-/** The volume of what Talos runs, of one size; 400 MB have no room but for the kubelet's image. */
+/** The EPHEMERAL volume, with a fixed size; 400 MB are only enough for the kubelet's image. */
 const ephemeral = (size: string): object => ({
   apiVersion: "v1alpha1",
   kind: "VolumeConfig",
@@ -86,7 +86,7 @@ const ephemeral = (size: string): object => ({
   provisioning: { minSize: size, maxSize: size },
 });
 
-/** Makes that volume again, since it never shrinks. */
+/** Wipes the EPHEMERAL volume, since it never shrinks. */
 async function wipe(stand: Stand): Promise<void> {
   await boots(stand, () =>
     stand.talosctl(
@@ -106,13 +106,13 @@ const paused =
   /its boot does not go on: task writeUserFiles \(1\/1\): writeUserFiles failed, rebooting in 35 minutes.*already exists/;
 
 /**
- * By the older API the installation comes after the request, and Talos begins again with the old image where it
- * fails.
+ * With the older API, Talos accepts the request before it installs the image. If the installation fails, it boots the
+ * old image.
  */
 const notInstalled =
   /Talos rolled back, or did not install the image: .*the installation failed: an error of its installer, a power loss/;
 
-/** lab/docs/conformance.md says which of them have run on a machine, and which wait for that. */
+/** lab/docs/conformance.md lists the rows that have run on a machine, and those that have not. */
 const all: readonly Row[] = [
   {
     name: "an installer that its registry does not know",
@@ -361,7 +361,7 @@ const all: readonly Row[] = [
     },
   })),
 ];
-// Nothing waits for a boot where Talos reboots as soon as it has installed.
+// With the older API no image waits for a boot: Talos reboots as soon as it has installed the image.
 export const rows = all
   .filter(({ from }) => API === "lifecycle" || from !== "installed")
   .filter(({ talos = "*" }) => semver.satisfies(RELEASE, talos))

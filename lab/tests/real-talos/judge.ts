@@ -6,14 +6,14 @@ import { startMachines } from "../../machines";
 import { provideTools } from "../../tools";
 import { NODE, RELEASE, type Ended, type Stand } from "./stand";
 
-/** An emulated machine that begins as the real one of a stand does: same configuration, image and authority. */
+/** An emulated machine with the same configuration, image and certificate authority as a stand's real machine. */
 export interface Emulated {
   talosctl(...args: string[]): Promise<string>;
   start: Stand["start"];
   close(): Promise<void>;
 }
 
-/** @param configuration what the real machine began with. */
+/** @param configuration First configuration of the real machine. */
 export async function emulate(stand: Stand, configuration: string): Promise<Emulated> {
   const { machines: binary } = await provideTools({ only: ["machines"] });
   const dir = path.join(stand.dir, "emulated");
@@ -68,7 +68,7 @@ export async function emulate(stand: Stand, configuration: string): Promise<Emul
   };
 }
 
-/** What a machine shows of itself of what the product reads, a line each. */
+/** The machine's resources that the product reads, one line each. */
 export async function shown(talosctl: Stand["talosctl"]): Promise<string[]> {
   const get = async (type: string): Promise<ReturnType<typeof parseResources>> =>
     parseResources(await talosctl("get", type, "-o", "json"));
@@ -87,7 +87,7 @@ export async function shown(talosctl: Stand["talosctl"]): Promise<string[]> {
   const [security] = await get("securitystate");
   const [platform] = await get("platformmetadata");
   const services = parseTable(await talosctl("services")).map(
-    // On busy cores a health check fails now and then: whether there is one is what is compared.
+    // On busy cores a health check sometimes fails, so only its presence is compared.
     (row) =>
       `service ${row["SERVICE"]}: ${row["STATE"]}, ${row["HEALTH"] === "?" ? "no" : "a"} health check`,
   );
@@ -109,14 +109,17 @@ export async function shown(talosctl: Stand["talosctl"]): Promise<string[]> {
   ].sort();
 }
 
-/** What the program said, without what a run does not have with another. */
+/** Output of the program, without the values that differ between two runs. */
 export const words = ({ said }: Pick<Ended, "said">): string[] =>
   said
     .split("\n")
     .map((line) => line.replace(/\b(\d+(\.\d+)? ?(ms|s|m|h))+\b/g, "N s").trim())
     .filter((line) => line !== "");
 
-/** A lab's report on a stack's life: what Pulumi did, what the program said, and what stayed. Lines of one moment overtake each other. */
+/**
+ * A lab's report on a stack's life: Pulumi's actions, the program's output, and the remains. Lines of one moment may
+ * swap places.
+ */
 export const life = (lines: readonly string[]): string[] => {
   const told = lines
     .filter((line) => line.startsWith("    "))
@@ -124,48 +127,48 @@ export const life = (lines: readonly string[]): string[] => {
   return [...new Set(words({ said: told.join("\n") }))];
 };
 
-/** Lines that only one side has. */
+/** Lines that occur on one side only. */
 export function unlike(real: readonly string[], emulated: readonly string[]): string[] {
   const only = (a: readonly string[], b: readonly string[], side: string): string[] =>
     a.filter((line) => !b.includes(line)).map((line) => `${side}: ${line}`);
   return [...only(real, emulated, "real"), ...only(emulated, real, "emulated")];
 }
 
-/** What is known to differ, and why. */
+/** Known differences, each with its reason. */
 export const differences: readonly [RegExp, string][] = [
   [
     /: extension modules\.dep: modules\.dep /,
-    "its version is the kernel's, which is Debian's in the lab",
+    "it has the version of the kernel, which is Debian's in the lab",
   ],
-  [/: real: metakeys 9$/, "the state of the disk's encryption (META 0x09), which nothing reads"],
+  [/: real: metakeys 9$/, "the state of the disk's encryption (META 0x09), which no program here reads"],
 ];
 
-/** What may differ in what a lab told, and why. */
+/** Allowed differences between reports of labs, each with its reason. */
 export const differencesOfLabs: readonly [RegExp, string][] = [
   [
     /^real: \S+: (powered on|(is|took its configuration) in maintenance mode|its control plane serves)$/,
-    "so a lab makes a machine",
+    "a lab starts a real machine with these steps",
   ],
   [
     /^(real|emulated): [\w.-]+: (building|built) N s /,
-    "what a computer lacks of the lab is built once",
+    "the lab builds its missing parts once per computer",
   ],
   [
     /^real: stays: (Lease kube-node-lease\/|StorageClass lab:|Pod kube-system\/lab-network-)/,
-    "the lab's own: a lease, and a class and the network, which come after the machines",
+    "the lab's own objects: a lease, and the storage class and network that it adds after the machines",
   ],
   [
     /: modern-gpu-upgrade: /,
-    "its disk has Talos in maintenance mode: it is upgraded, an emulated one installed",
+    "a real machine's disk already has Talos in maintenance mode, so it is upgraded; an emulated one is installed",
   ],
-  [/^real: .*: compare: waiting up to /, "Kubernetes answers a while after the machine"],
+  [/^real: .*: compare: waiting up to /, "Kubernetes answers some time after the machine"],
   [/^real: stays: .*\/modules\.dep=/, "the kernel's release, which is Debian's in the lab"],
   [
     /: (\[Pod |Waiting for |Replicas |Resource (is|scheduled) |Skipping await logic)/,
-    "what Pulumi sees of an object that it waits for hangs on when it looks",
+    "the states of an object that Pulumi waits for depend on the moment at which it looks",
   ],
   [
     /-gate: \S+: its smoke test(?: waits: | runs$|'s pod starts$)/,
-    "what the gate sees of its pod depends on when it looks",
+    "the states that the gate sees of its pod depend on the moment at which it looks",
   ],
 ];

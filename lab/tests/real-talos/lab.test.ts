@@ -7,18 +7,18 @@ import { differencesOfLabs, life, unlike } from "./judge";
 import { whyNotReal } from "./stand";
 
 /**
- * Workers of an existing cluster, configured by another tool and by the stack; a machine that is its cluster's
- * control plane, too; a control plane and a worker of a cluster that the stack makes.
+ * Four kinds of stacks: workers of an existing cluster, configured by another tool and by the stack; a control plane of
+ * its own cluster; and a cluster that the stack creates.
  */
 const stacks = ["velaryon", "rtx5070ti", "aarhus-h100", "modern"];
-/** One of them asks for its own lab alone: TALOS_GPU_REAL_TALOS=velaryon. */
+/** A stack's name selects only its lab: TALOS_GPU_REAL_TALOS=velaryon. */
 const own = stacks.filter((stack) => stack === process.env.TALOS_GPU_REAL_TALOS);
 const reasons = whyNotReal(["1", ...stacks]).join("; ");
 if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
 
 /**
- * From their first power-on until the stack is gone: Pulumi, Talos, kubelet and control plane are real. On emulated
- * machines the same comes of it, by the same steps.
+ * From the machines' first power-on until the destroy, with a real Pulumi, Talos, kubelet and control plane. A lab of
+ * emulated machines must report the same steps and results.
  */
 (reasons === "" ? test : test.skip).each(own.length > 0 ? own : stacks)(
   "the stack %s runs on machines with Talos itself, and they reboot as the preview says",
@@ -44,7 +44,7 @@ if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
     )) {
       const allocatable = gpus === undefined ? {} : { "nvidia.com/gpu": gpus };
       expect(machines[name]).toMatchObject({ ...runs, taints, allocatable });
-      // Their disk has Talos already: without an extension it is the image that they are to run.
+      // Their disk already has Talos. A machine without extensions already runs the wanted image.
       expect(updates.map(({ reboots }) => reboots[name])).toEqual([gpus === undefined ? 0 : 1, 0]);
       expect(fs.readFileSync(path.join(consoles, `${name}.log`), "utf8")).toContain(
         "Linux version",

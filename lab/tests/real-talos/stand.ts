@@ -27,10 +27,13 @@ import { provideTools } from "../../tools";
 
 const asked = process.env.TALOS_GPU_REAL_TALOS ?? "";
 
-/** The Talos release that is run: `TALOS_GPU_REAL_TALOS=v1.12.6` asks for one. */
+/** Talos release of the machine; `TALOS_GPU_REAL_TALOS=v1.12.6` selects one. */
 export const RELEASE = /^v\d/.test(asked) ? asked : "v1.13.0";
 
-/** What boots the machine: `TALOS_GPU_REAL_BOOT=grub-bios` and `grub-uefi` ask for GRUB, which machines installed before Talos 1.10 keep. */
+/**
+ * Boot loader. `TALOS_GPU_REAL_BOOT=grub-bios` and `grub-uefi` select GRUB, which machines installed before Talos 1.10
+ * keep.
+ */
 export const BOOT = bootOf(process.env.TALOS_GPU_REAL_BOOT ?? "systemd-boot");
 
 function bootOf(said: string): "systemd-boot" | "grub-bios" | "grub-uefi" {
@@ -38,52 +41,66 @@ function bootOf(said: string): "systemd-boot" | "grub-bios" | "grub-uefi" {
   throw new Error(`TALOS_GPU_REAL_BOOT: ${said} is none of systemd-boot, grub-bios, grub-uefi`);
 }
 
-/** By what it is upgraded: the new API installs, and its client asks for the reboot; the old one does both. */
+/**
+ * Upgrade API of the release: the new one only installs, and its client then requests the reboot; the old one does
+ * both.
+ */
 export const API = capabilitiesOf(RELEASE).upgradeApi;
 
 /** Name of the machine's node. */
 export const NODE = "talos-lab";
 
-/** Why tests have no real Talos here: no line asks for them, or none can. Empty: they have. */
+/**
+ * Reasons to skip tests with real Talos: the environment does not request them, or this computer cannot run them.
+ * Empty: they run.
+ */
 export const whyNotReal = (by: readonly string[]): string[] =>
   by.includes(asked)
     ? whyNoMachine()
     : [`it is not asked for: TALOS_GPU_REAL_TALOS=${by.join(" or ")} does`];
 
-/** How a run of the machine program ended. */
+/** Result of a run of the machine program. */
 export interface Ended {
   code: number | null;
-  /** Its answer, where it gave one. */
+  /** Its answer; empty if it gave none. */
   answer: Record<string, any>;
-  /** What it said, without the times of its phases. */
+  /** Its output, without the times of its phases. */
   said: string;
   seconds: number;
 }
 
-/** One worker without a cluster, with installers in reach and the product's machine program at hand. */
+/** A worker without a cluster, with a registry of installers, and functions that run the product's machine program. */
 export interface Stand {
   machine: RealMachine;
   imageFactory: ImageFactory;
-  /** Schematics: without extensions, with NVIDIA's, without the toolkit; one whose kernel does not come up, and one whose installer has no image. */
+  /**
+   * Schematics: without extensions, with NVIDIA's, with NVIDIA's except the toolkit, with a kernel that does not boot,
+   * and with an installer that lacks the image.
+   */
   schematics: Record<"plain" | "gpu" | "modules" | "broken" | "empty", string>;
   /** Folder of the lab. */
   dir: string;
-  /** The schematics' texts. */
+  /** Contents of the schematics. */
   texts: readonly string[];
-  /** Runs talosctl on the machine, and on one of the same authority and address behind another endpoint. */
+  /**
+   * Runs talosctl on the machine; `talosctlOf` on a machine with the same authority and address behind another
+   * endpoint.
+   */
   talosctl(...args: string[]): Promise<string>;
   talosctlOf(endpoint: string, ...args: string[]): Promise<string>;
-  /** Applies its configuration with a patch merged in, or a whole configuration, as an owner does. Default: staged. */
+  /** Applies a whole configuration, or the present one merged with a patch, as an owner does. Default: staged. */
   apply(change: object | string, mode?: "staged" | "auto"): Promise<void>;
-  /** The configuration of the next boot: what `adopt` writes is staged. Talos lists it as of the first one applied in a boot. */
+  /**
+   * Configuration of the next boot, which `adopt` stages. Talos lists it once a configuration was applied in this boot.
+   */
   configuration(): Promise<string>;
-  /** The configuration that it runs by. */
+  /** The running configuration. */
   active(): Promise<string>;
   schematic(): Promise<string>;
   bootId(): Promise<string>;
-  /** Whether it runs and is ready. */
+  /** Whether the machine runs and is ready. */
   runs(): Promise<boolean>;
-  /** Waits until what Talos says of itself is so. */
+  /** Waits until a condition on Talos' answers holds. */
   until(what: string, minutes: number, is: () => Promise<boolean>): Promise<void>;
   start(
     verb: string,
@@ -91,17 +108,17 @@ export interface Stand {
     env?: NodeJS.ProcessEnv,
   ): { child: ChildProcess; ended: Promise<Ended> };
   upgradeTo(schematicId: string, more?: Partial<UpgradeTask>): UpgradeTask;
-  /** The task of NVIDIA's image. */
+  /** Task of an upgrade to NVIDIA's image. */
   gpuTask(more?: Partial<UpgradeTask>): UpgradeTask;
-  /** The task of `adopt` and `release`: what a stack brings for NVIDIA's modules, and more. */
+  /** Task of `adopt` and `release`: a stack's patches for NVIDIA's modules, and further ones. */
   adoption(...more: string[]): object;
-  /** What the console said since the machine was made, or was made what it was (`restore`). */
+  /** Console output since the machine was created, or last restored (`restore`). */
   console(): string;
-  /** How often an installation ended well, by the console. */
+  /** Number of successful installations in the console output. */
   installed(): number;
-  /** Whether an upgrade is not confirmed: META's key 0x06 (6) then names what to go back to. */
+  /** Whether an upgrade is unconfirmed: META's key 0x06 then names the image for a rollback. */
   unconfirmed(): Promise<boolean>;
-  /** Makes the machine what it was when it was saved. */
+  /** Restores a saved state of the machine. */
   restore(name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -124,10 +141,10 @@ const schematicOf = (...extensions: string[]): string =>
 const plain = "customization: {}\n";
 const gpuSchematic = schematicOf("container-toolkit-lts", "open-gpu-kernel-modules-lts");
 
-/** Its kernel finds nothing to start, and begins again. */
+/** Kernel arguments with which the kernel finds no init, and reboots. */
 const noInit = ["rdinit=/is-not-there", "panic=5"];
 
-/** What an owner writes into a configuration so that it works from this registry alone, without the outer world. */
+/** Owner's configuration documents with which a machine uses only this registry and no external network. */
 const ownPatch = (port: number, image: string): object => ({
   machine: {
     install: { disk: "/dev/vda", image },
@@ -172,7 +189,7 @@ function followLog(program: string, args: string[]): { lines: string[]; stop(): 
   };
 }
 
-/** Brings a machine from its first power-on to a worker that runs and is ready. */
+/** Starts a machine from its first power-on, until it is a worker that runs and is ready. */
 export async function openStand(): Promise<Stand> {
   const workspace = openWorkspace();
   const dir = (...names: string[]): string => path.join(workspace.dir, ...names);
@@ -180,7 +197,7 @@ export async function openStand(): Promise<Stand> {
   const program = images.talosctl ?? (await provideTools({ only: ["talosctl"] })).talosctl;
   const imageFactory = await images.factory(dir("factory"));
   const front = await startFront(RELEASE, imageFactory);
-  /** Registers a schematic, and has its installer made: a machine need not wait for it. */
+  /** Registers a schematic, and builds its installer, so that no machine waits for it. */
   const made = async (schematic: string): Promise<string> => {
     const id = await imageFactory.register(schematic);
     const answer = await fetch(`${imageFactory.url}/v2/metal-installer/${id}/manifests/${RELEASE}`);
@@ -312,7 +329,8 @@ export async function openStand(): Promise<Stand> {
       installerImage: installerOf(schematicId),
       image: {
         extensions: schematicId === schematics.gpu ? gpuSchematic.match(/siderolabs\/\S+/g) : [],
-        // What every image of the lab has (lab/talos/index.ts) and Talos' own lacks: a stack would list them.
+        // Every image of the lab has these arguments (lab/talos/index.ts), which Talos' own images lack: a stack would
+        // list them.
         kernelArgs: [
           "talos.dashboard.disabled=1",
           "oops=panic",

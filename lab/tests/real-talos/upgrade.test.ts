@@ -7,8 +7,8 @@ import { differences, emulate, shown, unlike, words } from "./judge";
 import { API, openStand, RELEASE, whyNotReal, type Stand } from "./stand";
 
 /**
- * The machine program, as it is shipped, against Talos itself in a virtual machine: what an emulation was found wrong
- * about before.
+ * The published machine program against real Talos in a virtual machine. The emulation was once wrong about each of
+ * these cases.
  */
 const reasons = whyNotReal(["1", ...releases]).join("; ");
 if (reasons !== "") console.warn(`real Talos: skipped: ${reasons}`);
@@ -18,11 +18,10 @@ const minutes = (count: number): number => count * 60_000;
 real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   let stand: Stand;
   let owned: string;
-  /** What Pulumi hands to the next run of `adopt` and to `release`. */
+  /** Output of `adopt`, which Pulumi passes to the next `adopt` and to `release`. */
   let adopted: { PULUMI_COMMAND_STDOUT: string };
   /**
-   * What the machine showed, and what the program said of it, at points of its life: an emulated one is compared with
-   * that.
+   * The machine's resources and the program's output after each step, for the comparison with an emulated machine.
    */
   const seen: Record<string, string[]> = {};
   beforeAll(async () => {
@@ -104,7 +103,8 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
       child.kill("SIGKILL");
       await ended;
       if (API === "lifecycle") {
-        // Talos reboots where its client asks for that, which a killed one does not; and reads META at boot alone.
+        // Talos reboots only when its client asks for it, which a killed client does not; and it reads META only at
+        // boot.
         expect([stand.installed(), await stand.unconfirmed()]).toEqual([1, false]);
         await stand.machine.save("installed");
       }
@@ -146,7 +146,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
       const ended = await stand.start("release", stand.adoption(), adopted).ended;
       expect(ended.code).toBe(0);
       seen["release"] = words(ended);
-      // The modules stay, since the extensions of the image that runs wait for the driver at every boot (talos#14373).
+      // The modules stay, since extensions of the running image wait for the driver at every boot (talos#14373).
       const modules =
         "kernel: modules: - name: nvidia parameters: - NVreg_PreserveVideoMemoryAllocations=1 - name: nvidia_uvm - name: nvidia_drm - name: nvidia_modeset ";
       const flat = (text: string): string => text.replace(/\s+/g, " ").trim();

@@ -10,13 +10,13 @@ import type { Session } from "../../../lab/session/session";
 import { type ApiFault, type ApiProxy, startApiProxy } from "./api-proxy";
 import { asProgram, openLab } from "./program";
 
-/** What an update did while its API server failed now and then. */
+/** Result of an update during which the API server fails now and then. */
 export interface FaultyUpdate {
   result: string;
   diagnostics: string[];
-  /** Steps of the update at which something went wrong. */
+  /** Steps of the update at which the API server failed. */
   struck: string[];
-  /** How often something went wrong for a client. */
+  /** Number of failures that clients met. */
   felt: number;
   /** Reboots in this update, by machine. */
   reboots: Record<string, number>;
@@ -24,16 +24,16 @@ export interface FaultyUpdate {
   cordoned: string[];
 }
 
-/** What came of the run. */
+/** Results of the run. */
 export interface ApiFaultsRun {
   updates: Record<ApiFault, FaultyUpdate>;
-  /** Without a fault, with nothing changed: reboots, and resources that changed. */
+  /** An update of the unchanged stack, without a fault: its reboots and the resources that changed. */
   again: { result: string; reboots: number; changed: number };
-  /** What the destroy left behind. */
+  /** Objects and settings that the destroy left behind. */
   left: string[];
 }
 
-/** Steps at which the API fails, by a line of the update. */
+/** Steps at which the API fails. Each pattern matches a progress line of the update. */
 const steps: Record<string, RegExp> = {
   preflight: /-preflight: checks what the update needs after/,
   drain: /: drain: /,
@@ -55,7 +55,7 @@ async function run(session: Session): Promise<ApiFaultsRun> {
       ]),
     ),
     devicePlugin: { version: "0.17.4" },
-    // A stalled request takes half a minute of the client's own time, which the lab's clock does not shorten.
+    // A client gives a stalled request up after half a minute of real time, which the lab's clock does not shorten.
     timeouts: { ...labTimeouts(options), drain: "3m", gate: "4m" },
   };
   const lab = await openLab(session, options, spec);
@@ -63,7 +63,7 @@ async function run(session: Session): Promise<ApiFaultsRun> {
   session.onClose(() => proxy.close());
   const { adminKubeconfig } = lab.controlPlane;
   lab.before = await lookAround(lab);
-  // The stack's kubeconfig leads through the proxy; the lab's own parts go to the API server itself.
+  // The stack's kubeconfig names the proxy. The lab connects to the API server directly.
   const through = session.dir("kubeconfig-through-proxy");
   const text = fs.readFileSync(adminKubeconfig, "utf8");
   fs.writeFileSync(through, text.replace(/server: .*/, `server: https://127.0.0.1:${proxy.port}`), {
@@ -101,7 +101,8 @@ async function up(lab: Running, proxy: ApiProxy, kind: ApiFault): Promise<Faulty
     const step = Object.keys(steps).find(
       (name) => !struck.includes(name) && steps[name]!.test(line),
     );
-    // Pulumi's provider also meets the closed port, and at that step it may be reading the schema.
+    // Pulumi's provider may read the schema at that step; it cannot repeat that after a refused connection
+    // (api-proxy.ts).
     if (step === undefined || (kind === "refuse" && step === "preflight")) return;
     struck.push(step);
     void proxy.fault(kind);

@@ -1,44 +1,43 @@
 import * as net from "node:net";
 
-/** What goes wrong between a client and its API server. */
+/** Kinds of failure between a client and its API server. */
 export type ApiFault =
-  /** Nothing listens, and connected clients are cut off. */
+  /** Refuses new connections, and cuts the open ones. */
   | "refuse"
-  /** The next answer is reset in the middle. */
+  /** Resets the next answer in the middle. */
   | "reset"
-  /** The next answer does not come, and the connection stays open. */
+  /** Sends no next answer, and keeps the connection open. */
   | "stall";
 
-/** Milliseconds for which nothing listens: longer than the client's first pause, shorter than its patience. */
+/** Milliseconds without a listener: longer than the client's first pause, shorter than the time for which it tries. */
 const AWAY = 1_500;
 
-/** A way to an API server on which something can go wrong. */
+/** A proxy to an API server that can fail on purpose. */
 export interface ApiProxy {
   port: number;
-  /** Has the next thing go wrong. Resolves once it did, and the way is open again. */
+  /** Causes one failure. Resolves once it has happened and the proxy works again. */
   fault(kind: ApiFault): Promise<void>;
-  /** How often each thing went wrong for a client. */
+  /** Number of failures that clients met, by kind. */
   readonly felt: Readonly<Record<ApiFault, number>>;
   close(): Promise<void>;
 }
 
 /**
- * A client that speaks HTTP/2, as Go's do, says so in the first bytes that it sends, which are not encrypted (RFC
- * 7301, ALPN).
+ * First bytes of a client that speaks HTTP/2, as clients in Go do. They are not encrypted (RFC 7301, ALPN).
  */
 const http2 = Buffer.from("\x02h2");
 
 /**
- * Forwards connections to a port of this computer, byte for byte: TLS goes through. An answer is lost for clients of
- * Node alone, such as the machine program. Pulumi's Kubernetes provider, a program in Go, reads the API's schema
- * once, as it is configured. If that failed, it makes no object in the whole update ("configured Kubernetes cluster
- * is unreachable: unable to load schema information", seen with v4.34): this package cannot repair that, but the next
- * update goes on.
+ * Forwards connections to a port of this computer, byte for byte, so TLS works. Only clients in Node.js lose an answer,
+ * such as the machine program. Pulumi's Kubernetes provider is written in Go, and reads the API's schema once, when it
+ * is configured. If that fails, it creates no object in the whole update ("configured Kubernetes cluster is
+ * unreachable: unable to load schema information", seen with v4.34). This package cannot repair that; the next update
+ * works again.
  */
 export async function startApiProxy(target: number): Promise<ApiProxy> {
   const felt: Record<ApiFault, number> = { refuse: 0, reset: 0, stall: 0 };
   const open = new Set<net.Socket>();
-  /** What befalls the next bytes of the server, and who waits for that. */
+  /** Failure to apply to the server's next bytes, and the callback that waits for it. */
   let armed: { kind: "reset" | "stall"; done: () => void } | undefined;
   const strike = (client: net.Socket, server: net.Socket, chunk: Buffer): void => {
     const { kind, done } = armed!;

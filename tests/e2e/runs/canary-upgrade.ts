@@ -4,8 +4,8 @@ export const ahead = "worker-05";
 /** The machine that fails later. */
 export const failing = "worker-03";
 
-/** How many workers the cluster has. */
+/** Number of workers in the cluster. */
 export const workers = 12;
 
-/** How the stack upgrades them. */
+/** The stack's `upgrade` field. */
 export const upgrade = { first: [ahead], maxParallel: "25%" };

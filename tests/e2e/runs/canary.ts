@@ -10,37 +10,37 @@ import type { Session } from "../../../lab/session/session";
 import { failing, upgrade, workers } from "./canary-upgrade";
 import { asProgram, openLab } from "./program";
 
-/** When a machine was upgraded, in lab seconds. */
+/** Begin and end of a machine's upgrade, in lab seconds. */
 export interface Span {
   machine: string;
   begin: number;
   end: number;
 }
 
-/** What an update did. */
+/** Result of one update. */
 export interface CanaryUpdate {
   result: string;
-  /** Upgrades that ended well, by their beginning. */
+  /** Upgrades that succeeded, in the order in which they began. */
   spans: Span[];
   /** Reboots so far, by machine. */
   reboots: Record<string, number>;
   diagnostics: string[];
-  /** What the update said. */
+  /** Output of the update. */
   lines: string[];
-  /** Nodes that take no pods. */
+  /** Cordoned nodes. */
   cordoned: string[];
 }
 
-/** What came of the run. */
+/** Results of the run. */
 export interface CanaryRun {
   first: CanaryUpdate;
-  /** With another driver, and a machine whose new image does not boot. */
+  /** A driver change while one machine cannot boot its new image. */
   failing: CanaryUpdate;
-  /** Once that has gone. */
+  /** The next update, when that machine boots its image again. */
   mended: CanaryUpdate;
-  /** With nothing changed. */
+  /** An update of the unchanged stack. */
   again: CanaryUpdate;
-  /** What the destroy left behind. */
+  /** Objects and settings that the destroy left behind. */
   left: string[];
 }
 
@@ -99,7 +99,7 @@ async function up(lab: Running): Promise<CanaryUpdate> {
   };
 }
 
-/** From the call for the upgrade to the boot after it, by the machine's own record. */
+/** From the upgrade call to the next boot, read from the emulated machine's record. */
 function spanOf(machine: string, { events }: MachineState, before: MachineState): Span[] {
   const fresh = events.slice(before.events.length);
   const begin = fresh.find(({ what }) => what.startsWith("upgrade request received"));

@@ -10,7 +10,7 @@ import type { Session } from "../../../lab/session/session";
 import { furtherOptions } from "../support/further-options";
 import { asProgram, openLab } from "./program";
 
-/** What became of an external release when the stack is brought up with it, takes it over, hands it back and goes. */
+/** State of an external release after each step: the stack uses it, takes it over, hands it back and is destroyed. */
 export interface OutsideRun {
   steps: {
     step: string;
@@ -18,14 +18,14 @@ export interface OutsideRun {
     diagnostics: string[];
     /** UIDs of the release's pods, by name. */
     pods: Record<string, string>;
-    /** Whether namespace and RuntimeClass are those from before. */
+    /** Whether namespace and RuntimeClass still have their first UIDs. */
     kept: boolean;
   }[];
   /** Reboots of the machine. */
   reboots: number;
 }
 
-/** The releases: names as people give them, and what the stack says of them. */
+/** The external releases, under names that users choose, with the stack's fields for them. */
 const releases = {
   plugin: {
     field: "devicePlugin",

@@ -1,6 +1,6 @@
 import { upgradePhases } from "../../../components/recipe/effect";
 
-/** Phases that an upgrade of a machine with a card, which is in its cluster already, does not come to. */
+/** Phases that do not occur in the upgrade of a machine that has a card and is already in its cluster. */
 const others: readonly string[] = ["join", "apply"];
 
 /** Phases at which the program is killed. */

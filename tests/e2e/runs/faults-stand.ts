@@ -15,21 +15,21 @@ import { parseOptions } from "../../../lab/options";
 import type { Session } from "../../../lab/session/session";
 import { openLab } from "./program";
 
-/** How one run of the machine program ended. */
+/** Result of one run of the machine program. */
 export interface Ran {
   /** Exit status, or the signal's name. */
   status: number | string;
-  /** What it answered; undefined when it failed. */
+  /** Its answer; undefined if it failed. */
   answer: UpgradeResult | undefined;
-  /** Its progress, one line per phase, and why it failed. */
+  /** Its progress, one line per phase, and the error if it failed. */
   lines: string[];
-  /** Reboots of the machine until the run began, where a case counts them. */
+  /** Reboots of the machine before this run; set only by cases that count them. */
   rebootsBefore?: number;
 }
 
-/** What a run may be given. */
+/** Options of a run. */
 export interface RunOptions {
-  /** Told each line of progress as it comes; may kill the program at once (SIGKILL). */
+  /** Called with each progress line at once; may kill the program (SIGKILL). */
   onLine?: (line: string, kill: () => void) => void;
   timeouts?: Partial<UpgradeTask["timeouts"]>;
 }
@@ -40,7 +40,7 @@ export interface FaultStand {
   /** Stages the wanted configuration on an adopted machine, as a stack does before the upgrade. */
   adopt(machine: string): Promise<void>;
   upgrade(machine: string, options?: RunOptions): Promise<Ran>;
-  /** The machine's API, for what others do to it. */
+  /** The machine's API, with which a case plays other tools. */
   machine(machine: string): TalosMachine;
 }
 
@@ -94,7 +94,7 @@ export async function openFaultStand(session: Session, workers: string[]): Promi
   };
 }
 
-/** The task that a stack gives the program. */
+/** The task that a stack passes to the program. */
 function taskOf(
   recipe: MachineRecipe,
   timeouts: Lab["spec"]["timeouts"],
@@ -124,7 +124,10 @@ async function registerSchematics(lab: Lab, recipes: MachineRecipe[]): Promise<v
   }
 }
 
-/** Runs the bundle as the command provider does: from the stacks' folder, task by standard input, credentials by environment. */
+/**
+ * Runs the bundle as the command provider does: in the stacks' folder, task on standard input, credentials in the
+ * environment.
+ */
 async function runProgram(
   lab: Lab,
   verb: string,
@@ -154,7 +157,7 @@ async function runProgram(
   child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
   const status = await new Promise<number | string>((resolve, reject) => {
     child.on("error", reject);
-    // Not "close": a talosctl that outlives the killed program holds its streams open.
+    // Not "close": a talosctl that outlives the killed program keeps the program's streams open.
     child.on("exit", (code, signal) =>
       signal === null ? child.once("close", () => resolve(code ?? -1)) : resolve(signal),
     );

@@ -6,11 +6,11 @@ import { killedPhases } from "./faults-phases";
 import { untilSeen } from "../../../lab/until";
 import { asProgram } from "./program";
 
-/** What came of one case. */
+/** Result of one case. */
 export interface Outcome {
   /** Runs of the program, in order. */
   runs: Ran[];
-  /** What else went wrong. */
+  /** Errors outside these runs. */
   error?: string;
   /** The machine at the end. */
   machine: { reboots: number; driverVersion: string | null; schematicId: string };
@@ -18,7 +18,7 @@ export interface Outcome {
   node: { unschedulable: boolean; marked: boolean };
 }
 
-/** Does something to a machine; gives the runs of the program, the last of which must end well. */
+/** Breaks something on a machine, and returns the runs of the program; the last one must succeed. */
 type Case = (stand: FaultStand, machine: string) => Promise<Ran[]>;
 
 const killed =
@@ -38,11 +38,11 @@ const killed =
     return [first, await stand.upgrade(machine)];
   };
 
-/** A machine that goes down has taken the upgrade on. */
+/** A machine that goes down has accepted the upgrade. */
 const goesDown = (stand: FaultStand, machine: string): Promise<void> =>
   until(async () => (await stand.lab.machines.state())[machine]?.stage !== "running");
 
-/** A fault that comes so often that it seems to last, with short limits; and a run after it has gone. */
+/** A run with short limits in which the fault occurs so often that it seems to last, and a run without the fault. */
 const lasting =
   (kind: string): Case =>
   async (stand, machine) => {
@@ -52,7 +52,7 @@ const lasting =
     return [first, await stand.upgrade(machine)];
   };
 
-/** A fault for some calls, from the beginning of a phase on. */
+/** Some calls fail from the beginning of a phase on. */
 const passing =
   (kind: string, times: number, phase: string): Case =>
   async (stand, machine) => {
@@ -69,7 +69,9 @@ const passing =
     return [ran];
   };
 
-/** A configuration by another tool with which Talos does not boot; and the stack's, which then waits for a boot. */
+/**
+ * Another tool's configuration pauses the boot. Then the stack's configuration is staged again, and waits for a boot.
+ */
 const pausedBoot: Case = async (stand, name) => {
   const machine = stand.machine(name);
   const { active, persistent } = await machine.configurations();
@@ -85,7 +87,7 @@ const pausedBoot: Case = async (stand, name) => {
   await machine.reboot();
   await until(async () => (await machine.bootErrors().catch(() => [])).length > 0);
   const first = await stand.upgrade(name);
-  // It does not answer while the pause ends in a reboot.
+  // The machine does not answer while it reboots at the end of the pause.
   const staged = (): Promise<boolean> =>
     machine.stage(persistent!).then(
       () => true,
@@ -113,9 +115,9 @@ const cases: Record<string, Case> = {
 };
 
 /**
- * Runs every case on a machine of its own, four at a time, since a machine mostly waits.
+ * Runs each case on its own machine, four at a time: a machine mostly waits.
  *
- * @param chosen Names of cases; none means all.
+ * @param chosen Names of the cases to run; an empty list means all.
  */
 async function run(session: Session, ...chosen: string[]): Promise<Record<string, Outcome>> {
   const all = Object.entries(cases).filter(

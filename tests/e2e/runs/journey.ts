@@ -13,35 +13,35 @@ import type { Session } from "../../../lab/session/session";
 import { repository } from "../../../stacks/stack-file";
 import { asProgram, openLab } from "./program";
 
-/** What is asked of a run: commands of docs/use.md, and what is written into the stack's file between them. */
+/** Input of a run: commands of docs/use.md, and edits of the stack's file between them. */
 export interface JourneyPlan {
-  /** Stack whose machines and cluster the lab makes; its file stays out. */
+  /** Stack whose machines and cluster the lab makes. The checkout does not contain its file. */
   stack: string;
-  /** Lines that a shell runs in the checkout, or an edit of a file there: a text and what takes its place. */
+  /** Shell lines to run in the checkout, or an edit of a file there: a text and its replacement. */
   steps: (string | { file: string; replace: string; by: string })[];
 }
 
-/** What came of a command. */
+/** Result of one command. */
 export interface Step {
   command: string;
   status: number | null;
   stdout: string;
   stderr: string;
-  /** Reboots of all machines meanwhile. */
+  /** Reboots of all machines during the command. */
   reboots: number;
-  /** By the wall clock. */
+  /** Seconds of real time. */
   seconds: number;
 }
 
-/** What a run prints. */
+/** Output of a run. */
 export interface Journey {
   steps: Step[];
   machines: Record<string, MachineReport>;
-  /** The stack's file as it is in the end. */
+  /** The stack's file at the end. */
   files: Record<string, string>;
 }
 
-/** A checkout with git's history, a lab's cluster next to it, and commands as a user types them. */
+/** Runs commands as a user types them, in a git checkout next to a lab's cluster. */
 async function run(session: Session, planned: string): Promise<Journey> {
   const plan = JSON.parse(planned) as JourneyPlan;
   const options = parseOptions(["--stack", plan.stack, "--pulumi", "host"]);
@@ -62,7 +62,7 @@ async function run(session: Session, planned: string): Promise<Journey> {
     PULUMI_BACKEND_URL: `file://${session.dir()}`,
     PULUMI_CONFIG_PASSPHRASE: "of the lab",
     PULUMI_SKIP_UPDATE_CHECK: "true",
-    PULUMI_SKIP_CONFIRMATIONS: "true", // no user is there to answer
+    PULUMI_SKIP_CONFIRMATIONS: "true", // no user can answer
     NO_COLOR: "1",
   };
   const shell = (command: string): Promise<Omit<Step, "reboots" | "seconds">> =>
@@ -83,7 +83,7 @@ async function run(session: Session, planned: string): Promise<Journey> {
       );
     });
 
-  // What a team has: a repository, and where everybody gets it from.
+  // A team has a repository and its remote.
   const origin = session.dir("origin.git");
   const git = "git -c user.name=lab -c user.email=lab@example.net";
   const history = `git init -q -b main . && git add Pulumi.yaml stacks package.json && ${git} commit -qm "main"
@@ -95,7 +95,7 @@ async function run(session: Session, planned: string): Promise<Journey> {
   for (const step of plan.steps) {
     if (typeof step !== "string") {
       const file = path.join(checkout, step.file);
-      // The file as it was is what everybody has: committed, pushed, and edited now.
+      // The team has the file before this edit: commit and push it first.
       const shared = `git add ${step.file} && ${git} commit -qm "the stack" && git push -q origin main && git fetch -q origin`;
       const { status, stderr } = await shell(shared);
       if (status !== 0) throw new Error(stderr);

@@ -7,34 +7,34 @@ import type { Session } from "../../../lab/session/session";
 import { type LifeStand, type Moment, openLifeStand, stopped } from "./life-stand";
 import { asProgram } from "./program";
 
-/** What came of one case. */
+/** Result of one case. */
 export interface KilledCase {
   signal: "SIGINT" | "SIGKILL";
   phase: string;
-  /** Commands of the troubleshooting page before the next update. */
+  /** Commands of the troubleshooting page that ran before the next update. */
   commands: string[];
-  /** How the next one ended: `green`, or `beyond` where it was killed in a later phase, or what went wrong. */
+  /** End of the next update: `green`, `beyond` if it was killed in a later phase, or its errors. */
   next: string;
-  /** Reboots of the machine that the round has cost until then. */
+  /** Reboots of the machine since the round began. */
   reboots: number;
 }
 
 /** The whole run. */
 export interface KilledRun {
   cases: KilledCase[];
-  /** What each destroy left behind. */
+  /** Objects and settings that each destroy left behind. */
   left: string[];
 }
 
 const namespace = "gpu-operator";
 
-/** A line of the machine program. */
+/** Matches a progress line of the machine program. */
 const line =
   (pattern: RegExp) =>
   (progress: Progress): boolean =>
     progress.kind === "message" && pattern.test(progress.message);
 
-/** Helm is at work, and its record says so. */
+/** Waits until Helm's record of the release has this status. */
 const helm =
   (status: string) =>
   async ({ kubernetes }: Running): Promise<boolean> => {
@@ -46,7 +46,7 @@ const helm =
 const jobsIn = ({ kubernetes }: Running, where: string): Promise<V1Job[]> =>
   kubernetes.all(`/apis/batch/v1/namespaces/${where}/jobs`);
 
-/** In the order of an update: each goes on where the one before was stopped, so that one more update shows all of them. */
+/** Moments in the order of an update. Each update continues where the last one was killed, so one round covers all. */
 const moments: [string, Moment][] = [
   ["configuration", { said: line(/: stage: /) }],
   ["reboot", { said: line(/: reboot: /) }],
@@ -111,7 +111,10 @@ async function round(
     open = { signal, phase, commands: [], next: "", reboots: 0 };
     run.cases.push(open);
   };
-  /** Does what the troubleshooting page says of how an update ended, each command once after a kill; false where there is none. */
+  /**
+   * Runs the command that the troubleshooting page names for these messages, each once per kill; false if it names
+   * none.
+   */
   const helped = async (said: readonly string[]): Promise<boolean> => {
     const done = open?.commands;
     const remedy = remedies.find(
@@ -146,7 +149,7 @@ async function round(
   }
   await kill("model", "up", pulling);
   await again("up");
-  // What a kill leaves in the state is a warning at every update, until it is removed.
+  // A kill leaves pending operations in the state; every update warns of them until they are removed.
   await lab.engine.refresh();
   const { gpuOperator } = lab.config as { gpuOperator: object };
   await stand.edit({
@@ -167,10 +170,10 @@ async function round(
   run.left.push(...(await whatIsLeft(lab, up)).left.map((line) => `${signal}: ${line}`));
 }
 
-/** What keeps the next update from beginning, and the command of the troubleshooting page. */
+/** Messages that keep the next update from starting, with the troubleshooting page's command for each. */
 const remedies: { of: RegExp; command: string; run: (engine: LabEngine) => Promise<void> }[] = [
   {
-    // The lock itself may be half written.
+    // The lock file may be half written.
     of: /currently locked|^error: ((unexpected )?EOF|unexpected end of JSON input)$/m,
     command: "pulumi cancel",
     run: (engine) => engine.unlock(),
@@ -182,17 +185,17 @@ const remedies: { of: RegExp; command: string; run: (engine: LabEngine) => Promi
   },
 ];
 
-/** Both rounds in one lab. A round that goes wrong ends the run, and its cases say where. */
+/** Both rounds in one lab. A round that fails ends the run; its cases say where. */
 async function run(session: Session, stack: string): Promise<KilledRun> {
   const stand = await openLifeStand(session, stack, [], "each");
   const cases: KilledRun = { cases: [], left: [] };
   try {
     await round(stand, "SIGKILL", cases);
-    // What the destroy took away is still in the configuration that runs. An update that has staged it again, and is stopped before
-    // Pulumi knows, could not distinguish it from others' (`adopt.ts`).
+    // Until a reboot, the running configuration still contains the keys that the destroy removed. If the next update
+    // stages them again and is killed before Pulumi records that, `adopt.ts` takes them for another tool's.
     await stand.reboot("gpu");
-    // The image of the first round stays, and the rest of the configuration is applied without a reboot: no phase
-    // reboots if the image stays.
+    // The image of the first round would stay, and Talos would apply the rest of the configuration without a reboot.
+    // Then no phase of the second round would reboot.
     const { machines } = stand.lab.config as { machines: { gpu: object } };
     await stand.edit({ machines: { gpu: { ...machines.gpu, kernelArgs: ["panic=10"] } } });
     await round(stand, "SIGINT", cases);

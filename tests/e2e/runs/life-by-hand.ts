@@ -2,13 +2,13 @@ import type { LabEngine } from "../../../lab/engine";
 import type { KubernetesObject } from "../../../lab/kubernetes/cluster";
 import type { Running } from "../../../lab/run/running";
 
-/** What is deleted from a stack by hand: one of each. */
+/** Kinds of objects that the test deletes by hand, one object of each. */
 type Kind = "RuntimeClass" | "Job" | "DaemonSet" | "label";
 
 /**
- * Deletes by hand, as with kubectl.
+ * Deletes one object of each kind, as a user does with kubectl.
  *
- * @returns what is not back, when it is asked.
+ * @returns A function that lists the objects that do not exist again when it is called.
  */
 export async function deletedByHand(
   { kubernetes, spec }: Running,
@@ -16,7 +16,7 @@ export async function deletedByHand(
 ): Promise<() => Promise<string[]>> {
   const namespace = spec.devicePlugin!.namespace!;
   const node = `/api/v1/nodes/${Object.keys(spec.machines)[0]!}`;
-  /** What is first in a list. */
+  /** First object of a list. */
   const first = (list: string) => ({
     there: async () => (await kubernetes.all<KubernetesObject>(list))[0]?.metadata?.name,
     remove: async () => {
@@ -33,14 +33,14 @@ export async function deletedByHand(
     Job: first(`/apis/batch/v1/namespaces/${namespace}/jobs`),
     DaemonSet: first(`/apis/apps/v1/namespaces/${namespace}/daemonsets`),
     label: {
-      // As kubectl does: a patch, which no other writer of the node comes between.
+      // A patch, as kubectl sends: it cannot conflict with other writers of the node.
       remove: () => kubernetes.patch(node, { metadata: { labels: { slot: null } } }),
       there: async () => (await kubernetes.at<KubernetesObject>(node)).metadata?.labels?.["slot"],
     },
   };
   for (const kind of kinds) {
     if (!(await actions[kind].there()))
-      throw new Error(`${kind}: the stack has made none, so nothing can be deleted`);
+      throw new Error(`${kind}: the stack has created none, so the test cannot delete one`);
     await actions[kind].remove();
   }
   return async () => {
@@ -51,7 +51,7 @@ export async function deletedByHand(
   };
 }
 
-/** URNs of all that a stack makes, but for what keeps data, which is refused, and what is no resource of its own. */
+/** URNs of a stack's resources, except those that keep data, whose replacement is refused, and Pulumi's own. */
 export async function replaceable(engine: LabEngine): Promise<string[]> {
   const urns = new Set<string>();
   await engine.preview({

@@ -15,24 +15,24 @@ import { descendants } from "../../support/processes";
 import { clusterOf } from "../../../stacks/stack-file";
 import { openLab } from "./program";
 
-/** A lab whose stack is brought up, edited, killed and taken down by a test. */
+/** A lab whose stack a test updates, edits, kills and destroys. */
 export interface LifeStand {
   lab: Running;
-  /** Gives the stack other configuration, by key; undefined takes a key away. Secrets by key too. */
+  /** Sets configuration keys of the stack, or secret ones; undefined removes a key. */
   edit(changes: Record<string, unknown>, secrets?: Record<string, string>): Promise<void>;
-  /** Reboots so far, of all machines. */
+  /** Reboots of all machines so far. */
   reboots(): Promise<number>;
-  /** Reboots a machine as its owner may, and waits until it is back. */
+  /** Reboots a machine as its owner does, and waits until it is ready. */
   reboot(machine: string): Promise<void>;
 }
 
-/** Seconds that the lab's machines take to reboot, at most. */
+/** Longest reboot of a lab machine, in seconds. */
 const rebootSeconds = 60;
 
 /**
  * @param stack file of the stack.
  * @param more further options of the lab
- * @param checkpoints `each` where the engine is killed
+ * @param checkpoints `each` if the test kills the engine
  */
 export async function openLifeStand(
   session: Session,
@@ -87,15 +87,15 @@ export async function openLifeStand(
   };
 }
 
-/** Where an update is stopped: something that it says, or something that is then in the cluster. */
+/** Moment at which an update is stopped: an output line, or an object in the cluster. */
 export type Moment =
   { said: (progress: Progress) => boolean } | { seen: (lab: Running) => Promise<boolean> };
 
 /**
- * Runs an update or a destroy until the moment comes, and stops it there: by Ctrl-C, or as a computer that goes off, with Pulumi,
- * Helm and the machine program killed at once.
+ * Runs an update or a destroy until a moment, and stops it there: by Ctrl-C, or by killing Pulumi, Helm and the machine
+ * program at once, as a power failure does.
  *
- * @returns How it ended, and whether the moment came before.
+ * @returns Its result, and whether it reached the moment.
  */
 export async function stopped(
   { lab }: LifeStand,
@@ -131,11 +131,11 @@ export async function stopped(
 async function until(met: () => Promise<boolean>, over: AbortSignal): Promise<void> {
   while (!(await met().catch(() => false))) {
     over.throwIfAborted();
-    await new Promise((resolve) => setTimeout(resolve, 50)); // a look costs milliseconds, the moments last seconds
+    await new Promise((resolve) => setTimeout(resolve, 50)); // checking costs milliseconds, and each moment lasts seconds
   }
 }
 
-/** Helm, programs and installed plugins first: what notices that Pulumi has gone must not tidy up. */
+/** Kills Helm, programs and plugins before Pulumi: a process that notices Pulumi's end must not clean up. */
 const mortal = [
   /(^|\/)helm\0/,
   /program\.js/,
@@ -151,7 +151,7 @@ function killAll(): void {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // it has ended by itself
+        // the process has already ended
       }
     }
 }

@@ -2,37 +2,40 @@ import * as path from "node:path";
 import type { MachineReport } from "../../../lab/run/report";
 import { repository } from "../../../stacks/stack-file";
 
-/** An edit of a stack that is up. */
+/** An edit of a stack after its first update. */
 export interface LifeEdit {
   name: string;
-  /** What it does to the stack's configuration, as a JSON merge patch. */
+  /** JSON merge patch for the stack's configuration. */
   change: object;
-  /** A text of the kubeconfig, and what takes its place. */
+  /** A text in the kubeconfig, and its replacement. */
   kubeconfig?: [string, string];
-  /** Pattern of what the preview of taking it back is refused with, where that cannot be done; the edit then stays. */
+  /** Set if the edit cannot be undone: pattern of the error with which that preview fails. The edit then stays. */
   stays?: string;
-  /** Patterns of what its preview is refused with and, without one, its update, where it cannot be done; nothing is lost by either. */
+  /**
+   * Set if the edit is refused: patterns of the errors of its preview and of an update without preview. Both change
+   * nothing.
+   */
   refused?: { preview: string; update: string };
-  /** Where the preview may say `only if`, as only the machine knows; elsewhere it has to know. */
+  /** Whether the preview may say `only if`, since only the machine knows; otherwise it must know. */
   onlyIf?: boolean;
   /** Whether no machine may reboot, whatever the preview says. */
   quiet?: boolean;
-  /** Whether nothing may be made, or made again. */
+  /** Whether the update may neither create nor replace a resource. */
   inPlace?: boolean;
-  /** Edits on top of it, before it is taken back. */
+  /** Further edits, before this one is undone. */
   then?: LifeEdit[];
 }
 
-/** A lab, and what is edited on it, one after the other. */
+/** A lab, and its stack's edits in their order. */
 export interface Life {
-  /** All that the cluster has: a stack of tests/e2e/stacks. */
+  /** Stack of tests/e2e/stacks from which the lab makes the cluster. */
   stack: string;
-  /** A JSON merge patch that takes from it what the stack does not have at first. */
+  /** JSON merge patch that removes the fields that the stack lacks at first. */
   first?: object;
-  /** What its machines are like before the first edit. Default: not looked at. */
+  /** Expected state of the machines before the first edit. Default: not compared. */
   machines?: Record<string, Partial<MachineReport>>;
   edits: LifeEdit[];
-  /** Options of the lab, besides its stack. Default none. */
+  /** Further options of the lab. Default none. */
   options?: string[];
   /** Whether deletions by hand, and `--refresh`, `reconcileToken` and `--replace` follow. */
   byHand?: boolean;
@@ -44,8 +47,8 @@ const folder = path.join(repository, "tests/e2e/stacks");
 export const fileOf = (stack: string): string => path.join(folder, `Pulumi.${stack}.yaml`);
 
 /**
- * Labs, and what is edited on each, one edit after the other: every kind of edit at least once, on the stack that has most to
- * lose by it. tests/recipe/effect/edits.test.ts has more pairs, without a lab.
+ * Labs, each with its edits in order. Every kind of edit occurs at least once, on the stack that it can harm most.
+ * tests/recipe/effect/edits.test.ts has more pairs, without a lab.
  */
 export const lives: Record<string, Life> = {
   operator: {
@@ -59,7 +62,7 @@ export const lives: Record<string, Life> = {
     },
     edits: [
       {
-        name: "one more card, and a control plane's first",
+        name: "a second card, and a control plane's first card",
         change: {
           machines: {
             "gpu-1": { gpus: [{ model: "RTX 5070 Ti", count: 2 }] },
@@ -67,7 +70,7 @@ export const lives: Record<string, Life> = {
           },
         },
       },
-      // gpu-2 is in no stack yet, and has no driver: the markers must not wait for it.
+      // gpu-2 is not yet in the stack and has no driver: the markers must not wait for it.
       {
         name: "a first taint",
         change: { machines: { "gpu-1": { taints: { gpu: "true:NoSchedule" } } } },
@@ -99,12 +102,12 @@ export const lives: Record<string, Life> = {
         inPlace: true,
       },
       {
-        name: "a sysctl of all",
+        name: "a sysctl for all machines",
         change: { patches: ["machine: {sysctls: {vm.swappiness: '10'}}"] },
         onlyIf: true,
         then: [
           {
-            name: "a comment in it",
+            name: "a comment in that patch",
             change: { patches: ["# less of it\nmachine: {sysctls: {vm.swappiness: '10'}}"] },
             onlyIf: true,
             quiet: true,
@@ -112,7 +115,7 @@ export const lives: Record<string, Life> = {
         ],
       },
       {
-        name: "an udev rule of all",
+        name: "a udev rule for all machines",
         change: { patches: ['machine: {udev: {rules: [SUBSYSTEM=="drm"]}}'] },
         onlyIf: true,
       },
@@ -124,9 +127,10 @@ export const lives: Record<string, Life> = {
         stays: "does not support downgrades",
       },
       {
-        name: "Talos minor, the version contract said",
+        name: "Talos minor, with the version contract set",
         change: { talosVersion: "v1.12.6", machines: { "gpu-1": { versionContract: "v1.11" } } },
-        // It changes what Talos generates for an owned machine, if that minor release writes it differently. Left out, a preview refuses it.
+        // It changes the configuration that Talos generates for an owned machine, if that minor release writes it
+        // differently. Without it, a preview refuses.
         then: [
           {
             name: "a new version contract, on purpose",
@@ -149,7 +153,7 @@ export const lives: Record<string, Life> = {
       {
         name: "chart release",
         change: { devicePlugin: { version: "0.18.2" } },
-        // The first release whose Node Feature Discovery takes its labels off with itself.
+        // The first release whose Node Feature Discovery removes its labels when it is uninstalled.
         then: [
           {
             name: "GPU feature discovery",
@@ -181,7 +185,7 @@ export const lives: Record<string, Life> = {
           },
         ],
       },
-      { name: "another Factory", change: { factoryUrl: "https://factory.example.net" } },
+      { name: "a different Image Factory", change: { factoryUrl: "https://factory.example.net" } },
       {
         name: "another address",
         change: { machines: { "gpu-1": { address: "gpu-1" } } },
@@ -206,7 +210,7 @@ export const lives: Record<string, Life> = {
         change: { workloads: { ollama: {} } },
         then: [
           {
-            name: "another class for its volume",
+            name: "a different storage class for its volume",
             change: { workloads: { ollama: { storageClass: "fast" } } },
             refused: {
               preview:
@@ -216,7 +220,7 @@ export const lives: Record<string, Life> = {
             },
           },
           {
-            name: "another namespace for it",
+            name: "a different namespace for the workload",
             change: { workloads: { ollama: { namespace: "ai" } } },
             refused: {
               preview: "Namespace ollama: contains PersistentVolumeClaim ollama-models",
@@ -232,9 +236,9 @@ export const lives: Record<string, Life> = {
   },
   omni: {
     stack: "edited-omni",
-    // In maintenance mode it would wait to be added by its owner.
+    // In maintenance mode the machine would wait until its owner adds it to the cluster.
     options: ["--omni-members"],
-    // Omni upgrades a machine that is in its cluster already, and then applies its configuration: two reboots.
+    // Omni first upgrades a machine that is already in its cluster, then applies its configuration: two reboots.
     machines: {
       "gpu-1": {
         talosVersion: "v1.12.6",

@@ -17,19 +17,19 @@ import { merged } from "../../recipe/stacks";
 import { fileOf, type LifeEdit, lives } from "./life-table";
 import { asProgram } from "./program";
 
-/** What came of an edit, or of taking it back. */
+/** Result of an edit, or of undoing it. */
 export interface LifeStep {
   edit: string;
-  /** What the preview said of reboots, by machine; `refused` where it went no further. */
+  /** The preview's announcement of reboots, by machine; `refused` if it failed as expected. */
   word: string;
-  /** Reboots that came, by machine. */
+  /** Actual reboots, by machine. */
   reboots: Record<string, number>;
-  /** What is not as it has to be: the update's errors, a word that was wrong, what a further preview would change. */
+  /** Deviations: errors of the update, wrong announcements, and changes that a further preview would make. */
   wrong: string[];
   seconds: number;
 }
 
-/** What came of a lab. */
+/** Results of a lab. */
 export interface LifeRun {
   steps: LifeStep[];
   /** Its machines before the first edit. */
@@ -50,7 +50,7 @@ class Run {
     this.kubeconfig = fs.readFileSync(stand.lab.controlPlane.adminKubeconfig, "utf8");
   }
 
-  /** The edit, those on top of it, and back. */
+  /** Applies the edit, then its further edits, then undoes it. */
   async through({
     name,
     change,
@@ -82,7 +82,7 @@ class Run {
     await this.unchanged(`${name}, after the refusal`);
   }
 
-  /** Deleted objects come back, and what is asked for is made again; no machine reboots for it. */
+  /** Deleted objects return, and requested replacements happen; no machine reboots for either. */
   async byHand(): Promise<void> {
     const { lab } = this.stand;
     const quietly = { onlyIf: true, quiet: true };
@@ -128,9 +128,9 @@ class Run {
   }
 
   /**
-   * Preview, update, and a preview that changes nothing.
+   * Runs a preview, an update, and a further preview, which must change nothing.
    *
-   * @throws Error when the update did not end well: nothing on top of it would tell anything.
+   * @throws Error if the update fails: later edits would prove nothing.
    */
   async update(edit: string, expected: Expected = {}, options: RunOptions = {}): Promise<void> {
     const { engine, machines, options: lab } = this.stand.lab;
@@ -167,7 +167,7 @@ class Run {
     if (!well) throw new Error(`${edit}: the lab cannot go on`);
   }
 
-  /** A preview, or an update without one, that has to be refused. */
+  /** Runs a preview, or an update without one, that must be refused. */
   private async refused(
     edit: string,
     by: string,
@@ -180,7 +180,7 @@ class Run {
     this.add(begin, { edit, word: "refused", reboots: {}, wrong });
   }
 
-  /** A preview that changes nothing; after a refusal in the same process it has to end at all. */
+  /** Runs a preview that must change nothing. After a refusal in the same process it could also hang. */
   private async unchanged(edit: string): Promise<void> {
     const begin = performance.now();
     const preview = await this.stand.lab.engine.preview({ timeoutSeconds: 60 });
@@ -194,7 +194,7 @@ class Run {
   }
 }
 
-/** What a preview would change. */
+/** Changes that a preview announces. */
 function otherThanSame({ changes, diagnostics, result }: RunResult): string[] {
   if (result !== "succeeded") return [`the next preview ${result}`, ...diagnostics];
   const { same: _same, ...other } = changes;
@@ -203,7 +203,7 @@ function otherThanSame({ changes, diagnostics, result }: RunResult): string[] {
     : [];
 }
 
-/** @param only Fits the names of the edits to go through, for who looks at one. Default: all. */
+/** @param only Pattern of the names of the edits to run. Default: all. */
 asProgram(async (session, name, only = ""): Promise<LifeRun> => {
   const life = lives[name]!;
   const stand = await openLifeStand(session, fileOf(life.stack), life.options);
@@ -218,7 +218,7 @@ asProgram(async (session, name, only = ""): Promise<LifeRun> => {
     for (const edit of life.edits) if (new RegExp(only).test(edit.name)) await run.through(edit);
     if (life.byHand && new RegExp(only).test("by hand")) await run.byHand();
   } catch (error) {
-    console.error(error); // the steps say what is wrong with the stack, and the doctor what it looks like
+    console.error(error); // the steps contain the stack's error, and the doctor shows the cluster's state
     const stopped = error instanceof Error ? error.message : String(error);
     run.steps.push({ edit: "stopped", word: "", reboots: {}, wrong: [stopped], seconds: 0 });
     const { unlike } = await diagnoseLab(lab, [], true, (line) => console.error(line));

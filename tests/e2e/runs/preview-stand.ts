@@ -18,11 +18,11 @@ import { serveProvider } from "../../../lab/providers/serve";
 import { TalosProvider } from "../../../lab/providers/talos";
 import { provideTools } from "../../../lab/tools";
 
-/** What one preview by the CLI showed and took. */
+/** Resources and cost of one preview by the CLI. */
 export interface Previewed extends RunResult {
-  /** Resources that it would make, `type name`. */
+  /** Resources that it would create, as `type name`. */
   creates: string[];
-  /** Seconds of CPU of the CLI and of all that it started and saw end, the program's process with them. */
+  /** CPU seconds of the CLI and of the child processes that it waited for, including the program's. */
   cpuSeconds: number;
 }
 
@@ -30,38 +30,38 @@ export interface Previewed extends RunResult {
 export interface Project {
   /** Folder of its Pulumi.yaml, from the checkout's root. Default: the root. */
   folder?: string;
-  /** The same outside of the checkout, absolute. */
+  /** Absolute folder, if it lies outside the checkout. */
   at?: string;
   name: string;
-  /** What the keys of its credentials begin with. Default: its name. */
+  /** Prefix of the keys of its credentials. Default: its name. */
   namespace?: string;
   stack: string;
   config?: Record<string, unknown>;
-  /** Whether nothing listens where its kubeconfig leads. Default false. */
+  /** Whether its kubeconfig names a port without a listener. Default false. */
   clusterIsDown?: boolean;
 }
 
 /**
- * A checkout, a cluster and the providers, shared by previews of several projects, each of which the policy pack judges too.
- * No machine listens anywhere.
+ * A checkout, a cluster and the providers, shared by previews of several projects. The policy pack judges each project
+ * as well. No machine listens anywhere.
  */
 export interface PreviewStand {
   /** Folder of the checkout. */
   readonly checkout: string;
-  /** Address of the Image Factory that a preview asks. */
+  /** Address of the Image Factory for previews. */
   readonly factory: string;
-  /** A stack of this repository, as its file is. */
+  /** A stack of this repository, with its file unchanged. */
   stack(nameOrFile: string, more?: Pick<Project, "clusterIsDown">): Promise<Previewed>;
   project(project: Project): Promise<Previewed>;
-  /** Runs the CLI in the checkout; gives its standard output. */
+  /** Runs the CLI in the checkout, and returns its standard output. */
   pulumi(...args: string[]): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Nothing listens there: a preview that asked a machine would fail. */
+/** Address without a listener: a preview that asked a machine would fail. */
 const nowhere = "127.0.0.1:1";
 
-/** Brings it up; whatever it starts ends with `close`. */
+/** Starts the stand; `close` ends all that it starts. */
 export async function openPreviewStand(): Promise<PreviewStand> {
   const tools = await provideTools({
     only: ["pulumi", "pulumi-resource-kubernetes", "talosctl", "helm", "controlplane"],
@@ -107,7 +107,10 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   };
   fs.writeFileSync(at("pulumi"), measured(tools.pulumi, at("cpu")), { mode: 0o755 });
 
-  /** Serves the chart that a stack's configuration names. One that is no stack at all is a mistake of the test. */
+  /**
+   * Serves the chart that a stack's configuration names. Throws if the configuration is not a stack's, which is a
+   * mistake of the test.
+   */
   const offerChartOf = (config: Record<string, unknown>): void => {
     const fields = Object.entries(config).map(([key, value]) => [
       key.replace(/^talos-gpu:/, ""),
@@ -165,7 +168,8 @@ export async function openPreviewStand(): Promise<PreviewStand> {
     factory: factory.url,
     project,
     pulumi: async (...args) => {
-      // Pulumi's own host begins with `npm install`, which has no business in a checkout whose packages are a link to ours.
+      // Pulumi's own host begins with `npm install`, which must not run here: this checkout's packages are a link to
+      // ours.
       const PATH = [standIn, environment.PATH].join(path.delimiter);
       const env = {
         ...environment,
@@ -200,7 +204,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   };
 }
 
-/** This process' environment without what is of its user: credentials, and other clusters'. */
+/** This process' environment without its user's credentials and clusters. */
 function inherited(): Record<string, string> {
   const own = /^(TALOSCONFIG|TALOS_SECRETS|KUBECONFIG|OMNI_.*|PULUMI_.*)$/;
   return Object.fromEntries(
@@ -210,7 +214,7 @@ function inherited(): Record<string, string> {
   );
 }
 
-/** The CLI, with the CPU time of all that it waited for written to a file, by a shell's `times`. */
+/** Runs the CLI in a shell whose `times` writes the CPU time of all child processes to a file. */
 const measured = (pulumi: string, file: string): string => `#!/bin/bash
 "${pulumi}" "$@"
 status=$?

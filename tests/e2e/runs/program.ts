@@ -5,9 +5,9 @@ import type { Running } from "../../../lab/run/running";
 import { Session } from "../../../lab/session/session";
 
 /**
- * Runs a program that a test has started by `runApart`: gives it a lab's session and its arguments, prints its outcome as JSON,
- * and closes the session however it ends. A signal closes the session at once, under whatever is going on; so does the end of
- * the test that reads it.
+ * Runs a program that a test has started by `runApart`: passes a lab's session and the arguments to it, and prints its
+ * outcome as JSON. Closes the session when the program ends. A signal, or the end of the test that reads the outcome,
+ * closes the session at once.
  */
 export function asProgram<Outcome>(
   run: (session: Session, ...args: string[]) => Promise<Outcome>,
@@ -19,7 +19,7 @@ export function asProgram<Outcome>(
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const)
     process.once(signal, () => stop(`stopped by ${signal}`));
-  // Pulumi's SDK writes of every uncaught error, and so of its own writing, without end.
+  // Pulumi's SDK prints every uncaught error, so an error of that print would repeat endlessly.
   for (const stream of [process.stdout, process.stderr])
     stream.on("error", () => stop("its output has no reader"));
   const ended = async (): Promise<void> => {
@@ -30,9 +30,10 @@ export function asProgram<Outcome>(
     }
   };
   ended().then(
-    () => setImmediate(() => process.exit()), // gRPC keeps sockets of the engine open for a while
+    () => setImmediate(() => process.exit()), // gRPC keeps sockets of the engine open for some time
     (error: unknown) =>
-      // Uncaught, it shows positions in the sources (lab/bundle/run.js); printed here they would be the bundle's.
+      // lab/bundle/run.js prints uncaught errors with positions in the sources; printed here they would be the
+      // bundle's.
       setImmediate(() => {
         throw error;
       }),
@@ -40,9 +41,10 @@ export function asProgram<Outcome>(
 }
 
 /**
- * Brings a Talos cluster up as it is before a stack comes; a program that runs the stack adds `before` and `engine`.
+ * Starts a Talos cluster in its state before a stack's first update. A program that runs the stack adds `before` and
+ * `engine`.
  *
- * @param config Configuration of the stack, by key. Default: what the spec says.
+ * @param config Configuration of the stack, by key. Default: the spec's fields.
  */
 export async function openLab(
   session: Session,

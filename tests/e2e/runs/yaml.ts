@@ -12,12 +12,12 @@ import { provideLanguages } from "../../../lab/tools";
 import { repository } from "../../../stacks/stack-file";
 import { asProgram, openLab } from "./program";
 
-/** What the YAML example says of its cluster. */
+/** The YAML example's description of its cluster. */
 interface Template {
   resources: { cluster: { properties: Record<string, unknown> } };
 }
 
-/** What came of the example, update by update. */
+/** Results of the example, update by update. */
 export interface YamlRun {
   first: RunResult;
   outputs: Awaited<ReturnType<LabEngine["outputs"]>>;
@@ -28,7 +28,10 @@ export interface YamlRun {
 
 const example = "examples/yaml";
 
-/** Brings examples/yaml up in a lab whose cluster is what the example says: the real CLI, Pulumi's YAML host, the package as a plugin. */
+/**
+ * Updates examples/yaml in a lab with the example's cluster, with the real CLI, Pulumi's YAML host and the package as a
+ * plugin.
+ */
 async function run(session: Session): Promise<YamlRun> {
   const languages = await provideLanguages();
   const template = parse(
