@@ -1,5 +1,6 @@
 // `npm run prepare`: builds the packages after an installation. Pulumi installs a package by its git address with npm
-// in the package's own folder. There npm leaves out what the repository's root has for building, so that comes first.
+// in the package's own folder. There npm does not install the build tools of the repository's root, so this program
+// installs them first.
 const { spawnSync } = require("node:child_process");
 const { existsSync } = require("node:fs");
 const path = require("node:path");
@@ -7,8 +8,8 @@ const { isStale } = require("./package/build-if-stale");
 
 const root = path.dirname(__dirname);
 
-// npm puts absolute folders on PATH. Pulumi names the folder of a package after its address, and a colon of
-// `example.org:8443` ends a folder there. A relative folder has no colon: the built workspaces lie one and two
+// npm puts absolute folders on PATH. Pulumi names a package's folder after its address, and in PATH the colon of
+// `example.org:8443` would end that folder. Relative folders have no colon; the built workspaces lie one and two
 // folders deep.
 const separator = path.delimiter;
 const PATH = [
@@ -17,7 +18,7 @@ const PATH = [
 ].join(separator);
 const programs = root.includes(separator) ? { PATH } : {};
 
-/** npm in the repository's root, as if no other npm had started it. */
+/** Runs npm in the repository's root, without the environment of the npm that runs this. */
 function npm(...args) {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^npm_(?!config_(?:registry|cache|userconfig)$)/i.test(name),
@@ -43,6 +44,6 @@ if (!tools.every((name) => existsSync(path.join(root, "node_modules", name))))
     "--no-fund",
     "--loglevel=error",
   );
-// `pulumi package add` of this folder begins with `npm install` each time. `npm ci` may bring other releases of what
-// is bundled.
+// Each `pulumi package add` of this folder runs `npm install`, so it builds only if needed. `npm ci` may install other
+// releases of bundled packages, so it always builds.
 if (process.env.npm_command !== "install" || isStale(root)) npm("run", "build");

@@ -2,10 +2,10 @@ import { type Cause, causes, type Fix, fixes } from "../components/diagnosis";
 import { checks } from "../components/recipe/index";
 
 /**
- * The troubleshooting page (Markdown) with a section for each fix and each known cause, between the comments that name them. Everything
- * else on the page is written by hand.
+ * The troubleshooting page (Markdown), with a generated section for each fix and each known cause between their marker
+ * comments. People write the rest of the page by hand.
  *
- * @param page The page as it is.
+ * @param page The present page.
  */
 export function withFailures(page: string): string {
   const sections = { fixes: fixes.map(section), causes: Object.entries(causes).map(causeSection) };

@@ -1,5 +1,5 @@
-// Warns where an environment that holds credentials of a cluster takes other branches than main: an author who can push such a branch
-// can read the credentials by a workflow of their own, whatever the workflows of main say. Changes nothing.
+// Warns if an environment with a cluster's credentials accepts branches other than main: an author who can push such a
+// branch can read the credentials in a workflow of that branch, whatever main's workflows say. Changes nothing.
 //
 //   node .github/scripts/environments.js MAIN
 //
@@ -14,7 +14,7 @@ const named = execFileSync("git", ["ls-files", "-z", "--", "stacks/"], { encodin
   .split("\0")
   .flatMap((file) => /^stacks\/Pulumi\.([A-Za-z0-9][A-Za-z0-9._-]*)\.yaml$/.exec(file)?.[1] ?? []);
 
-/** An answer of GitHub; undefined where there is no such thing. */
+/** An answer of GitHub; undefined if GitHub has no such object. */
 function ask(place) {
   try {
     const answer = execFileSync("gh", ["api", `repos/${repository}/${place}`], {
@@ -28,7 +28,10 @@ function ask(place) {
   }
 }
 
-/** What other refs than main an environment takes, in words; undefined where none, or where it does not exist and so holds no secret. */
+/**
+ * Refs other than main that an environment accepts, in words; undefined if there are none, or if the environment does
+ * not exist.
+ */
 function takes(environment) {
   const place = `environments/${encodeURIComponent(environment)}`;
   const found = ask(place);
@@ -53,6 +56,6 @@ for (const environment of named.flatMap((stack) => [
   const refs = takes(environment);
   if (refs !== undefined)
     console.log(
-      `::warning title=environment ${environment}::It takes ${refs}, so every author who can push there can read its credentials. Allow ${main} alone: Settings, Environments, ${environment}, Deployment branches and tags.`,
+      `::warning title=environment ${environment}::It accepts ${refs}, so every author who can push there can read its credentials. Allow only ${main}: Settings, Environments, ${environment}, Deployment branches and tags.`,
     );
 }

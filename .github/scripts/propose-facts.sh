@@ -1,6 +1,6 @@
 #!/bin/bash
-# Puts the difference of the tables that renew-facts.sh left in a folder onto the branch `facts`. Opens a pull request for it, or renews
-# the open one. Nothing outside of the tables is taken of it.
+# Commits the difference that renew-facts.sh left in a folder to the branch `facts`, and opens or updates its pull
+# request. Ignores changes outside the tables.
 set -euo pipefail
 from=$1
 git switch --quiet --create facts
@@ -13,7 +13,7 @@ git push --quiet --force origin facts
   echo 'What `npm run facts` renewed, and what a person has to read. Look at the difference before you merge it; to run the checks, close'
   echo 'this pull request and open it again.'
   echo
-  sed 's/^/    /' "$from/lines.txt" # as code: nothing that a registry says is Markdown
+  sed 's/^/    /' "$from/lines.txt" # as code: the text comes from registries, so it must not be read as Markdown
 } > "$from/body.md"
 number=$(gh pr list --head facts --state open --json number --jq '.[0].number // empty')
 if [ -n "$number" ]; then

@@ -1,5 +1,5 @@
-// Whether a tag may be released: it is the packages' version, newer than every release before, described in the
-// changelog, and on main. Says all that is wrong at once.
+// Checks whether a tag may be released: it must be the packages' version, newer than every earlier release, described
+// in the changelog, and on main. Reports all errors at once.
 //
 //   node .github/scripts/release.js TAG NOTES   writes the version's part of the changelog to the file NOTES
 //
@@ -17,43 +17,45 @@ const git = (...args) =>
 const pattern =
   /^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
 
-/** Part of the changelog that is about a version, without its heading. */
+/** Section of the changelog for a version, without its heading. */
 function sectionOf(version) {
   const parts = fs.readFileSync("CHANGELOG.md", "utf8").split(/^## /m);
   const part = parts.find((text) => text.split(/\s/, 1)[0] === version);
   return part?.slice(part.indexOf("\n") + 1).trim();
 }
 
-/** What is wrong with a package that a tag is to publish. */
+/** Errors of a package that the tag would publish. */
 function wrongIn(folder) {
   const file = `${folder}/package.json`;
   const { version, repository, dependencies = {} } = JSON.parse(fs.readFileSync(file, "utf8"));
   const here = process.env.REPOSITORY;
   const asked = dependencies["talos-gpu"];
   return [
-    // npm attests only a package that names the repository that it is published from, and Pulumi downloads the plugin
-    // from there.
+    // npm attests a package only if the package names the repository that publishes it. Pulumi downloads the plugin
+    // from that repository.
     ...(here === undefined || repository?.url === `git+${here}.git`
       ? []
       : [
-          `${tag}: ${file} names ${repository?.url ?? "no repository"}, not ${here}; run npm run publisher -- ACCOUNT, and commit what it changes`,
+          `${tag}: ${file} names ${repository?.url ?? "no repository"}, not ${here}; run npm run publisher -- ACCOUNT, and commit its changes`,
         ]),
     ...(`v${version}` === tag
       ? []
-      : [`${tag}: ${file} says ${version}; tag the commit that says it`]),
+      : [
+          `${tag}: ${file} has version ${version}; tag the commit whose file has this tag's version`,
+        ]),
     ...(asked === undefined || `v${asked}` === tag
       ? []
       : [
-          `${tag}: ${file} asks for talos-gpu ${asked}, so npm would install another release with it; write the version of the tag`,
+          `${tag}: ${file} requires talos-gpu ${asked}, so npm would install a different release with it; write the version of the tag`,
         ]),
   ];
 }
 
 function wrong() {
   if (!pattern.test(tag))
-    return [`${tag}: is no version; name the tag e.g. v1.2.3, or v1.3.0-rc.1`];
-  // git's order of versions, once it sorts what follows a dash before the release, is semver's for names such as
-  // v1.3.0-rc.1; it takes rc10, without the dot, for newer than rc9, which semver does not.
+    return [`${tag}: is not a version; name the tag e.g. v1.2.3, or v1.3.0-rc.1`];
+  // With this setting, git sorts pre-releases before their release, as semver does for names such as v1.3.0-rc.1.
+  // Without the dot they differ: git sorts rc10 after rc9, and semver before it.
   const [newest] = git("-c", "versionsort.suffix=-", "tag", "--list", "--sort=-version:refname")
     .split("\n")
     .filter((other) => pattern.test(other));
@@ -64,12 +66,12 @@ function wrong() {
     ...(newest === tag
       ? []
       : [
-          `${tag}: ${newest} is there already and is not older; npm would hand out the older one as the latest`,
+          `${tag}: ${newest} is already released and is not older; npm would serve the older one as the latest`,
         ]),
     ...(sectionOf(tag.slice(1))
       ? []
       : [
-          `${tag}: CHANGELOG.md has no section "## ${tag.slice(1)}"; give what is under Unreleased that heading`,
+          `${tag}: CHANGELOG.md has no section "## ${tag.slice(1)}"; rename the heading Unreleased to it`,
         ]),
     ...(onMain
       ? []

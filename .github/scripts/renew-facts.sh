@@ -1,6 +1,6 @@
 #!/bin/bash
-# Renews the tables of facts, and leaves what came of it in a folder: lines.txt, what the sources said; facts.patch, the difference.
-# Tells the runner whether there is one.
+# Renews the tables of facts, and writes two files to a folder: the report (lines.txt) and the difference (facts.patch).
+# Tells the runner whether there is a difference.
 set -euo pipefail
 out=$1
 tables=components/recipe/facts/data

@@ -1,10 +1,10 @@
-// Which stacks a run is about, and whether a machine of each may reboot: what the workflows' matrices are made of.
+// Lists the stacks of a run for the workflows' matrices, each with whether one of its machines may reboot.
 //
 //   node .github/scripts/stacks.js all       every stack, against the commit of its last successful update
-//   node .github/scripts/stacks.js changed BASE HEAD   the stacks whose files are not the same in two commits
+//   node .github/scripts/stacks.js changed BASE HEAD   the stacks whose files differ between two commits
 //
-// Prints `stacks=[…]`, for GITHUB_OUTPUT. A stack whose last update is not known counts as one that reboots: the
-// approval is then asked for once too often, and not once too little.
+// Prints `stacks=[…]`, for GITHUB_OUTPUT. A stack without a known last update counts as one that reboots: an
+// unnecessary approval is better than a missing one.
 const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 
@@ -12,10 +12,10 @@ const pattern = /^stacks\/Pulumi\.([A-Za-z0-9][A-Za-z0-9._-]*)\.yaml$/;
 const run = (command, ...args) =>
   execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
 
-/** Names of the stacks whose files are in a list that `git … -z` prints. */
+/** Names of the stacks whose files `git … -z` lists. */
 const named = (list) => list.split("\0").flatMap((file) => pattern.exec(file)?.[1] ?? []);
 
-/** An environment's deployments, newest first, down to the last one that succeeded; GitHub keeps them. */
+/** An environment's deployments from GitHub, from the newest to the last successful one. */
 function sinceSuccess(environment) {
   const query = `repos/${process.env.GITHUB_REPOSITORY}/deployments?environment=${encodeURIComponent(environment)}&per_page=20`;
   const found = [];
@@ -31,9 +31,9 @@ function sinceSuccess(environment) {
 }
 
 /**
- * Commit of the last successful update, in either of the stack's two environments. Undefined where an approved update came after
- * it and failed: that one may have changed machines. A commit that reverts the change reboots them again, although the plan against the
- * last success finds no difference.
+ * Commit of the last successful update, in either of the stack's two environments. Undefined if a later approved update
+ * failed, since that update may have changed machines. A commit that reverts the change would then reboot them again,
+ * although the plan against the last success finds no difference.
  */
 function lastUpdate(stack) {
   const [plain, approved] = [stack, `${stack}-reboots`].map(sinceSuccess);
@@ -45,7 +45,7 @@ function lastUpdate(stack) {
     : last?.sha;
 }
 
-/** What else a plan follows from than the stack's file; the plan computes both sides by the code that is there now. */
+/** Paths other than stack files that a plan depends on. The plan computes both sides with the present code. */
 const code = ["components", "stacks/*.ts", "package-lock.json"];
 
 /** Whether the plan says that a machine may reboot. */
@@ -58,7 +58,7 @@ function mayReboot(stack, base) {
     );
     return plan.base === undefined || plan.machines.some(({ reboots }) => reboots !== "no");
   } catch {
-    return true; // refused, or a commit that is not there any more: a person looks
+    return true; // the plan was refused, or the commit no longer exists: a person decides
   }
 }
 

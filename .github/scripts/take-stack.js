@@ -1,11 +1,11 @@
-// Takes the configuration of a stack from a commit of a pull request into the working tree, which is main's: what a preview with
-// credentials may be given of another person's. Only what the stack says of its cluster may differ from main. Refused, with every
-// reason, is what would reach further:
+// Copies a stack's configuration from a pull request's commit into main's working tree, for a preview with credentials.
+// Only the stack's description of its cluster may differ from main. Refuses everything with further effects, and names
+// each reason:
 //
-// - other parts of the stack file (`environment` brings in secrets of Pulumi ESC, `secretsprovider` calls a service);
+// - other parts of the stack file (`environment` reads secrets from Pulumi ESC, `secretsprovider` calls a service);
 // - configuration of other projects and providers, e.g. `kubernetes:kubeconfig`;
-// - credentials, and addresses that these are sent to;
-// - encrypted values, which a field might show.
+// - credentials, and the addresses to which they are sent;
+// - encrypted values, which another field might print.
 //
 //   node .github/scripts/take-stack.js STACK COMMIT
 const { execFileSync } = require("node:child_process");
@@ -15,7 +15,10 @@ const { isDeepStrictEqual } = require("node:util");
 const { parse } = require("yaml");
 
 const largest = 1024 * 1024;
-/** Fields of a stack that hold credentials, or say where they are sent (components/stack/configuration.ts, credentialKeys). */
+/**
+ * Fields of a stack with credentials, or with the addresses to which they are sent (components/stack/configuration.ts,
+ * credentialKeys).
+ */
 const credentials = [
   "talosconfig",
   "machineSecrets",
@@ -40,26 +43,26 @@ function textOfCommit() {
   const [, mode, id] =
     /^(\d{6}) blob ([0-9a-f]+)\t/.exec(git("ls-tree", "--full-tree", commit, "--", file)) ?? [];
   if (mode !== "100644" && mode !== "100755")
-    throw new Error(`${file}: is no plain file in ${commit}`);
+    throw new Error(`${file}: is not a plain file in ${commit}`);
   if (Number(git("cat-file", "-s", id)) > largest)
-    throw new Error(`${file}: has more than 1 MiB in ${commit}`);
+    throw new Error(`${file}: is larger than 1 MiB in ${commit}`);
   return git("cat-file", "blob", id);
 }
 
-/** What a stack file says, as Pulumi's reader takes it. */
+/** Content of a stack file, parsed as Pulumi does. */
 function read(text) {
   const document = parse(text, { merge: true, maxAliasCount: 10_000 }) ?? {};
   const { config, ...rest } = document;
   return { config: config ?? {}, rest };
 }
 
-/** Whether a key says something of the cluster, and nothing of credentials. */
+/** Whether a key describes the cluster, and not credentials. */
 function isOfCluster(key) {
   if (!key.includes(":")) return !credentials.includes(key);
   return key.startsWith(project) && !credentials.includes(key.slice(project.length));
 }
 
-/** Whether there is an encrypted value anywhere in it (`secure: v1:…`). */
+/** Whether a value contains an encrypted value (`secure: v1:…`). */
 function hasSecret(value) {
   if (value === null || typeof value !== "object") return false;
   return "secure" in value || Object.values(value).some(hasSecret);
@@ -69,12 +72,12 @@ function refusals(before, after) {
   const refused = [];
   for (const key of new Set([...Object.keys(before.rest), ...Object.keys(after.rest)]))
     if (!isDeepStrictEqual(before.rest[key], after.rest[key]))
-      refused.push(`${key}: is not as in main`);
+      refused.push(`${key}: differs from main`);
   for (const key of new Set([...Object.keys(before.config), ...Object.keys(after.config)])) {
     if (isDeepStrictEqual(before.config[key], after.config[key])) continue;
-    if (!isOfCluster(key)) refused.push(`config.${key}: is not as in main`);
+    if (!isOfCluster(key)) refused.push(`config.${key}: differs from main`);
     else if (hasSecret(after.config[key]))
-      refused.push(`config.${key}: has an encrypted value, and is not as in main`);
+      refused.push(`config.${key}: has an encrypted value, and differs from main`);
   }
   return refused;
 }
@@ -84,9 +87,9 @@ const after = read(textOfCommit());
 const refused = refusals(before, after);
 if (refused.length > 0)
   throw new Error(
-    `${file}: a preview takes only what a stack says of its cluster from a pull request, so it is left out; merge the rest first:\n${refused.map((one) => `  ${JSON.stringify(one)}`).join("\n")}`,
+    `${file}: this preview is left out: from a pull request, it accepts only changes to a stack's description of its cluster; merge these first:\n${refused.map((one) => `  ${JSON.stringify(one)}`).join("\n")}`,
   );
 fs.mkdirSync(path.dirname(file), { recursive: true });
 fs.rmSync(file, { force: true });
-// What was judged, not the text, in which another reader of YAML might see something else. JSON is YAML.
+// Writes the parsed content that was judged, since another YAML reader might read the text differently. JSON is YAML.
 fs.writeFileSync(file, `${JSON.stringify({ ...after.rest, config: after.config }, null, 2)}\n`);

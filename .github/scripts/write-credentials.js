@@ -1,6 +1,6 @@
-// Writes a workflow's secret credentials to files that only the runner's user can read. Names the files in the environment of the
-// following steps. A secret that the environment does not have is left out. Omni's are no files: their
-// variables reach the step that needs them as they are.
+// Writes a workflow's secret credentials to files that only the runner's user can read. Names the files in the
+// environment of the following steps. Skips secrets that the environment lacks. Omni's credentials need no files: the
+// step that needs them gets their variables.
 const fs = require("node:fs");
 const path = require("node:path");
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Annotates the findings in the files that PATHS names, one a line. Writes the same to the file SARIF, if one is named.
-# ARGUMENTS: further arguments of `talos-gpu check`, one a line. Ends as the command does: 1 where something is wrong.
+# Annotates the findings in the files of PATHS, one path a line. Also writes the findings to the file SARIF, if set.
+# ARGUMENTS: further arguments of `talos-gpu check`, one a line. Exits with the command's status: 1 if there are
+# findings.
 set -euo pipefail
 paths=() arguments=()
 while IFS= read -r line; do [ -z "$line" ] || paths+=("$line"); done <<<"$PATHS"
@@ -11,7 +12,7 @@ check() {
   node "$GITHUB_ACTION_PATH/../../components/bin/cli.js" check "$@" ${arguments[@]+"${arguments[@]}"} -- "${paths[@]}"
 }
 
-# The annotations below say what this run says, so its remarks are left out.
+# The annotations below contain this run's findings, so this output is discarded.
 if [ -n "$SARIF" ]; then
   check --format sarif >"$SARIF" 2>/dev/null || true
   [ -s "$SARIF" ] || rm -f "$SARIF"

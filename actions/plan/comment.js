@@ -1,28 +1,27 @@
-// Comments what a pull request's stack files would do, and keeps that one comment up to date. Runs the code next to it: of the pull
-// request it reads only stack files and the files that these name, out of git's tree and as data. So a fork's may be planned with a token
-// at hand.
+// Comments on a pull request with the plans of its stack files, and updates that one comment. Runs only this
+// repository's code: from the pull request it reads stack files and the files that they name, from git's tree and as
+// data. So it may plan a fork's pull request although it has a token.
 //
 //   node actions/plan/comment.js NUMBER FOLDER LIMIT
-//
-// FOLDER has the stack files, from the repository's root. LIMIT: seconds that the plan of one stack may take.
+// FOLDER: folder of the stack files, from the repository's root. LIMIT: seconds for the plan of one stack.
 /* global console */
 const { execFileSync, spawnSync } = require("node:child_process");
 const path = require("node:path");
 const { parse } = require("yaml");
 
 const marker = "<!-- talos-gpu plan -->";
-/** Longest comment that GitHub takes is 65536 characters. */
+/** GitHub accepts comments of at most 65536 characters. */
 const longest = 60_000;
 /** Most that a program may print, in bytes. */
 const largest = 16 * 1024 * 1024;
-/** Longest stack file that is looked at, in bytes. */
+/** Longest stack file that is planned, in bytes. */
 const longestFile = 1024 * 1024;
-/** Most stacks that one comment is about. */
+/** Largest number of stacks in one comment. */
 const most = 20;
 const [number = "", folder = ".", limit = "120"] = process.argv.slice(2);
-if (!/^\d+$/.test(number)) throw new Error(`${number} is no number of a pull request`);
+if (!/^\d+$/.test(number)) throw new Error(`${number} is not the number of a pull request`);
 if (!/^[1-9]\d{0,3}$/.test(limit))
-  throw new Error(`limit: ${limit} is no number of seconds, at most 9999`);
+  throw new Error(`limit: ${limit} is not a number of seconds; write at most 9999`);
 
 /** The folder without a slash at its end; `.` is the root. */
 const stackFolder = path.posix.normalize(folder).replace(/\/$/, "");
@@ -32,10 +31,10 @@ const git = (...args) =>
 const repository = process.env.GITHUB_REPOSITORY;
 const command = path.join(__dirname, "..", "..", "components", "bin", "cli.js");
 
-/** Text from other people mentions no account, closes no marker, and stays out of the page's own HTML. */
+/** Other people's text without its effects: it mentions no account, and opens no HTML comment that could hide text. */
 const harmless = (text) => text.replaceAll("@", "@\u200b").replaceAll("<!--", "&lt;!--");
 
-/** The plan of a stack. What parses the pull request's files has no token in its environment. */
+/** The plan of a stack. The process that parses the pull request's files has no token in its environment. */
 function planOf(file, base, head) {
   const { PATH, HOME } = process.env;
   return spawnSync(
@@ -45,7 +44,7 @@ function planOf(file, base, head) {
       encoding: "utf8",
       env: { PATH, HOME },
       timeout: Number(limit) * 1000,
-      killSignal: "SIGKILL", // a program that computes would not see SIGTERM
+      killSignal: "SIGKILL", // a busy program would not handle SIGTERM
       maxBuffer: largest,
     },
   );
@@ -54,7 +53,7 @@ function planOf(file, base, head) {
 function section({ stack, file }, base, head) {
   const title = `## Plan of ${stack}`;
   if (git("ls-tree", "--full-tree", head, "--", file).trim() === "")
-    return `${title}\n\nIts file goes. Nothing is taken down by that: \`pulumi destroy -s ${stack}\` does it.`;
+    return `${title}\n\nThe pull request deletes its file. That does not destroy the stack: \`pulumi destroy -s ${stack}\` does.`;
   const { stdout, stderr, status, error } = planOf(file, base, head);
   if (status === 0 || (status === 1 && stdout !== "")) return harmless(stdout.trimEnd());
   if (error?.code === "ETIMEDOUT")
@@ -103,14 +102,16 @@ function comment(body) {
   return ours === undefined ? "commented" : "comment brought up to date";
 }
 
-/** A stack file of the folder, by its path; none where it is another file. */
+/** The stack of a path in the folder; empty if the path is not a stack file. */
 function stackOf(file) {
   const { dir, base } = path.posix.parse(file);
   const stack = /^Pulumi\.([A-Za-z0-9][A-Za-z0-9._-]*)\.yaml$/.exec(base)?.[1];
   return stack === undefined || (dir || ".") !== stackFolder ? [] : [{ stack, file }];
 }
 
-/** Files of a commit that a stack file names under `external.files`; none where it cannot be read, which its plan tells. */
+/**
+ * Files of a commit that a stack file names under `external.files`; empty if it cannot be read, which its plan reports.
+ */
 function namedBy(file, commit) {
   try {
     if (Number(git("cat-file", "-s", `${commit}:${file}`)) > longestFile) return [];
@@ -140,7 +141,8 @@ const there = git(
 const stacks = [...changed, ...there].flatMap(stackOf);
 const sections = stacks.slice(0, most).map((stack) => section(stack, base, head));
 if (stacks.length > most)
-  sections.push(`${stacks.length - most} more stacks change. They are not planned here.`);
-const origin =
-  "Computed from the files of the pull request, by code that is not the pull request's.";
+  sections.push(
+    `${stacks.length - most} more stacks change; this comment does not contain their plans.`,
+  );
+const origin = "Computed from the files of the pull request, with code that does not come from it.";
 console.log(comment(sections.length === 0 ? undefined : [origin, ...sections].join("\n\n")));

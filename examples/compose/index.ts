@@ -4,19 +4,19 @@ import { GpuCluster, Ollama } from "talos-gpu";
 
 const config = new pulumi.Config();
 const kubeconfig = config.requireSecret("kubeconfig");
-// With an identifier the provider takes another server's URL for the same cluster; without, Pulumi would replace every object.
+// The identifier keeps the provider if the server's URL changes; without it, Pulumi would replace every object.
 const kubernetes = new k8s.Provider("kubernetes", {
   kubeconfig,
   clusterIdentifier: pulumi.getStack(),
 });
 
-// One machine of an existing cluster: its configuration stays its owner's, and gets our part merged in.
+// A machine of an existing cluster: its owner keeps the configuration, and the package merges its keys in.
 const cluster = new GpuCluster(
   "lab",
   {
     talosVersion: "v1.12.6",
     machines: {
-      // Two cards, one for each of the workloads below: a pod that requests a card keeps it to itself.
+      // Two cards, one for each workload below: pods do not share a card.
       "gpu-1": {
         address: "192.0.2.21",
         role: "worker",
@@ -43,8 +43,9 @@ const ollama = new Ollama(
   { providers: { kubernetes } },
 );
 
-// A Deployment of one's own. It names two outputs of the cluster, and is therefore made only behind the smoke tests of the
-// GPU machines: no `dependsOn`, no sleep. A machine whose units are all in use is not tested; `cluster.gpuReady` is then false.
+// Your own Deployment. It uses two outputs of the cluster, so Pulumi creates it only after the smoke tests of the GPU
+// machines: no `dependsOn`, no sleep. If all units of a machine are in use, its smoke test is skipped, and
+// `cluster.gpuReady` is false.
 const labels = { app: "training" };
 const training = new k8s.apps.v1.Deployment(
   "training",

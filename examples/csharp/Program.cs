@@ -1,4 +1,5 @@
-// A GPU cluster from C#. `pulumi package add ../../components` makes the SDK, Pulumi.TalosGpu, and its line in the project.
+// A GPU cluster from C#. `pulumi package add ../../components` makes the SDK, Pulumi.TalosGpu, and its line in the
+// project.
 using System.Collections.Generic;
 using Pulumi;
 using Pulumi.TalosGpu;
@@ -9,8 +10,9 @@ return await Deployment.RunAsync(() =>
     var config = new Config();
     var kubeconfig = config.RequireSecret("kubeconfig");
 
-    // Objects in Kubernetes are made through this provider. The cluster's own Kubeconfig drains machines and looks at objects.
-    // With an identifier the provider takes another server's URL for the same cluster; without, Pulumi would replace every object.
+    // This provider creates the objects in Kubernetes. With its own Kubeconfig, the cluster drains machines and reads
+    // objects. The identifier keeps the provider if the server's URL changes; without it, Pulumi would replace every
+    // object.
     var kubernetes = new Pulumi.Kubernetes.Provider("kubernetes", new Pulumi.Kubernetes.ProviderArgs
     {
         KubeConfig = kubeconfig,
@@ -35,6 +37,7 @@ return await Deployment.RunAsync(() =>
         Kubeconfig = kubeconfig,
     }, new ComponentResourceOptions { Providers = { kubernetes } });
 
-    // Resolves behind the smoke tests of the GPU machines. A machine whose units are all in use is not tested; GpuReady is then false.
+    // Resolves after the smoke tests of the GPU machines. If all units of a machine are in use, its test is skipped,
+    // and GpuReady is false.
     return new Dictionary<string, object?> { ["runtimeClassName"] = cluster.RuntimeClassName };
 });

@@ -7,8 +7,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
 )
 
-// kubernetesProvider is what `kubernetes.NewProvider` of github.com/pulumi/pulumi-kubernetes/sdk/v4 registers; a program that has
-// that SDK uses it instead.
+// kubernetesProvider is what `kubernetes.NewProvider` of github.com/pulumi/pulumi-kubernetes/sdk/v4 registers; a
+// program that has that SDK uses it instead.
 type kubernetesProvider struct {
 	pulumi.ProviderResourceState
 }
@@ -17,8 +17,9 @@ func main() {
 	pulumi.Run(func(ctx *pulumi.Context) error {
 		settings := config.New(ctx, "")
 		kubeconfig := settings.RequireSecret("kubeconfig")
-		// Objects in Kubernetes are made through this provider. The cluster's own Kubeconfig drains machines and looks at objects.
-		// With an identifier the provider takes another server's URL for the same cluster; without, Pulumi would replace every object.
+		// This provider creates the objects in Kubernetes. With its own Kubeconfig, the cluster drains machines and reads
+		// objects. The identifier keeps the provider if the server's URL changes; without it, Pulumi would replace every
+		// object.
 		var kubernetes kubernetesProvider
 		given := pulumi.Map{"kubeconfig": kubeconfig, "clusterIdentifier": pulumi.String(ctx.Stack())}
 		if err := ctx.RegisterResource("pulumi:providers:kubernetes", "kubernetes", given, &kubernetes); err != nil {
@@ -42,7 +43,8 @@ func main() {
 		if err != nil {
 			return err
 		}
-		// Resolves behind the smoke tests of the GPU machines. A machine whose units are all in use is not tested; GpuReady is then false.
+		// Resolves after the smoke tests of the GPU machines. If all units of a machine are in use, its test is skipped, and
+		// GpuReady is false.
 		ctx.Export("runtimeClassName", cluster.RuntimeClassName)
 		return nil
 	})

@@ -10,8 +10,8 @@ import pulumi_talos_gpu as gpu
 config = pulumi.Config()
 kubeconfig = config.require_secret("kubeconfig")
 
-# Objects in Kubernetes are made through this provider. The cluster's own `kubeconfig` drains machines and looks at objects.
-# With an identifier the provider takes another server's URL for the same cluster; without, Pulumi would replace every object.
+# This provider creates the objects in Kubernetes. With its own `kubeconfig`, the cluster drains machines and reads
+# objects. The identifier keeps the provider if the server's URL changes; without it, Pulumi would replace every object.
 kubernetes = k8s.Provider("kubernetes", kubeconfig=kubeconfig, cluster_identifier=pulumi.get_stack())
 
 cluster = gpu.GpuCluster(
@@ -31,5 +31,6 @@ cluster = gpu.GpuCluster(
     opts=pulumi.ResourceOptions(providers=[kubernetes]),
 )
 
-# Resolves behind the smoke tests of the GPU machines. A machine whose units are all in use is not tested; `gpu_ready` is then false.
+# Resolves after the smoke tests of the GPU machines. If all units of a machine are in use, its test is skipped, and
+# `gpu_ready` is false.
 pulumi.export("runtimeClassName", cluster.runtime_class_name)

@@ -2,12 +2,13 @@ import * as k8s from "@pulumi/kubernetes";
 import * as gpu from "@pulumi/talos-gpu";
 import * as pulumi from "@pulumi/pulumi";
 
-// A GPU cluster by the SDK that `pulumi package add ../../components` makes.
+// A GPU cluster from TypeScript. `pulumi package add ../../components` makes the SDK.
 const config = new pulumi.Config();
 const kubeconfig = config.requireSecret("kubeconfig");
 
-// Objects in Kubernetes are made through this provider. The cluster's own `kubeconfig` drains machines and looks at objects.
-// With an identifier the provider takes another server's URL for the same cluster; without, Pulumi would replace every object.
+// This provider creates the objects in Kubernetes. With its own `kubeconfig`, the cluster drains machines and reads
+// objects. The identifier keeps the provider if the server's URL changes; without it, Pulumi would replace every
+// object.
 const kubernetes = new k8s.Provider("kubernetes", {
   kubeconfig,
   clusterIdentifier: pulumi.getStack(),
@@ -32,5 +33,6 @@ const cluster = new gpu.GpuCluster(
   { providers: { kubernetes } },
 );
 
-// Resolves behind the smoke tests of the GPU machines. A machine whose units are all in use is not tested; `gpuReady` is then false.
+// Resolves after the smoke tests of the GPU machines. If all units of a machine are in use, its test is skipped, and
+// `gpuReady` is false.
 export const runtimeClassName = cluster.runtimeClassName;

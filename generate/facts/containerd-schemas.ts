@@ -11,7 +11,7 @@ import { writeTable } from "./write-table";
 
 const releases = ["2.0.5", "2.1.6", "2.2.3", "2.3.1"];
 
-/** Files that hold the structures, and which of them a plugin's table is. */
+/** Files with the structures, and the structure of each plugin's table. */
 const sources = [
   "internal/cri/config/config.go",
   "internal/nri/config.go",

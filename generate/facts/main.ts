@@ -14,12 +14,12 @@ Without an argument: releases, cards, images and newer, one after the other. A s
             default https://factory.talos.dev
   cards     every card of NVIDIA's by its chip, from a list of PCI IDs; default https://pci-ids.ucw.cz/v2.2/pci.ids
   images    the default images of vLLM, LiteLLM and Ollama, where a newer release is on PyPI or GitHub and its image is served
-  newer     names releases of charts and of CUDA that the tables do not have; a person has to read those operator
-   what the GPU Operator's chart renders to, for the lab's own: with a Helm, of each release (v26.3.3) that the
-            table has and of new ones its folder deployments/gpu-operator
+  newer     names releases of charts and of CUDA that the tables do not have; a person must read their release notes
+  operator  objects that the GPU Operator's chart renders, for the lab's own chart: needs a Helm program and, for each release
+            of the table and each new one (v26.3.3), its folder deployments/gpu-operator
 `;
 
-/** Renews what the arguments name; gives the exit status. */
+/** Renews the tables that the arguments name, and returns the exit status. */
 async function main([what, from, ...others]: readonly string[]): Promise<number> {
   const sources = others.length > 0 && others.every((each) => /^v[\d.]+=./.test(each));
   if (what === "operator" && from !== undefined && sources) {

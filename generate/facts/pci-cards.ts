@@ -3,30 +3,30 @@ export interface PciCards {
   /** Version of the list, e.g. `2026.10.24`. */
   version: string;
   /**
-   * By chip (`GA102`) and device ID (`2204`) the names of a card, as `nvidia-smi` prints them but for the vendor.
-   * Several names are cards that the list does not tell apart.
+   * Names of a card by chip (`GA102`) and device ID (`2204`), as `nvidia-smi` prints them without the vendor. A device
+   * ID has several names if the list gives it to several cards.
    */
   chips: Record<string, Record<string, string[]>>;
 }
 
 /**
- * Chips from Fermi on, without the suffix of their use (`GL`, `M`): no driver of Talos knows those before Maxwell,
- * and a check says so by the name. Those of Jetson and of Tegra have other drivers.
+ * Chips from Fermi on, without the suffix of their use (`GL`, `M`). No driver of Talos supports chips before Maxwell,
+ * and a check recognizes them by name. Jetson's and Tegra's chips have other drivers, so they are left out.
  */
 const chipName = /^((?:GF|GK|GM|GP|GV|TU|GA|AD|GH|GB)\d\d[0-9AB])/;
 const otherDrivers = new Set(["GB10B", "GK20A"]);
-/** GRID cards of Kepler are cards; later the word is that of a virtual GPU. */
+/** GRID cards of Kepler are physical cards; later GRID names a virtual GPU. */
 const gridCard = /^GRID K\d/;
 
-/** Entries that are no cards on sale: functions other than the card, samples, numbers of unreleased cards. */
+/** Entries that are not cards on sale: other functions of a card, samples, numbers of unreleased cards. */
 const noCard =
   /engineering|reserved|dev ?id|initial|\bsku\b|\bint\b|int52|\bcs1\b|fake|nvswitch|audio|graphics device|\bpg\d{3}(?!-\d{3}$)|jmjwoa|skinny|tegra|jetson|drive |^d17u|^ac ad|^ts4|gh100-|gh3$|^p1?06m$|30x0/i;
 
 /**
- * Reads a list of PCI IDs (pci.ids of pci-ids.ucw.cz). For "Laptop GPU" (from Ampere on) and "with Max-Q Design"
- * (before) of the driver it has "Mobile" and "Max-Q". It puts several cards of one number into one name.
+ * Reads a list of PCI IDs (pci.ids of pci-ids.ucw.cz). The list says "Mobile" for the driver's "Laptop GPU" (from
+ * Ampere on), and "Max-Q" for "with Max-Q Design" (before). It joins several cards of one number in one name.
  *
- * @throws Error when the text is no such list.
+ * @throws Error if the text is not such a list.
  */
 export function pciCards(text: string): PciCards {
   const version = /^#\s+Version:\s*(\S+)/m.exec(text)?.[1];
@@ -42,7 +42,7 @@ export function pciCards(text: string): PciCards {
   }
   if (version === undefined || chips.size === 0) {
     throw new Error(
-      "pci.ids: is not a list of PCI IDs with NVIDIA's cards; take it from https://pci-ids.ucw.cz",
+      "pci.ids: is not a list of PCI IDs with NVIDIA's cards; download it from https://pci-ids.ucw.cz",
     );
   }
   const byKey = <T>(entries: Iterable<[string, T]>): [string, T][] =>
@@ -56,8 +56,8 @@ export function pciCards(text: string): PciCards {
 }
 
 /**
- * The names that a driver prints for a device as the list names it, e.g. `GB203 [GeForce RTX 5070 Ti]`; none for what
- * is no card.
+ * Names that a driver prints for an entry of the list, e.g. `GB203 [GeForce RTX 5070 Ti]`; empty if the entry is not a
+ * card.
  */
 export function deviceNames(device: string): string[] {
   const chip = chipName.exec(device)?.[1];
@@ -66,7 +66,7 @@ export function deviceNames(device: string): string[] {
   return printedNames(name, chip).filter((printed) => !noCard.test(printed));
 }
 
-/** The names that a driver prints for one name of the list. */
+/** Names that a driver prints for one name of the list. */
 function printedNames(listed: string, chip: string): string[] {
   const plain = listed
     .replace(/^(NVIDIA|HGX) /, "")
@@ -84,7 +84,7 @@ function printedNames(listed: string, chip: string): string[] {
   return split(plain);
 }
 
-/** Takes apart what stands for several: `A2 / A16`, `GH200 120GB / 480GB`, `RTX 2000 / 2000E Ada Generation`. */
+/** Splits a name of several cards: `A2 / A16`, `GH200 120GB / 480GB`, `RTX 2000 / 2000E Ada Generation`. */
 function split(name: string): string[] {
   const [first = "", ...others] = name.split(/ ?\/ ?/);
   const words = first.split(" ");
@@ -92,7 +92,7 @@ function split(name: string): string[] {
   const names = others.map((other) =>
     family.test(other) ? other : [...words.slice(0, -1), other].join(" "),
   );
-  // `RTX 2000 / 2000E Ada Generation`: what follows the second number belongs to the first one, too.
+  // `RTX 2000 / 2000E Ada Generation`: the text after the second number also belongs to the first.
   const tail = others
     .find((other) => other.startsWith(words.at(-1) ?? " ") && !family.test(other))
     ?.split(" ")

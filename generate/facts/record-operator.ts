@@ -14,11 +14,11 @@ export interface Manifest {
 /** Objects that the real chart of the GPU Operator renders. */
 export interface OperatorFacts {
   source: string;
-  /** Values that it was rendered with, by name; release and namespace were `it` and `gpu`. */
+  /** Variants: the values of each rendering, by name. The release was `it`, and the namespace `gpu`. */
   variants: Record<string, object>;
-  /** Each object with the variants, by release, that it is in. `VERSION` stands for the release. */
+  /** Each object with the variants that contain it, by release. `VERSION` stands for the release. */
   objects: { in: Record<string, string[]>; object: Manifest }[];
-  /** Custom resource definitions that it brings, without their schemas. */
+  /** Custom resource definitions of the chart, without their schemas. */
   definitions: Definition[];
 }
 
@@ -34,7 +34,7 @@ interface Definition {
 const recorded = path.resolve(__dirname, "../../lab/charts/facts/gpu-operator.json");
 
 /**
- * Records what the real chart of the GPU Operator renders to.
+ * Records the objects that the real chart of the GPU Operator renders.
  *
  * @param sources `v25.3.4=FOLDER`, …: `deployments/gpu-operator` of github.com/NVIDIA/gpu-operator at that tag. Its
  * Chart.yaml gets the
@@ -65,7 +65,7 @@ export function recordOperator(helm: string, sources: readonly string[]): void {
   }
   const source =
     "github.com/NVIDIA/gpu-operator, deployments/gpu-operator at each tag, by `npm run facts -- operator`";
-  // A line for each object: a difference shows which one.
+  // One line per object, so that a diff shows the changed objects.
   const lines = (of: Map<string, object>): string =>
     `[\n${[...of.values()].map((one) => JSON.stringify(one)).join(",\n")}\n]`;
   const head = `"source":${JSON.stringify(source)},\n"variants":${JSON.stringify(variants)}`;
@@ -107,7 +107,7 @@ function rendered(helm: string, chart: string, values: object): Manifest[] {
   );
 }
 
-/** A definition without its schemas, which are long and say nothing here. */
+/** A definition without its schemas, which are long and not needed here. */
 function definition(chart: string, crd: string): Omit<Definition, "releases"> {
   const text = fs.readFileSync(path.join(chart, "crds", crd), "utf8");
   const { metadata, spec } = parse(text) as { metadata: { name: string }; spec: Definition };

@@ -1,12 +1,12 @@
-/** A release of a project, as a registry tells it. */
+/** A release of a project, as a registry lists it. */
 export interface Published {
   /** Without the `v`, e.g. `0.33.0`. */
   version: string;
-  /** Month in which it came out, e.g. `2026-11`. */
+  /** Month of its publication, e.g. `2026-11`. */
   month: string;
 }
 
-/** Milliseconds that an answer may take. */
+/** Time limit of an answer, in milliseconds. */
 const LIMIT = 30_000;
 
 const json = async (url: string): Promise<unknown> => {
@@ -15,7 +15,7 @@ const json = async (url: string): Promise<unknown> => {
   return response.json();
 };
 
-/** Asks, and names the server if none answers. */
+/** Sends a request; an error names the server. */
 async function asked(url: string, options: RequestInit): Promise<Response> {
   try {
     return await fetch(url, { ...options, signal: AbortSignal.timeout(LIMIT) });
@@ -27,7 +27,9 @@ async function asked(url: string, options: RequestInit): Promise<Response> {
   }
 }
 
-/** The newest release of a package on PyPI: `info.version` there is no pre-release as long as there is another. */
+/**
+ * The newest release of a package on PyPI. `info.version` is a pre-release only if the package has no other release.
+ */
 export async function onPyPi(name: string): Promise<Published> {
   const { info, urls } = (await json(`https://pypi.org/pypi/${name}/json`)) as {
     info: { version: string };
@@ -39,7 +41,7 @@ export async function onPyPi(name: string): Promise<Published> {
   return { version: info.version, month: file.upload_time.slice(0, 7) };
 }
 
-/** The newest release of a repository on GitHub that is no pre-release. */
+/** The newest release of a repository on GitHub, pre-releases excluded. */
 export async function onGitHub(repository: string): Promise<Published> {
   const url = `https://api.github.com/repos/${repository}/releases/latest`;
   const { tag_name: tag, published_at: at } = (await json(url)) as {
@@ -66,8 +68,8 @@ const manifests = [
 export const isServed = async (image: string): Promise<boolean> => (await manifestOf(image)).ok;
 
 /**
- * The digest of what a registry has behind an image's tag, of all its processors together; undefined where it has
- * none, or does not tell.
+ * The digest of an image's tag in its registry, for all processors together; undefined if the registry has no such tag,
+ * or reports no digest.
  */
 export async function digestOf(image: string): Promise<string | undefined> {
   const { ok, headers } = await manifestOf(image);
@@ -78,8 +80,9 @@ export async function digestOf(image: string): Promise<string | undefined> {
 /** A registry's answer for an image's manifest, which shows whether the manifest exists. */
 async function manifestOf(image: string): Promise<Response> {
   const [, host, name, tag] = /^(?:([^/]+\.[^/]+)\/)?([^:]+):(.+)$/.exec(image) ?? [];
-  if (name === undefined || tag === undefined) throw new Error(`${image}: is no image with a tag`);
-  // An official image of Docker's has a name of one word.
+  if (name === undefined || tag === undefined)
+    throw new Error(`${image}: is not an image with a tag`);
+  // An official image of Docker Hub has a name of one word.
   const path = host === undefined && !name.includes("/") ? `library/${name}` : name;
   const url = `https://${host ?? "registry-1.docker.io"}/v2/${path}/manifests/${tag}`;
   const ask = (headers: Record<string, string>): Promise<Response> =>
@@ -95,14 +98,14 @@ async function manifestOf(image: string): Promise<Response> {
   return response;
 }
 
-/** The token that a registry's challenge tells to get. */
+/** The token that a registry's challenge requires. */
 async function tokenFor(challenge: string): Promise<string> {
   const parameters = new Map(
     [...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key!, value!]),
   );
   const realm = parameters.get("realm");
   if (realm === undefined)
-    throw new Error(`a registry asks for credentials of an unknown kind (${challenge})`);
+    throw new Error(`a registry requires credentials of an unknown kind (${challenge})`);
   const url = new URL(realm);
   for (const key of ["service", "scope"])
     if (parameters.has(key)) url.searchParams.set(key, parameters.get(key)!);

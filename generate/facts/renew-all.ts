@@ -12,7 +12,7 @@ const sources: Record<string, () => Promise<string[]>> = {
   newer: () => newerThanTables(),
 };
 
-/** Renews whatever can be renewed. A source that does not answer leaves its table as it is, and the others go on. */
+/** Renews all tables. If a source does not answer, its table stays unchanged, and the others are still renewed. */
 export async function renewAll(
   renewing = sources,
 ): Promise<{ lines: string[]; failed: number; asked: number }> {

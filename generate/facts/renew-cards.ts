@@ -3,18 +3,18 @@ import * as path from "node:path";
 import { pciCards } from "./pci-cards";
 import { tableFile } from "./tables";
 
-/** Where the PCI ID project publishes its list every day; Debian's package `pci.ids` holds the same file. */
+/** Daily list of the PCI ID project; Debian's package `pci.ids` contains the same file. */
 const published = "https://pci-ids.ucw.cz/v2.2/pci.ids";
 
 const table = tableFile("pci-cards.json");
 
-/** Writes the table of cards from a list of PCI IDs (a file or a URL); gives one line that says what came of it. */
+/** Writes the table of cards from a list of PCI IDs (a file or a URL), and returns one line that sums it up. */
 export async function renewCards(from = published, file = table): Promise<string> {
   const { version, chips } = pciCards(await textOf(from));
   const source =
     "pci.ids of the PCI ID project (https://pci-ids.ucw.cz), vendor 10de; written by `npm run facts -- cards`";
-  // A line for each device: a renewed list is then a short difference. Objects would put a key like `1180` before `11b6`
-  // and one like `118a` behind both, so the lines are sorted here.
+  // One line per device, so that a renewed list is a short diff. The lines are sorted here: JavaScript objects would
+  // list keys of digits first, e.g. `1180` before `118a` and `11b6`, regardless of their insertion.
   const rows = Object.entries(chips).map(([chip, devices]) => {
     const lines = Object.entries(devices)
       .sort(([a], [b]) => (a < b ? -1 : 1))

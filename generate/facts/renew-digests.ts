@@ -6,10 +6,10 @@ import { inTurn } from "./renew-images";
 import { tablesFolder } from "./tables";
 
 /**
- * Writes the digests of the images that a table pins, where their registry now has a new image behind the tag; gives
- * a line for each. A digest whose registry does not answer stays as it is, and its line says why.
+ * Renews the pinned digests of a table's images whose registry now has a new image for the tag. Returns a line for
+ * each. If a registry does not answer, the digest stays, and its line says why.
  *
- * @param folder of the tables.
+ * @param folder Folder of the tables.
  */
 export const renewDigests = (folder = tablesFolder): Promise<string[]> =>
   inTurn(

@@ -9,23 +9,23 @@ import type { ChartName } from "../../components/recipe/facts/chart";
 import { compareDotted } from "../../components/recipe/facts/version";
 import { isServed, onGitHub, onPyPi, type Published } from "./registries";
 
-/** A server whose default image stands in a table. */
+/** A server with its default image in a table. */
 interface Server {
   name: string;
   /** File of the table. */
   file: "cuda.json" | "images.json";
   newest: () => Promise<Published>;
-  /** Its image of a release. */
+  /** Its image for a release. */
   image: (version: string) => string;
   /** Release that the table has. */
   has: string;
-  /** The table's text with another release. */
+  /** The table's text with a new release. */
   renewed: (text: string, published: Published) => string;
 }
 
 const tagOf = (image: string): string => image.replace(/^.*:v?/, "");
 
-/** The row of a table that holds a workload's image, and the one that holds its month. */
+/** Renews a workload's image and its month in the text of images.json. */
 const inImages =
   (key: "ollama" | "litellm", image: (version: string) => string) =>
   (text: string, { version, month }: Published): string =>
@@ -69,10 +69,10 @@ const servers: Server[] = [
 ];
 
 /**
- * Writes the default images of servers where a newer release is published and its image is served; gives a line for
- * each. A server whose registry does not answer stays as it is, and its line says why.
+ * Renews the default images of servers for which a newer release is published and its image is served. Returns a line
+ * for each. If a registry does not answer, the image stays, and its line says why.
  *
- * @param folder of the tables.
+ * @param folder Folder of the tables.
  */
 export const renewImages = (folder = tablesFolder): Promise<string[]> =>
   inTurn(
@@ -93,7 +93,7 @@ export const renewImages = (folder = tablesFolder): Promise<string[]> =>
     },
   );
 
-/** Repositories of the charts whose values the tables know. */
+/** Repositories of the charts whose values are in the tables. */
 const chartRepositories: Record<ChartName, string> = {
   "gpu-operator": "NVIDIA/gpu-operator",
   "nvidia-device-plugin": "NVIDIA/k8s-device-plugin",
@@ -101,7 +101,7 @@ const chartRepositories: Record<ChartName, string> = {
   lws: "kubernetes-sigs/lws",
 };
 
-/** Names what is newer than the tables and takes a person to read: releases of charts, and CUDA. */
+/** Lists releases of charts and of CUDA that are newer than the tables. A person must read their changes. */
 export async function newerThanTables(): Promise<string[]> {
   const ofCharts = await inTurn(
     Object.entries(chartRepositories),
@@ -131,8 +131,8 @@ export async function newerThanTables(): Promise<string[]> {
 }
 
 /**
- * Results of several renewals, one after another, since two must not write a table at once. A failure is reported,
- * and the others go on.
+ * Results of several renewals, which run one after the other: two must not write a table at once. A failure becomes a
+ * line, and the others still run.
  */
 export async function inTurn<Thing>(
   things: readonly Thing[],

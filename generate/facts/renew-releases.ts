@@ -11,20 +11,21 @@ import { tableFile } from "./tables";
 
 const table = tableFile("talos-releases.json");
 
-/** Where the rows stand in the table's file. */
+/** Position of the rows in the table's file. */
 const rowsOfFile = /("drivers": \[\n)[^\]]*(\n {2}\])/;
 
 /**
- * Writes the drivers of releases that the tables do not have, as the Image Factory lists them; gives a line for each, and for
- * each new minor: the Factory does not tell its containerd and its Kubernetes. It also names extensions that the tables do not have.
+ * Adds the drivers of releases that the tables lack, as the Image Factory lists them. Returns a line for each, and for
+ * each new minor, whose containerd and Kubernetes the Image Factory does not list. Also names extensions that the
+ * tables lack.
  *
- * @param factory URL of it.
+ * @param factory URL of the Image Factory.
  */
 export async function renewReleases(
   factory = "https://factory.talos.dev",
   file = table,
 ): Promise<string[]> {
-  // What was inferred, and what was read after it, is asked for.
+  // Asks again for the first inferred row and all later ones.
   const firstInferred = (minor: number): number =>
     driverRows.find((row) => row.minor === minor && row.inferred)?.from ?? Infinity;
   const rows = driverRows
@@ -54,7 +55,7 @@ export async function renewReleases(
     const { lts, production, toolkit } = told;
     const hasToolkit = toolkit !== undefined || capabilitiesOf(text).toolkit === "operator";
     if (lts === undefined || production === undefined || !hasToolkit) {
-      report.push(`${text}: the Factory does not tell its drivers and toolkit`);
+      report.push(`${text}: the Image Factory does not list its drivers and toolkit`);
       continue;
     }
     const brought = { lts, production, ...defined({ "new-feature": newFeature, toolkit }) };

@@ -5,12 +5,12 @@ import * as path from "node:path";
 import { writeTable } from "./write-table";
 
 /**
- * Makes components/recipe/facts/data/talos-schema.json: the keys and types that Talos takes in documents of a machine
+ * Makes components/recipe/facts/data/talos-schema.json: the keys and types that Talos accepts in documents of a machine
  * configuration, minor by minor. Keys and types are those of the structures into which Talos decodes them (by
  * reflection, structures/main.go). Its published schema leaves out every deprecated field that still works, such as
- * `machine.network` and `machine.registries`; enumerations, patterns and what is required come from the schema
- * (pkg/machinery/config/schemas/config.schema.json). Both are in the Go module of each release; a release that is no
- * module is named with a folder that holds its machinery: `npm run facts:schemas -- 1.14.0-rc.1=DIR`.
+ * `machine.network` and `machine.registries`; enumerations, patterns and required keys come from the schema
+ * (pkg/machinery/config/schemas/config.schema.json). Both are in the Go module of each release; for a release without a
+ * module, pass a folder with its machinery: `npm run facts:schemas -- 1.14.0-rc.1=DIR`.
  */
 
 const releases = ["1.8.3", "1.9.5", "1.10.6", "1.11.6", "1.12.7", "1.13.9"];
@@ -40,7 +40,7 @@ interface Structures {
   defs: Record<string, Record<string, string>>;
 }
 
-/** Types that decode themselves, where the schema does not say what they take. */
+/** Types that decode themselves, for which the schema does not list the accepted values. */
 const custom: Record<string, string> = {
   "v1alpha1.ArgValue": "(string [string)",
   "meta.ArgValue": "(string [string)",
@@ -51,7 +51,7 @@ const custom: Record<string, string> = {
   "x509.PEMEncodedKey": "@x509.PEMEncodedKey",
 };
 
-/** Those of siderolabs/crypto, x509: base64 of PEM. */
+/** Types of siderolabs/crypto, x509: base64 of PEM. */
 const certificates: Structures["defs"] = {
   "x509.PEMEncodedCertificateAndKey": { crt: "base64", key: "base64" },
   "x509.PEMEncodedCertificate": { crt: "base64" },
@@ -100,7 +100,7 @@ function decoded(release: string, folder: string): Omit<Structures, "minor"> {
   }
 }
 
-/** Every word of the sources that may be a kind; those that are none are passed over. */
+/** Every word of the sources that may be a kind; structures/main.go skips the others. */
 function kindsIn(folder: string): string[] {
   const files = fs
     .readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -120,7 +120,7 @@ function structuresOf(release: string): Structures & { published: Definitions } 
   return { minor: Number(release.split(".")[1]), ...decoded(release, folder), published: $defs };
 }
 
-/** Additions of a schema to a decoded type: an enumeration, a pattern. */
+/** Adds the schema's enumeration or pattern to a decoded type. */
 function refine(type: string, node: Node | undefined): string {
   const plain = type.replace(/^custom:/, "");
   if (custom[plain] !== undefined) return custom[plain];
@@ -136,7 +136,7 @@ function refine(type: string, node: Node | undefined): string {
   return type;
 }
 
-/** Decoded structures with what the schema of this release, or of an older one, says of their keys. */
+/** Decoded structures, with additions for their keys from the schema of this release or an older one. */
 function refined(all: (Structures & { published: Definitions })[]): Structures[] {
   return all.map(({ minor, kinds, defs }, index) => {
     const said = (name: string, key: string): Node | undefined =>
@@ -167,7 +167,7 @@ function refined(all: (Structures & { published: Definitions })[]): Structures[]
   });
 }
 
-/** A value of one minor to another: `[value, from, to]`, or the value alone where it holds in all of them. */
+/** A value for a range of minors, `[value, from, to]`; or only the value if it holds in all of them. */
 type Ranged = string | [string, number, number][];
 
 function ranged(said: (string | undefined)[], minors: number[]): Ranged {
@@ -199,7 +199,7 @@ async function main(more: string[]): Promise<void> {
   const missing = minors.findIndex((minor, index) => index > 0 && minor !== minors[index - 1]! + 1);
   if (missing > 0)
     throw new Error(
-      `talos-schemas: no release of Talos 1.${minors[missing]! - 1} is named; its documents would be judged by those around it; add one to the list, or name its folder, e.g. 1.${minors[missing]! - 1}.0=DIR`,
+      `talos-schemas: no release of Talos 1.${minors[missing]! - 1} is named; its documents would be judged by the neighboring minors; add one to the list, or name its folder, e.g. 1.${minors[missing]! - 1}.0=DIR`,
     );
   const all = refined(sources.map(structuresOf).sort((left, right) => left.minor - right.minor));
   const names = [...new Set(all.flatMap(({ defs }) => Object.keys(defs)))].sort();

@@ -1,5 +1,8 @@
-/** Whether a source of the package is newer than what was built of them, in the repository at `root`. */
+/** Whether a source of the package is newer than its build, in the repository at `root`. */
 export function isStale(root: string): boolean;
 
-/** Builds this repository's package where its build is stale. Standard output stays that of the caller. Ends the process if the build fails. */
+/**
+ * Builds this repository's package if its build is stale, without writing to standard output. Ends the process if the
+ * build fails.
+ */
 export function buildIfStale(): void;

@@ -1,17 +1,17 @@
-// A build of the package that is older than its sources fails whatever runs it, for no reason that it names: a lab then runs yesterday's
-// program on its machines. Every program that runs the built package calls this first. Plain JavaScript, since it runs before anything is there that
-// reads TypeScript.
+// If the package's build is older than its sources, programs that run it fail without a clear reason: a lab then runs
+// yesterday's program on its machines. So each of them calls this first. It is plain JavaScript, since it runs before
+// any tool that reads TypeScript exists.
 /* global console */
 const { spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 
-/** What `npm run build` reads. */
+/** Inputs of `npm run build`. */
 const sources = ["components", "cli", "generate/package", "generate/schema", "sdk/talos"];
-/** Two of the files that it makes: one of its first, and one of its last. */
+/** Two of its outputs: one of the first, and one of the last. */
 const made = ["sdk/schema.json", "components/bin/program.js"];
 
-/** Whether a source of the package is newer than what was built of them, in the repository at `root`. */
+/** Whether a source of the package is newer than its build, in the repository at `root`. */
 function isStale(root) {
   const timeOf = (file) =>
     fs.statSync(path.join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
@@ -26,11 +26,14 @@ function isStale(root) {
   );
 }
 
-/** Builds this repository's package where its build is stale. Standard output stays that of the caller. Ends the process if the build fails. */
+/**
+ * Builds this repository's package if its build is stale, without writing to standard output. Ends the process if the
+ * build fails.
+ */
 function buildIfStale() {
   const root = path.join(__dirname, "../..");
   if (!isStale(root)) return;
-  console.error("components/bin is older than its sources, so it is built first (npm run build)");
+  console.error("components/bin is older than its sources, so `npm run build` runs first");
   const { status, error } = spawnSync("npm", ["run", "--silent", "build"], {
     cwd: root,
     stdio: ["ignore", 2, 2],

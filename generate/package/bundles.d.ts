@@ -4,7 +4,7 @@ export type Program = "program" | "cluster-objects" | "cli";
 /**
  * Bundles programs of the package.
  *
- * @param outdir folder that they go to, absolute
- * @param names of those to make. Default all.
+ * @param outdir absolute path of the output folder
+ * @param names programs to bundle. Default all.
  */
 export function bundle(outdir: string, names?: readonly Program[]): void;

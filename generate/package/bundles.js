@@ -1,10 +1,10 @@
-// Bundles the programs of this package, each with all that it needs, since its user has installed nothing for it.
+// Bundles each program of this package with its dependencies, since users do not install them.
 const { buildSync } = require("esbuild");
 const path = require("node:path");
 
-/** The package, whose files are named below and whose `bin` takes the programs. */
+/** Folder of the package: its files are named below, and its `bin` gets the programs. */
 const packageFolder = path.join(__dirname, "../../components");
-/** Program, in `bin`, to its main file. */
+/** Main file of each program in `bin`. */
 const programs = {
   program: "program/main.ts",
   "cluster-objects": "kubernetes/guard/cluster-objects.ts",
@@ -12,8 +12,8 @@ const programs = {
 };
 
 /**
- * @param {string} outdir folder that they go to, absolute
- * @param {readonly string[]} names of those to make; default all
+ * @param {string} outdir absolute path of the output folder
+ * @param {readonly string[]} names programs to bundle; default all
  */
 function bundle(outdir, names = Object.keys(programs)) {
   buildSync({
@@ -24,7 +24,8 @@ function bundle(outdir, names = Object.keys(programs)) {
     platform: "node",
     target: "node20",
     format: "cjs",
-    // node-fetch takes its `URL` only where Node has none; loading it is a tenth of a run, and Node warns of its `punycode`.
+    // node-fetch needs this `URL` package only if Node lacks URL. Loading it takes a tenth of a run, and Node warns of
+    // its `punycode`.
     alias: { "whatwg-url": "node:url" },
     minifyWhitespace: true,
     logLevel: "warning",

@@ -2,11 +2,11 @@ const { createHash } = require("node:crypto");
 const fs = require("node:fs");
 const path = require("node:path");
 
-/** File that `sha256sum --check` reads. */
+/** File for `sha256sum --check`. */
 const name = "SHA256SUMS";
 
 /**
- * Checksums of all that lies in a folder.
+ * Writes the checksums of all files of a folder.
  *
  * @param {string} folder
  */

@@ -1,4 +1,5 @@
-// Packs what a release consists of into a folder. The release workflow runs it, and a test runs all of it as a dry run.
+// Packs the parts of a release into a folder. The release workflow runs it, and a test runs all parts without
+// publishing.
 //
 //   node generate/release/pack.js FOLDER PART…
 //
@@ -35,7 +36,7 @@ const [, , folder = "", ...names] = process.argv;
 const unknown = names.filter((name) => !Object.hasOwn(parts, name));
 if (folder === "" || names.length === 0 || unknown.length > 0) {
   console.error(
-    `pack.js: ${unknown.join(", ") || "FOLDER and PART"}: is not there, so nothing is packed; give a folder and some of ${Object.keys(parts).join(", ")}`,
+    `pack.js: ${unknown.join(", ") || "FOLDER and PART"}: does not exist, so nothing is packed; write a folder and some of ${Object.keys(parts).join(", ")}`,
   );
   process.exit(2);
 }

@@ -31,17 +31,17 @@ function packPolicy(folder) {
 const pack = (workspace, folder) =>
   run("npm", ["pack", "--ignore-scripts", "--workspace", workspace, "--pack-destination", folder]);
 
-/** Where the lock file has this repository's own packages, and where their users have them. */
+/** Places of this repository's packages in the lock file, and at their users. */
 const ownPackages = {
   components: "node_modules/talos-gpu",
   "sdk/talos": "node_modules/@pulumiverse/talos",
 };
 
-/** Packages of this repository that npm has. */
+/** Packages of this repository that npm serves. */
 const published = ["components", "policy"];
 
 /**
- * Where users of a workspace have what the lock file has at a place; nothing for what is not theirs.
+ * Place at a workspace's users for a place of the lock file; undefined if the users do not install it.
  *
  * @param {string} workspace
  * @param {string} at
@@ -55,8 +55,8 @@ function placeOf(workspace, at) {
 }
 
 /**
- * The lock file as if the package were alone in its folder: `npm sbom` knows no other way to leave the workspaces
- * next to it out.
+ * The lock file as if the package were alone in its folder: `npm sbom` cannot leave out the other workspaces in any
+ * other way.
  *
  * @param {{ packages: Record<string, { link?: boolean }> }} lock
  * @param {string} workspace
@@ -75,7 +75,7 @@ function lockOf({ packages }, workspace, { name, version, dependencies }) {
 }
 
 /**
- * What each package depends on, in CycloneDX, at the versions of the lock file.
+ * Writes the dependencies of each package in CycloneDX, with the versions of the lock file.
  *
  * @param {string} folder
  */
@@ -91,7 +91,7 @@ function writeSbom(workspace, folder) {
   const read = (file) => JSON.parse(fs.readFileSync(path.join(root, file), "utf8"));
   const manifest = read(`${workspace}/package.json`);
   const work = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-sbom-"));
-  // npm calls the whole by its folder.
+  // npm names the SBOM after its folder.
   const alone = path.join(work, manifest.name);
   try {
     fs.mkdirSync(alone);

@@ -1,23 +1,23 @@
-// Pulumi's plugin as one file for a platform: an executable that needs no Node modules, in the archive that `pulumi plugin install` looks
-// for (pulumi/pulumi v3.259.0, sdk/go/common/workspace/plugins.go: `pulumi-resource-NAME-vVERSION-OS-ARCH.tar.gz`).
-//
-// It is Node itself with the bundled plugin in it (nodejs.org/api/single-executable-applications.html), made on the platform that it is
-// for. Next to it lie the package's two programs, which commands run with the user's own Node.
+// Packs Pulumi's plugin for a platform: an executable without Node modules, in the archive that `pulumi plugin install`
+// downloads (pulumi/pulumi v3.259.0, sdk/go/common/workspace/plugins.go:
+// `pulumi-resource-NAME-vVERSION-OS-ARCH.tar.gz`). The executable is Node with the bundled plugin inside
+// (nodejs.org/api/single-executable-applications.html), and is made on its own platform. The archive also contains the
+// package's two programs, which commands run with the user's Node.
 const { buildSync } = require("esbuild");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
 const { root, run, version } = require("./repository");
 
-/** What Go, and so Pulumi, calls platforms and processors of Node. */
+/** Go's names, which Pulumi uses, for Node's platforms and processors. */
 const goos = { linux: "linux", darwin: "darwin", win32: "windows" };
 const goarch = { x64: "amd64", arm64: "arm64" };
 
-/** Marks where Node looks for a program in its own file (the page above, "postject"). */
+/** Marks the place of the program in Node's executable (the page above, "postject"). */
 const fuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 const postject = require.resolve("postject/dist/cli.js");
 
-/** Files that the plugin reads or runs, from the package's folder. */
+/** Files that the plugin reads or runs, relative to the package's folder. */
 const packed = [
   "package.json",
   "LICENSE",
@@ -31,13 +31,13 @@ const packed = [
  *
  * @param {string} platform as Node calls it
  * @param {string} processor as Node calls it
- * @throws Error where Pulumi has no name for them.
+ * @throws Error if Pulumi has no name for them.
  */
 function archiveOf(platform, processor) {
   const [system, architecture] = [goos[platform], goarch[processor]];
   if (system === undefined || architecture === undefined)
     throw new Error(
-      `${platform} ${processor}: Pulumi has no plugins for it, so none is packed; take one of ${Object.keys(goos).join(", ")} on ${Object.keys(goarch).join(" or ")}`,
+      `${platform} ${processor}: Pulumi has no plugins for this platform, so none is packed; use one of ${Object.keys(goos).join(", ")} on ${Object.keys(goarch).join(" or ")}`,
     );
   return `pulumi-resource-talos-gpu-v${version}-${system}-${architecture}.tar.gz`;
 }
@@ -69,7 +69,7 @@ function packPlugin(folder) {
 
 /**
  * @param {string} executable
- * @param {string} work folder for what is in between
+ * @param {string} work folder for intermediate files
  */
 function makeExecutable(executable, work) {
   const [main, blob, config] = ["plugin.js", "plugin.blob", "sea.json"].map((name) =>
@@ -84,9 +84,9 @@ function makeExecutable(executable, work) {
     target: "node20",
     format: "cjs",
     minifyWhitespace: true,
-    // Pulumi's SDK packs programs with npm's own code, which a plugin does not do.
+    // Pulumi's SDK uses this to pack programs, which a plugin never does.
     external: ["node-gyp/bin/node-gyp.js"],
-    // What Pulumi's host does with the module: it calls the function that it gets.
+    // Calls the module's function, as Pulumi's host does.
     footer: { js: "module.exports();" },
     logLevel: "warning",
   });

@@ -1,5 +1,5 @@
-// Who publishes the package stands in one place: `repository` of components/package.json. A fork changes it, and every file that names
-// the repository, with this program:
+// Only `repository` in components/package.json defines the package's publisher. A fork changes it, and every file that
+// names the repository, with this program:
 //
 //   npm run publisher -- ACCOUNT
 /* global console */
@@ -8,26 +8,26 @@ const fs = require("node:fs");
 const path = require("node:path");
 
 /**
- * The account and the name of the repository that a package names.
+ * Account and name of a package's repository.
  *
  * @param {{ repository: { url: string } }} manifest
- * @throws Error where it is none of GitHub's.
+ * @throws Error if it is not a repository of GitHub.
  */
 function publisherOf({ repository: { url } }) {
   const [, owner, name] = /^git\+https:\/\/github\.com\/([\w-]+)\/([\w.-]+?)\.git$/.exec(url) ?? [];
   if (owner === undefined || name === undefined)
     throw new Error(
-      `components/package.json: repository.url is ${url}, so nothing says who publishes the package; write git+https://github.com/ACCOUNT/NAME.git`,
+      `components/package.json: repository.url is ${url}, so the package's publisher is unknown; write git+https://github.com/ACCOUNT/NAME.git`,
     );
   return { owner, name };
 }
 
 /**
- * A text with another account wherever it names the repository.
+ * A text with a new account wherever it names the repository.
  *
  * @param {string} text
  * @param {{ owner: string, name: string }} from
- * @param {string} to the other account
+ * @param {string} to the new account
  */
 const published = (text, { owner, name }, to) =>
   text
@@ -43,7 +43,7 @@ const published = (text, { owner, name }, to) =>
 function publishBy(root, account) {
   if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})$/.test(account))
     throw new Error(
-      `ACCOUNT: ${account || "nothing"} is no account of GitHub, so it cannot publish; give its name, e.g. npm run publisher -- my-account`,
+      `ACCOUNT: ${account || "nothing"} is not an account name of GitHub, so it cannot publish; write e.g. npm run publisher -- my-account`,
     );
   const manifest = path.join(root, "components/package.json");
   const from = publisherOf(JSON.parse(fs.readFileSync(manifest, "utf8")));

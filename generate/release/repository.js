@@ -8,7 +8,7 @@ const root = path.join(__dirname, "../..");
 const { version } = require("../../components/package.json");
 
 /**
- * Runs a program; its output goes to standard error, where a person reads it.
+ * Runs a program, and shows its output on standard error.
  *
  * @param {string} program
  * @param {readonly string[]} args
@@ -17,7 +17,7 @@ const { version } = require("../../components/package.json");
 const run = (program, args, options = {}) =>
   void execFileSync(program, args, {
     cwd: root,
-    // npm is a script of cmd on Windows.
+    // On Windows, npm is a script of cmd.
     shell: process.platform === "win32" && /^np[mx]$/.test(program),
     stdio: ["ignore", 2, 2],
     ...options,

@@ -1,5 +1,5 @@
-// SDKs for other languages by Pulumi's own generators, each built with its language's own tools and packed as its
-// registry takes it.
+// Generates SDKs for other languages with Pulumi's generators, builds each with its language's tools, and packs it for
+// its registry.
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
@@ -7,17 +7,17 @@ const { publisherOf } = require("./publisher");
 const { root, run, version } = require("./repository");
 
 /**
- * How an SDK's sources become what a registry takes.
+ * Packs an SDK's sources for its registry, by language.
  *
  * @type {Record<string, (sources: string, folder: string) => void>}
  */
 const builds = {
-  // A wheel: PyPI and pip take it.
+  // A wheel, for PyPI and pip.
   python: (sources, folder) => {
     // The generator leaves the version to the publisher.
     run("python3", ["-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, sources]);
   },
-  // Go has no registry but git: the module's sources, compiled first.
+  // Go's only registry is git, so this packs the module's sources, after compiling them.
   go: (sources, folder) => {
     run("go", ["build", "./..."], {
       cwd: sources,
@@ -52,9 +52,9 @@ function packSdk(language, folder) {
 }
 
 /**
- * Generates an SDK; gives the folder of its sources.
+ * Generates an SDK, and returns the folder of its sources.
  *
- * `TALOS_GPU_GENERATE_SDK` names another program for that: it is called with the language, the schema and a folder.
+ * `TALOS_GPU_GENERATE_SDK` names a different generator, which is called with the language, the schema and a folder.
  *
  * @param {string} language
  * @param {string} work

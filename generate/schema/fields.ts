@@ -4,7 +4,7 @@ import { repository } from "../../stacks/stack-file";
 
 /** A field of the stack in the source: its docstring and the docstring's tags. */
 export interface Field {
-  /** Path as the JSON schema has it: keys, `*` for any key of a mapping, `[]` for any item of a list. */
+  /** Path in the JSON schema's notation: keys, `*` for any key of a mapping, `[]` for any item of a list. */
   path: string[];
   /** First part of the docstring: what the field means. */
   meaning: string;
@@ -20,10 +20,10 @@ export interface Field {
 const specFolder = path.join(repository, "components/recipe/spec");
 
 /**
- * Every field of a stack, in the order of its types, each followed by its own fields. Read by the TypeScript
- * compiler, which is what sees docstrings; shapes and limits are the schema's to say.
+ * Every field of a stack, in the order of its types, each followed by its subfields. The TypeScript compiler reads
+ * them, since it sees docstrings. The schema defines shapes and limits.
  *
- * @throws Error naming the file when it cannot be read.
+ * @throws Error if the file cannot be read; the message names it.
  */
 export function fieldsOfStack(): Field[] {
   const file = path.join(specFolder, "cluster.ts");
@@ -42,11 +42,11 @@ export function fieldsOfStack(): Field[] {
       ts.isInterfaceDeclaration(statement) && statement.name.text === "StackSpec",
   );
   if (!declaration)
-    throw new Error(`${file}: has no interface StackSpec, so nothing is known of a stack's fields`);
+    throw new Error(`${file}: has no interface StackSpec, so a stack's fields are unknown`);
   return fieldsOf(declaration, checker, []);
 }
 
-/** Those of the interfaces that it extends come first, unless it says them itself. */
+/** Inherited fields come first, except those that the interface redeclares. */
 function membersOf(
   declaration: ts.InterfaceDeclaration,
   checker: ts.TypeChecker,
@@ -76,7 +76,7 @@ function fieldsOf(
   });
 }
 
-/** The type within lists and mappings of it, and the path to it. */
+/** The type of the items of nested lists and mappings, and the path to it. */
 function innermost(
   type: ts.TypeNode | undefined,
   below: string[] = [],
@@ -116,7 +116,7 @@ function fieldOf(member: ts.PropertySignature, at: string[]): Field {
   };
 }
 
-/** An example stands in backticks, which keep editors and generators from reading its braces as something else. */
+/** Removes an example's backticks, which keep editors and generators from interpreting its braces. */
 function unquoted(text: string): string {
   return /^`(.*)`$/.exec(text)?.[1] ?? text;
 }

@@ -4,7 +4,7 @@ import { specSchema } from "../../components/recipe/stack/spec-schema";
 import { credentialKeys } from "../../components/stack/configuration";
 import { type Field, fieldsOfStack } from "./fields";
 
-/** A JSON schema, as far as this package makes any. */
+/** The subset of JSON schema that this package writes. */
 export interface JsonSchema {
   $schema?: string;
   $ref?: string;
@@ -30,8 +30,8 @@ export interface JsonSchema {
 const project = "talos-gpu";
 
 /**
- * JSON schema of a stack (`ClusterSpec`): shapes and limits from the schema that the checks read stacks by, words
- * from the docstrings. It is never stricter than the checks, and says nothing of what values mean together.
+ * JSON schema of a stack (`ClusterSpec`): shapes and limits come from the checks' own schema, descriptions from the
+ * docstrings. It is never stricter than the checks, and does not judge combinations of values.
  */
 export function clusterSchema(fields: Field[] = fieldsOfStack()): JsonSchema {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(specSchema, {
@@ -45,8 +45,8 @@ export function clusterSchema(fields: Field[] = fieldsOfStack()): JsonSchema {
 }
 
 /**
- * JSON schema of a stack's file, `Pulumi.<stack>.yaml`: an editor that has the YAML language server completes and
- * checks by it. Draft 7, which is the newest that editors agree on.
+ * JSON schema of a stack's file, `Pulumi.<stack>.yaml`: with it, an editor that has the YAML language server completes
+ * and checks the file. Draft 7 is the newest draft that all editors support.
  */
 export function stackFileSchema(): JsonSchema {
   const { properties = {}, required = [], ...rest } = clusterSchema();
@@ -70,7 +70,7 @@ export function stackFileSchema(): JsonSchema {
         reference(key),
       ]),
     ),
-    // Pulumi takes a key without a project's name for this one's; other projects check their own keys.
+    // Pulumi assigns a key without a project's name to this project; other projects check their own keys.
     patternProperties: {
       ...Object.fromEntries(
         Object.keys(definitions).map((key): [string, JsonSchema] => [`^${key}$`, reference(key)]),
@@ -92,12 +92,12 @@ export function stackFileSchema(): JsonSchema {
   };
 }
 
-/** Text of the committed schema. */
+/** The committed schema as text. */
 export function renderStackSchema(): string {
   return `${JSON.stringify(stackFileSchema(), undefined, 2)}\n`;
 }
 
-/** The part of a schema that a field's path leads to. */
+/** The part of a schema at a field's path. */
 export function schemaAt(schema: JsonSchema, path: string[]): JsonSchema {
   return path.reduce((at, part) => {
     const next =
@@ -120,7 +120,7 @@ function words({ meaning, default: unsaid, example, causes }: Field): JsonSchema
   };
 }
 
-/** Parts that zod adds by itself: JavaScript's largest number as a limit, and that keys are texts. */
+/** Removes zod's automatic additions: JavaScript's largest number as a limit, and the rule that keys are strings. */
 function tidy(schema: JsonSchema): void {
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;

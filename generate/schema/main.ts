@@ -13,29 +13,28 @@ import { type PackageSchema, withTags } from "./tags";
 const components = path.join(root, "components");
 
 /**
- * File of the package's schema. It is in git, since Pulumi's registry reads it at a release's tag. The build writes
- * it again.
+ * File of the package's schema. It is in git, since Pulumi's registry reads it at a release's tag. The build renews it.
  */
 export const schemaFile = path.join(root, "sdk/schema.json");
 
-/** File with the schema of a stack file, for an editor; the build makes it. */
+/** Schema of a stack file, for editors; the build makes it. */
 export const stackSchemaFile = path.join(root, "stacks/stack.schema.json");
-/** The page of every field. */
+/** Reference page of every field. */
 export const referenceFile = path.join(root, "docs/reference.md");
 
 /**
- * The package's schema: what other languages see. Made by what Pulumi's host has for packages without one, and served
- * as it is (`components/plugin`). That analyzer reads no tags of docstrings, so what they say is added here, with
- * what Pulumi's registry shows.
+ * The package's schema, from which SDKs of other languages are generated. It is made with the analyzer that Pulumi's
+ * host uses for packages without a schema, and served unchanged (`components/plugin`). The analyzer does not read the
+ * docstrings' tags, so they are added here, with the facts for Pulumi's registry.
  *
  * @returns Text of the schema file.
- * @throws Error where a type cannot be published; the message names it.
+ * @throws Error if a type cannot be published; the message names it.
  */
 export async function renderSchema(): Promise<string> {
   const manifest = JSON.parse(fs.readFileSync(path.join(components, "package.json"), "utf8")) as {
     name: string;
   };
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- by path, as the host loads a plugin
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- the host also loads a plugin by its path
   const classes = getPulumiComponents(require(path.join(components, "index.ts")));
   const host = new ComponentProvider({
     components: classes,

@@ -10,7 +10,10 @@ Credentials are not here: [operations](operations.md#credentials) has them. An e
 as you type. \`npm run schema\` makes the page from the docstrings in [components/recipe/spec](../components/recipe/spec).
 `;
 
-/** The page of every field (Markdown): a section for each mapping, one line for each field, the rest on demand. */
+/**
+ * Reference page of every field (Markdown): a section for each mapping, and an entry for each field that shows one line
+ * until opened.
+ */
 export function referencePage(fields: Field[] = fieldsOfStack()): string {
   const schema = clusterSchema(fields);
   const shown = fields.filter((field) => !isOfMachines(field, fields));
@@ -18,7 +21,7 @@ export function referencePage(fields: Field[] = fieldsOfStack()): string {
   return [intro, ...sections.map((each) => section(each, schema))].join("\n");
 }
 
-/** Whether a field of all machines, or of a pool's, is that of one machine, where it is shown. */
+/** Whether a field of `machineDefaults` or of a pool equals a field of a machine, under which the page shows it. */
 function isOfMachines({ path, meaning }: Field, fields: Field[]): boolean {
   const rest = /^(?:machineDefaults|pools\.\*)\.(.+)$/.exec(path.join("."))?.[1];
   return fields.some(
@@ -34,11 +37,11 @@ interface Section {
   twins: string[];
   /** Fields that are shown. */
   fields: Field[];
-  /** Fields of the same meaning in a section above, by that section's owner. */
+  /** Fields with the same meaning in an earlier section, by that section's owner. */
   same: Map<string, Field[]>;
 }
 
-/** Sections in the order of their fields: a field is shown once, and its twins name the place. */
+/** Sections in the order of their fields. A field is shown once; its twins refer to that place. */
 function sectionsOf(fields: Field[]): Section[] {
   const byOwner = new Map<string, Field[]>();
   for (const field of fields)
@@ -67,13 +70,13 @@ function sectionsOf(fields: Field[]): Section[] {
   return sections;
 }
 
-/** Text that is equal for two fields of one meaning. */
+/** Key that is equal for two fields of one meaning. */
 const textOf = ({ path, meaning, required, default: usual }: Field): string =>
   JSON.stringify([path.at(-1), meaning, required, usual]);
 
 const parentOf = (owner: string): string => owner.split(".").slice(0, -1).join(".");
 
-/** The mapping that a field stands in, as a user writes its path. */
+/** Path of a field's mapping, as a user writes it. */
 function ownerOf({ path }: Field): string {
   return written(path.slice(0, -1));
 }
@@ -92,7 +95,7 @@ function section({ owner, twins, fields, same }: Section, schema: JsonSchema): s
     ([above, twinsThere]) =>
       `As in \`${above}\`: ${inCode(twinsThere.map(({ path }) => path.at(-1)!))}.`,
   );
-  const pool = "Every field of `machines.<name>` too, except `address` and `uuid`.";
+  const pool = "Also every field of `machines.<name>`, except `address` and `uuid`.";
   const lines = [
     ...(owner.startsWith("pools") ? [pool] : []),
     ...(twins.length > 0 ? [`The same fields: ${inCode(twins)}.`] : []),
@@ -106,7 +109,7 @@ function section({ owner, twins, fields, same }: Section, schema: JsonSchema): s
   ].join("\n");
 }
 
-/** A field: its first sentence is always seen, the rest on demand. */
+/** Entry of a field: its first sentence is always visible, the rest after a click. */
 function entry(field: Field, schema: JsonSchema): string {
   const { path, required, meaning, causes } = field;
   const facts = [
@@ -128,7 +131,7 @@ function entry(field: Field, schema: JsonSchema): string {
   ].join("\n");
 }
 
-/** The first sentence of a text, and the rest: a sentence ends before a capital, a backtick or a digit. */
+/** The first sentence of a text, and the rest. A sentence ends before a capital, a backtick or a digit. */
 function firstSentence(text: string): [first: string, rest: string] {
   const end = /(?<!\be\.g|\bi\.e)[.](?= +[A-Z`\d])/.exec(text);
   return end === null
@@ -136,14 +139,14 @@ function firstSentence(text: string): [first: string, rest: string] {
     : [text.slice(0, end.index + 1), text.slice(end.index + 1).trim()];
 }
 
-/** Inline Markdown as HTML: no Markdown is read within `<summary>`. */
+/** Inline Markdown as HTML, since renderers do not read Markdown within `<summary>`. */
 const asHtml = (text: string): string =>
   text
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")
     .replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 
-/** Anchor of a field, the end of a link to it: `#machines-gpus-model`. */
+/** Anchor of a field, e.g. `machines-gpus-model`. */
 const anchorOf = (path: string[]): string =>
   path.filter((part) => part !== "*" && part !== "[]").join("-");
 
@@ -170,5 +173,6 @@ function typeOf(schema: JsonSchema): string {
 }
 
 function plural(type: string): string {
-  return type === "anything" ? type : `${type}s`;
+  const [, kind, items = ""] = /^(list|mapping)( of .*)$/.exec(type) ?? [undefined, type];
+  return type === "anything" ? type : `${kind}s${items}`;
 }

@@ -11,7 +11,7 @@ const repository = `https://github.com/${owner}/${repositoryName}`;
 
 /**
  * Facts about a package that Pulumi's registry shows, in addition to its resources (pulumi/pulumi v3.259.0,
- * pkg/codegen/schema/schema.go, PackageSpec). `keywords`: the registry sorts by those with a slash.
+ * pkg/codegen/schema/schema.go, PackageSpec). The registry sorts packages by the `keywords` with a slash.
  */
 const shown = {
   displayName: "NVIDIA GPUs on Talos Linux",
@@ -19,7 +19,8 @@ const shown = {
   repository,
   homepage: repository,
   license: "Apache-2.0",
-  // Releases there have the plugin for each platform (generate/release/plugin.js); Pulumi asks GitHub's API for them.
+  // Its releases contain the plugin for each platform (generate/release/plugin.js); Pulumi downloads it through
+  // GitHub's API.
   pluginDownloadURL: `github://api.github.com/${owner}/${repositoryName}`,
   logoUrl: `https://raw.githubusercontent.com/${owner}/${repositoryName}/main/docs/pictures/logo.png`,
   keywords: [
@@ -34,12 +35,12 @@ const shown = {
 };
 
 /**
- * What a Go program imports. Without it, an SDK of `pulumi package add` has another path than one of `pulumi package
- * gen-sdk` (pulumi/pulumi v3.259.0, pkg/codegen/go/gen.go, ExtractImportBasePath).
+ * Import path for Go programs. Without it, `pulumi package add` and `pulumi package gen-sdk` make SDKs with different
+ * paths (pulumi/pulumi v3.259.0, pkg/codegen/go/gen.go, ExtractImportBasePath).
  */
 const importBasePath = `github.com/${owner}/${repositoryName}/sdk/go/talosgpu`;
 
-/** Examples of one cluster in every language: from the language's name in a code fence to the example's file. */
+/** Files of the example in every language, by the language's name in a code fence. */
 const examples: Record<string, string> = {
   typescript: "examples/typescript/index.ts",
   python: "examples/python/__main__.py",
@@ -48,14 +49,14 @@ const examples: Record<string, string> = {
   yaml: "examples/yaml/Pulumi.yaml",
 };
 
-/** The component that the examples are about. */
+/** The component that the examples use. */
 const main = "talos-gpu:index:GpuCluster";
 
 /**
- * The package's schema with what the registry shows: who publishes it and where, and an example in each language.
+ * The package's schema with the facts for the registry: its publisher and repository, and an example in each language.
  *
- * The examples stand at the component. The package's own description stays one line: generators of SDKs write it into
- * files that take no more, such as a C# project.
+ * The component's description has the examples. The package's description stays one line: generators of SDKs write it
+ * into files that allow only one, such as a C# project.
  */
 export function withRegistry(schema: PackageSchema): PackageSchema {
   const { name, version, description, ...content } = schema;
@@ -66,7 +67,7 @@ export function withRegistry(schema: PackageSchema): PackageSchema {
 }
 
 /**
- * In the form from which generators and registry take the reader's language (pulumi/pulumi v3.259.0,
+ * Examples in the form from which generators and the registry choose the reader's language (pulumi/pulumi v3.259.0,
  * pkg/codegen/docs.go, filterExamples).
  */
 function exampleUsage(): string {

@@ -1,6 +1,6 @@
 import { type Field, fieldsOfStack } from "./fields";
 
-/** A package's schema, as far as its descriptions go. */
+/** A package's schema, reduced to its descriptions. */
 export interface PackageSchema {
   name: string;
   version?: string | undefined;
@@ -17,9 +17,8 @@ interface Described {
 }
 
 /**
- * The package's schema with defaults and examples in its descriptions, for languages that do not see our docstrings'
- * tags. A field is found by its name and its meaning, since a field of the same meaning has the same default wherever
- * it stands.
+ * The package's schema with defaults and examples in its descriptions, for languages that do not see the docstrings'
+ * tags. A field is identified by name and meaning: fields of the same meaning have the same default everywhere.
  */
 export function withTags(schema: PackageSchema, fields: Field[] = fieldsOfStack()): PackageSchema {
   const fieldsByMeaning = new Map(

@@ -1,3 +1,3 @@
 import { stack } from "talos-gpu/stack.js";
-// A stack is its file, Pulumi.<stack>.yaml. To add resources of your own, use GpuCluster of "talos-gpu" instead.
+// The file Pulumi.<stack>.yaml describes the stack. To add your own resources, use GpuCluster of "talos-gpu" instead.
 export = stack;

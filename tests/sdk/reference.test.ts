@@ -52,6 +52,12 @@ test("the page says of every field which values it takes", () => {
   expect(referencePage(fields)).not.toMatch(/^anything ·/m);
 });
 
+test("the page names lists and mappings of values in the plural", () => {
+  const types = referencePage(fields).match(/^(?:list|mapping) of [^·\n]+/gm)!;
+  expect(types).toContain("mapping of lists of texts ");
+  expect(types.filter((type) => /ss\b|ons\b/.test(type))).toEqual([]);
+});
+
 test("no two workloads have the same namespace as an example, where each makes its own", () => {
   const examples = fields.flatMap(({ path: [group, workload, field], example }) =>
     group === "workloads" && field === "namespace" && !["vllm", "pods"].includes(workload!)

@@ -96,7 +96,7 @@ describe("a build of the package that is older than its sources", () => {
       const { stdout, stderr } = await run("npm", ["run", "--silent", script], options);
       expect(stdout).toBe("built\n");
       expect(stderr).toContain(
-        "components/bin is older than its sources, so it is built first (npm run build)",
+        "components/bin is older than its sources, so `npm run build` runs first",
       );
     },
   );

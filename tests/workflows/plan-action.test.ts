@@ -113,7 +113,7 @@ describe("the steps of the action plan, on a fork's pull request", () => {
 
     test("with the marker first, and no account mentioned", () => {
       expect(body).toMatch(
-        /^<!-- talos-gpu plan -->\nComputed from the files of the pull request, by code that is not/,
+        /^<!-- talos-gpu plan -->\nComputed from the files of the pull request, with code that does not come from it\./,
       );
       expect(body).toContain("## Plan of velaryon");
       expect(body).not.toContain("@everyone");

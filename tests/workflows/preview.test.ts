@@ -72,17 +72,17 @@ describe("the steps of preview.yml", () => {
     [
       "an environment of Pulumi ESC",
       (_, file) => (file["environment"] = ["prod/secrets"]),
-      /environment: is not as/,
+      /environment: differs from main/,
     ],
     [
       "another provider of secrets",
       (_, file) => (file["secretsprovider"] = "awskms://x"),
-      /secretsprovider: is not/,
+      /secretsprovider: differs from main/,
     ],
     [
       "a provider's configuration",
       (config) => (config["kubernetes:kubeconfig"] = "x"),
-      /kubernetes:kubeconfig: is/,
+      /kubernetes:kubeconfig: differs from main/,
     ],
     [
       "an address for credentials",
@@ -92,7 +92,7 @@ describe("the steps of preview.yml", () => {
     [
       "credentials by their short name",
       (config) => (config["kubeconfig"] = "x"),
-      /config\.kubeconfig: is not as/,
+      /config\.kubeconfig: differs from main/,
     ],
     [
       "an encrypted value in a field that is shown",
@@ -117,6 +117,6 @@ describe("the steps of preview.yml", () => {
       ...where,
       expressions: { ...given, "github.event.pull_request.head.sha": head },
     });
-    expect([status, said]).toEqual([1, expect.stringContaining("is no plain file")]);
+    expect([status, said]).toEqual([1, expect.stringContaining("is not a plain file")]);
   });
 });

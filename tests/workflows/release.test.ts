@@ -90,10 +90,10 @@ test("whatever is wrong with a tag is reported at once, and nothing is written",
   const { status, said, output } = check("v0.3.0");
   expect([status, output]).toEqual([1, ""]);
   expect(said.trim().split("\n")).toEqual([
-    expect.stringContaining("v0.3.0: components/package.json says 0.2.0"),
-    expect.stringContaining("v0.3.0: policy/package.json says 0.2.0"),
-    expect.stringContaining("v0.3.0: policy/package.json asks for talos-gpu 0.2.0"),
-    expect.stringContaining("v0.3.0: v0.10.0 is there already"),
+    expect.stringContaining("v0.3.0: components/package.json has version 0.2.0"),
+    expect.stringContaining("v0.3.0: policy/package.json has version 0.2.0"),
+    expect.stringContaining("v0.3.0: policy/package.json requires talos-gpu 0.2.0"),
+    expect.stringContaining("v0.3.0: v0.10.0 is already released"),
     expect.stringContaining('v0.3.0: CHANGELOG.md has no section "## 0.3.0"'),
     expect.stringContaining("v0.3.0: its commit is not on main"),
   ]);
@@ -107,17 +107,17 @@ test("a policy pack that a tag leaves behind is refused", () => {
   expect([status, said.trim().split("\n")]).toEqual([
     1,
     [
-      "v0.2.0: policy/package.json says 0.1.0; tag the commit that says it",
-      "v0.2.0: policy/package.json asks for talos-gpu 0.1.0, so npm would install another release with it; write the version of the tag",
+      "v0.2.0: policy/package.json has version 0.1.0; tag the commit whose file has this tag's version",
+      "v0.2.0: policy/package.json requires talos-gpu 0.1.0, so npm would install a different release with it; write the version of the tag",
     ],
   ]);
 });
 
-test.each(["v1.0", "v01.0.0", "v1.0.0-", "latest"])("%s is no version", (tag) => {
+test.each(["v1.0", "v01.0.0", "v1.0.0-", "latest"])("%s is not a version", (tag) => {
   released("1.0.0", ["1.0.0"], []);
   expect(check(tag)).toMatchObject({
     status: 1,
-    said: expect.stringContaining("is no version") as unknown,
+    said: expect.stringContaining("is not a version") as unknown,
   });
 });
 

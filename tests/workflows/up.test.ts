@@ -67,7 +67,7 @@ describe("the steps of up.yml", () => {
     [
       "one takes every branch",
       { "environments/velaryon": { deployment_branch_policy: null } },
-      ["::warning title=environment velaryon::It takes every branch, so"],
+      ["::warning title=environment velaryon::It accepts every branch, so"],
     ],
     [
       "one takes every protected branch",
@@ -76,7 +76,7 @@ describe("the steps of up.yml", () => {
           deployment_branch_policy: { protected_branches: true, custom_branch_policies: false },
         },
       },
-      ["::warning title=environment velaryon-reboots::It takes every protected branch, so"],
+      ["::warning title=environment velaryon-reboots::It accepts every protected branch, so"],
     ],
     [
       "one takes a pattern as well as main",
@@ -88,7 +88,7 @@ describe("the steps of up.yml", () => {
           branch_policies: [{ name: "main", type: "branch" }, { name: "feat/*" }],
         },
       },
-      ['::warning title=environment velaryon-preview::It takes "feat/*", so'],
+      ['::warning title=environment velaryon-preview::It accepts "feat/*", so'],
     ],
     [
       "one takes main alone",

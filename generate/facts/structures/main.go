@@ -1,6 +1,6 @@
 // Prints the structures into which Talos decodes documents of a machine configuration: keys and types, by reflection.
-// talos-schemas.ts runs it once per release of Talos' machinery. Arguments: kinds of documents; "Config" is the one with
-// machine and cluster.
+// talos-schemas.ts runs it once per release of Talos' machinery. Arguments: kinds of documents; "Config" is the one
+// with machine and cluster.
 package main
 
 import (
@@ -16,7 +16,8 @@ import (
 
 var defs = map[string]map[string]string{}
 
-// typeOf names a type as components/recipe/facts/talos-schema.ts has it; types that decode themselves are "custom:NAME".
+// typeOf names a type in the notation of components/recipe/facts/talos-schema.ts; types that decode themselves are
+// "custom:NAME".
 func typeOf(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		return typeOf(t.Elem())
@@ -107,7 +108,7 @@ func main() {
 
 		config, err := configloader.NewFromBytes([]byte(text))
 		if err != nil {
-			continue // no kind of this release's
+			continue // this release has no such kind
 		}
 
 		for _, document := range config.Documents() {

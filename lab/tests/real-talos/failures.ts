@@ -112,7 +112,7 @@ const paused =
 const notInstalled =
   /Talos rolled back, or did not install the image: .*the installation failed: an error of its installer, a power loss/;
 
-/** lab/docs/conformance.md lists the rows that have run on a machine, and those that have not. */
+/** lab/docs/conformance.md lists the rows that have already run on a machine. */
 const all: readonly Row[] = [
   {
     name: "an installer that its registry does not know",
