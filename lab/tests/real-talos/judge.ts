@@ -140,7 +140,10 @@ export const differences: readonly [RegExp, string][] = [
     /: extension modules\.dep: modules\.dep /,
     "it has the version of the kernel, which is Debian's in the lab",
   ],
-  [/: real: metakeys 9$/, "the state of the disk's encryption (META 0x09), which no program here reads"],
+  [
+    /: real: metakeys 9$/,
+    "the state of the disk's encryption (META 0x09), which no program here reads",
+  ],
 ];
 
 /** Allowed differences between reports of labs, each with its reason. */
