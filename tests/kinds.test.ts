@@ -18,7 +18,7 @@ const takes = ({ testRegex, testPathIgnorePatterns = [] }: Project, file: string
       !testPathIgnorePatterns.some((part) => new RegExp(part).test(file))
     : testRegex.some((part) => new RegExp(part).test(file));
 
-test("every file of tests belongs to one of the two kinds, and to no other", () => {
+test("every file of tests belongs to exactly one of the two kinds", () => {
   const files = ["tests", "lab/tests"].flatMap((folder) =>
     fs
       .readdirSync(path.join(repository, folder), { recursive: true, encoding: "utf8" })

@@ -43,12 +43,12 @@ export function partWriters(
   const [first, ...others] = parts;
   if (first === undefined) return [];
   const why = mergesInMemory(talosVersion)
-    ? "Talos ≥ 1.14 uses the first and silently ignores this one"
-    : "with a second one CRI and kubelet do not start, and the machine reboots every 35 minutes";
+    ? "Talos ≥ 1.14 uses the first item and silently ignores this item"
+    : "with a second item CRI and kubelet do not start, and the machine reboots every 35 minutes";
   return others.map(({ piece: { file }, line }) => ({
     check: "machine-file-once",
     field,
-    problem: `${customizationPath} is written a second time, first at ${first.piece.file}:${first.line} (${file}:${line})`,
+    problem: `${customizationPath} is written again, after ${first.piece.file}:${first.line} (${file}:${line})`,
     why,
     remedy: "write all of it in one item of machine.files",
   }));

@@ -36,16 +36,16 @@ export function writersNote(
   const taken = (): string => {
     if (ofNvidia < 0) return "";
     if (partInForce(parts, talosVersion) === undefined)
-      return "; NVIDIA's part is not the first, so the stack does not import it";
-    return `; the stack imports the first${ofNvidia === 0 ? "" : " part of NVIDIA's"}`;
+      return ", and the stack does not import NVIDIA's item, which is not the first";
+    return `, and the stack imports ${ofNvidia === 0 ? "the first" : "NVIDIA's"} item`;
   };
   return [
     {
       field: `${field}.containerd`,
       problem: `the other tool writes ${customizationPath} ${items.length} times${places === "" ? "" : ` (${places})`}`,
       why: takesFirst(talosVersion)
-        ? `from Talos 1.14 on only the first one has an effect${taken()}`
-        : `up to Talos 1.13 the second item prevents the boot; from 1.14 on only the first one has an effect${taken()}`,
+        ? `from Talos 1.14 on only the first item has an effect${taken()}`
+        : `up to Talos 1.13 the second item prevents the boot; from 1.14 on only the first item has an effect${taken()}`,
       remedy: "combine them into one item of the other tool's files or patches",
     },
   ];

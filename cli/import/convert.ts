@@ -321,7 +321,7 @@ function notesOf(
     dead.length > 0 && {
       field: `${field}.moduleParameters`,
       problem: `contains ${dead.join(", ")}: as kernel arguments these have no effect today`,
-      why: "Talos loads NVIDIA's modules only with parameters of the configuration; the stack writes them there, so they take effect",
+      why: "Talos takes parameters of NVIDIA's modules only from the machine's configuration, so they take effect once the stack writes them there",
       remedy: "delete the parameters that you do not want",
     },
     others.length > 0 &&

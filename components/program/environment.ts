@@ -7,7 +7,7 @@ import * as z from "zod";
 
 /**
  * Reads a variable and removes it from the environment, so that no child process inherits it. Undefined if it is not
- * set. An empty text is returned as such: the caller must not replace an empty credential by another one.
+ * set. An empty text is returned as such: the caller must not replace an empty credential by a different credential.
  */
 export function take(name: string): string | undefined {
   const value = process.env[name];

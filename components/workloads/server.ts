@@ -4,7 +4,9 @@ import { labels } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
 import { type AllowedClients, clientsOf } from "./network-policy";
 
-/** A server with one replica, which does not share its GPUs with a second one. */
+/**
+ * A server with one replica. An update ends the old pod before it starts the new one, because both need the same GPUs.
+ */
 export interface ServerArgs extends AllowedClients {
   /** Name of the Deployment and the Service. */
   name: string;

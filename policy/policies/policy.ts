@@ -33,8 +33,8 @@ export interface Policy {
 }
 
 /**
- * Whether a resource waits for another one, directly or through further resources. A resource also waits for everything
- * that its parents wait for.
+ * Whether a resource waits for a second resource, directly or through further ones. A resource also waits for
+ * everything that its parents wait for.
  */
 export function waitsFor(resource: Resource, other: Resource): boolean {
   const seen = new Set<string>();

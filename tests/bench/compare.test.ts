@@ -20,7 +20,7 @@ const round = (ours: number, theirs: number, memory = 1): Round => ({
   theirs: { seconds: theirs, mebibytes: 100 },
 });
 
-describe("what rounds come to", () => {
+describe("results of several rounds", () => {
   // The computer was three times as slow in the second round.
   const rounds = [round(2, 1), round(6, 3), round(3, 1)];
 
@@ -37,7 +37,7 @@ describe("what rounds come to", () => {
   });
 });
 
-describe("what a ratio may be", () => {
+describe("limits of a ratio", () => {
   const failuresOf = (ours: number, memory: number) =>
     doubledRatios([resultOf(comparison, [round(ours, 1, memory)])], {
       one: { cpu: 1.5, memory: 1.2 },

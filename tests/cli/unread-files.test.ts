@@ -142,7 +142,7 @@ describe("a patch file that a talconfig names and that is not in git", () => {
     const { problems, unread } = await checked(path.join(folder, "talconfig.yaml"));
     expect(unread.filter((one) => one.startsWith("machineFiles names "))).toHaveLength(2);
     expect(problems).toContainEqual(
-      expect.stringContaining("20-customization.part is written a second time"),
+      expect.stringContaining("20-customization.part is written again"),
     );
   });
 

@@ -98,7 +98,7 @@ test.each<[string, NodeJS.ProcessEnv, RegExp | undefined]>([
   expect(found).toEqual(problem === undefined ? [] : [expect.stringMatching(problem)]);
 });
 
-test("a stack that makes its cluster reads nothing of another one's", () => {
+test("a stack that makes its cluster reads no kubeconfig or talosconfig of another cluster", () => {
   const spec = { ...oneMachine("v1.12.6", { configuration: "owned" }), bootstrap: true };
   expect(said({}, { KUBECONFIG: "/nowhere", TALOSCONFIG: "/nowhere" }, spec)).toEqual([]);
 });

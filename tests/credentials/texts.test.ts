@@ -26,7 +26,7 @@ test("a bundle of talosctl becomes what the provider takes", () => {
   });
 });
 
-test("what the provider gives becomes a bundle that it takes again", () => {
+test("the provider's output becomes a bundle that the provider accepts as input", () => {
   const secrets = machineSecretsOf(machineSecrets);
   expect(machineSecretsOf(bundleOf(secrets))).toEqual(secrets);
   expect(bundleOf(secrets)).toContain("bootstraptoken: zp8du1.0gn7ja4tmx6qulju");
@@ -77,7 +77,7 @@ test("the client is that of the current context", () => {
   );
 });
 
-test("what is missing is named, what is secret is not", () => {
+test("an error names the missing field, and contains no secret", () => {
   const broken = machineSecrets.replace("    token: 7f96mj.ns0jpllwd6ye0qv1", "    other: x");
   expect(() => machineSecretsOf(broken)).toThrow(
     "machineSecrets: missing or of the wrong type: trustdinfo.token",

@@ -74,7 +74,7 @@ test.each([
   expect(problems(seen, unknown)).toEqual(told);
 });
 
-test("a stale containerd part is reported with its missing keys; keys of its owner are no difference", () => {
+test("a containerd part that lacks keys of the stack is reported with these keys; further keys are not reported", () => {
   const machines = {
     rtx3090: { ...plan.spec.machines["rtx3090"], containerd: { cdiSpecDirs: ["/var/cdi"] } },
   };

@@ -55,7 +55,7 @@ test.each<[string, (address: string) => string[], string]>([
   ["program", (address) => [program(address)], root],
   ["policy pack", (address) => [command("run-policy-pack"), address, policy], policy],
 ])(
-  "where Pulumi and its host are killed, the %s ends too, and not before",
+  "the %s ends when Pulumi and its host are killed, and not earlier",
   async (_what, args, cwd) => {
     const pulumi = start(["-e", engine]);
     const child = start(args(`127.0.0.1:${await firstLine(pulumi)}`), cwd);

@@ -44,7 +44,7 @@ test("with the tools of the build, prepare builds and does no more", () => {
 });
 
 test.each([[[]], [["typescript"]], [["typescript", "esbuild"]]])(
-  "where npm left tools of the build out (%j), prepare installs them first, whatever the outer npm was asked for",
+  "prepare installs missing build tools (%j) first, regardless of the outer npm's options",
   (tools) => {
     const outer = {
       npm_config_omit: "dev",

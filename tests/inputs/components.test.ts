@@ -101,7 +101,7 @@ test.each(["gpu", "nvidia.com/", "nvidia.com/gpu/1", "a b/c"])(
   },
 );
 
-test("of LiteLLM's servers the URLs alone may come later", async () => {
+test("only the URLs of LiteLLM's servers may be outputs", async () => {
   const errorWith = (server: object) =>
     errorOf(() => new LiteLlm("a", { servers: [server as any] }));
   const server = { provider: "hosted_vllm", models: ["a/b"], url: pulumi.output("http://c.d/v1") };
@@ -110,7 +110,7 @@ test("of LiteLLM's servers the URLs alone may come later", async () => {
   expect((await errorWith({ url: server.url }))?.message).toMatch(/1\. servers\[0\]\.\S+: /);
 });
 
-test("what comes later is an input only in a field for inputs", async () => {
+test("an output is accepted only in a field for inputs", async () => {
   const later = {
     runtimeClassName: pulumi.output("nvidia"),
     gpuResourceName: Promise.resolve("nvidia.com/gpu"),

@@ -33,7 +33,7 @@ test("the smoke test requests one unit through the device plugin, on its machine
   expect(pod.containers[0].env).toBeUndefined(); // NVIDIA_VISIBLE_DEVICES would override the device plugin's
 });
 
-test("the smoke test's priority is shared by all, and it evicts no pod", async () => {
+test("the smoke test's Job uses the stack's PriorityClass, which never preempts", async () => {
   const run = await record(() => void gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {}));
   const priority = find(run, "kubernetes:scheduling.k8s.io/v1:PriorityClass").inputs;
   expect(priority).toMatchObject({ value: 0, preemptionPolicy: "Never" });
@@ -142,7 +142,7 @@ test("a long machine name still gives a name that a Job's pods can carry as labe
     () => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}),
   );
   const { name, inputs } = find(run, "kubernetes:batch/v1:Job");
-  expect(inputs.metadata.name).toBeUndefined(); // Pulumi's to give: another one each time, so that a lost Job is not in its way
+  expect(inputs.metadata.name).toBeUndefined(); // Pulumi gives a new name each time, so that a lost Job does not conflict
   expect(`${name}-12345678`).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])$/);
 });
 
@@ -181,7 +181,7 @@ test.each([
   },
 );
 
-test("a name that is cut at a separator stays as it is, and apart from the one before the separator", async () => {
+test("two machines get different Job names even if one name is cut at its separator", async () => {
   const short = "x".repeat(31);
   const names = await jobsOf(short, `${short}-2`);
   expect(names).toEqual({

@@ -39,7 +39,7 @@ test("one letter more, less, other, or swapped with the next is one edit", () =>
   );
 });
 
-test("a distance is right up to the one that is of use, and greater beyond", () => {
+test("the distance is exact up to the limit, and above the limit otherwise", () => {
   const word = fc.string({ maxLength: 8, unit: fc.constantFrom("a", "b", "c") });
   fc.assert(
     fc.property(word, word, fc.nat(8), (a, b, most) => {

@@ -61,7 +61,7 @@ beforeAll(() => {
     (each) => each !== talos,
   )) {
     fs.mkdirSync(path.dirname(at("node_modules", name)), { recursive: true });
-    const own = path.join(repository, "components/node_modules", name); // where its release is another one than the rest has
+    const own = path.join(repository, "components/node_modules", name); // if its release differs from the other packages'
     fs.symlinkSync(fs.existsSync(own) ? own : tool(name), at("node_modules", name));
   }
 });

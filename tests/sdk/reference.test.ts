@@ -58,7 +58,7 @@ test("the page names lists and mappings of values in the plural", () => {
   expect(types.filter((type) => /ss\b|ons\b/.test(type))).toEqual([]);
 });
 
-test("no two workloads have the same namespace as an example, where each makes its own", () => {
+test("the examples of workloads that create their namespace name different namespaces", () => {
   const examples = fields.flatMap(({ path: [group, workload, field], example }) =>
     group === "workloads" && field === "namespace" && !["vllm", "pods"].includes(workload!)
       ? [example]
@@ -68,7 +68,7 @@ test("no two workloads have the same namespace as an example, where each makes i
   expect(new Set(examples).size).toBe(examples.length);
 });
 
-test("what the schema requires is what the types require", () => {
+test("the schema requires the same fields as the types", () => {
   const required = named.filter(([, { path }]) =>
     schemaAt(schema, path.slice(0, -1)).required?.includes(path.at(-1)!),
   );
@@ -77,9 +77,12 @@ test("what the schema requires is what the types require", () => {
   );
 });
 
-describe("what a change causes", () => {
+describe("effects of a change", () => {
   const base = validStack("rtx5070ti");
-  /** What a machine is upgraded to, and what its configuration is made of, but for the installer's name: no boot brings anything of it. */
+  /**
+   * What a machine is upgraded to, and what its configuration is made of, but for the installer's name: no boot brings
+   * anything of it.
+   */
   const machinesOf = (stack: ClusterSpec): unknown[] =>
     planCluster(parseSpec(stack).spec!).machines.map(
       ({ talosVersion, schematicId, patches, configuration }) => [

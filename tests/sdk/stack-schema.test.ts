@@ -48,7 +48,8 @@ test.each(filesOf("valid"))("%s is right by it", (file) => {
   expect(errorsOf(fileOf(read(path.join(fixtures, "valid", file))))).toEqual([]);
 });
 
-// Both ways: what an editor marks is what a preview refuses for its shape, and mistakes of meaning are left to the preview.
+// Both ways: what an editor marks is what a preview refuses for its shape, and mistakes of meaning are left to the
+// preview.
 test.each(mistakes)("$name: is wrong by it where its shape is wrong", (mistake) => {
   const stack = changedStack(mistake);
   const shape = findingsOf(stack).filter(({ check }) => check === "shape");
@@ -58,7 +59,7 @@ test.each(mistakes)("$name: is wrong by it where its shape is wrong", (mistake) 
   });
 });
 
-test("what Pulumi itself may keep in a stack file is accepted", () => {
+test("keys of Pulumi and of other projects in a stack file are accepted", () => {
   const { config } = fileOf(read(path.join(fixtures, "valid/frank.yaml"))) as { config: object };
   const { "talos-gpu:talosVersion": talosVersion, ...others } = config as Record<string, unknown>;
   const file = {

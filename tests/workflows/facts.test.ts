@@ -85,7 +85,7 @@ test("nothing new: no difference, and nothing is proposed", () => {
   expect(workflow.jobs["propose"]!.if).toBe("needs.renew.outputs.changed == 'true'");
 });
 
-test("where no source answers, the job fails", () => {
+test("if no source answers, the job fails", () => {
   standIn(tools, "npm", `process.stdout.write("releases: left as they are\\n"); process.exit(1);`);
   expect(run("renew", checkedOut("silent")).status).toBe(1);
 });
@@ -118,7 +118,7 @@ test.each([
   expect(last.body).not.toMatch(/^(?! {4}).*evil\.example/m);
 });
 
-test("of a difference nothing but the tables is taken", () => {
+test("only changes of the tables are committed", () => {
   const work = checkedOut("tampered");
   const git = gitIn(work);
   fs.writeFileSync(path.join(work, table), '{ "ollama": "3" }\n');

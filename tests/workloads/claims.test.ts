@@ -28,7 +28,7 @@ test.each([
   expect(selectorsOf(claim)).toEqual(expressions);
 });
 
-test("a stack with dra: each pod claims from a template next to it, tests and all, and waits for the gate", async () => {
+test("with dra, each pod, smoke tests included, claims from its own template and waits for the gate", async () => {
   const outputs: Record<string, unknown> = {};
   const run = await build(arguments_("dra"), {}, ({ runtimeClassName, gpuResourceName }) => {
     runtimeClassName.apply((value) => (outputs["runtimeClassName"] = value));
@@ -87,7 +87,7 @@ test("another claim is another template, and so another pod", async () => {
   ]);
 });
 
-test("a claim of one's own, or its template, is named in the place of a template that is made", async () => {
+test("a pod names the user's claim or template, and the stack makes none", async () => {
   const pods = {
     one: { image: "busybox", claim: { resourceClaimName: "shared" } },
     two: { image: "busybox", claim: { resourceClaimTemplateName: "slice" } },

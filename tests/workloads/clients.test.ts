@@ -32,7 +32,7 @@ const servers: [string, (allowFrom?: string[]) => void][] = [
 ];
 
 describe.each(servers)("%s", (kind, make) => {
-  test("with allowFrom answers its own namespace and those, and no pod runs before that holds", async () => {
+  test("with allowFrom, a NetworkPolicy admits the server's namespace and the listed ones, and exists before the pod", async () => {
     const run = await record(() => make(["open-webui"]));
     const policy = find(run, types.policy);
     const { metadata, spec } = policy.inputs;

@@ -27,7 +27,7 @@ export function checkClient(client: string, running: string, wanted: string): Fi
       field: "talosctl",
       problem: `${client} does not fit a machine that goes from ${running} to ${wanted}`,
       why,
-      remedy: `install talosctl ${running}, or set TALOS_GPU_TALOSCTL to the path of another one`,
+      remedy: `install talosctl ${running}, or set TALOS_GPU_TALOSCTL to the path of that version`,
     },
   ];
 }

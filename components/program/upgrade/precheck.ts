@@ -110,7 +110,7 @@ export async function precheck(
             : {
                 field: `machines.${run.task.machine}`,
                 problem: `it gave no sign of being healthy ${within} (last: ${last})`,
-                why: "the next release is installed only if the machine is healthy on this one",
+                why: "the update goes over several Talos releases, and installs the next release only on a healthy machine",
                 remedy: "make sure that the machine and Kubernetes answer, then run again",
               },
       ),
@@ -125,7 +125,7 @@ async function nodeProblems({ task, cluster }: Run): Promise<FieldFinding[]> {
     {
       field: `machines.${task.machine}`,
       problem: "its node is not ready",
-      why: "the next release is installed only if the machine is healthy on this one",
+      why: "the update goes over several Talos releases, and installs the next release only on a healthy machine",
       remedy: `look at \`kubectl describe node ${task.machine}\`, then run again`,
     },
   ];

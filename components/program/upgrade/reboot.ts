@@ -273,7 +273,7 @@ function imageFailure(
         (isInstalled
           ? ""
           : "; or the installation failed: an error of its installer, a power loss, or a reset")
-      : "another tool changes the machine, or the installer image contains something other than its name says",
+      : "another tool changes the machine, or the installer image does not contain the release that its name says",
     remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, fix the cause, and run again; a drained node stays cordoned until then`,
   });
 }

@@ -138,14 +138,14 @@ export const chartChecks = {
             ? {
                 field,
                 problem: `is set together with ${gpuProviderOf(mode).field} on Talos ${plan.spec.talosVersion}`,
-                why: "the pods for this field need every card of their machine, and claim none; on this Talos version only the operator's toolkit gives such pods the cards",
+                why: "the pods of this field need all cards without requesting them, and on this Talos version only the operator's toolkit gives them to such pods",
                 remedy: "use gpuOperator, or leave this field out",
               }
             : {
                 field,
                 problem:
                   "is set together with external.kind dra, without external.runtimeClassName",
-                why: "the pods for this field need every card of their machine, and claim none; only the nvidia runtime gives such pods the cards",
+                why: "the pods of this field need all cards of their machine without requesting them, and only the nvidia runtime gives them to such pods",
                 remedy: "name a RuntimeClass whose handler is nvidia, or leave this field out",
               },
         );

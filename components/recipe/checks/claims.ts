@@ -51,7 +51,7 @@ export const claimChecks = {
     },
   },
   claims: {
-    rule: "The stack has a card for each claim, a named claim excludes the other fields of `claim`, and its pods run on one machine",
+    rule: "Each claim has a card, a named claim excludes the other fields of `claim`, and the pods that share it run on one machine",
     source:
       "dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go (attributes), partitions.go (capacity); kubernetes v1.36.3, pkg/apis/core (PodResourceClaim), pkg/scheduler/framework/plugins/dynamicresources",
     ofFiles: true,

@@ -125,7 +125,7 @@ export const externalRisks = {
   },
   "plugin-runtime": {
     severity: "warning",
-    rule: "A device plugin with values of another owner names a RuntimeClass",
+    rule: "The values of a device plugin that another tool installs set runtimeClassName",
     source:
       "siderolabs/docs, NVIDIA GPU: the plugin's own container must see the cards, so it needs NVIDIA's runtime",
     ofFiles: false,

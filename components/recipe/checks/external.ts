@@ -146,7 +146,7 @@ function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValu
       problem: `is not set, and the chart does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
       why: "Kubernetes would place no pod of NVIDIA's on this node, so the node would offer no GPU",
       remedy:
-        "write a list with this taint and with the chart's default tolerations (`helm show values`)",
+        "write a list with the chart's default tolerations (`helm show values`) and one for this taint",
     }
   );
 }

@@ -309,7 +309,7 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
     !reference.test(image) && {
       field: ".installerImage",
       problem: `${shown(image)} is not a reference of an image by tag or digest`,
-      why: "Talos could not pull it, or would pull another one later",
+      why: "Talos could not pull it, or would later pull a different image",
       remedy: "write it as `registry.example.com/talos/installer:v1.13.6`, or with `@sha256:…`",
     },
     release !== undefined &&

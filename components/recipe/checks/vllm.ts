@@ -65,7 +65,7 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
         proxy.masterKeySecret === undefined && {
           field: "workloads.litellm.masterKeySecret",
           problem: `is not set, but ${field} needs a key (apiKeySecret)`,
-          why: `LiteLLM would let clients use that model without a key; it also needs the Secret ${apiKeySecret.name} in its own namespace, which does not exist before the update`,
+          why: `clients could use the model through LiteLLM without a key, and LiteLLM's namespace, which this update creates, would lack the Secret ${apiKeySecret.name}`,
           remedy:
             "create LiteLLM's namespace with both Secrets, and name the Secret of LiteLLM's own key here",
         },

@@ -254,7 +254,7 @@ export const withoutGpus: WrongValue[] = [
     is: "true",
     when: "the image has the toolkit",
     problem: "enables the NRI plugin, which is part of the operator's container toolkit",
-    why: "the operator's toolkit is off on Talos ≤ 1.14; charts from v26.7 on then refuse this value, and with older charts pods see no card",
+    why: "the stack turns the operator's toolkit off on Talos ≤ 1.14: charts from v26.7 on refuse this value without it, and with older charts pods see no card",
   },
   {
     at: "gpuOperator.values.node-feature-discovery.worker.enable",

@@ -158,7 +158,7 @@ function otherDriver(field: string, running: RunningImage, next: NextImage): Nes
   return {
     field: `${field}.driver`,
     problem: `the machine runs NVIDIA's driver of branch ${runs.branch} with ${runs.flavour} modules; its next image has branch ${comes.branch} with ${comes.flavour} modules; the stack does not set the driver's ${changed.join(" and ")}`,
-    why: "a program may need the current driver, and the stack does not request another one",
+    why: "a program may need the current driver, and the stack does not request a different driver",
     remedy: `set ${field}.driver to ${asYaml(runs)} to keep it, or to ${asYaml(comes)} to change it on purpose`,
   };
 }

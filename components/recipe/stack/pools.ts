@@ -66,7 +66,7 @@ export function expandStack({
       const other = taken.get(name);
       if (other !== undefined)
         tell(`${field}.names`, {
-          problem: `its machine ${name} has the name of ${other}`,
+          problem: `would name a machine ${name}, as ${other} does`,
           why: "Kubernetes knows a node by its name, so two machines cannot share one",
           remedy: "choose another pattern, or another `first`",
         });

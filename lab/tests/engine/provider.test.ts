@@ -13,7 +13,8 @@ import { Cluster } from "../../kubernetes/cluster";
 import { planOf } from "../../../tests/support/plans";
 import { openTestLab, type TestLab } from "./lab";
 
-// What the package takes for granted of Pulumi's engine and of the Kubernetes provider, asked of both and of a real control plane.
+// What the package takes for granted of Pulumi's engine and of the Kubernetes provider, asked of both and of a real
+// control plane.
 
 let lab: TestLab;
 let cluster: Cluster;
@@ -84,7 +85,7 @@ describe("creation of objects as in the Kubernetes provider ≥ 4.29.0, which th
     expect(taken.diagnostics.join("\n")).toMatch(/namespaces "default" already exists/);
   });
 
-  test("a creation uses the provider's field manager, an update the one of the annotation; the storage class of a claim is always reported as given", async () => {
+  test("a creation uses the provider's field manager, and an update uses the annotation's; a claim's storage class is reported as given", async () => {
     const claims = (labels: Record<string, string>) => (opts: pulumi.CustomResourceOptions) => {
       const isDefault = { "storageclass.kubernetes.io/is-default-class": "true" };
       const dependsOn = new k8s.storage.v1.StorageClass(

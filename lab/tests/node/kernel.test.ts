@@ -20,7 +20,7 @@ test.each<[string[], string[]]>([
   [["ip"], ["there are no network cables (veth): ip may not", "there are no bridges: ip may not"]],
   [["mknod"], ["no device may be made: mknod may not"]],
   [["cc"], ["the C compiler makes no static program (Debian: libc6-dev): cc may not"]],
-])("where %j fail, a real node's reasons are %j", (broken, reasons) => {
+])("if %j fail, the lab refuses a real node because: %j", (broken, reasons) => {
   expect(whatIsRefused(without(...broken))).toEqual(reasons);
 });
 

@@ -34,12 +34,12 @@ describe("a JSON patch that adds an existing member", () => {
 
   test("appends at the index -, and a merge patch always appends", async () => {
     const appended = await resultOf(merged, patchOf("/machine/files/-", part));
-    expect(appended).toContain("20-customization.part is written a second time");
+    expect(appended).toContain("20-customization.part is written again");
     expect(await resultOf(merged, merged)).toContain("/var/a is written 2 times");
   });
 
   test("does not change later patches", async () => {
     const after = await resultOf(patchOf("/machine/files", [part]), merged);
-    expect(after).toContain("20-customization.part is written a second time");
+    expect(after).toContain("20-customization.part is written again");
   });
 });

@@ -548,7 +548,7 @@ test("containerd's options are recognised by their result", () => {
   expect(spec.machines["gpu-1"]).toMatchObject({ containerd });
 });
 
-describe("containerd's options where Talos merges them without a file (Talos 1.14)", () => {
+describe("containerd's options on Talos 1.14, which merges them in memory", () => {
   const containerd = { nvidiaDefaultRuntime: true, cdiSpecDirs: ["/var/cdi/static"] };
   const part = containerdPart(containerd, "cdi").toml!;
   const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -589,7 +589,7 @@ describe("containerd's options where Talos merges them without a file (Talos 1.1
     expect(await lookAtContainerd({ read })).toEqual({ containerdPart: "" });
   });
 
-  test("are the ones of the part that the stack would write", () => {
+  test("are set in the stack if the part is the one that the stack would write", () => {
     const seen = seenWith({ customization: part });
     expect(seen.containerd).toEqual(containerd);
     expect(seen.comments).not.toContain("containerd");

@@ -32,7 +32,7 @@ describe("several writers of containerd's part", () => {
       const { extra, notes } = imported(release, [cdi, runtime]);
       expect(extra).toContain("cdi_spec_dirs");
       expect(notes).toMatch(
-        /20-customization\.part 2 times.*only the first one has an effect; the stack imports the first$/m,
+        /20-customization\.part 2 times.*only the first item has an effect, and the stack imports the first item$/m,
       );
       expect(notes.includes("prevents the boot")).toBe(release === "v1.12.6");
     },
@@ -42,7 +42,7 @@ describe("several writers of containerd's part", () => {
     const { extra, notes } = imported("v1.14.1", [other, runtime]);
     expect(extra).toBeUndefined();
     expect(notes).toMatch(
-      /only the first one has an effect; NVIDIA's part is not the first, so the stack does not import it$/m,
+      /only the first item has an effect, and the stack does not import NVIDIA's item, which is not the first$/m,
     );
     expect(notes).not.toMatch(/delete the file from/);
   });
@@ -50,6 +50,6 @@ describe("several writers of containerd's part", () => {
   test("before Talos 1.14 NVIDIA's is imported, in any order", () => {
     const { extra, notes } = imported("v1.13.6", [other, runtime]);
     expect(extra).toContain("default_runtime_name");
-    expect(notes).toMatch(/; the stack imports the first part of NVIDIA's$/m);
+    expect(notes).toMatch(/, and the stack imports NVIDIA's item$/m);
   });
 });

@@ -253,7 +253,7 @@ describe("the verb", () => {
   });
 });
 
-test("a thousand machines are too many one by one, also by an anchor, and few words in a pool", () => {
+test("a thousand machines exceed the limit under machines, also with YAML anchors, but not as a pool", () => {
   const like = { role: "worker", configuration: "adopted", gpus: [{ model: "RTX 2070 SUPER" }] };
   const addressOf = (index: number): string =>
     `10.1.${Math.floor(index / 250)}.${(index % 250) + 1}`;

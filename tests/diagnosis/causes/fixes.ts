@@ -69,7 +69,7 @@ export const fixCases: CauseCase[] = [
         ],
       },
     ],
-    remedy: "the stack has this fix", // where it has, the advice is another one
+    remedy: "the stack has this fix", // the remedy differs for stacks that have it
   },
   {
     name: "pods that wait a moment while the markers are kept",

@@ -9,9 +9,12 @@ interface Expected {
   of?: string;
   /** An edit of its workloads afterwards, which no machine notices: a file of `stacks/`, and what then runs. */
   then?: { stack: string; workloads: string[] };
-  /** Where the plan of what `talos-gpu discover` writes of the cluster is another one: what cannot be seen in a cluster. */
+  /** Differences of the plan of the file that `talos-gpu discover` writes: facts that a cluster does not show. */
   unseen?: string[];
-  /** Patterns of what the preview by Pulumi's own host foretells of a machine: its program runs in a checkout and a process of its own. Default: in the lab's process. */
+  /**
+   * Patterns of what the preview by Pulumi's own host foretells of a machine: its program runs in a checkout and a
+   * process of its own. Default: in the lab's process.
+   */
   byHost?: Record<string, string>;
   /** All its machines are emulated, also where a real node can be. Default false. */
   emulated?: boolean;
@@ -47,7 +50,8 @@ export const expected: Readonly<Record<string, Expected>> = {
       "gpu-pods/gpu-test-3",
       "gpu-pods/gpu-test-4",
     ],
-    // Sharing is in the release's values, the power limit in a DaemonSet of the stack's own, which a label of ours leads to its nodes.
+    // Sharing is in the release's values, the power limit in a DaemonSet of the stack's own, which a label of ours
+    // leads to its nodes.
     unseen: [
       "kubernetes.release",
       "kubernetes.sharingConfig",

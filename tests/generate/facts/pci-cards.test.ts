@@ -42,7 +42,7 @@ test("a list of PCI IDs becomes the names that drivers print, by chip and device
   });
 });
 
-test("what is no such list is refused", () => {
+test("a text that is not a list of PCI IDs is refused", () => {
   expect(() => pciCards("<html>503</html>")).toThrow("is not a list of PCI IDs");
 });
 

@@ -81,7 +81,7 @@ test("a release whose image no registry serves is reported, and not written", as
   expect(tableIn(folder, "images.json").workloads.litellm).toBe(workloads.litellm);
 });
 
-test("a registry that does not answer keeps its own row alone as it is", async () => {
+test("if a registry does not answer, only its row stays unchanged", async () => {
   registries({
     ...newer,
     "https://pypi.org/pypi/vllm/": none,
@@ -95,7 +95,7 @@ test("a registry that does not answer keeps its own row alone as it is", async (
   expect(tableIn(folder, "cuda.json")).toEqual(tableIn(data, "cuda.json"));
 });
 
-test("what is not newer asks no registry for its image, and changes nothing", async () => {
+test("if no release is newer, no registry is asked for its image, and nothing changes", async () => {
   const fetched = registries({
     "https://pypi.org/pypi/vllm/": pypi("0.1.0"),
     "https://pypi.org/pypi/litellm/": pypi("1.0.0"),

@@ -267,7 +267,7 @@ describe("the preflight refuses", () => {
 
   const swapped = [node({ bootId: "boot-7", addresses: ["10.0.0.2"] }), node({ name: "gpu-2" })];
   const isOtherNode = /^machines\.gpu-1\.address: the machine at 10\.0\.0\.1 is node gpu-2/;
-  test("a machine behind another one's address", () =>
+  test("a machine behind another machine's address", () =>
     play({ around: { nodes: swapped }, refusals: [isOtherNode] }));
 
   test("an owned machine whose name another machine's node has", () =>
@@ -443,7 +443,7 @@ describe("the preflight logs and accepts facts that it cannot check:", () => {
     }));
 });
 
-test("refuses another driver than runs, where the stack names none, on a machine that it takes over alone", async () => {
+test("on a newly adopted machine, a stack without driver fields may not change the running driver", async () => {
   const machine: Partial<FakeMachine> = {
     running: {
       extensions: { "nonfree-kmod-nvidia-lts": "535.247.01" },

@@ -552,7 +552,7 @@ describe("state that an earlier run left", () => {
       },
     ));
 
-  test("parts of the image that a failed update brought count as the user's once its annotation is gone from the node", () =>
+  test("if a failed update's annotation is gone from the node, the image parts that it added count as the user's", () =>
     play(
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {

@@ -144,7 +144,7 @@ describe("a paused boot that a run finds", () => {
       },
     }));
 
-  test("gets a corrected configuration by a reboot, and is upgraded after that if the image is another one", () =>
+  test("gets a corrected configuration by a reboot, and is upgraded after that if the wanted image differs", () =>
     play({
       machine: {
         ...pausedBoot,
@@ -338,7 +338,7 @@ describe("a paused boot that a run finds", () => {
       expect: { result: { rebooted: true }, machineCalls: [] },
     }));
 
-  test("may end by itself before the reboot is requested, and is upgraded if the image is another one", () =>
+  test("may end by itself before the reboot is requested, and is upgraded if the wanted image differs", () =>
     play({
       machine: {
         ...pausedBoot,

@@ -260,7 +260,7 @@ export const acceptedStacks: ChangedStack[] = [
     `,
   },
   {
-    name: "One card for virtual machines and another one for pods",
+    name: "One card for virtual machines and a second card for pods",
     base: "one-card",
     change: yaml`
       machines:

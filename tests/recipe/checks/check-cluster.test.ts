@@ -46,9 +46,10 @@ describe("stacks that a check refuses, warns of or notes something about", () =>
     expect(changed.length).toBeLessThanOrEqual(6);
   });
 
-  test.each(mistakesByCheck)("%s: “$name” stands under its check", (check, { findings }) => {
-    expect(findings[0]!.check).toBe(check);
-  });
+  test.each(mistakesByCheck.map(([check, mistake]) => ({ check, ...mistake })))(
+    "$check: “$name” is in the table of its check",
+    ({ check, findings }) => expect(findings[0]!.check).toBe(check),
+  );
 
   test("every check has one, and no name occurs twice", () => {
     const shown = new Set<string>(

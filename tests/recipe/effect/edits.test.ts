@@ -274,7 +274,7 @@ const updates: Updates[] = [
 ];
 
 test.each(updates)(
-  "of $stack, $name",
+  "$stack, $name: the expected reboots and reason",
   ({ stack, before = {}, after = {}, name: _, because, ...effect }) => {
     const first = before === null ? undefined : planned(edited({ stack, change: before }));
     const effects = Object.values(effectsOf(first, planned(edited({ stack, change: after }))));

@@ -70,7 +70,7 @@ test.each<[string, string | undefined, string, string | undefined, string]>([
   ["an upgrade from 1.13", "v1.13.0", "v1.13.9", "v1.12.6", "no"],
   ["no upgrade", "v1.12.6", "v1.12.6", undefined, "no"],
 ])(
-  "where the stack wants no drain, Talos up to 1.12 drains: %s",
+  "if the stack turns drains off, Talos up to 1.12 drains: %s",
   (_, was, wanted, runningVersion, drained) => {
     const { rebootsIfChanged, ...rest } = machineStates(planOf("velaryon"))["velaryon"]!;
     const state = (talosVersion: string, parts = {}) => ({

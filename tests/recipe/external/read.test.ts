@@ -369,13 +369,13 @@ test("reads a file of values", () =>
     { chart: "nvidia-device-plugin", by: "values" },
   ]));
 
-test("reads a patch of the release in its own folder", () =>
+test("a patch applies to the release in the same folder", () =>
   expectReleases({ "a/r.yaml": releaseV1, "b/r.yaml": releaseV2, "b/patch.yaml": patch }, [
     { place: { file: "a/r.yaml" }, version: "v1.0.0", values: plain, missing: [] },
     { place: { file: "b/patch.yaml" }, version: "v2.0.0", values: patched, missing: [] },
   ]));
 
-test("reads a patch of the release that its kustomization includes through another one", () =>
+test("a patch applies to a release that the kustomization includes by way of a base", () =>
   expectReleases(
     {
       "base/kustomization.yaml": yaml`resources: [./in/r.yaml]`,

@@ -53,7 +53,7 @@ describe("a chart's release", () => {
   test("the newest operator is among those whose defaults the lab has", () =>
     expect(newestOf({ releases: operatorDefaults })).toBe(newest["gpu-operator"]));
 
-  test("what NVIDIA supports of the operator was read at its newest release", () => {
+  test("the message on supported operator releases names the newest release", () => {
     const texts = files.filter((file) => /^components\/recipe\/.*\.ts$/.test(file)).map(read);
     const said = texts.flatMap((text) => [
       ...text.matchAll(/NVIDIA supports ([\d.]+);[^`]*\(platform support/g),

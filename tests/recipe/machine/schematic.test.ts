@@ -63,7 +63,7 @@ test.each([
     { secureboot: { includeWellKnownCertificates: true } },
   ],
 ])(
-  "of %j in a schematic what is not empty is read and written, as the Factory does",
+  "the non-empty fields of %j in a schematic are read and written, as the Image Factory does",
   (customization, read) => {
     const none = { extensions: [], kernelArgs: [] };
     const found = readSchematic(JSON.stringify({ customization }))!;

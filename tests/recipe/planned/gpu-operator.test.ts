@@ -8,7 +8,7 @@ test("a release may be written without its v", () =>
     { kubernetes: { release: { version: "v26.3.3" } } },
   ));
 
-test("a driver that the operator manages gets a marker of its own", () =>
+test("with driver.enabled, the stack also writes the marker .driver-ctr-ready, and a warning names the field", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",

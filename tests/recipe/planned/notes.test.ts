@@ -33,7 +33,7 @@ test("a release that the Image Factory describes has a driver version", () =>
     { machines: { "gpu-1": { driverVersion: "595.99.10", driverBranch: null } } },
   ));
 
-test("what the Image Factory says of one release does not apply to another", () =>
+test("the Image Factory's answer for one release does not apply to another", () =>
   expectPlan(
     {
       base: "modern",

@@ -140,7 +140,7 @@ describe("a canary pool", () => {
   });
 });
 
-describe("what is wrong with a pool", () => {
+describe("errors of a pool", () => {
   test("is reported once for all its machines, with the pool's name", () => {
     const findings = findingsOf(
       withPools({ gpu: { ...pool, extensions: ["siderolabs/iscsi-tool"] } }),

@@ -232,7 +232,7 @@ export const chartsMistakes: Mistakes = {
           field: "machines.large.powerLimit",
           says: [
             "is set together with dra on Talos v1.15.0",
-            "the pods for this field need every card of their machine, and claim none; on this Talos version only the operator's toolkit gives such pods the cards",
+            "the pods of this field need all cards without requesting them, and on this Talos version only the operator's toolkit gives them to such pods",
           ],
         },
       ],

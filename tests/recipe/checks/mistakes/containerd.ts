@@ -55,7 +55,7 @@ export const containerdMistakes: Mistakes = {
       ],
     },
     {
-      name: "The containerd part for the whole cluster, and another one of a machine",
+      name: "A containerd part for the whole cluster, and a second part of a machine",
       base: "omni",
       change: yaml`
         patches:

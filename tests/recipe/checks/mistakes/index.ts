@@ -61,7 +61,7 @@ const areas: Mistakes[] = [
   plainHttpMistakes,
 ];
 
-/** Each mistake with the check under which it stands. */
+/** Each mistake with the check in whose table it is. */
 export const mistakesByCheck: [check: string, mistake: Mistake][] = areas.flatMap((area) =>
   Object.entries(area).flatMap(([check, rows]) =>
     rows.map((row): [string, Mistake] => [check, row]),

@@ -81,7 +81,7 @@ export const vllmMistakes: Mistakes = {
           field: "workloads.litellm.masterKeySecret",
           says: [
             "is not set, but workloads.vllm needs a key (apiKeySecret)",
-            "LiteLLM would let clients use that model without a key; it also needs the Secret vllm-key in its own namespace, which does not exist before the update",
+            "clients could use the model through LiteLLM without a key, and LiteLLM's namespace, which this update creates, would lack the Secret vllm-key",
             "both Secrets",
           ],
         },
