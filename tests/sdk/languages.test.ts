@@ -20,6 +20,7 @@ afterAll(() => fs.rmSync(made, { recursive: true, force: true }));
 
 let languages: string;
 beforeAll(async () => {
+  fs.symlinkSync(path.join(root, "node_modules"), path.join(made, "node_modules"));
   languages = await provideLanguages();
 }, limit);
 
@@ -62,12 +63,15 @@ test.each(["typescript", "python", "go", "csharp"])(
   },
 );
 
-test(
-  "the TypeScript SDK and its example pass the compiler",
-  async () => {
+// `nodenext` reads the kind of a program's modules from the package.json next to it.
+test.each(["commonjs", "module"])(
+  "the TypeScript SDK and its example pass the compiler, in a program of type %s",
+  async (type) => {
     const sdk = await generated("nodejs");
-    fs.symlinkSync(path.join(root, "node_modules"), path.join(made, "node_modules"));
-    fs.copyFileSync(path.join(root, "examples/typescript/index.ts"), path.join(made, "index.ts"));
+    const folder = path.join(made, type);
+    fs.mkdirSync(folder);
+    fs.writeFileSync(path.join(folder, "package.json"), JSON.stringify({ type }));
+    fs.copyFileSync(path.join(root, "examples/typescript/index.ts"), path.join(folder, "index.ts"));
     const compilerOptions = {
       target: "ES2022",
       module: "nodenext",
@@ -79,18 +83,11 @@ test(
       paths: { "@pulumi/talos-gpu": [`${sdk}/index.ts`] },
     };
     fs.writeFileSync(
-      path.join(made, "tsconfig.json"),
+      path.join(folder, "tsconfig.json"),
       JSON.stringify({ compilerOptions, files: ["index.ts"] }),
     );
-    expect(
-      await complaints(
-        process.execPath,
-        [path.join(root, "node_modules/typescript/bin/tsc"), "-p", made],
-        {
-          cwd: made,
-        },
-      ),
-    ).toBe("");
+    const tsc = path.join(root, "node_modules/typescript/bin/tsc");
+    expect(await complaints(process.execPath, [tsc, "-p", folder], { cwd: folder })).toBe("");
   },
   limit,
 );
