@@ -20,7 +20,7 @@ const programs = [
   "/tests/cli/check/hostile-command\\b",
   "/tests/cli/discover/verb\\b",
   "/tests/engine/",
-  "/tests/generate/prepare\\b",
+  "/tests/generate/(build|prepare)\\b",
   "/tests/program/(credentials|main)\\b",
   "/tests/sdk/stale-build\\b",
   "/tests/workflows/(check-action|clients|facts|plan-action|preview|release|up)\\b",

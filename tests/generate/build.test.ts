@@ -1,0 +1,67 @@
+import { spawnSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { repository } from "../../stacks/stack-file";
+
+// The build of components: its two long steps run at once, and a build that failed stays stale.
+
+const root = fs.mkdtempSync(path.join(os.tmpdir(), "build-"));
+afterAll(() => fs.rmSync(root, { recursive: true }));
+
+function write(file: string, text: string): void {
+  fs.mkdirSync(path.dirname(path.join(root, file)), { recursive: true });
+  fs.writeFileSync(path.join(root, file), text);
+}
+
+/** A program that says that it began, and ends once the other one has begun as well. */
+const waits = (own: string, other: string, status: number): string =>
+  `const fs = require("node:fs");
+fs.writeFileSync("${own}", "");
+const looks = setInterval(() => {
+  if (!fs.existsSync("${other}")) return;
+  clearInterval(looks);
+  process.exitCode = ${status};
+}, 5);`;
+
+/** Builds a repository whose compiler and generator end with those statuses; gives the build's own. */
+function build(compiler: number, generator: number): number | null {
+  fs.rmSync(root, { recursive: true, force: true });
+  for (const file of ["generate/package/build.js", "generate/package/bundles.js"])
+    write(file, fs.readFileSync(path.join(repository, file), "utf8"));
+  write("node_modules/typescript/bin/tsc", waits("compiler", "generator", compiler));
+  const exported = { name: "tsx", exports: { "./cli": "./cli.js" } };
+  write("node_modules/tsx/package.json", JSON.stringify(exported));
+  write("node_modules/tsx/cli.js", waits("generator", "compiler", generator));
+  write(
+    "node_modules/esbuild/index.js",
+    `exports.buildSync = ({ outdir }) => {
+      const fs = require("node:fs");
+      fs.mkdirSync(outdir, { recursive: true });
+      fs.writeFileSync(outdir + "/program.js", "");
+    };`,
+  );
+  write("components/bin/program.js", "of an earlier build");
+  for (const file of ["stacks/stack.schema.json", "sdk/schema.json", "LICENSE"]) write(file, file);
+  const script = path.join(root, "generate/package/build.js");
+  return spawnSync(process.execPath, [script], { cwd: path.join(root, "components") }).status;
+}
+
+const isThere = (file: string): boolean => fs.existsSync(path.join(root, "components", file));
+
+test("the compiler and the schema's generator run at once, then come the bundles and the copies", () => {
+  expect(build(0, 0)).toBe(0);
+  const made = ["bin/program.js", "bin/stack.schema.json", "bin/schema.json", "LICENSE"];
+  expect(made.filter((file) => !isThere(file))).toEqual([]);
+});
+
+test.each([
+  [2, 0],
+  [0, 3],
+])(
+  "where they end with %d and %d, the build fails and leaves no program, so it stays stale",
+  (compiler, generator) => {
+    expect(build(compiler, generator)).toBe(compiler || generator);
+    expect(isThere("bin/program.js")).toBe(false);
+  },
+);
