@@ -6,7 +6,6 @@ const foreign = [
   /(?:^|\/)package-lock\.json$/,
   /^CODE_OF_CONDUCT\.md$/,
   /^sdk\/schema\.json$/,
-  /^lab\/(?:README\.md$|docs\/)/, // notebooks of what was seen; still to be reworded
   /^tests\/fixtures\/(?:homes|talhelper|configurations|outside)\//,
 ];
 
