@@ -178,17 +178,17 @@ describe("an object of the same resource in another namespace", () => {
     );
   });
 
-  test("may be deleted if it holds no data; an object with this very name is not one of them", () => {
-    expect(
-      verdictOnMove([live({ ...former, holds: [] }), live({ ...former, namespace: "ai" })], claim),
-    ).toEqual({
-      take: [],
-    });
+  test("may be deleted if it holds no data", () => {
+    expect(verdictOnMove([live({ ...former, holds: [] })], claim)).toEqual({ take: [] });
     expect(
       verdictOnMove([live({ name: "gpus", owner: ours, holds: ["Pod x"] })], live({ name: "ai" })),
     ).toEqual({
       take: [],
     });
+  });
+
+  test("is not the new object itself, which may hold data", () => {
+    expect(verdictOnMove([live({ ...former, namespace: "ai" })], claim)).toEqual({ take: [] });
   });
 });
 

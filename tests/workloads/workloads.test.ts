@@ -63,7 +63,7 @@ describe("Ollama", () => {
     expect(find(run, "kubernetes:core/v1:PersistentVolumeClaim").name).toBe("chat-models");
   });
 
-  test("the pull tolerates what the server does: a cluster may have no other node; without taints the field is left out", async () => {
+  test("the Job that pulls models has the server's tolerations, and no such field if the server has none", async () => {
     const tolerations = [{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }];
     const podOf = (run: Run): any => find(run, job).inputs.spec.template.spec;
     expect(podOf(await ollama({ models: ["mistral"], tolerations })).tolerations).toEqual(
@@ -120,7 +120,7 @@ test("LiteLLM routes to every server of language models that runs", async () => 
   expect(await routesOf()).toEqual([]);
 });
 
-test("servers by name: each has its own objects, and those of the kind keep theirs", async () => {
+test("each named server has objects with its name, next to those of the unnamed ollama", async () => {
   const plan = planOf("rtx5070ti");
   plan.spec.workloads = {
     ollama: {},
@@ -219,7 +219,7 @@ describe("GpuPod", () => {
   });
 });
 
-test("a workload waits for whatever its runtime class comes from, but its volume does not change with it", async () => {
+test("a workload waits for the resource that gives its runtime class, but its volume does not depend on that resource", async () => {
   const { core } = await import("@pulumi/kubernetes");
   const run = await record(() => {
     const gate = new core.v1.ConfigMap("gate", { metadata: { name: "nvidia" } });

@@ -24,7 +24,7 @@ test("an external value without effect gets no proposal of a similar value, beca
   expect(found.map(({ remedy }) => remedy)).toEqual(["see `helm show values`, or leave it out"]);
 });
 
-test("a value without effect in the stack's own release is refused, with a proposal of the meant one", () => {
+test("a value without effect in the stack's own release is refused, and the remedy proposes a similar value if one exists", () => {
   const stack = validStack("rtx5070ti");
   const values = {
     ...stack.gpuOperator!.values,
@@ -42,7 +42,7 @@ test("a value without effect in the stack's own release is refused, with a propo
   ]);
 });
 
-test("a value that has no effect refuses the stack also in a release that it takes over", () => {
+test("a value without effect is also refused in a release that the stack takes over", () => {
   const { gpuOperator: _, ...rest } = validStack("rtx5070ti");
   const values = { runtimeClassname: "nvidia", runtimeClassName: "nvidia" };
   const devicePlugin = { version: "0.18.2", namespace: "nvidia", takeOver: "nvdp", values };

@@ -33,27 +33,27 @@ const severalSizes: [model: string, smaller: string, larger: string][] = [
   ["M40", "11520Mi", "22945Mi"],
 ];
 
-describe.each(severalSizes)("an %s", (model, smaller, larger) => {
-  test("without memory: a claim that only the larger one meets is accepted, and the preview asks for the memory", () => {
+describe.each(severalSizes)("a stack with an %s", (model, smaller, larger) => {
+  test("without the field memory may claim the larger size, and a note asks for the memory", () => {
     const stack = claiming([{ model }], larger);
     expect(problems(stack)).toEqual([]);
     expect(notesOn(stack).join()).toContain(`the ${model} exists with `);
     expect(notesOn(stack).join()).toContain(larger);
   });
 
-  test("without memory: a claim that the smaller one meets needs no question", () => {
+  test("without the field memory gets no note if the smaller size meets the claim", () => {
     const stack = claiming([{ model }], smaller);
     expect(problems(stack)).toEqual([]);
     expect(notesOn(stack)).toEqual([]);
   });
 
-  test("with the larger memory meets the claim, without a note", () => {
+  test("with the larger memory may claim the larger size, and gets no note", () => {
     const stack = claiming([{ model, memory: larger }], larger);
     expect(problems(stack)).toEqual([]);
     expect(notesOn(stack)).toEqual([]);
   });
 
-  test("with the smaller memory does not meet the claim", () => {
+  test("with the smaller memory is refused if it claims the larger size", () => {
     expect(problems(claiming([{ model, memory: smaller }], larger))).toEqual([
       "claims workloads.ollama.claim",
     ]);

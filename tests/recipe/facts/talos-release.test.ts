@@ -237,7 +237,7 @@ test.each([
   ["v1.7.6", minorRows[0]],
   ["latest", minorRows[0]],
 ])(
-  "%s can do what the nearest minor of the tables can; what is no release counts as the oldest",
+  "%s has the capabilities of the nearest minor in the tables, or of the oldest if it is no release",
   (version, row) => expect(capabilitiesOf(version)).toBe(row),
 );
 

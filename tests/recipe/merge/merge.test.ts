@@ -9,7 +9,7 @@ import { ours } from "./ours";
 import { said, talos } from "./said";
 
 test.each(homes)(
-  "each line that an owner wrote in the style of %s stays, space for space, and so it is after taking ours back",
+  "a merge keeps every line in the style of %s, and unmerging restores the whole text",
   (style) => {
     const written = homeOf(style, (path) => path);
     const patch = 'machine: { kernel: { modules: [{ name: nvidia }] }, sysctls: { a.b: "1" } }';

@@ -6,15 +6,19 @@ import { said, talos } from "./said";
 const image = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
 
 test.each([
-  { case: "by another", live: talos, theirs: image("theirs:2") },
+  { case: "replaces a value that the stack changed", live: talos, theirs: image("theirs:2") },
   {
-    case: "where nothing stood",
+    case: "replaces a value that the stack added",
     live: "machine:\n  install:\n    disk: /dev/sda\n",
     theirs: image("theirs:1"),
   },
-  { case: "by none", live: talos, theirs: "machine:\n  install:\n    disk: /dev/sda\n" },
+  {
+    case: "removes a value that the stack changed",
+    live: talos,
+    theirs: "machine:\n  install:\n    disk: /dev/sda\n",
+  },
 ])(
-  "a value of ours that its owner replaced $case is set again, and theirs comes back at the end",
+  "if the owner $case, a merge sets the stack's value again, and unmerging restores the owner's text",
   (row) => {
     const first = mergeConfiguration(row.live, [image("a:1")]);
     for (const wanted of ["a:1", "a:2"]) {
