@@ -1,6 +1,9 @@
 /** Where a machine keeps an installer image: on its disk, or in memory until its next boot (Talos 1.13 and newer). */
 export type InstallerPlace = "disk" | "memory";
 
+/** Where a machine keeps an image; images of pods, which include those of static pods, have a place of their own. */
+export type ImagePlace = InstallerPlace | "pods";
+
 /** Condition that ends a call before its limit; the call then fails like one without an answer. */
 export interface Ending {
   /** Milliseconds between two checks. */

@@ -73,16 +73,60 @@ export const isolatesWorkload = (text: string): boolean =>
 /**
  * Kubernetes release of the kubelet, from the tag of its image in a configuration; undefined without an image or tag.
  */
-export function kubeletRelease(text: string): string | undefined {
-  const images = valuesOf(text).map((document) =>
-    valueAt(document, ...(isKubelet(document) ? [] : ["machine", "kubelet"]), "image"),
-  );
-  const image = images.find((one): one is string => typeof one === "string") ?? "";
-  return /:(v?\d+\.\d+\.\d+[^:/@]*)(?:@|$)/.exec(image)?.[1];
-}
+export const kubeletRelease = (text: string): string | undefined =>
+  imageRelease(kubernetesImages(text).kubelet ?? "");
 
-/** Whether a document is the one that replaces `machine.kubelet` from Talos 1.14 on. */
-const isKubelet = (document: unknown): boolean => valueAt(document, "kind") === "KubeletConfig";
+/** Release in an image's tag, e.g. `v1.35.0`; undefined if the tag is not a release. */
+export const imageRelease = (image: string): string | undefined =>
+  /:(v?\d+\.\d+\.\d+[^:@/]*)(?:@[^@]*)?$/.exec(image)?.[1];
+
+/**
+ * Kubernetes' parts by their fields in `machine` or `cluster`, and by the documents that replace these from Talos 1.14
+ * on (talos v1.14.1, pkg/machinery/config/types/k8s).
+ */
+const kubernetesParts = {
+  "kube-apiserver": { kind: "KubeAPIServerConfig", path: ["cluster", "apiServer"] },
+  "kube-controller-manager": {
+    kind: "KubeControllerManagerConfig",
+    path: ["cluster", "controllerManager"],
+  },
+  "kube-scheduler": { kind: "KubeSchedulerConfig", path: ["cluster", "scheduler"] },
+  kubelet: { kind: "KubeletConfig", path: ["machine", "kubelet"] },
+} as const;
+
+/**
+ * Whether a document turns a part off: its own document, or `machine.controlPlane` (talos v1.13.0
+ * pkg/machinery/config/types/v1alpha1/v1alpha1_types.go, MachineControlPlaneConfig).
+ */
+const turnsOff = (document: unknown, { kind, path }: { kind: string; path: readonly string[] }) =>
+  (valueAt(document, "kind") === kind && valueAt(document, "enabled") === false) ||
+  valueAt(document, "machine", "controlPlane", path.at(-1)!, "disabled") === true;
+
+/** A part of Kubernetes whose image is in a machine's configuration. */
+export type KubernetesPart = keyof typeof kubernetesParts;
+
+/** Parts of Kubernetes that a control plane runs as static pods. */
+export const controlPlaneParts = [
+  "kube-apiserver",
+  "kube-controller-manager",
+  "kube-scheduler",
+] as const satisfies KubernetesPart[];
+
+/** Images of Kubernetes' parts that a configuration names, without parts that it turns off. */
+export function kubernetesImages(text: string): Partial<Record<KubernetesPart, string>> {
+  const documents = valuesOf(text);
+  return Object.fromEntries(
+    Object.entries(kubernetesParts).flatMap(([part, place]) => {
+      const { kind, path } = place;
+      const images = documents.map((document) =>
+        valueAt(document, ...(valueAt(document, "kind") === kind ? [] : path), "image"),
+      );
+      const image = images.find((one) => typeof one === "string");
+      const isOff = documents.some((document) => turnsOff(document, place));
+      return image === undefined || isOff ? [] : [[part, image]];
+    }),
+  );
+}
 
 /** Installer image that a configuration names. */
 export function installImage(text: string): string | undefined {

@@ -8,7 +8,7 @@ import { sealedVolumes } from "../../recipe/machine/secure-boot";
 import { installArgs, valuesOf } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../secret-files";
-import type { Configurations, Ending, InstallerPlace, UpgradeApi } from "../machine";
+import type { Configurations, Ending, ImagePlace, InstallerPlace, UpgradeApi } from "../machine";
 import { hex, isNvidiaCard, type PciDevice } from "./pci-device";
 import type { Talosctl } from "./talosctl";
 import {
@@ -82,15 +82,15 @@ export interface Machine {
   stage(configuration: string): Promise<void>;
   /** Puts `configuration` into effect at once, without a reboot; refused if it needs one. */
   activate(configuration: string): Promise<void>;
-  /** Whether an earlier pull left an installer on the machine's disk. */
-  hasPulled(image: string): Promise<boolean>;
+  /** Whether the machine's disk has an image from an earlier pull. */
+  hasPulled(image: string, place?: "disk" | "pods"): Promise<boolean>;
   /**
-   * Brings the installer onto the machine.
+   * Brings an image onto the machine.
    *
    * @param limit milliseconds.
    * @param ending when the call is ended before its limit. Default never.
    */
-  pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void>;
+  pull(image: string, place: ImagePlace, limit: number, ending?: Ending): Promise<void>;
   /**
    * Starts the upgrade; resolves when the machine has accepted it. It then reboots by itself.
    *
@@ -107,6 +107,18 @@ export interface Machine {
   at(address: string): Machine;
   /** Problems of this machine's etcd member; empty if it is healthy. */
   etcdProblems(): Promise<string[]>;
+  /** Containers of its static pods; of a control plane only. Empty while its kubelet does not run. */
+  staticPods(): Promise<StaticContainer[]>;
+}
+
+/** A container of a static pod. */
+export interface StaticContainer {
+  /** Name of the container, e.g. `kube-apiserver`. */
+  name: string;
+  /** Image that it runs, as containerd names it. */
+  image: string;
+  /** Whether its pod is ready. */
+  ready: boolean;
 }
 
 /** A service of Talos. */
@@ -119,8 +131,14 @@ export interface ServiceState {
   event: string;
 }
 
-/** talosctl's names for the places of an installer (talos v1.13.0, cmd/talosctl/cmd/talos/upgrade.go). */
-const namespaces: Record<InstallerPlace, string> = { disk: "system", memory: "inmem" };
+/** talosctl's names for the places of an image (talos v1.13.0, cmd/talosctl/cmd/talos/upgrade.go and image.go). */
+const namespaces: Record<ImagePlace, string> = { disk: "system", memory: "inmem", pods: "cri" };
+
+/** The part of a static pod's status that `staticPods` reads (kubernetes, core/v1 PodStatus). */
+interface StaticPodStatus {
+  conditions?: { type: string; status: string }[];
+  containerStatuses?: { name: string; image: string }[];
+}
 
 /** A machine through talosctl. */
 export class TalosMachine implements Machine {
@@ -301,10 +319,10 @@ export class TalosMachine implements Machine {
     return this.apply("no-reboot", configuration);
   }
 
-  /** Whether the machine's disk already has an installer from an earlier pull. */
-  async hasPulled(image: string): Promise<boolean> {
+  /** Whether the machine's disk has an image from an earlier pull. */
+  async hasPulled(image: string, place: "disk" | "pods" = "disk"): Promise<boolean> {
     try {
-      const images = parseTable(await this.ask("image", "list", "--namespace", "system"));
+      const images = parseTable(await this.ask("image", "list", "--namespace", namespaces[place]));
       return images.some(({ IMAGE }) => IMAGE === image);
     } catch (error) {
       if (error instanceof CallError && error.problem === "unimplemented") return false;
@@ -313,12 +331,12 @@ export class TalosMachine implements Machine {
   }
 
   /**
-   * Brings the installer onto the machine.
+   * Brings an image onto the machine.
    *
    * @param ending when the call is ended before its limit. Default never.
    */
-  async pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void> {
-    // The namespace in which Talos 1.13 and newer store installers. In older releases this pull only checks the
+  async pull(image: string, place: ImagePlace, limit: number, ending?: Ending): Promise<void> {
+    // `system`: Talos 1.13 and newer store installers there. In older releases this pull only checks the
     // registry: the upgrade pulls the installer once more, into memory (seen on Talos v1.12.6; talos v1.12.6,
     // internal/pkg/install/pull.go).
     const args = [
@@ -391,6 +409,19 @@ export class TalosMachine implements Machine {
       if (error instanceof CallError && error.problem === "refused") return [lastLine(error)];
       throw error;
     }
+  }
+
+  /**
+   * Containers of its static pods, by Talos' copy of what its kubelet reports, every 15 seconds anew (talos v1.13.0
+   * controllers/k8s/kubelet_static_pod.go). Talos asks the kubelet of a control plane only, and this needs no
+   * kube-apiserver. The copy has no annotations, so the version is that of the image.
+   */
+  async staticPods(): Promise<StaticContainer[]> {
+    return (await this.resources("staticpodstatuses")).flatMap(({ spec }) => {
+      const { conditions = [], containerStatuses = [] } = (spec ?? {}) as StaticPodStatus;
+      const ready = conditions.some(({ type, status }) => type === "Ready" && status === "True");
+      return containerStatuses.map(({ name, image }) => ({ name, image, ready }));
+    });
   }
 
   private async apply(mode: string, configuration: string): Promise<void> {

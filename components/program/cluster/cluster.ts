@@ -29,7 +29,8 @@ import {
 import { type GpuOffer, gpuOffers, type Workload } from "../../clients/kubernetes/gpu-offers";
 import { claimedIn, slicesPath } from "../../clients/kubernetes/devices";
 import type { RequestedApi } from "../../recipe/effect/kubernetes-step";
-import { imageRelease, requestedApis } from "./releases";
+import { imageRelease } from "../../clients/talos/configuration-text";
+import { requestedApis } from "./releases";
 import { markedTaints, type NodeTaints, TAINTED_BY, taintMark } from "./taint-mark";
 
 export type * from "./states";

@@ -1,9 +1,5 @@
 import type { RequestedApi } from "../../recipe/effect/kubernetes-step";
 
-/** Release in an image's tag, e.g. `v1.35.0`; undefined if the tag is not a release. */
-export const imageRelease = (image: string): string | undefined =>
-  /:(v?\d+\.\d+\.\d+[^:@/]*)(?:@[^@]*)?$/.exec(image)?.[1];
-
 /** A sample of the gauge that counts a deprecated API as requested (apiserver, pkg/endpoints/metrics/metrics.go). */
 const SAMPLE = /^apiserver_requested_deprecated_apis\{([^}]*)\} 1$/;
 

@@ -46,6 +46,10 @@ export interface NodeState {
   unschedulable: boolean;
   annotations: Record<string, string>;
   ready: boolean;
+  /** Why it is not ready, in the kubelet's words; empty if it is ready, or if nothing reports why. */
+  unready: string;
+  /** Release of its kubelet, e.g. `v1.35.0`; empty if the node does not report it. */
+  kubelet: string;
   /** Units of each resource that it offers, by resource name; devices for ResourceClaims, by device class. */
   allocatable: Record<string, string>;
 }
@@ -53,12 +57,13 @@ export interface NodeState {
 /** Properties that the program reads from one node. */
 export function nodeState(node: V1Node, slices: readonly V1ResourceSlice[] = []): NodeState {
   const { metadata, spec, status } = node;
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
   return {
     unschedulable: spec?.unschedulable === true,
     annotations: metadata?.annotations ?? {},
-    ready:
-      status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ===
-      true,
+    ready: ready?.status === "True",
+    unready: ready === undefined || ready.status === "True" ? "" : (ready.message ?? ""),
+    kubelet: status?.nodeInfo?.kubeletVersion ?? "",
     allocatable: offeredBy(node, slices),
   };
 }

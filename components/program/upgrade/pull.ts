@@ -1,7 +1,8 @@
 import { LimitReached, waitFor } from "../../clients/clock";
 import { CallError, Failure, isTransient, lastLine } from "../../clients/failure";
-import type { Ending, InstallerPlace, UpgradeApi } from "../../clients/machine";
+import type { Ending, ImagePlace, InstallerPlace, UpgradeApi } from "../../clients/machine";
 import { pullErrorOf } from "../../clients/talos/console";
+import type { UpgradePhase } from "../../recipe/effect/upgrade-phases";
 import { patiently, type Run, upTo } from "./run";
 
 /** Number of calls within a pull's limit: a call that hangs on a dead connection must leave time for a second one. */
@@ -43,16 +44,48 @@ export async function pullInstaller(run: Run, api: UpgradeApi): Promise<Installe
   return place;
 }
 
-async function pullInto(
-  { task, machine, clock, report, poll, limits: { pull: limit } }: Run,
-  place: InstallerPlace,
+/** An image that a machine pulls, and the words about it. */
+interface Pulled {
+  /** First word of progress lines. */
+  phase: UpgradePhase;
+  /** E.g. `installer`. */
+  noun: string;
+  image: string;
+  place: ImagePlace;
+  /** Line for a Talos release that pulls no image ahead. */
+  unimplemented: string;
+  /** What a failure means for the machine. */
+  why: string;
+  remedy: string;
+}
+
+const pullInto = (run: Run, place: InstallerPlace): Promise<void> =>
+  pullImage(
+    run,
+    {
+      phase: "pull",
+      noun: "installer",
+      image: run.task.installerImage,
+      place,
+      unimplemented: "this Talos release pulls the installer during the upgrade",
+      why: "the upgrade needs this installer; nothing was changed on it, and nothing was drained",
+      remedy:
+        "check that the Image Factory has every extension for this release and that the machine reaches it, then run again",
+    },
+    run.limits.pull,
+  );
+
+/** Pulls an image onto the machine, and repeats the call until the limit. @throws Failure if it cannot. */
+export async function pullImage(
+  { task, machine, clock, report, poll }: Run,
+  { phase, noun, image, place, unimplemented, why: needs, remedy }: Pulled,
+  limit: number,
 ): Promise<void> {
   const field = `machines.${task.machine}`;
-  const { installerImage } = task;
   const end = clock.now() + limit;
   const reason = (): Promise<string | undefined> =>
     machine.console().then(
-      (lines) => pullErrorOf(lines, installerImage),
+      (lines) => pullErrorOf(lines, image),
       () => undefined,
     );
   let isReported = false;
@@ -61,20 +94,20 @@ async function pullInto(
     ends: async () => {
       const why = await reason();
       if (why !== undefined && !isReported)
-        report(`pull: Talos could not pull the installer, and retries: ${why}`);
+        report(`${phase}: Talos could not pull the ${noun}, and retries: ${why}`);
       isReported ||= why !== undefined;
       return why === undefined ? clock.now() - begun >= limit / PULLS : DISK_IS_FULL.test(why);
     },
   });
   try {
     await waitFor(clock, {
-      what: `installer ${installerImage}`,
+      what: `${noun} ${image}`,
       limit,
       poll,
       look: async () => {
         try {
           await machine.pull(
-            installerImage,
+            image,
             place,
             Math.max(end - clock.now(), 1_000),
             endingOf(clock.now()),
@@ -86,7 +119,7 @@ async function pullInto(
           if (why !== undefined && DISK_IS_FULL.test(why))
             throw new Failure({
               field,
-              problem: `its disk has no room for the installer: ${why}`,
+              problem: `its disk has no room for the ${noun}: ${why}`,
               why: "Talos would retry this for 20 minutes; nothing was changed on it, and nothing was drained",
               remedy: `free some space (\`talosctl -n ${task.address} usage /var\` shows what uses it), or enlarge the volume EPHEMERAL, then run again`,
             });
@@ -98,16 +131,15 @@ async function pullInto(
     });
   } catch (error) {
     if (error instanceof CallError && error.problem === "unimplemented") {
-      report("pull: this Talos release pulls the installer during the upgrade");
+      report(`${phase}: ${unimplemented}`);
       return;
     }
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
     throw new Failure({
       field,
-      problem: `it could not pull ${installerImage}: ${error.message}`,
-      why: "the upgrade needs this installer; nothing was changed on it, and nothing was drained",
-      remedy:
-        "check that the Image Factory has every extension for this release and that the machine reaches it, then run again",
+      problem: `it could not pull ${image}: ${error.message}`,
+      why: needs,
+      remedy,
     });
   }
 }

@@ -10,6 +10,7 @@ import { compare, type Compared, observe, type Observed } from "./compare";
 import { earlierRun, isStillCordoned, uncordon } from "./drain";
 import { hopTask, onTheWay } from "./hop";
 import { precheck } from "./precheck";
+import { awaitKubernetes, pullKubernetes, runsKubernetes } from "./kubernetes";
 import { join, reach } from "./reach";
 import { leavePause, rebootInto } from "./reboot";
 import { patiently, type Run, runOf, type Workbench } from "./run";
@@ -85,7 +86,8 @@ async function runPhases(
     // Ending the pause has already rebooted the machine, as requested.
     compared = { ...compared, effect: paused ? "none" : effect };
   }
-  if (!paused && compared.effect === "none" && earlier.cordoned !== true && (await isWell(run))) {
+  const isDone = async (): Promise<boolean> => (await isWell(run)) && (await runsKubernetes(run));
+  if (!paused && compared.effect === "none" && earlier.cordoned !== true && (await isDone())) {
     if (earlier.cordoned === false || !(await isStillCordoned(run))) {
       run.report("equal: runs the wanted image and configuration, nothing to do");
       await warnOfOverrides(run);
@@ -102,6 +104,7 @@ async function runPhases(
   });
   await warnOfOverrides(run);
   await uncordon(run);
+  await awaitKubernetes(run);
   return resultOf(run, paused || rebooted, after);
 }
 
@@ -141,7 +144,10 @@ async function goThrough(
       }
     };
     // A refusal before the first step leaves the machine unchanged, so the message does not name its current release.
-    if (!onItsWay) await check();
+    if (!onItsWay) {
+      await check();
+      if (effect !== "none") await pullKubernetes(run);
+    }
     await onTheWay(run, from, hops, async () => {
       if (onItsWay) await check();
       const reboots = effect === "reboot" || (effect === "live" && !(await apply(run)));

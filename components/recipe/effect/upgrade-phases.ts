@@ -21,6 +21,12 @@ interface PhaseOfUpgrade {
 /** Milliseconds for requests that a machine usually answers at once, with repetitions (`patiently`). */
 const QUESTIONS = 300_000;
 
+/**
+ * Least time in milliseconds for Kubernetes' parts to run in their new release. `talosctl upgrade-k8s` waits 5 minutes
+ * for each (talos v1.13.0 pkg/cluster/kubernetes/upgrade.go, checkPodStatus); here they restart together.
+ */
+const KUBERNETES = 600_000;
+
 const phases = {
   reach: { most: ({ reboot }) => reboot, leavesPause: true },
   join: { most: ({ reboot }) => reboot },
@@ -30,6 +36,7 @@ const phases = {
     leavesPause: true,
     eachHop: true,
   },
+  images: { most: ({ pull }) => pull },
   apply: { most: () => QUESTIONS, changes: true },
   pull: { most: ({ pull }) => pull, eachHop: true },
   drain: {
@@ -48,6 +55,7 @@ const phases = {
   },
   verify: { most: ({ verify }) => verify, changes: true, away: true, eachHop: true },
   uncordon: { most: ({ verify }) => verify, changes: true, away: true },
+  kubernetes: { most: ({ verify }) => Math.max(KUBERNETES, verify) },
 } as const satisfies Record<string, PhaseOfUpgrade>;
 
 /** Name of a phase of an upgrade. */
@@ -67,8 +75,12 @@ export const hopPhases = upgradePhases.filter((name) => phase(name).eachHop);
 /** Whether a phase changes the machine. */
 export const changesSomething = (name: UpgradePhase): boolean => phase(name).changes === true;
 
+/** Longest duration of a phase in milliseconds. */
+export const limitOf = (name: UpgradePhase, limits: UpgradeLimits): number =>
+  phase(name).most(limits);
+
 const sum = (names: UpgradePhase[], limits: UpgradeLimits): number =>
-  names.reduce((total, name) => total + phase(name).most(limits), 0);
+  names.reduce((total, name) => total + limitOf(name, limits), 0);
 
 /**
  * Longest duration of a run in milliseconds.

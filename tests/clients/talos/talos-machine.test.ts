@@ -91,6 +91,45 @@ test.each<[string | CallError, boolean]>([
   expect(await asked.hasPulled("a:1")).toBe(was);
 });
 
+test("images of pods are looked for and pulled in their own place", async () => {
+  const lines: string[] = [];
+  const run = async (args: readonly string[]) => (lines.push(args.join(" ")), "");
+  const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
+  await asked.hasPulled("a:1", "pods");
+  await asked.pull("a:1", "pods", 1000);
+  expect(lines).toEqual([
+    "image list --namespace cri --nodes 10.0.0.1",
+    "image pull a:1 --namespace cri --nodes 10.0.0.1",
+  ]);
+});
+
+// In the form of talosctl v1.13 (`get staticpodstatuses -o json`): the status of each static pod, as the kubelet has it.
+test("containers of static pods have their image, and whether their pod is ready", async () => {
+  const pod = (name: string, ready: string) => ({
+    metadata: { type: "StaticPodStatuses.kubernetes.talos.dev", id: `kube-system/${name}-cp-1` },
+    spec: {
+      conditions: [
+        { type: "Initialized", status: "True" },
+        { type: "Ready", status: ready },
+      ],
+      containerStatuses: [{ name, image: `registry.k8s.io/${name}:v1.36.0`, ready: true }],
+    },
+  });
+  const pending = { metadata: { id: "kube-system/x" }, spec: { phase: "Pending" } };
+  const texts = [pod("kube-apiserver", "True"), pod("kube-scheduler", "False"), pending];
+  const run = (args: readonly string[]): Promise<string> =>
+    Promise.resolve(
+      args[1] === "staticpodstatuses"
+        ? texts.map((text) => `${JSON.stringify(text, null, 4)}\n`).join("")
+        : "",
+    );
+  const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
+  expect(await asked.staticPods()).toEqual([
+    { name: "kube-apiserver", image: "registry.k8s.io/kube-apiserver:v1.36.0", ready: true },
+    { name: "kube-scheduler", image: "registry.k8s.io/kube-scheduler:v1.36.0", ready: false },
+  ]);
+});
+
 test("an upgrade uses the installer from the place where it was pulled to", async () => {
   const lines: string[] = [];
   const run = async (args: readonly string[]) => (lines.push(args.join(" ")), "");

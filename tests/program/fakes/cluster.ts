@@ -1,4 +1,5 @@
 import { CallError } from "../../../components/clients/failure";
+import { kubeletRelease } from "../../../components/clients/talos/configuration-text";
 import type { AskedNode, NodeState, PodState } from "../../../components/program/cluster/cluster";
 import type { NodeCluster } from "../../../components/program/upgrade/run";
 import type { FakeClock } from "./clock";
@@ -9,6 +10,8 @@ export const nodeState = (more: Partial<NodeState> = {}): NodeState => ({
   unschedulable: false,
   annotations: {},
   ready: true,
+  unready: "",
+  kubelet: "",
   allocatable: {},
   ...more,
 });
@@ -41,7 +44,14 @@ export class FakeCluster implements NodeCluster {
     const machineRuns = !this.machine.down && this.machine.stageName === "running";
     if (this.unreachable || (this.servedByMachine && !machineRuns))
       throw new CallError("unreachable", "Kubernetes: no answer");
-    return this.state && { ...this.state, ready: this.state.ready && machineRuns };
+    const { partsRun, active } = this.machine;
+    return (
+      this.state && {
+        ...this.state,
+        ready: this.state.ready && machineRuns,
+        kubelet: this.state.kubelet || (kubeletRelease(partsRun ?? active) ?? ""),
+      }
+    );
   }
   async isAlone(): Promise<boolean> {
     return this.alone;

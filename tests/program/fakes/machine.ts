@@ -1,14 +1,20 @@
 import { CallError, type CallErrorKind } from "../../../components/clients/failure";
-import { isolatesWorkload } from "../../../components/clients/talos/configuration-text";
+import {
+  controlPlaneParts,
+  isolatesWorkload,
+  kubernetesImages,
+} from "../../../components/clients/talos/configuration-text";
 import type {
   EtcdMember,
   Machine,
   MachineStatus,
   ServiceState,
+  StaticContainer,
 } from "../../../components/clients/talos/talos-machine";
 import type {
   Configurations,
   Ending,
+  ImagePlace,
   InstallerPlace,
   UpgradeApi,
 } from "../../../components/clients/machine";
@@ -61,6 +67,12 @@ export class FakeMachine implements Machine {
   bootedWith = this.active;
   /** Its service cri. */
   cri: ServiceState = running;
+  /** Seconds that Kubernetes' parts take to run as the configuration says. */
+  partsTake = 20;
+  /** The configuration whose images they run, where that is not the active one. */
+  partsRun: string | undefined;
+  /** Parts whose pod does not become ready. */
+  unreadyParts: string[] = [];
   /** Whether the driver of the running image is loaded, given that the configuration asks for it. */
   driverWorks = true;
   /** That driver, by release, where it is not the one of v1.12.6. */
@@ -187,13 +199,25 @@ export class FakeMachine implements Machine {
     return this.act("activate", () => {
       if (this.needsBoot)
         throw new CallError("refused", "this config change can't be applied in immediate mode");
+      this.partsRun = this.active;
+      this.clock.after(this.partsTake, () => (this.partsRun = undefined));
       this.active = this.persistent = configuration;
       // As Talos v1.14.1 does where containerd starts again.
       if (isolatesWorkload(configuration) && !isolatesWorkload(this.bootedWith))
         this.cri = waitingForSandbox;
     });
   }
-  async pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void> {
+  async staticPods(): Promise<StaticContainer[]> {
+    return this.ask("staticPods", () => {
+      const images = kubernetesImages(this.partsRun ?? this.active);
+      return controlPlaneParts.flatMap((name) => {
+        const image = images[name];
+        const ready = !this.unreadyParts.includes(name);
+        return image === undefined ? [] : [{ name, image, ready }];
+      });
+    });
+  }
+  async pull(image: string, place: ImagePlace, limit: number, ending?: Ending): Promise<void> {
     if (this.hangingPulls-- > 0) {
       const end = this.clock.now() + limit; // talosctl is ended then
       do await this.clock.sleep(Math.min(ending?.every ?? limit, end - this.clock.now()));
@@ -201,7 +225,7 @@ export class FakeMachine implements Machine {
       throw new CallError("unreachable", `talosctl image did not end within ${limit} ms`);
     }
     return this.act(
-      `pull ${image}${place === "disk" ? "" : " into memory"}`,
+      `pull ${image}${{ disk: "", memory: " into memory", pods: " for pods" }[place]}`,
       () => void this.pulled.push(image),
     );
   }
@@ -251,6 +275,7 @@ export class FakeMachine implements Machine {
     this.stageName = "booting";
     this.active = this.bootedWith = this.persistent;
     this.cri = running;
+    this.partsRun = undefined;
     if (this.next !== undefined && !this.rollback)
       [this.schematicId, this.talosVersion] = this.next.split(":") as [string, string];
     this.next = undefined;

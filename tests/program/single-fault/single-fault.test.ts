@@ -224,6 +224,26 @@ const runs: Record<string, Play> = {
     },
     { schematicId: schematics.plain, modules: [], driverVersion: undefined, extensionServices: [] },
   ),
+  "upgrade to a new Kubernetes release": upgrading(
+    ({ machine }) => {
+      const parts = (release: string): string =>
+        `machine: {kubelet: {image: "kubelet:${release}"}}\ncluster: {apiServer: {image: "kube-apiserver:${release}"}}\n`;
+      Object.assign(machine, {
+        talosVersion: "v1.12.6",
+        schematicId: schematics.plain,
+        active: parts("v1.35.2"),
+        persistent: parts("v1.36.0"),
+      });
+    },
+    {
+      configuration: "owned",
+      role: "controlplane",
+      schematicId: schematics.plain,
+      modules: [],
+      driverVersion: undefined,
+      extensionServices: [],
+    },
+  ),
   adopt: configuring((bench) => adopt(adoption, undefined, bench), plain),
   "adopt with nothing to do": configuring(
     (bench) => adopt(adoption, adopted, bench),

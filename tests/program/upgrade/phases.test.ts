@@ -12,7 +12,15 @@ test("every phase of the list is one of some upgrade's, in the order of the list
     schematicId: schematics.plain,
   });
   live.machine.talosVersion = "v1.12.6"; // only a configuration is staged
-  const runs = [setup(), setup({ installs: true }), live];
+  const kubernetes = setup({ ...live.wanted, configuration: "owned", otherControlPlanes: ["cp"] });
+  const kubelet = (release: string): string =>
+    `machine: {kubelet: {image: "ghcr.io/siderolabs/kubelet:${release}"}}`;
+  Object.assign(kubernetes.machine, {
+    talosVersion: "v1.12.6",
+    active: kubelet("v1.35.0"),
+    persistent: kubelet("v1.36.0"),
+  });
+  const runs = [setup(), setup({ installs: true }), live, kubernetes];
   const seen = new Set<string>();
   for (const { run } of runs) {
     const names = (await run()).phases.map(({ name }) => name);
@@ -41,7 +49,8 @@ test("Pulumi's end may end a run only before the run changes something", async (
 test("a run's limit exceeds the sum of its waits: a paused boot, the node's answer, every phase", () => {
   const minutes = (count: number): number => count * 60_000;
   const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
-  const waits = 30 + 30 + 5 + 10 + 2 * 5 + 2 * 30 + 5 + 5; // reach, join, cordoned or not, pull, drains, reboots, verify, uncordon
+  // reach, join, cordoned or not, images, pull, drains, reboots, verify, uncordon, kubernetes
+  const waits = 30 + 30 + 5 + 10 + 10 + 2 * 5 + 2 * 30 + 5 + 5 + 10;
   expect(longestRun(limits)).toBeGreaterThan(minutes(waits));
 });
 

@@ -132,6 +132,24 @@ func KubernetesVersion(provider config.Provider) string {
 	return image[strings.LastIndex(image, ":")+1:]
 }
 
+// StaticPodImages of a control plane by part, without parts that it turns off; none of a worker.
+func StaticPodImages(provider config.Provider) map[string]string {
+	images := map[string]string{}
+	if machine := provider.Machine(); machine == nil || !machine.Type().IsControlPlane() {
+		return images
+	}
+	if server := provider.K8sAPIServerConfig(); server != nil {
+		images["kube-apiserver"] = server.Image()
+	}
+	if manager := provider.K8sControllerManagerConfig(); manager != nil && manager.Enabled() {
+		images["kube-controller-manager"] = manager.Image()
+	}
+	if scheduler := provider.K8sSchedulerConfig(); scheduler != nil && scheduler.Enabled() {
+		images["kube-scheduler"] = scheduler.Image()
+	}
+	return images
+}
+
 // NodeWants is what Talos wants on the node, by the configuration and the image; see host.Snapshot. Talos' own reader adds a control plane's mark and
 // taint, unless a document says what its node has. The schematic's ID of 64 characters is too long for a label, and is an annotation (talos v1.13.9 and
 // v1.14.1 controllers/k8s/node_label_spec.go, node_annotation_spec.go, node_taint_spec.go).

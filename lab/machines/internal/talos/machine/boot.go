@@ -29,6 +29,7 @@ const (
 	firmwareTime  = 80 * time.Second // API unreachable: shutdown, firmware, kernel
 	earlyTime     = 10 * time.Second // machined and apid are up
 	servicesTime  = 30 * time.Second // cri, kubelet, etcd, extension services
+	partsTime     = 20 * time.Second // from a changed image to Kubernetes' parts that run it
 	kubeletTime   = 12 * time.Second // from one start of a kubelet that fails to the next
 	readyTime     = 20 * time.Second // from running to ready: some 40 s on Talos v1.13.0 under emulation
 )
@@ -187,7 +188,7 @@ func (m *Machine) startServices(ctx context.Context, first bool) error {
 			}
 		}
 		m.update(func(s *state) {
-			s.boot.kubelet, s.boot.isolated = true, configuration.Isolates(s.active)
+			s.boot.kubelet, s.boot.isolated, s.boot.parts = true, configuration.Isolates(s.active), s.active
 			s.boot.services = m.services(s, true)
 		})
 		m.setStage(runtime.MachineStageBooting, true)
@@ -236,6 +237,19 @@ func (m *Machine) applyLive() {
 		maps.Copy(s.boot.sysctls, active.SysctlConfig()) // what a document says wins
 		if s.boot.kubelet {
 			s.boot.services = m.services(s, s.boot.cri.problem == nil)
+		}
+	})
+	go m.restartParts(look(m, func(s *state) string { return s.boot.id }))
+}
+
+// restartParts of Kubernetes by the active configuration: the kubelet starts again, and replaces the static pods whose manifests changed.
+func (m *Machine) restartParts(boot string) {
+	if m.env.Clock.Sleep(context.Background(), partsTime) != nil {
+		return
+	}
+	m.update(func(s *state) {
+		if s.boot.id == boot && s.boot.kubelet {
+			s.boot.parts = s.active
 		}
 	})
 }

@@ -82,7 +82,8 @@ type boot struct {
 	ready    bool // ready: the boot sequence is done, and every condition is met
 	unmet    []runtime.UnmetCondition
 	kubelet  bool
-	applied  bool // applied: a configuration was handed over in this boot
+	parts    config.Provider // parts: the configuration whose images Kubernetes' parts run; nil before the kubelet runs
+	applied  bool            // applied: a configuration was handed over in this boot
 	driver   nvidia.Driver
 	sysctls  map[string]string
 	cri      cri

@@ -63,11 +63,14 @@ func (m *Machine) Snapshot() host.Snapshot {
 
 // snapshot needs the lock.
 func (m *Machine) snapshot() host.Snapshot {
-	image, now := m.s.slots.Running, m.s.boot
+	image, now, parts := m.s.slots.Running, m.s.boot, m.s.active
+	if now.parts != nil {
+		parts = now.parts
+	}
 	return host.Snapshot{
 		BootID:             now.id,
 		TalosVersion:       image.Version,
-		KubernetesVersion:  configuration.KubernetesVersion(m.s.active),
+		KubernetesVersion:  configuration.KubernetesVersion(parts),
 		Era:                host.EraOf(image.Version),
 		Extensions:         slices.Clone(image.Extensions),
 		Modules:            slices.Clone(now.driver.Modules),
@@ -97,9 +100,13 @@ func (m *Machine) OnDisk() ([]byte, error) {
 
 // view is what the resources show. It needs the lock.
 func (m *Machine) view() resources.View {
-	image, now := m.s.slots.Running, m.s.boot
+	image, now, pods := m.s.slots.Running, m.s.boot, map[string]string{}
+	if now.kubelet && now.parts != nil {
+		pods = configuration.StaticPodImages(now.parts)
+	}
 	return resources.View{
 		Snapshot:    m.snapshot(),
+		StaticPods:  pods,
 		Name:        now.host,
 		Platform:    image.Platform,
 		SecureBoot:  m.spec.SecureBoot,

@@ -20,6 +20,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 	"github.com/siderolabs/talos/pkg/machinery/resources/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/hardware"
+	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"talos-gpu/lab/machines/internal/host"
@@ -34,8 +35,9 @@ type View struct {
 	SchematicID, Schematic string // SchematicID and Schematic, its YAML, of the running image
 	// Persistent is the configuration on disk: not the active one while a change is staged.
 	Persistent  machineryconfig.Provider
-	Applied     bool // Applied: it was handed over in this boot
-	Unconfirmed bool // Unconfirmed: the image that runs is an upgrade that can still be taken back
+	StaticPods  map[string]string // StaticPods: image of each static pod that its kubelet runs, by name
+	Applied     bool              // Applied: it was handed over in this boot
+	Unconfirmed bool              // Unconfirmed: the image that runs is an upgrade that can still be taken back
 	Stage       runtime.MachineStage
 	Ready       bool
 	Unmet       []runtime.UnmetCondition
@@ -63,14 +65,14 @@ func NewState(ctx context.Context) (*State, error) {
 	if err := definitions.RegisterDefault(ctx); err != nil {
 		return nil, err
 	}
-	for _, namespace := range []string{runtime.NamespaceName, config.NamespaceName, hardware.NamespaceName} {
+	for _, namespace := range []string{runtime.NamespaceName, config.NamespaceName, hardware.NamespaceName, k8s.NamespaceName} {
 		if err := namespaces.Register(ctx, namespace, ""); err != nil {
 			return nil, err
 		}
 	}
 	for _, kind := range []meta.ResourceWithRD{
 		&config.MachineConfig{}, &hardware.PCIDevice{}, &runtime.ExtensionStatus{}, &runtime.MachineStatus{}, &runtime.MetaKey{},
-		&runtime.PlatformMetadata{}, &runtime.SecurityState{}, &block.DiscoveredVolume{},
+		&runtime.PlatformMetadata{}, &runtime.SecurityState{}, &block.DiscoveredVolume{}, &k8s.StaticPodStatus{},
 	} {
 		if err := definitions.Register(ctx, kind); err != nil {
 			return nil, err
@@ -83,7 +85,7 @@ func NewState(ctx context.Context) (*State, error) {
 func (st *State) Show(ctx context.Context, view View) error {
 	gone := st.shown
 	st.shown = map[string]resource.Metadata{}
-	for _, wanted := range slices.Concat(configuration(view), status(view), extensionStatuses(view), devices(view), volumes()) {
+	for _, wanted := range slices.Concat(configuration(view), status(view), extensionStatuses(view), devices(view), volumes(), staticPods(view)) {
 		key := resource.String(wanted)
 		st.shown[key] = wanted.Metadata().Copy()
 		delete(gone, key)
@@ -171,6 +173,20 @@ func extensionStatuses(view View) (list []resource.Resource) {
 			Author:      "Talos Machinery",
 			Description: "Combined modules.dep for all extensions",
 		})
+	}
+	return list
+}
+
+// staticPods: the status of each static pod as the kubelet of a control plane has it (talos v1.13.0 controllers/k8s/kubelet_static_pod.go).
+func staticPods(view View) (list []resource.Resource) {
+	for name, image := range view.StaticPods {
+		r := k8s.NewStaticPodStatus(k8s.NamespaceName, fmt.Sprintf("kube-system/%s-%s", name, view.Name))
+		r.TypedSpec().PodStatus = map[string]any{
+			"phase":             "Running",
+			"conditions":        []any{map[string]any{"type": "Ready", "status": "True"}},
+			"containerStatuses": []any{map[string]any{"name": name, "image": image, "ready": true}},
+		}
+		list = append(list, r)
 	}
 	return list
 }

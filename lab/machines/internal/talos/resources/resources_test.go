@@ -2,6 +2,7 @@ package resources_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/container"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/siderolabs/talos/pkg/machinery/resources/block"
+	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/talos/resources"
@@ -35,5 +37,36 @@ func TestPartitions(t *testing.T) {
 	}
 	if !slices.Contains(labels, "META") || slices.Contains(labels, "BOOT") {
 		t.Errorf("partitions %v", labels)
+	}
+}
+
+// TestStaticPods: a control plane's static pods have their image, and are gone while no kubelet runs.
+func TestStaticPods(t *testing.T) {
+	st, err := resources.NewState(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	configuration := container.NewV1Alpha1(&v1alpha1.Config{})
+	view := resources.View{Snapshot: host.Snapshot{TalosVersion: "v1.13.0", Config: configuration}, Persistent: configuration, Name: "control"}
+	for _, images := range []map[string]string{{"kube-scheduler": "kube-scheduler:v1.35.0"}, {"kube-scheduler": "kube-scheduler:v1.36.0"}, {}} {
+		view.StaticPods = images
+		if err := st.Show(context.Background(), view); err != nil {
+			t.Fatal(err)
+		}
+		pods, err := safe.StateListAll[*k8s.StaticPodStatus](context.Background(), st)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]string{}
+		for pod := range pods.All() {
+			status := pod.TypedSpec().PodStatus["containerStatuses"].([]any)[0].(map[string]any)
+			seen[status["name"].(string)] = status["image"].(string)
+			if pod.Metadata().ID() != "kube-system/kube-scheduler-control" {
+				t.Errorf("ID %s", pod.Metadata().ID())
+			}
+		}
+		if !maps.Equal(seen, images) {
+			t.Errorf("static pods %v, want %v", seen, images)
+		}
 	}
 }

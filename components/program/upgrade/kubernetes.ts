@@ -1,0 +1,167 @@
+import * as semver from "semver";
+import { waitOrFail } from "../../clients/clock";
+import {
+  controlPlaneParts,
+  imageRelease,
+  kubernetesImages,
+  type KubernetesPart,
+} from "../../clients/talos/configuration-text";
+import { isTransient } from "../../clients/failure";
+import { limitOf } from "../../recipe/effect/upgrade-phases";
+import { defined } from "../../recipe/mapping";
+import { formatDuration } from "../../recipe/rules/duration";
+import type { UpgradeTask } from "../task";
+import { pullImage } from "./pull";
+import { patiently, type Run, upTo } from "./run";
+
+// A new Kubernetes release, in the order of `talosctl upgrade-k8s` (talos v1.13.0 pkg/cluster/kubernetes/upgrade.go):
+// images first, then each part seen running and ready. Pulumi orders the machines: each control plane waits for the
+// one before, and workers wait for all control planes.
+
+/** What a CNI that is not installed yet makes a kubelet report. Stacks may install theirs after the machines. */
+const NO_NETWORK = /NetworkPluginNotReady/;
+
+type Images = Partial<Record<KubernetesPart, string>>;
+
+/**
+ * Whether the update brings Kubernetes to the machine: the stack owns its configuration, and a control plane. If the
+ * control planes are not in the stack, their owner brings Kubernetes to the cluster.
+ */
+const bringsKubernetes = ({ configuration, role, otherControlPlanes }: UpgradeTask): boolean =>
+  configuration === "owned" && (role === "controlplane" || otherControlPlanes.length > 0);
+
+/** Images of the parts that a machine of that role runs. */
+function imagesOf(text: string, role: UpgradeTask["role"]): Images {
+  const { kubelet, ...others } = kubernetesImages(text);
+  return { ...(role === "controlplane" ? others : {}), ...defined({ kubelet }) };
+}
+
+/**
+ * Pulls the images that a staged configuration changes: a part that pulls its image only when it starts is away
+ * meanwhile, and on the only control plane that is the Kubernetes API.
+ */
+export async function pullKubernetes(run: Run): Promise<void> {
+  const { task, machine, clock } = run;
+  if (!bringsKubernetes(task)) return;
+  const { active = "", persistent = active } = await patiently(run, () => machine.configurations());
+  const runs = imagesOf(active, task.role);
+  const wanted = Object.entries(imagesOf(persistent, task.role)).filter(
+    ([part, image]) => runs[part as KubernetesPart] !== image,
+  );
+  if (wanted.length === 0) return;
+  const limit = limitOf("images", run.limits);
+  const end = clock.now() + limit;
+  const what = wanted.map(([, image]) => image).join(", ");
+  await run.phases.run("images", `${what}, ${upTo(limit)}`, async () => {
+    for (const [part, image] of wanted) {
+      const place = part === "kubelet" ? "disk" : "pods";
+      if (await patiently(run, () => machine.hasPulled(image, place))) continue;
+      const words = {
+        phase: "images" as const,
+        noun: "image",
+        unimplemented: `this Talos release pulls ${image} when ${part} starts`,
+        why: `${part} needs this image; nothing was changed on it, and nothing was drained`,
+        remedy:
+          "check that the image exists and that the machine reaches its registry, then run again",
+      };
+      await pullImage(run, { ...words, image, place }, Math.max(end - clock.now(), 1_000));
+    }
+  });
+}
+
+/** Whether an image that runs is the wanted one, as far as its reference tells: tag and digest may each be missing. */
+function isImage(seen: string, wanted: string): boolean {
+  const [has, wants] = [imageRelease(seen), imageRelease(wanted)];
+  return has === undefined || wants === undefined || has === wants;
+}
+
+/** What the machine's parts lack to run in the release of its configuration, and to be ready; empty if nothing. */
+async function lacking(run: Run): Promise<string[]> {
+  const { task, machine, cluster } = run;
+  const { kubelet, ...wanted } = imagesOf((await machine.configurations()).active ?? "", task.role);
+  const isWanted = (part: keyof typeof wanted): boolean => wanted[part] !== undefined;
+  const parts = controlPlaneParts.filter(isWanted);
+  const containers = parts.length > 0 ? await machine.staticPods() : [];
+  const ofParts = parts.flatMap((part) => {
+    const image = wanted[part]!;
+    const seen = containers.find(({ name }) => name === part);
+    if (seen === undefined) return [`${part} is not seen`];
+    if (!isImage(seen.image, image))
+      return [`${part} runs ${imageRelease(seen.image)!}, not yet ${imageRelease(image)!}`];
+    return seen.ready ? [] : [`${part} ${imageRelease(image) ?? ""} is not ready`];
+  });
+  const release = imageRelease(kubelet ?? "");
+  return cluster === undefined || release === undefined
+    ? ofParts
+    : [...ofParts, ...(await nodeLacks(cluster, task.machine, release))];
+}
+
+/** What the node lacks. A kubelet of a later release counts: an image's tag may be older than its kubelet. */
+async function nodeLacks(
+  cluster: NonNullable<Run["cluster"]>,
+  name: string,
+  release: string,
+): Promise<string[]> {
+  const node = await cluster.node(name);
+  if (node === undefined) return [`Kubernetes has no node ${name}`];
+  const [has, wants] = [semver.parse(node.kubelet), semver.parse(release)];
+  if (has !== null && wants !== null && semver.lt(has, wants))
+    return [`the kubelet runs ${node.kubelet}, not yet ${release}`];
+  if (node.ready || NO_NETWORK.test(node.unready)) return [];
+  return [`node ${name} is not ready${node.unready === "" ? "" : ` (${node.unready})`}`];
+}
+
+/**
+ * Whether all parts of Kubernetes on the machine already run as its configuration says. Not if the machine or
+ * Kubernetes does not answer: the wait then goes on asking.
+ */
+export async function runsKubernetes(run: Run): Promise<boolean> {
+  if (!bringsKubernetes(run.task)) return true;
+  try {
+    return (await lacking(run)).length === 0;
+  } catch (error) {
+    if (!isTransient(error)) throw error;
+    return false;
+  }
+}
+
+/**
+ * Waits until each part of Kubernetes on the machine runs in the release of its configuration, and is ready. It only
+ * reads, so a killed run is continued by the next one.
+ *
+ * @throws Failure at the limit. The update then leaves all later machines as they are.
+ */
+export async function awaitKubernetes(run: Run): Promise<void> {
+  const { task, clock, poll, report } = run;
+  if (await runsKubernetes(run)) return;
+  const limit = limitOf("kubernetes", run.limits);
+  const parts =
+    task.role === "controlplane" ? `${controlPlaneParts.join(", ")} and kubelet` : "kubelet";
+  const what = `waiting ${upTo(limit)} for ${parts} in the release of the configuration`;
+  await run.phases.run("kubernetes", what, () =>
+    waitOrFail(
+      clock,
+      {
+        limit,
+        poll,
+        look: async () => {
+          const lacks = await lacking(run);
+          return lacks.length === 0 ? { done: true } : { not: lacks.join(", ") };
+        },
+        onMissing: (missing) => report(`kubernetes: ${missing}`),
+      },
+      (_, last) => ({
+        field: `machines.${task.machine}`,
+        problem: `Kubernetes does not run there as its configuration says: ${last} (after ${formatDuration(limit)})`,
+        why: "the update changes the next machine only when this one serves the new release; the machines before it keep theirs",
+        remedy: `look at ${placesOf(task)}, repair the cause and run again: the program goes on waiting`,
+      }),
+    ),
+  );
+  report(`kubernetes: ${parts} run in the release of the configuration, and are ready`);
+}
+
+const placesOf = ({ role, address }: UpgradeTask): string =>
+  role === "controlplane"
+    ? `\`talosctl -n ${address} get staticpodstatuses\`, \`talosctl -n ${address} containers --kubernetes\` and \`talosctl -n ${address} logs kubelet\``
+    : `\`talosctl -n ${address} logs kubelet\``;

@@ -1,0 +1,341 @@
+import { nodeState, schematics, Killed } from "../fakes";
+import { setup } from "../setup";
+import { play, type UpgradeRun } from "./scenario";
+
+// A new Kubernetes release on an owned machine.
+
+const image = (part: string, release: string): string =>
+  part === "kubelet"
+    ? `ghcr.io/siderolabs/kubelet:${release}`
+    : `registry.k8s.io/${part}:${release}`;
+
+const controlPlane = (release: string): string => `machine:
+  type: controlplane
+  kubelet: {image: "${image("kubelet", release)}"}
+cluster:
+  apiServer: {image: "${image("kube-apiserver", release)}"}
+  controllerManager: {image: "${image("kube-controller-manager", release)}"}
+  scheduler: {image: "${image("kube-scheduler", release)}"}
+`;
+
+const worker = (release: string): string => `machine:
+  type: worker
+  kubelet: {image: "${image("kubelet", release)}"}
+`;
+
+const [OLD, NEW] = ["v1.35.2", "v1.36.0"];
+
+const task = {
+  configuration: "owned",
+  role: "controlplane",
+  modules: [],
+  driverVersion: undefined,
+  extensionServices: [],
+  schematicId: schematics.plain,
+} satisfies UpgradeRun["task"];
+
+const machine = {
+  talosVersion: "v1.12.6",
+  etcdState: "Running",
+  active: controlPlane(OLD),
+  persistent: controlPlane(NEW),
+};
+
+const pulls = [
+  `pull ${image("kube-apiserver", NEW)} for pods`,
+  `pull ${image("kube-controller-manager", NEW)} for pods`,
+  `pull ${image("kube-scheduler", NEW)} for pods`,
+  `pull ${image("kubelet", NEW)}`,
+];
+
+const ofWorker: Pick<UpgradeRun, "task" | "machine"> = {
+  task: { ...task, role: "worker", otherControlPlanes: ["10.0.0.9"] },
+  machine: {
+    talosVersion: "v1.12.6",
+    active: worker(OLD),
+    persistent: worker(NEW),
+  },
+};
+
+describe("a control plane with a new Kubernetes release", () => {
+  test("pulls the images first, and the run ends when each part runs it and is ready", () =>
+    play({
+      task,
+      machine,
+      expect: {
+        result: { rebooted: false },
+        machineCalls: [...pulls, "activate"],
+        kubernetesCalls: [],
+        phases: [
+          "reach",
+          "compare",
+          "precheck",
+          "images",
+          "apply",
+          "verify",
+          "uncordon",
+          "kubernetes",
+        ],
+        phaseSeconds: { kubernetes: 15 },
+        logsOnce: [
+          "waiting up to 10m for kube-apiserver, kube-controller-manager, kube-scheduler and kubelet",
+          `kubernetes: kube-apiserver runs ${OLD}, not yet ${NEW}, kube-controller-manager runs ${OLD}, not yet ${NEW}`,
+          "and kubelet run in the release of the configuration, and are ready",
+        ],
+      },
+    }));
+
+  test.each(["kube-apiserver", "kube-controller-manager", "kube-scheduler"])(
+    "whose %s does not become ready fails the run, so no later machine changes",
+    (part) =>
+      play({
+        task,
+        machine: { ...machine, unreadyParts: [part] },
+        expect: {
+          error: [
+            `machines.gpu-1: Kubernetes does not run there as its configuration says: ${part} ${NEW} is not ready (after 10m)`,
+            "talosctl -n 10.0.0.1 get staticpodstatuses",
+          ],
+          minutes: { atLeast: 9, lessThan: 12 },
+        },
+      }),
+  );
+
+  test("whose kubelet keeps the old release fails the run", () =>
+    play({
+      task,
+      machine,
+      cluster: { state: nodeState({ kubelet: OLD }) },
+      expect: { error: [`the kubelet runs ${OLD}, not yet ${NEW}`] },
+    }));
+
+  test("whose node does not become ready fails the run, with the kubelet's words", () =>
+    play({
+      task,
+      machine,
+      cluster: { state: nodeState({ ready: false, unready: "PLEG is not healthy" }) },
+      expect: { error: ["node gpu-1 is not ready (PLEG is not healthy)"] },
+    }));
+
+  test("that has no network plugin yet is complete: a stack may install it after the machines", () =>
+    play({
+      task,
+      machine,
+      cluster: {
+        state: nodeState({
+          ready: false,
+          unready:
+            "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized",
+        }),
+      },
+      expect: { result: { rebooted: false } },
+    }));
+
+  test("that serves the Kubernetes API itself is waited for while the API restarts", () =>
+    play({
+      task,
+      machine,
+      events: [
+        { afterCall: "activate", cluster: { unreachable: true } },
+        { afterCall: "activate", seconds: 90, cluster: { unreachable: false } },
+      ],
+      expect: { result: { rebooted: false }, minutes: { atLeast: 1, lessThan: 4 } },
+    }));
+
+  test("is waited for without a kubeconfig, by what Talos reports of its static pods", () =>
+    play({
+      task: { ...task, drain: false },
+      machine,
+      workbench: { cluster: undefined },
+      expect: { result: { rebooted: false }, phaseSeconds: { kubernetes: 15 } },
+    }));
+
+  test("whose scheduler the configuration turns off is not waited for that part", () => {
+    const off = "  controlPlane: {scheduler: {disabled: true}}\ncluster:";
+    const without = (release: string): string => controlPlane(release).replace("cluster:", off);
+    return play({
+      task,
+      machine: {
+        ...machine,
+        active: without(OLD),
+        persistent: without(NEW),
+        unreadyParts: ["kube-scheduler"],
+      },
+      expect: {
+        result: { rebooted: false },
+        machineCalls: [...pulls.filter((call) => !call.includes("scheduler")), "activate"],
+      },
+    });
+  });
+
+  test("keeps what it runs if an image cannot be pulled", () =>
+    play({
+      task,
+      machine,
+      failingCalls: [{ call: "pull", problem: "refused" }],
+      expect: {
+        error: [
+          `machines.gpu-1: it could not pull ${image("kube-apiserver", NEW)}`,
+          "nothing was changed on it",
+          "its registry",
+        ],
+        machine: { active: controlPlane(OLD) },
+        kubernetesCalls: [],
+      },
+    }));
+
+  test("pulls no image that it already has", () =>
+    play({
+      task,
+      machine: { ...machine, pulled: [image("kube-apiserver", NEW), image("kubelet", NEW)] },
+      expect: { machineCalls: [pulls[1]!, pulls[2]!, "activate"] },
+    }));
+
+  test("pulls when the parts start if its Talos release cannot pull ahead", () =>
+    play({
+      task,
+      machine,
+      failingCalls: [{ call: "pull", problem: "unimplemented", times: 4 }],
+      expect: {
+        result: { rebooted: false },
+        logs: [`images: this Talos release pulls ${image("kubelet", NEW)} when kubelet starts`],
+      },
+    }));
+
+  test("that reboots anyway pulls the images before its drain, and is waited for after its uncordon", () =>
+    play({
+      task,
+      machine: { ...machine, talosVersion: "v1.12.4", unreadyParts: ["kube-apiserver"] },
+      events: [{ afterCall: "upgrade", seconds: 400, machine: { unreadyParts: [] } }],
+      expect: {
+        result: { rebooted: true },
+        phases: [
+          "reach",
+          "compare",
+          "precheck",
+          "images",
+          "pull",
+          "drain",
+          "reboot",
+          "verify",
+          "uncordon",
+          "kubernetes",
+        ],
+        machine: { active: controlPlane(NEW) },
+      },
+    }));
+
+  test("that runs it already costs no phase", () =>
+    play({
+      task,
+      machine: { ...machine, active: controlPlane(NEW) },
+      expect: { changesNothing: true, phases: ["reach", "compare"], logs: ["nothing to do"] },
+    }));
+
+  test("whose program was killed in the wait is waited for by the next run", () =>
+    play({
+      task,
+      machine: {
+        ...machine,
+        active: controlPlane(NEW),
+        partsRun: controlPlane(OLD),
+      },
+      events: [{ atSecond: 100, machine: { partsRun: undefined } }],
+      expect: {
+        changesNothing: true,
+        result: { rebooted: false },
+        phases: ["reach", "compare", "verify", "uncordon", "kubernetes"],
+        minutes: { atLeast: 1, lessThan: 3 },
+      },
+    }));
+});
+
+test("a control plane killed at any line or call gets the release by the next run, and one activation", async () => {
+  const killedAt = async (at: number | undefined): Promise<number> => {
+    const parts = setup(task);
+    Object.assign(parts.machine, machine);
+    let points = 0;
+    const pass = (): void => {
+      if (points++ === at) throw new Killed();
+    };
+    parts.bench.report = pass;
+    parts.machine.afterCall = parts.cluster.afterCall = pass;
+    if (at !== undefined) await expect(parts.run()).rejects.toThrow(Killed);
+    expect(await parts.run()).toMatchObject({ rebooted: false });
+    expect(parts.machine).toMatchObject({ active: controlPlane(NEW), partsRun: undefined });
+    expect(parts.machine.calls.filter((call) => call === "activate")).toHaveLength(1);
+    expect([...new Set(parts.machine.calls)]).toHaveLength(5);
+    return points;
+  };
+  const points = await killedAt(undefined);
+  expect(points).toBeGreaterThan(12);
+  for (let at = 0; at < points; at++) await killedAt(at);
+});
+
+describe("a worker with a new Kubernetes release", () => {
+  test("pulls the kubelet's image first, and the run ends when its node has the new kubelet", () =>
+    play({
+      ...ofWorker,
+      expect: {
+        machineCalls: [pulls[3]!, "activate"],
+        phases: [
+          "reach",
+          "compare",
+          "precheck",
+          "images",
+          "apply",
+          "verify",
+          "uncordon",
+          "kubernetes",
+        ],
+        logs: [`kubernetes: the kubelet runs ${OLD}, not yet ${NEW}`],
+      },
+    }));
+
+  test("is complete with a kubelet that is newer than the image's tag", () =>
+    play({
+      ...ofWorker,
+      cluster: { state: nodeState({ kubelet: "v1.36.3" }) },
+      expect: { result: { rebooted: false }, logsNever: ["kubernetes: "] },
+    }));
+
+  test.each<[string, UpgradeRun["task"]]>([
+    ["in a stack without control planes", { otherControlPlanes: [] }],
+    ["that another tool configures", { configuration: "adopted" }],
+  ])("%s gets it as before: no pull, and no wait", (_, more) =>
+    play({
+      task: { ...ofWorker.task, ...more },
+      machine: ofWorker.machine!,
+      cluster: { state: nodeState({ kubelet: OLD }) },
+      expect: {
+        machineCalls: ["activate"],
+        phases: ["reach", "compare", "precheck", "apply", "verify", "uncordon"],
+      },
+    }),
+  );
+});
+
+test("parts in documents of Talos 1.14 are pulled and waited for", () => {
+  const documents = (release: string): string =>
+    [
+      "machine: {type: controlplane}",
+      `kind: KubeletConfig\nimage: ${image("kubelet", release)}`,
+      `kind: KubeAPIServerConfig\nimage: ${image("kube-apiserver", release)}`,
+      `kind: KubeControllerManagerConfig\nimage: ${image("kube-controller-manager", release)}`,
+      `kind: KubeSchedulerConfig\nenabled: false\nimage: ${image("kube-scheduler", release)}`,
+    ].join("\n---\n");
+  return play({
+    task: { ...task, talosVersion: "v1.14.1" },
+    machine: {
+      ...machine,
+      talosVersion: "v1.14.1",
+      active: documents(OLD),
+      persistent: documents(NEW),
+    },
+    workbench: { clientVersion: "v1.14.1" },
+    expect: {
+      result: { rebooted: false },
+      machineCalls: [...pulls.filter((call) => !call.includes("scheduler")), "activate"],
+    },
+  });
+});
