@@ -58,7 +58,7 @@ describe("order", () => {
     },
   );
 
-  test("a group of pods waits for LeaderWorkerSet, which has a namespace of its own and waits for no test", async () => {
+  test("a group of pods waits for LeaderWorkerSet's release, which waits for its namespace but not for the gate", async () => {
     const run = await build(arguments_("large"));
     const [release, group] = [find(run, types.release, "-lws-release"), find(run, types.group)];
     expect(release.inputs).toMatchObject({
@@ -75,7 +75,7 @@ describe("order", () => {
     ).toContain("lws-system");
   });
 
-  test("the definition of an external LeaderWorkerSet is read, under a name that says who needs it", async () => {
+  test("the CRD of an external LeaderWorkerSet is read by a resource whose name says what needs it", async () => {
     const run = await build(arguments_("large", { leaderWorkerSet: undefined }));
     expect(run.reads).toMatchObject([
       {

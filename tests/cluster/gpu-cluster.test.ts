@@ -45,7 +45,7 @@ describe("resources", () => {
     },
   );
 
-  test("credentials only ever stand in the secrets' envelope", async () => {
+  test("credentials are only in secret inputs", async () => {
     const run = await build(
       arguments_("rtx5070ti", { kubeconfig: "clusters: [{ name: kubeconfig-content }]" }),
     );

@@ -50,7 +50,7 @@ test("the distance is exact up to the limit, and above the limit otherwise", () 
   );
 });
 
-test("words that have nothing in common are compared no further than the distance that is of use", () => {
+test("with a limit, editDistance reads less than 30 % of the letter pairs of two unlike words", () => {
   const read = jest.spyOn(String.prototype, "charCodeAt");
   editDistance("a".repeat(100), "b".repeat(100), 5);
   const count = read.mock.calls.length;
@@ -60,7 +60,7 @@ test("words that have nothing in common are compared no further than the distanc
   expect(count).toBeLessThan(100 * 100 * 0.3);
 });
 
-test("the nearest word, if it is near", () => {
+test("the nearest word is proposed, or none if all are far", () => {
   expect(closest("gpu", ["gpus", "role"])).toBe("gpus");
   expect(closest("MACHINES", ["machines"])).toBe("machines");
   expect(closest("nonsense", ["gpus", "role"])).toBeUndefined();

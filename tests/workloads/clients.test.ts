@@ -52,12 +52,12 @@ describe.each(servers)("%s", (kind, make) => {
     expect(waitsFor(run, find(run, types.deployment)).has(policy.urn)).toBe(true);
   });
 
-  test("with an empty list answers its own namespace alone", async () => {
+  test("with an empty allowFrom, a NetworkPolicy admits only the server's namespace", async () => {
     const run = await record(() => make([]));
     expect(find(run, types.policy).inputs.spec.ingress[0].from).toEqual([{ podSelector: {} }]);
   });
 
-  test("without it answers every pod", async () => {
+  test("without allowFrom no NetworkPolicy exists", async () => {
     expect(findAll(await record(() => make()), types.policy)).toEqual([]);
   });
 });
@@ -141,7 +141,7 @@ describe("in a stack", () => {
     expect(allowedNamespaces({ workloads: {} }, "ollama", { allowFrom })).toEqual(["open-webui"]);
   });
 
-  test("a note names each server that everyone can use, with what ends that", () => {
+  test("a note names each server that every pod can use, and the fields that restrict it", () => {
     const vllm = { model, namespace: "ai" };
     expect(notes({ ollama: { active: false }, vllm, litellm: {} })).toEqual([
       "workloads.litellm: every pod of the cluster can use its models; clients need no key; give it a key (masterKeySecret), or list the namespaces that may use the server under workloads.litellm.allowFrom",
@@ -154,7 +154,7 @@ describe("in a stack", () => {
     ]);
   });
 
-  test("none names what is closed, or has a key", () => {
+  test("a server gets no note if it is closed or has a key", () => {
     const keyed = { model, namespace: "ai", apiKeySecret: { name: "k", key: "k" } };
     expect(
       notes({

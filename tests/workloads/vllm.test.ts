@@ -125,7 +125,7 @@ describe("over two machines", () => {
     expect(findAll(run, "kubernetes:core/v1:PersistentVolumeClaim")).toEqual([]);
   });
 
-  test("its leader answers under the server's own name, once all of the group is there", async () => {
+  test("its Service selects the leader, and its endpoint resolves after the group", async () => {
     const { core } = await import("@pulumi/kubernetes");
     const run = await record(() => {
       const { endpoint } = new Vllm("serve", { model, ...access, ...twins });
@@ -140,7 +140,7 @@ describe("over two machines", () => {
     expect(waitsFor(run, user)).toContain(find(run, group).urn);
   });
 
-  test("each of its pods claims cards by one template", async () => {
+  test("all its pods claim cards from the same template", async () => {
     const run = await vllm({
       ...twins,
       gpuResourceName: "gpu.nvidia.com",
@@ -156,7 +156,7 @@ describe("over two machines", () => {
     }
   });
 
-  test("one that does not run has no group", async () => {
+  test("it has no group if active is false", async () => {
     expect(findAll(await vllm({ ...twins, active: false }), group)).toEqual([]);
   });
 });

@@ -160,14 +160,14 @@ test("a digest is renewed when the tag in its registry names a new image", async
   });
 });
 
-test("a digest that no registry tells stays", async () => {
+test("a digest stays if its registry gives none for the tag", async () => {
   registries({ "https://registry-1.docker.io/v2/library/ubuntu/": 200 });
   const folder = tables();
   expect(await renewDigests(folder)).toEqual([]);
   expect(tableIn(folder, "images.json")).toEqual(tableIn(data, "images.json"));
 });
 
-test("charts and CUDA newer than the tables are named, for a person to read", async () => {
+test("charts and CUDA releases newer than the tables are reported, as are sources that fail", async () => {
   registries({
     "https://api.github.com/repos/NVIDIA/gpu-operator/": gitHub("v99.1.0"),
     "https://api.github.com/repos/NVIDIA/k8s-device-plugin/": gitHub("v0.1.0"),
@@ -182,7 +182,7 @@ test("charts and CUDA newer than the tables are named, for a person to read", as
   ]);
 });
 
-test("one source that does not answer keeps the others from nothing", async () => {
+test("if one source does not answer, the others are still renewed", async () => {
   const renewed = await renewAll({
     a: () => Promise.reject(new Error("no server there")),
     b: () => Promise.resolve(["b: 1 → 2"]),

@@ -476,7 +476,7 @@ describe("state that an earlier run left", () => {
       },
     }));
 
-  test("a node that the user uncordoned loses our annotation in the next update, and the next cordon is theirs", () =>
+  test("the next update removes the stack's mark from a node that the user uncordoned, so a later cordon counts as the user's", () =>
     play(
       {
         machine: asWanted,
@@ -496,7 +496,7 @@ describe("state that an earlier run left", () => {
       expect: { error: ["newer than the wanted v1.12.3"], logsNever: ["stays cordoned"] },
     }));
 
-  test("a node that the user cordons stays cordoned, once they gave up an earlier update with its command", () =>
+  test("after the printed commands that abandon an update, a node that the user cordons stays cordoned", () =>
     play(
       {
         failingCalls: [{ call: "upgrade", problem: "refused" }],

@@ -42,7 +42,7 @@ describe("an upgrade that is killed and run again", () => {
     expect(cluster.calls).toEqual(["cordon", "taint", "uncordon"]);
   });
 
-  test("the next run waits for a machine that is down for longer than the limit for a wrong address", async () => {
+  test("the next run waits longer for a machine in the middle of its upgrade than for a wrong address", async () => {
     const { machine, cluster, run } = setup();
     machine.timing.boot = 900;
     machine.afterCall = (call) => {
@@ -123,7 +123,7 @@ test("after the older upgrade call, a reboot into the old image is reported as a
   );
 });
 
-test("a paused boot may end by itself as soon as it was seen, with a configuration that was corrected meanwhile", async () => {
+test("if a paused boot ends by itself right after the run saw it, the run calls nothing on the machine", async () => {
   const { machine, run } = setup();
   const installed = { talosVersion: "v1.12.6", schematicId: schematics.gpu };
   Object.assign(machine, {

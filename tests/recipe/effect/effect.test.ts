@@ -90,7 +90,7 @@ test.each<[string, string | undefined, string, string | undefined, string]>([
   },
 );
 
-test("another installer image of one's own reboots the machine", () => {
+test("a change from one custom installer image to another reboots the machine", () => {
   const state = (installerImage: string) =>
     machineStates(
       planCluster(oneMachine("v1.13.6", { installerImage, gpus: [{ model: "RTX 3090" }] })),

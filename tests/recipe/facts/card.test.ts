@@ -56,7 +56,7 @@ test.each([
   expect(flavoursOf(card(model))).toEqual(flavours),
 );
 
-test("a stack describes a card that no table has; the tables win where they know it", () => {
+test("the stack's description of a card counts only if the tables lack the card", () => {
   const described = cardOf({ model: "RTX 0000", architecture: "Blackwell", memory: "48Gi" });
   expect(described).toMatchObject({ architecture: "Blackwell", memoryMiB: 49152, described: true });
   expect(flavoursOf(described!)).toEqual(["open"]);
@@ -64,7 +64,7 @@ test("a stack describes a card that no table has; the tables win where they know
   expect(cardOf({ model: "RTX 3090", architecture: "Blackwell" })?.architecture).toBe("Ampere");
 });
 
-test("close names are different cards", () => {
+test("similar names mean different cards", () => {
   expect(card("RTX 4070").model).toBe("RTX 4070");
   expect(card("RTX 4070 Ti SUPER").model).toBe("RTX 4070 Ti SUPER");
   expect(card("RTX 4000").architecture).toBe("Turing");

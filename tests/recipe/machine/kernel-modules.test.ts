@@ -40,12 +40,12 @@ test("GPUDirect Storage on Talos 1.14 loads nvidia_fs, and a note says what is n
   );
 });
 
-test("one machine that stays on Talos 1.13 keeps GPUDirect Storage from being switched on", () => {
+test("GPUDirect Storage is refused if one machine stays on Talos 1.13", () => {
   const stack = withStorage("v1.14.1", { talosVersion: "v1.13.9" });
   expect(gdsFindings(stack)).toHaveLength(1);
 });
 
-test("GPUDirect Storage of an external release loads nvidia_fs, too", () => {
+test("GPUDirect Storage of an external release also loads nvidia_fs, and a remark names its value", () => {
   const { gpuOperator: _ours, ...stack } = withStorage("v1.14.1");
   const external = {
     kind: "gpuOperator",

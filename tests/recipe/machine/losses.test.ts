@@ -142,7 +142,7 @@ test.each<[string, string[], boolean, string[]]>([
   if (named.length === 0) expect(found).toBe("");
 });
 
-describe("a driver that follows from the card, as the stack names none,", () => {
+describe("the driver that the recipe chooses because the stack names none", () => {
   const runs = (...extensions: string[]): RunningImage => ({
     schematic: schematicOf({ extensions, kernelArgs: [] }).yaml,
     extensions: {},
@@ -170,7 +170,7 @@ describe("a driver that follows from the card, as the stack names none,", () => 
     expect(lost(open, next({ unnamedDriver: ["flavour"] }))).toEqual({});
   });
 
-  test("is no loss if it already runs, if no driver runs, or if the running driver is unknown", () => {
+  test("causes no loss if it already runs, if no driver runs, or if the running driver is unknown", () => {
     expect(lost(runs(...gpu), both)).toEqual({});
     expect(lost(runs(), both)).toEqual({});
     expect(lost({ extensions: {}, configuredArgs: [] }, both)).toEqual({});

@@ -95,7 +95,7 @@ describe("merging patches into a real configuration", () => {
 describe("merging patches again and again", () => {
   const image = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
 
-  test("settings that left the patches are removed", () => {
+  test("a merge removes settings that the patches no longer have", () => {
     const first = mergeConfiguration(talos, ours);
     const second = mergeConfiguration(first.configuration, [image("a:2")], first.added);
     const [config] = said(second.configuration) as [{ machine: Record<string, any> }];
@@ -107,13 +107,13 @@ describe("merging patches again and again", () => {
     expect(said(unmergeConfiguration(second.configuration, second.added))).toEqual(said(talos));
   });
 
-  test("the removal keeps settings that another tool has changed since", () => {
+  test("unmerging keeps a setting that another tool has changed since the merge", () => {
     const first = mergeConfiguration(talos, [image("a:1")]);
     const theirs = first.configuration.replace("image: a:1", "image: b:1");
     expect(unmergeConfiguration(theirs, first.added)).toBe(theirs);
   });
 
-  test("an item that another tool put after ours moves nothing", () => {
+  test("a merge changes nothing if another tool has put an item after the stack's items", () => {
     const first = mergeConfiguration(talos, ours);
     const theirs = first.configuration.replace(
       /( +)- name: nvidia_modeset\n/,
@@ -127,7 +127,7 @@ describe("merging patches again and again", () => {
   });
 });
 
-test("a file of ours that another tool has changed is a conflict", () => {
+test("a file of the stack that another tool has changed is a conflict", () => {
   const file = (content: string): string =>
     stringify({ machine: { files: [{ op: "create", path: customizationPath, content }] } });
   const first = mergeConfiguration("machine: {}\n", [file("a = 1\n")]);
@@ -139,7 +139,7 @@ test("a file of ours that another tool has changed is a conflict", () => {
   expect(second.conflicts[0]?.problem).toContain("it has changed since");
 });
 
-test("a document of a kernel module stays where the modules do", () => {
+test("an unmerge that leaves the kernel modules also leaves their documents", () => {
   const link = stringify({ apiVersion: "v1alpha1", kind: "LinkConfig", name: "eth0", mtu: 1500 });
   const module = stringify({ apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" });
   const { configuration, added } = mergeConfiguration(talos, [module, link]);

@@ -179,7 +179,7 @@ test("all parts of the operator and of Node Feature Discovery tolerate a taint",
     },
   ));
 
-test("all parts of the operator tolerate a taint also with a control plane, whose taint NFD's collector does not tolerate by default", () =>
+test("all parts of the operator tolerate a GPU machine's taint if the stack also has a control plane", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",

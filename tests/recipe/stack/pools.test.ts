@@ -63,7 +63,7 @@ test.each([
   ["10.1.0.1 - 10.1.0.3", ["10.1.0.1", "10.1.0.2", "10.1.0.3"]],
   ["fd00::fffe-fd00::1:1", ["fd00::fffe", "fd00::ffff", "fd00::1:0", "fd00::1:1"]],
   ["fd00:0::0:1-fd00::1", ["fd00::1"]],
-])("the range %j is what stands between its ends", (range, addresses) => {
+])("the range %j contains both of its ends and all addresses between them", (range, addresses) => {
   const { spec } = parseSpec(withPools({ gpu: { names: "n#", addresses: [range] } }));
   expect(Object.values(spec!.machines).map(({ address }) => address)).toEqual(addresses);
 });
@@ -80,7 +80,7 @@ test("pools together have at most as many machines as Kubernetes supports, with 
   ]);
 });
 
-test("a range goes over the end of a byte; single addresses and host names may stand next to it; first moves the numbers", () => {
+test("machines are numbered from the field first, through a range across a byte, a host name and a single address", () => {
   const addresses = ["10.1.0.254-10.1.1.1", "gpu-x.example.org", "fd00::1"];
   const { spec } = parseSpec(withPools({ gpu: { names: "n##.lab", addresses, first: 9 } }));
   expect(Object.entries(spec!.machines).map(([name, { address }]) => [name, address])).toEqual([
