@@ -104,7 +104,7 @@ function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): Gp
     return [
       {
         check: "runtime-class",
-        problem: `handler is ${asText(handler) || "not set"}, but containerd on Talos ${there ? "names it nvidia" : "has no handler of NVIDIA's here"}`,
+        problem: `handler is ${asText(handler) || "not set"}, but containerd on Talos ${there ? "names NVIDIA's handler nvidia" : "has no NVIDIA handler"}`,
         why: "pods with this RuntimeClass do not start, or see no card",
         remedy: there
           ? "write `handler: nvidia`"

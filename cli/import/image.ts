@@ -92,7 +92,7 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   const unknown: FieldFinding = {
     field: `machines.${hostname}.extensions`,
     problem: `the content of ${content} is unknown${unlikeWritten}`,
-    why: "without it the stack lacks the image's driver, extensions and kernel arguments; the plan uses the card's default branch and flavour, and the update stops if the machine runs another driver",
+    why: "without it the stack lacks the image's driver, extensions and kernel arguments. The plan uses the card's default branch and flavour, and the update stops if the machine runs another driver",
     remedy: `pass its file (--schematic FILE); or ask the Image Factory (--factory); or run \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, then set the machine's driver.branch and driver.flavour, extensions and kernelArgs`,
   };
   return { ...byName, ...defined({ unknown: id }), notes: [unknown, ...installer.notes] };

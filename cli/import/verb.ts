@@ -124,7 +124,7 @@ async function importAll(given: Given, output: Output): Promise<number> {
   if (leftOut.length > 0)
     output.remark(
       inLine(
-        `Not in the stack, because no file shows a GPU of theirs: ${leftOut.join(", ")} (add a node by --gpu NODE=MODEL)`,
+        `Not in the stack, because no file shows that these nodes have a GPU: ${leftOut.join(", ")} (add a node by --gpu NODE=MODEL)`,
       ),
     );
   // This comes last, so that a message about an unknown card is reported first.

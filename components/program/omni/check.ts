@@ -119,7 +119,7 @@ async function rivals(
   const writing = rivalPatches(theirs, machine, own).map(({ id, scope }) => ({
     field,
     problem: `the patch ${id} in Omni, for ${scope}, writes ${customizationPath} as well`,
-    why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes; a newer Talos silently takes only the first one",
+    why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes. Talos 1.14 and newer silently use only the first of the two",
     remedy: `copy its settings to machines.<name>.containerd of each machine, delete the patch (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
   }));
   const overriding = overridingPatches(theirs, machine, own, part.content).map(

@@ -225,7 +225,7 @@ function unreachable(
     {
       field: "kubeconfig",
       problem: `the Kubernetes API at ${server} did not answer within ${within}`,
-      why: "machines could not be drained, and nothing could be installed after their reboot; nothing was changed",
+      why: "machines could not be drained, and nothing could be installed after their reboot, so the update stopped before it changed anything",
       remedy:
         "check the URL, and that a control plane is up (`talosctl service kubelet`, `talosctl dmesg`), then run again; to reboot machines without a drain, set upgrade.drain: false",
     },

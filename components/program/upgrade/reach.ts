@@ -28,7 +28,7 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
     (within) => ({
       field: `machines.${task.machine}.address`,
       problem: `the machine at ${task.address} was not up ${within}`,
-      why: "the update cannot go on without an answer; nothing was changed on it",
+      why: "the update cannot go on without an answer, and nothing was changed on the machine",
       remedy: `check the address, the endpoints of the talosconfig and \`talosctl -n ${task.address} dmesg\`, then run again`,
     }),
   );

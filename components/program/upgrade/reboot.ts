@@ -225,7 +225,7 @@ async function bootOnce(
   const failed = (problem: string): FieldFinding => ({
     field: `machines.${task.machine}`,
     problem,
-    why: "it is unknown whether it runs the wanted image; its node stays cordoned if it was drained",
+    why: "it is unknown whether the machine runs the wanted image. If its node was drained, the node stays cordoned",
     remedy:
       gone && !runsImage(before, task)
         ? `look at its console. ${onlyByConsole}; \`talosctl -n ${task.address} rollback\` then makes that image the default again; run again`

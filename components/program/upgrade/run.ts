@@ -114,7 +114,7 @@ export function patiently<T>(run: Run, ask: () => Promise<T>): Promise<T> {
     (within) => ({
       field: `machines.${task.machine}`,
       problem: `it stopped answering: no answer ${within}`,
-      why: "its state is unknown; if its node was drained, it stays cordoned",
+      why: "its state is unknown. If its node was drained, the node stays cordoned",
       remedy: `look at its console and \`talosctl -n ${task.address} dmesg\`, then run again: the program continues from the state that it finds`,
     }),
   );

@@ -121,7 +121,7 @@ const all: readonly Row[] = [
       upgrade(stand, {
         installerImage: `factory.talos.dev/metal-installer/${"0".repeat(64)}:${RELEASE}`,
       }),
-    says: [/it could not pull \S+: .*code = NotFound/, /nothing was changed on it/],
+    says: [/it could not pull \S+: .*code = NotFound/, /nothing was changed on the machine/],
     within: 60,
     untouched: true,
   },
@@ -287,7 +287,7 @@ const all: readonly Row[] = [
     },
     says: [
       /its disk has no room for the installer: .*no space left on device/,
-      /nothing was changed on it/,
+      /nothing was changed on the machine/,
     ],
     within: 200,
     untouched: true,
@@ -353,7 +353,7 @@ const all: readonly Row[] = [
     from: "upgraded",
     given: (stand) => stand.machine[goes](),
     run: (stand) => upgrade(stand, { timeouts: { ...short, reboot: "1m" } }),
-    says: [/was not up within 1m/, /nothing was changed on it/],
+    says: [/was not up within 1m/, /nothing was changed on the machine/],
     within,
     then: async (stand) => {
       await stand.machine[comes]();

@@ -433,7 +433,7 @@ describe("finds", () => {
         metadata: { name: nvidia }
         handler: nvidia
       `,
-      findings: [{ line: 3, check: "runtime-class", problem: /no handler of NVIDIA's/ }],
+      findings: [{ line: 3, check: "runtime-class", problem: /has no NVIDIA handler/ }],
     }));
 });
 

@@ -73,6 +73,6 @@ test.each(["refuse-all", "hang-all"])(
         `machines\\.${machine}\\.address: the machine at \\S+ was not up within 8s \\(last: .+\\)`,
       ),
     );
-    expect(said).toContain("nothing was changed on it");
+    expect(said).toContain("nothing was changed on the machine");
   },
 );
