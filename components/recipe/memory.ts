@@ -29,6 +29,7 @@ export function rememberingTexts<Value>(act: (text: string) => Value): (text: st
   const memory = new Map<string, Value>();
   let kept = 0;
   return (text) => {
+    if (text.length > characters) return act(text);
     if (memory.has(text)) return memory.get(text)!;
     if (kept + text.length > characters) {
       memory.clear();

@@ -1,18 +1,23 @@
 import { createHash } from "node:crypto";
 import { valueAt } from "../../recipe/mapping";
+import { rememberingTexts } from "../../recipe/memory";
 import { boundedValues } from "../../recipe/rules/yaml";
 import { CallError } from "../failure";
 import type { Configurations } from "../machine";
 
+/** A wait looks at the same two configurations again and again, each time for several of their values. */
+const read = rememberingTexts(boundedValues);
+
 /**
- * Content of the documents of a machine's configuration, without empty ones. An unreadable configuration throws: as an
- * empty one it would equal every other unreadable one.
+ * Content of the documents of a machine's configuration, without empty ones. The caller must not change it: others with
+ * the same text share it. An unreadable configuration throws: as an empty one it would equal every other unreadable
+ * one.
  *
  * @throws CallError with only the reason, because the text contains keys.
  */
 export function valuesOf(text: string): unknown[] {
   try {
-    return boundedValues(text);
+    return read(text);
   } catch (error) {
     throw new CallError(
       "refused",
