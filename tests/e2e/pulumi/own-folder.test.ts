@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import { promisify } from "node:util";
 import { parse } from "yaml";
 import { provideLanguages } from "../../../lab/tools";
 import { repository } from "../../../stacks/stack-file";
@@ -14,10 +15,12 @@ import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";
 const limit = 5 * 60_000;
 const home = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-own-pulumi-")));
 const folder = path.join(home, "gpus");
+let languages: string;
 let stand: PreviewStand;
 let registry: Registry;
 beforeAll(async () => {
-  process.env["PATH"] = [await provideLanguages(), process.env["PATH"]].join(path.delimiter); // Pulumi's YAML host
+  languages = await provideLanguages();
+  process.env["PATH"] = [languages, process.env["PATH"]].join(path.delimiter); // Pulumi's YAML host
   stand = await openPreviewStand();
   registry = await serveRegistry([pack("components", home), pack("sdk/talos", home)]);
 }, limit);
@@ -83,11 +86,28 @@ test(
   limit,
 );
 
+/**
+ * The SDK that Pulumi's generator of a language makes of a schema: each file's text. The lab has no language host that `package add`
+ * could call for it (lab/tools/languages). tests/sdk/languages compiles what the generators make of sdk/schema.json.
+ */
+async function sdkOf(schema: string, language: string): Promise<Record<string, string>> {
+  const into = fs.mkdtempSync(path.join(home, "sdk-"));
+  await promisify(execFile)(path.join(languages, "generate-sdk"), [language, schema, into]);
+  const files = fs
+    .readdirSync(into, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+  expect(files.length).toBeGreaterThan(10);
+  return Object.fromEntries(
+    files.map((file) => [path.relative(into, file), fs.readFileSync(file, "utf8")]),
+  );
+}
+
 test.each([
   ["the folder of a clone", () => path.join(stand.checkout, "components")],
   ["what npm has installed of the tarball", () => path.join(folder, "node_modules/talos-gpu")],
 ])(
-  "a YAML program adds %s as a package",
+  "a YAML program adds %s as a package, whose SDK is that of sdk/schema.json in each language",
   async (name, source) => {
     const yaml = path.join(home, name.replaceAll(" ", "-"));
     fs.mkdirSync(yaml);
@@ -97,6 +117,12 @@ test.each([
       packages: object;
     };
     expect(Object.keys(project.packages)).toEqual(["talos-gpu"]);
+    const schema = path.join(yaml, "schema.json");
+    fs.writeFileSync(schema, await stand.pulumi("-C", yaml, "package", "get-schema", source()));
+    for (const language of ["nodejs", "python", "go"])
+      expect(await sdkOf(schema, language)).toEqual(
+        await sdkOf(path.join(repository, "sdk/schema.json"), language),
+      );
   },
   limit,
 );
