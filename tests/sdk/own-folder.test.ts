@@ -87,22 +87,48 @@ function fromTemplate(name: string): string {
 
 const card = "--gpu 'velaryon=RTX 2070 SUPER'";
 
-test("three commands in an empty folder: the tarball installed, a talconfig imported, a green plan", async () => {
-  const folder = emptyFolder("tarball");
-  expect(await run(folder, `npm install ${tarball}`)).toMatchObject({ status: 0 });
-  const imported = await run(folder, `npx talos-gpu import ${talconfig} ${card} --stack mine`);
-  expect(imported).toMatchObject({
-    status: 0,
-    said: expect.stringMatching(
-      /Wrote Pulumi\.mine\.yaml\. Next, see its effect: npx talos-gpu plan --stack mine$/m,
-    ) as unknown,
-  });
-  const planned = await run(folder, "npx talos-gpu plan --stack mine");
-  expect(planned).toMatchObject({
-    status: 0,
-    said: expect.stringContaining("## Plan of mine") as unknown,
-  });
-});
+const example = path.join(repository, "examples/python");
+const python = fs
+  .readdirSync(example)
+  .map((name): [string, string] => [name, fs.readFileSync(path.join(example, name), "utf8")]);
+
+test.each([
+  ["an empty folder", [], ""],
+  // Where a Pulumi.yaml is, the next step is Pulumi's.
+  [
+    "the folder of a Python program",
+    python,
+    "; then pulumi stack init mine && pulumi preview -s mine",
+  ],
+])(
+  "three commands in %s: the tarball installed, a talconfig imported, a green plan",
+  async (name, files, then) => {
+    const folder = emptyFolder(name.replaceAll(" ", "-"));
+    for (const [file, text] of files) fs.writeFileSync(path.join(folder, file), text);
+    const seconds: number[] = [];
+    const timed = async (line: string): ReturnType<typeof run> => {
+      const before = performance.now();
+      const ended = await run(folder, line);
+      seconds.push((performance.now() - before) / 1000);
+      return ended;
+    };
+    expect(await timed(`npm install ${tarball}`)).toMatchObject({ status: 0 });
+    const imported = await timed(`npx talos-gpu import ${talconfig} ${card} --stack mine`);
+    expect(imported).toMatchObject({
+      status: 0,
+      said: expect.stringContaining(
+        `\nWrote Pulumi.mine.yaml. Next, see its effect: npx talos-gpu plan --stack mine${then}\n`,
+      ) as unknown,
+    });
+    const planned = await timed("npx talos-gpu plan --stack mine");
+    expect(planned).toMatchObject({
+      status: 0,
+      said: expect.stringContaining("## Plan of mine") as unknown,
+    });
+    const each = seconds.map((one) => one.toFixed(1)).join(" + ");
+    process.stdout.write(`Three commands in ${name}: ${each} s\n`); // a figure to read, not a limit
+  },
+);
 
 describe("the template", () => {
   let folder: string;
