@@ -60,7 +60,7 @@ export async function pullKubernetes(run: Run): Promise<void> {
         phase: "images" as const,
         noun: "image",
         unimplemented: `this Talos release pulls ${image} when ${part} starts`,
-        why: `${part} needs this image; nothing was changed on it, and nothing was drained`,
+        why: `${part} needs this image, so the update stopped: nothing was changed on the machine, and nothing was drained`,
         remedy:
           "check that the image exists and that the machine reaches its registry, then run again",
       };

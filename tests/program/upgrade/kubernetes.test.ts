@@ -176,7 +176,7 @@ describe("a control plane with a new Kubernetes release", () => {
       expect: {
         error: [
           `machines.gpu-1: it could not pull ${image("kube-apiserver", NEW)}`,
-          "nothing was changed on it",
+          "nothing was changed on the machine",
           "its registry",
         ],
         machine: { active: controlPlane(OLD) },
