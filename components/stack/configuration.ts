@@ -123,7 +123,7 @@ function readNamedFile(
     const { code, message } = error as NodeJS.ErrnoException;
     const problem =
       variable === "KUBECONFIG"
-        ? `what KUBECONFIG names cannot be read (${message})`
+        ? `a file that KUBECONFIG names cannot be read (${message})`
         : `the file that ${variable} names cannot be read (${code ?? message}: ${file})`;
     return {
       check,

@@ -126,7 +126,7 @@ function unlike(model: string): FindingText | undefined {
   if (isTooOld(model))
     return {
       problem: `"${model}" is too old`,
-      why: "the last driver for Kepler is of branch 470; every known Talos version brings a newer one, which does not find the card",
+      why: "the last driver for Kepler is of branch 470, and every known Talos version brings a newer driver, which does not find the card",
       remedy: "leave this machine's gpus out, or put a card of Maxwell or newer into it",
     };
   // A profile's name ends in its memory and its kind (NVIDIA vGPU user guide, virtual GPU types).

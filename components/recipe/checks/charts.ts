@@ -197,7 +197,7 @@ const twice = "both would hand out the same GPUs";
 const lines = {
   gpuOperator: {
     takes: (version: semver.SemVer) => semver.gte(version, "24.6.0"),
-    why: "the operator's releases are named by year and month; those before v24.6.0 look for the driver's devices below /run/nvidia/driver, where Talos has none",
+    why: "the operator's releases are named by year and month, and those before v24.6.0 look for the driver's devices below /run/nvidia/driver, where Talos has none",
     example: "v26.3.3",
   },
   devicePlugin: {

@@ -134,7 +134,7 @@ export const containerdChecks = {
     }),
   },
   "nvidia-handler": {
-    rule: "From Talos 1.15 on no configuration names NVIDIA's runtime, which the image lacks, or turns NRI off",
+    rule: "On Talos ≥ 1.15 no configuration turns NRI off, or names NVIDIA's runtime, which the image lacks",
     source: "machine/containerd/leftovers.ts",
     ofFiles: true,
     find: together(

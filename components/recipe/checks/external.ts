@@ -21,7 +21,7 @@ const tolerated: Partial<PodToleration>[] = [
 /** Checks of external GPU providers. */
 export const externalChecks = {
   external: {
-    rule: "external names the installed release, and its values fit Talos although the stack adds none",
+    rule: "external names the installed release, and the release's own values fit Talos",
     source:
       "values.yaml of gpu-operator v24.6.0 to v26.7.0 and of k8s-device-plugin 0.11.0 to 0.20.0; docs.nvidia.com, GPU Operator, CDI (on by default from v25.10.0)",
     ofFiles: true,
@@ -70,7 +70,7 @@ const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
 
 /** Finding for a RuntimeClass of NVIDIA's on a Talos version without its handler. */
 export const noHandler = (talosVersion: string): FindingText => ({
-  problem: `names a RuntimeClass on Talos ${talosVersion}, whose containerd has no handler of NVIDIA's`,
+  problem: `names a RuntimeClass on Talos ${talosVersion}, whose containerd has no handler for NVIDIA's runtime`,
   why: "pods of that class would not start",
   remedy: "leave it out: on this release pods get their cards without a RuntimeClass",
 });

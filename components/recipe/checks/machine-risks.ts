@@ -43,7 +43,7 @@ export const machineRisks = {
           ) && {
           field: "",
           problem: `we have not tried workload isolation (${isolation.document}) with a card`,
-          why: "containerd, the kubelet and all pods then have their own process and mount namespaces; a test on Talos 1.14.1 without a card saw NVIDIA's files and devices in them",
+          why: "containerd, the kubelet and all pods then have their own process and mount namespaces. A test on Talos 1.14.1 without a card saw NVIDIA's files and devices in them",
           remedy: "try one machine first (upgrade.first)",
         },
     ),

@@ -254,5 +254,5 @@ const leaveOut = ({
   kubernetes: { tolerations: tolerated },
 }: CheckContext["plan"]): string =>
   ownValuesOf(spec)
-    ? "add the taint"
-    : `leave it out (the stack's default list tolerates ${tolerated.map(({ key }) => key).join(", ")}), or add the taint`;
+    ? "add a toleration for this taint"
+    : `leave it out (the stack's default list tolerates ${tolerated.map(({ key }) => key).join(", ")}), or add a toleration for this taint`;

@@ -58,7 +58,7 @@ export const releaseRisks = {
         semver.lt(semver.coerce(version) ?? "99.0.0", "26.3.0") && {
           field: `${field}.version`,
           problem: `NVIDIA no longer supports the operator's release ${version}`,
-          why: "NVIDIA supports 26.7; 26.3 is deprecated (platform support, 2026-11)",
+          why: "NVIDIA supports 26.7, and 26.3 is deprecated (platform support, 2026-11)",
           remedy: "plan an upgrade of the operator",
         },
     ),
@@ -127,7 +127,7 @@ export const releaseRisks = {
         folder.startsWith("/var/") && {
           field: "gpuOperator.values.hostPaths.driverInstallDir",
           problem: `is ${folder}, and no program looks for the driver there`,
-          why: "on Talos 1.12 and older the operator's validator does not run; a DaemonSet of this stack writes its marker files, which tell the pods where the driver is",
+          why: "on Talos 1.12 and older the operator's validator does not run. A DaemonSet of this stack writes the validator's marker files, which tell the pods where the driver is",
           remedy: "remove this value, and remove the DaemonSet that fills the folder",
         }
       );

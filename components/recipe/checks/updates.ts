@@ -56,7 +56,7 @@ export const updateChecks = {
         spec.bootstrap === true &&
         names.length > 0 && {
           field: "bootstrap",
-          problem: `${names.join(", ")} will run Talos older than 1.${firstInstalling}, and may have booted from a medium of that release`,
+          problem: `${names.join(", ")} will run Talos older than 1.${firstInstalling}, and may have booted from an equally old medium`,
           why: `the Talos provider cannot install from a boot medium older than Talos 1.${firstInstalling}, and tries until its timeout`,
           remedy: `boot these machines from a medium of Talos 1.${firstInstalling} or newer, even if the stack installs an older release`,
         }

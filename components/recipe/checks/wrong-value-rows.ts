@@ -62,7 +62,7 @@ export const wrongWords: WrongValue[] = [
   {
     at: "gpuOperator.values.operator.runtimeClass",
     takes: ["nvidia"],
-    why: "GPU pods use the RuntimeClass nvidia, which has the name of the runtime in Talos' extension",
+    why: "GPU pods use the RuntimeClass nvidia, and the runtime in Talos' extension has the same name",
   },
   {
     at: "gpuOperator.values.sandboxWorkloads.defaultWorkload",
@@ -227,7 +227,7 @@ export const withoutGpus: WrongValue[] = [
     at: "gpuOperator.values.gpuCluster.deployCR",
     is: "true",
     problem: "enables the operator's own support for dynamic resource allocation",
-    why: "the chart refuses it together with a ClusterPolicy; without one the CDI specifications name paths that Talos lacks, so no pod with a card starts (nicolerenee/infra#2394)",
+    why: "the chart refuses it together with a ClusterPolicy. Without a ClusterPolicy the CDI specifications name paths that Talos lacks, so no pod with a card starts (nicolerenee/infra#2394)",
     remedy: "leave it out, or replace this chart by `dra: { version: 0.5.0 }` to use claims",
   },
   {

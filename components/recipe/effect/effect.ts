@@ -148,7 +148,7 @@ function away(effect: MachineEffect, after: MachineState, before?: MachineState)
     awayForAtMost:
       hops === 0
         ? after.awayForAtMost
-        : `${hops + 1} times ${after.awayForAtMost}, and the pulls between its reboots`,
+        : `${hops + 1} times ${after.awayForAtMost}, plus the image pulls between the reboots`,
   };
 }
 
@@ -200,7 +200,7 @@ function givenUp({ configuration, driver }: MachineState): MachineEffect {
   if (configuration === "omni")
     return {
       reboots: "yes",
-      because: "Omni makes its image and its configuration without the stack's part",
+      because: "Omni makes a new image and configuration for it, without the stack's part",
       changes: [],
       drained: "by Omni",
     };

@@ -15,7 +15,7 @@ export function handOverFinding(was: string, is: string): FindingText | undefine
   if (was === is || was === "owned") return undefined;
   return {
     problem: `changes from ${was} to ${is}`,
-    why: "Pulumi removes the old configuration's part at the end of the update, when the machine already has the new one",
+    why: "Pulumi removes the stack's additions to the old configuration only at the end of the update, after the machine got the new configuration",
     remedy: `write ${was}, or remove the machine in one update and add it in the next; if an update to ${was} failed, first finish it with ${was}; if this is the stack's only machine, run \`pulumi destroy\` (which also deletes the workloads' volumes) and then \`pulumi up\``,
   };
 }

@@ -177,7 +177,7 @@ function etcdObstacle(
   if (!hasPeers || to - from <= 1) return undefined;
   return {
     problem: `etcd would go from 3.${from} to 3.${to} on one control plane while the others run 3.${from}`,
-    why: "etcd supports members at most one minor apart, so all control planes must run each minor of etcd before the next",
+    why: "etcd supports members at most one minor apart, so all control planes must run one minor of etcd before any of them gets the next",
   };
 }
 
@@ -237,14 +237,14 @@ function driverObstacle(
   if (last === undefined || there === undefined || loadedDriver === undefined) return undefined;
   if (loadedDriver === null)
     return {
-      problem: `the machine has no NVIDIA driver loaded, so driver ${there} of ${hop} cannot be compared with it`,
-      why: "a driver without support for the cards would keep the machine from finishing that boot",
+      problem: `no NVIDIA driver is loaded on the machine, so it is unknown whether driver ${there} of ${hop} supports the cards`,
+      why: `a driver without support for the cards would keep the machine from finishing its boot of ${hop}`,
     };
   const [now, its, then] = [majorOf(loadedDriver), majorOf(there), majorOf(last)];
   if (Math.min(now, then) <= its && its <= Math.max(now, then)) return undefined;
   return {
     problem: `the driver ${there} of ${hop} is not between the loaded ${loadedDriver} and the wanted ${last}`,
-    why: "this driver may not support the cards, and would then keep the machine from finishing that boot",
+    why: `this driver may not support the cards, and would then keep the machine from finishing its boot of ${hop}`,
   };
 }
 

@@ -113,7 +113,7 @@ export function describeProgress(machines: Map<string, Standing>): string {
       : [`  ${word} (${names.length}): ${names.slice(0, most).join(", ")}${more}${hint}`];
   };
   const uncordon =
-    "; until the machine's upgrade succeeds, or until you run the command to uncordon it in the failure above";
+    "; until the machine's upgrade succeeds, or until you run the uncordon command that the failure above shows";
   return [
     "State of the machines",
     ...words.flatMap((word) =>

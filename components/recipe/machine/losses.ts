@@ -157,7 +157,7 @@ function otherDriver(field: string, running: RunningImage, next: NextImage): Nes
     `{${changed.map((part) => `${part}: ${driver[part]}`).join(", ")}}`;
   return {
     field: `${field}.driver`,
-    problem: `the machine runs NVIDIA's driver of branch ${runs.branch} with ${runs.flavour} modules; its next image has branch ${comes.branch} with ${comes.flavour} modules; the stack does not set the driver's ${changed.join(" and ")}`,
+    problem: `the machine runs NVIDIA's driver of branch ${runs.branch} with ${runs.flavour} modules, but its next image has branch ${comes.branch} with ${comes.flavour} modules. The stack does not set the driver's ${changed.join(" and ")}`,
     why: "a program may need the current driver, and the stack does not request a different driver",
     remedy: `set ${field}.driver to ${asYaml(runs)} to keep it, or to ${asYaml(comes)} to change it on purpose`,
   };

@@ -56,11 +56,11 @@ const talosOwn = /^ghcr\.io\/siderolabs\/installer[:@]/;
 
 /** Why the machine would not come back. Talos' installer also replaces the boot loader (sdboot.go, copyAssets). */
 const refusedByFirmware =
-  "the firmware would refuse to start it and its boot loader, so the machine would not boot, and Talos could not roll back";
+  "the firmware would refuse to start this image and its boot loader, so the machine would not boot, and Talos could not roll back";
 
 /** Why the volumes would stay closed (talos v1.14.1, internal/pkg/secureboot/tpm2/unseal.go). */
 const closed =
-  "the TPM releases their keys only to an image with signed measurements, so the machine could not read them after the reboot";
+  "the TPM releases the volumes' keys only to an image with signed measurements, so the machine could not read the volumes after the reboot";
 
 /**
  * Findings about a machine that could not start its next image, or could not open its volumes with it.

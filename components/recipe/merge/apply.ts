@@ -145,8 +145,8 @@ export class Applier {
       this.conflict(
         path,
         ours
-          ? "is the file that an earlier run added, but it has changed since"
-          : "already exists with other content, and this stack did not add it",
+          ? "has the file that an earlier run added, but the file has changed since"
+          : "already has a file with other content, which this stack did not add",
       );
     return true;
   }

@@ -78,7 +78,9 @@ test.each<[string, Record<string, Place | undefined>, Record<string, Place>, Reg
 
 test("with the same owner, the messages explain how to reverse a failed update and what a destroy deletes", () => {
   const { why, remedy } = handOverFinding("adopted", "owned")!;
-  expect(why).toContain("at the end of the update, when the machine already has the new one");
+  expect(why).toContain(
+    "only at the end of the update, after the machine got the new configuration",
+  );
   expect(remedy).toContain("if an update to adopted failed, first finish it with adopted");
   expect(remedy).toMatch(/`pulumi destroy` \(which also deletes the workloads' volumes\)/);
 });

@@ -189,7 +189,7 @@ describe("refused before any change", () => {
       },
     }));
   test("a release whose driver is not known", () =>
-    refused(["the machine has no NVIDIA driver loaded"], {
+    refused(["no NVIDIA driver is loaded on the machine"], {
       machine: { ...machine(), driverWorks: false },
     }));
   test("an intermediate release whose driver is not between the first and the last driver", () =>

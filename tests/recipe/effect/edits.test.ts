@@ -180,7 +180,7 @@ const updates: Updates[] = [
     reboots: "yes",
     because:
       /^it goes from Talos v1\.8\.4 to v1\.11\.1; 3 reboots: v1\.8\.4 → v1\.9\.6 → v1\.10\.9 → v1\.11\.1 \(each release in between .*no pod gets a GPU/,
-    awayForAtMost: "3 times 45m, and the pulls between its reboots",
+    awayForAtMost: "3 times 45m, plus the image pulls between the reboots",
   },
   {
     name: "an owned machine with a new release, whose generated configuration may change",

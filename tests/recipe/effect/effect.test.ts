@@ -17,7 +17,7 @@ describe("a machine that the stack gives up", () => {
       "Omni's",
       { configuration: "omni" },
       "yes",
-      /^Omni makes its image and its configuration without/,
+      /^Omni makes a new image and configuration for it, without/,
     ],
   ];
   test.each(words)("%s", (_, said, reboots, because) => {

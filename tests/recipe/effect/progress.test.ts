@@ -20,7 +20,7 @@ test("each machine is listed once by its result, and cordoned machines once more
     "  not started (1): d",
     "  done (2): a, f",
     "  skipped (1): e",
-    "  cordoned (1): b; until the machine's upgrade succeeds, or until you run the command to uncordon it in the failure above",
+    "  cordoned (1): b; until the machine's upgrade succeeds, or until you run the uncordon command that the failure above shows",
   ]);
 });
 

@@ -100,7 +100,7 @@ function meaningFindings(table: TomlTable): FindingText[] {
     (valueAt(registry, "mirrors") !== undefined ||
       (folder !== undefined && folder !== hostsDir)) && {
       problem: "sets registry mirrors or their folder",
-      why: "Talos sets config_path, so containerd refuses further mirrors; another config_path would hide the mirrors that Talos wrote",
+      why: "Talos sets config_path, so containerd refuses further mirrors. Another config_path would hide the mirrors that Talos wrote",
       remedy: "write machine.registries.mirrors in a patch",
     },
     near !== undefined &&

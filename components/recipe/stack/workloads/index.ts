@@ -55,7 +55,7 @@ const serverName = rules.ruleOf(
   (name) => /^[a-z](?:[-a-z0-9]{0,49}[a-z0-9])?$/.test(name) && !(kinds as string[]).includes(name),
   {
     problem: "is not a name for a further server",
-    why: "the Deployment and the Service get this name, and servers outside of `named` already use the names of the kinds",
+    why: "the Deployment and the Service get this name, and a server outside of `named` has the name of its kind, e.g. ollama",
     remedy:
       "write lower-case letters, digits and `-`, and begin with a letter, e.g. `ollama-small`",
   },

@@ -51,7 +51,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.version",
           severity: "warning",
           says: [
-            "NVIDIA no longer supports the operator's release v25.10.1; NVIDIA supports 26.7; 26.3 is deprecated (platform support, 2026-11)",
+            "NVIDIA no longer supports the operator's release v25.10.1; NVIDIA supports 26.7, and 26.3 is deprecated (platform support, 2026-11)",
           ],
         },
       ],
@@ -129,7 +129,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.hostPaths.driverInstallDir",
           severity: "warning",
           says: [
-            "is /var/nvidia-driver, and no program looks for the driver there; on Talos 1.12 and older the operator's validator does not run; a DaemonSet of this stack writes its marker files, which tell the pods where the driver is; remove this value, and remove the DaemonSet that fills the folder",
+            "is /var/nvidia-driver, and no program looks for the driver there; on Talos 1.12 and older the operator's validator does not run. A DaemonSet of this stack writes the validator's marker files, which tell the pods where the driver is; remove this value, and remove the DaemonSet that fills the folder",
           ],
         },
       ],

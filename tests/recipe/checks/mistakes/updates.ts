@@ -129,7 +129,7 @@ export const updatesMistakes: Mistakes = {
           field: "bootstrap",
           severity: "warning",
           says: [
-            "k8s-worker4 will run Talos older than 1.13, and may have booted from a medium of that release; the Talos provider cannot install from a boot medium older than Talos 1.13, and tries until its timeout; boot these machines from a medium of Talos 1.13 or newer, even if the stack installs an older release",
+            "k8s-worker4 will run Talos older than 1.13, and may have booted from an equally old medium; the Talos provider cannot install from a boot medium older than Talos 1.13, and tries until its timeout; boot these machines from a medium of Talos 1.13 or newer, even if the stack installs an older release",
           ],
         },
       ],

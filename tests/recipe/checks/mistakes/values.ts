@@ -153,7 +153,7 @@ export const valuesMistakes: Mistakes = {
           field: "gpuOperator.values.operator.runtimeClass",
           says: [
             "must be nvidia",
-            "GPU pods use the RuntimeClass nvidia, which has the name of the runtime in Talos' extension",
+            "GPU pods use the RuntimeClass nvidia, and the runtime in Talos' extension has the same name",
           ],
         },
         {
