@@ -167,7 +167,7 @@ describe("the preflight refuses", () => {
       around: { machine: { talosVersion: "v1.10.9" } },
       refusals: [
         [
-          /^machines\.gpu-1\.talosVersion: the upgrade from v1\.10\.9 to v1\.12\.6 goes over v1\.11\.6, but the machine has no NVIDIA driver/,
+          /^machines\.gpu-1\.talosVersion: the upgrade from v1\.10\.9 to v1\.12\.6 goes over v1\.11\.6, but no NVIDIA driver is loaded on the machine/,
           /make 2 updates: set talosVersion to v1\.11\.6 first, then to v1\.12\.6$/,
         ],
       ],

@@ -56,7 +56,7 @@ describe("a chart's release", () => {
   test("the message on supported operator releases names the newest release", () => {
     const texts = files.filter((file) => /^components\/recipe\/.*\.ts$/.test(file)).map(read);
     const said = texts.flatMap((text) => [
-      ...text.matchAll(/NVIDIA supports ([\d.]+);[^`]*\(platform support/g),
+      ...text.matchAll(/NVIDIA supports ([\d.]+), [^`]*\(platform support/g),
     ]);
     expect(said.map(([, minor]) => minor)).toEqual([newest["gpu-operator"]!.replace(/\.\d+$/, "")]);
   });

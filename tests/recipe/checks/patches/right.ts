@@ -1,4 +1,4 @@
-import { talosDocument } from "../../../support/talos-document";
+import { talosDocument } from "./talos-document";
 import { yaml } from "../../../support/yaml";
 
 /** A patch of the machine configuration, and the release of Talos that gets it. */

@@ -1,4 +1,4 @@
-import { talosDocument } from "../../../support/talos-document";
+import { talosDocument } from "./talos-document";
 import { yaml } from "../../../support/yaml";
 
 interface SecretPatch {
