@@ -13,6 +13,8 @@ export interface Front {
 export interface Beside {
   /** Port of the registry of all other images. Default: the Factory's registry. */
   pods?: number;
+  /** Ports of further Image Factories, by the first part of their images' names. */
+  factories?: Record<string, number>;
   /** Gives facts about a machine for its pods; rejects while they are unknown. */
   factsOf?(machine: string): Promise<object>;
 }
@@ -24,7 +26,7 @@ export interface Beside {
 export async function startFront(
   release: string,
   { port: factory, registry, errors }: ImageFactory,
-  { pods = registry.port, factsOf = () => Promise.resolve({}) }: Beside = {},
+  { pods = registry.port, factories = {}, factsOf = () => Promise.resolve({}) }: Beside = {},
 ): Promise<Front> {
   const [kubelet, tag] = kubeletImage(release).split(":");
   const server = http.createServer((request, response) => {
@@ -50,8 +52,9 @@ export async function startFront(
       );
     const [, name = "", kind, reference] =
       /^\/v2\/(.+)\/(manifests|blobs)\/([^/?]+)/.exec(url) ?? [];
-    const [installer] = /[^/]*installer\/[0-9a-f]{64}$/.exec(name) ?? [];
-    if (installer !== undefined) return pass(factory, `/v2/${installer}/${kind}/${reference}`);
+    const [installer] = /[^/]*installer(?:-secureboot)?\/[0-9a-f]{64}$/.exec(name) ?? [];
+    const port = factories[name.split("/")[0]!] ?? factory;
+    if (installer !== undefined) return pass(port, `/v2/${installer}/${kind}/${reference}`);
     if (/(^|\/)kubelet$/.test(name))
       return pass(
         registry.port,

@@ -134,6 +134,23 @@ async function tryKvm(kernel: string): Promise<boolean> {
   }
 }
 
+const tpmSocket = (dir: string): string => path.join(dir, "tpm.sock");
+const tpmOf = (dir: string): string[] => [
+  ...["-chardev", `socket,id=tpm,path=${tpmSocket(dir)}`],
+  ...["-tpmdev", "emulator,id=tpm0,chardev=tpm", "-device", "tpm-crb,tpmdev=tpm0"],
+];
+
+/** Starts a machine's TPM, which ends with its connection to QEMU. */
+async function startTpm(dir: string): Promise<void> {
+  const state = path.join(dir, "tpm");
+  fs.mkdirSync(state, { recursive: true });
+  const control = `type=unixio,path=${tpmSocket(dir)}`;
+  const args = ["socket", "--tpm2", "--tpmstate", `dir=${state}`, "--ctrl", control];
+  // It goes to the background once it listens. Its environment has the lab's mark, as QEMU's.
+  const { env } = process;
+  await promisify(execFile)("swtpm", [...args, "--daemon", "--terminate"], { env });
+}
+
 /** Adds a kernel argument through systemd's stub (systemd-stub(7)): published images do not use the serial console. */
 const serialConsole = "io.systemd.stub.kernel-cmdline-extra=console=ttyS0";
 
@@ -150,6 +167,7 @@ const serialConsole = "io.systemd.stub.kernel-cmdline-extra=console=ttyS0";
  * @param options.firmware firmware that boots its disk. Default: `uefi`.
  * @param options.device a card of this computer, in the form of QEMU's option `-device`. The image must then be a
  * published one.
+ * @param options.tpm whether it has a TPM 2.0 (swtpm), whose content lasts as long as the disk's.
  * @param options.cards its cards, written into the board's asset tag, where the stand-ins of NVIDIA's programs read
  * them.
  */
@@ -164,6 +182,7 @@ export async function startMachine(
     cards?: string;
     firmware?: "uefi" | "bios";
     device?: string;
+    tpm?: boolean;
     signal?: AbortSignal;
   } = {},
 ): Promise<RealMachine> {
@@ -252,6 +271,7 @@ export async function startMachine(
     ...(options.device === undefined
       ? []
       : ["-device", options.device, "-smbios", `type=11,value=${serialConsole}`]),
+    ...(options.tpm === true ? tpmOf(dir) : []),
     ...(options.cards === undefined ? [] : ["-smbios", `type=2,asset=${options.cards}`]),
     "-qmp",
     "stdio",
@@ -267,6 +287,7 @@ export async function startMachine(
   };
   const powerOn = async (...more: string[]): Promise<void> => {
     const said: Buffer[] = [];
+    if (options.tpm === true) await startTpm(dir);
     // Passed explicitly, since a child does not inherit jest's environment. The janitor ends only processes with the
     // lab's mark in their environment.
     const { env } = process;

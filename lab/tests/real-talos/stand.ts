@@ -20,6 +20,7 @@ import {
 import { parseResources } from "../../../components/clients/talos/talosctl-output";
 import { capabilitiesOf } from "../../../components/recipe/facts/talos-release";
 import { startFront } from "../../talos/front";
+import { provideSigned } from "../../talos/secure";
 import { ownDocuments } from "../../talos/site";
 import { hostnamed } from "../../cluster/existing-cluster";
 import { openWorkspace } from "../../session/session";
@@ -189,22 +190,56 @@ function followLog(program: string, args: string[]): { lines: string[]; stop(): 
   };
 }
 
-/** Starts a machine from its first power-on, until it is a worker that runs and is ready. */
-export async function openStand(): Promise<Stand> {
+/** Encrypts the volume of what Talos runs with a key in the TPM. */
+const sealedEphemeral = {
+  apiVersion: "v1alpha1",
+  kind: "VolumeConfig",
+  name: "EPHEMERAL",
+  encryption: { provider: "luks2", keys: [{ slot: 0, tpm: {} }] },
+};
+
+/**
+ * Under Secure Boot Talos' kernel is locked down, and then starts no unsigned kernel itself (siderolabs/pkgs#1681). The
+ * lab's is not, so that it loads unsigned modules.
+ */
+const withoutKexec = { machine: { sysctls: { "kernel.kexec_load_disabled": "1" } } };
+
+/**
+ * Starts a machine from its first power-on, until it is a worker that runs and is ready.
+ *
+ * @param options.secure whether its firmware enforces Secure Boot, with keys of the lab's own. Its volume EPHEMERAL is
+ * then encrypted with a key in its TPM. Images of another signer are under `theirs/`.
+ */
+export async function openStand({ secure = false } = {}): Promise<Stand> {
   const workspace = openWorkspace();
   const dir = (...names: string[]): string => path.join(workspace.dir, ...names);
   const images = await provideTalos(RELEASE);
   const program = images.talosctl ?? (await provideTools({ only: ["talosctl"] })).talosctl;
-  const imageFactory = await images.factory(dir("factory"));
-  const front = await startFront(RELEASE, imageFactory);
+  const signed = secure ? await provideSigned(images, program) : undefined;
+  const imageFactory = await (signed?.factory("ours", dir("factory")) ??
+    images.factory(dir("factory")));
+  const theirs = await signed?.factory("theirs", dir("theirs"));
+  const front = await startFront(
+    RELEASE,
+    imageFactory,
+    theirs === undefined ? {} : { factories: { theirs: theirs.port } },
+  );
+  const installer = secure ? "metal-installer-secureboot" : "metal-installer";
   /** Registers a schematic, and builds its installer, so that no machine waits for it. */
-  const made = async (schematic: string): Promise<string> => {
-    const id = await imageFactory.register(schematic);
-    const answer = await fetch(`${imageFactory.url}/v2/metal-installer/${id}/manifests/${RELEASE}`);
-    if (!answer.ok)
-      throw new Error(`no installer of ${schematic}: ${imageFactory.errors.join("\n")}`);
+  const made = async (
+    schematic: string,
+    name = installer,
+    { url, errors, register } = imageFactory,
+  ): Promise<string> => {
+    const id = await register(schematic);
+    const answer = await fetch(`${url}/v2/${name}/${id}/manifests/${RELEASE}`);
+    if (!answer.ok) throw new Error(`no installer of ${schematic}: ${errors.join("\n")}`);
     return id;
   };
+  if (theirs !== undefined) {
+    await made(gpuSchematic, "metal-installer");
+    await made(gpuSchematic, installer, theirs);
+  }
   const schematics = {
     plain: await made(plain),
     gpu: await made(gpuSchematic),
@@ -221,15 +256,16 @@ export async function openStand(): Promise<Stand> {
     fs.writeFileSync(dir(`authority/ca.${kind}`), Buffer.from(certs.os[kind]!, "base64"), {
       mode: 0o600,
     });
-  const disk = BOOT === "systemd-boot" ? images.disk : await images.grubDisk();
+  const disk = signed?.disk ?? (BOOT === "systemd-boot" ? images.disk : await images.grubDisk());
   const machine = await startMachine({ ...images, disk }, dir("machine"), {
     authority: dir("authority"),
     firmware: BOOT === "grub-bios" ? "bios" : "uefi",
+    tpm: secure,
   });
   const installerOf = (id: string): string =>
     id === schematics.empty
       ? `ghcr.io/siderolabs/installer-base:${RELEASE}`
-      : `factory.talos.dev/metal-installer/${id}:${RELEASE}`;
+      : `factory.talos.dev/${installer}/${id}:${RELEASE}`;
   const image = installerOf(schematics.plain);
   const own = [
     ...(images.talosctl === undefined
@@ -239,6 +275,7 @@ export async function openStand(): Promise<Stand> {
           { apiVersion: "v1alpha1", kind: "KubeNodeConfig", skipNodeRegistration: true },
         ]),
     parse(hostnamed(NODE, RELEASE)) as object,
+    ...(secure ? [sealedEphemeral, withoutKexec] : []),
   ];
   fs.writeFileSync(
     dir("patch.yaml"),
@@ -272,8 +309,14 @@ export async function openStand(): Promise<Stand> {
     "-n",
     machine.address,
   ];
+  // An upgrade installs while its client waits.
   const call = async (args: string[]): Promise<string> =>
-    (await run(program, args, { timeout: 30_000, maxBuffer: 1 << 24 })).stdout;
+    (
+      await run(program, args, {
+        timeout: args[0] === "upgrade" ? 900_000 : 30_000,
+        maxBuffer: 1 << 24,
+      })
+    ).stdout;
   const talosctlOf: Stand["talosctlOf"] = (endpoint, ...args) =>
     call([...args, ...configOf(endpoint)]);
   const talosctl: Stand["talosctl"] = (...args) => talosctlOf(machine.endpoint, ...args);
@@ -406,6 +449,7 @@ export async function openStand(): Promise<Stand> {
       await machine.cutPower();
       await front.close();
       await imageFactory.stop();
+      await theirs?.stop();
       await workspace.remove();
     },
   };
