@@ -47,7 +47,10 @@ const making = {
   ip: "iproute2: the lab's network program on a machine uses it",
 };
 /** UEFI firmware and its empty variables, as Debian's ovmf has them. */
-const firmware = ["/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"] as const;
+export const firmware = [
+  "/usr/share/OVMF/OVMF_CODE_4M.fd",
+  "/usr/share/OVMF/OVMF_VARS_4M.fd",
+] as const;
 
 /**
  * All reasons why this computer cannot run real Talos; empty if it can.
@@ -168,6 +171,7 @@ const serialConsole = "io.systemd.stub.kernel-cmdline-extra=console=ttyS0";
  * @param options.device a card of this computer, in the form of QEMU's option `-device`. The image must then be a
  * published one.
  * @param options.tpm whether it has a TPM 2.0 (swtpm), whose content lasts as long as the disk's.
+ * @param options.variables variables of its firmware at the first boot. Default: empty ones.
  * @param options.cards its cards, written into the board's asset tag, where the stand-ins of NVIDIA's programs read
  * them.
  */
@@ -183,6 +187,7 @@ export async function startMachine(
     firmware?: "uefi" | "bios";
     device?: string;
     tpm?: boolean;
+    variables?: string;
     signal?: AbortSignal;
   } = {},
 ): Promise<RealMachine> {
@@ -210,7 +215,7 @@ export async function startMachine(
     "raw",
     "-O",
     "qcow2",
-    firmware[1],
+    options.variables ?? firmware[1],
     variables,
   ]);
   const ports = options.ports ?? (await freePorts());

@@ -11,6 +11,8 @@ import { withLock } from "../tools/lock";
 import type { TalosImages } from "./index";
 import { isThere, provideDebian, type Debian } from "./debian";
 import { startImageFactory, type ImageFactory } from "./factory";
+import { withKeys } from "./firmware-keys";
+import { firmware } from "./machine";
 import { joinStores } from "./registry";
 
 /** Owners of keys: the machines' firmware has those of `ours` alone. */
@@ -19,8 +21,10 @@ export type Signer = (typeof signers)[number];
 
 /** Images that are signed for Secure Boot. */
 export interface SignedImages {
-  /** A disk that boots by UEFI and systemd-boot, and brings our keys into a firmware that has none. */
+  /** A disk that boots by UEFI and systemd-boot, signed by us. */
   disk: string;
+  /** Variables of a firmware that enforces Secure Boot, with our key alone. */
+  variables: string;
   /** Starts the Image Factory of a signer. @param work folder that it works in; made here. */
   factory(signer: Signer, work: string): Promise<ImageFactory>;
 }
@@ -38,6 +42,7 @@ export async function provideSigned(images: TalosImages, talosctl: string): Prom
   const tools = await provideTalosPrograms(images.release);
   const folder = path.join(path.dirname(images.disk), "signed");
   const disk = path.join(folder, "disk.qcow2");
+  const variables = path.join(folder, "variables.fd");
   const keys = (signer: Signer): string => path.join(folder, signer, "keys");
   const store = (signer: Signer): string => path.join(folder, signer, "registry");
   const factory: SignedImages["factory"] = async (signer, work) => {
@@ -46,7 +51,7 @@ export async function provideSigned(images: TalosImages, talosctl: string): Prom
     return startImageFactory({ debian: signing(debian), tools }, store(signer), work);
   };
   const build = async (): Promise<void> => {
-    if (await isThere(disk)) return;
+    if ((await isThere(disk)) && (await isThere(variables))) return;
     await fs.rm(folder, { recursive: true, force: true });
     for (const signer of signers) {
       await fs.mkdir(keys(signer), { recursive: true });
@@ -54,6 +59,8 @@ export async function provideSigned(images: TalosImages, talosctl: string): Prom
         await run(talosctl, ["gen", "secureboot", ...kind, "-o", keys(signer)]);
       await joinStores([images.registry], store(signer));
     }
+    const certificate = await fs.readFile(path.join(keys("ours"), "uki-signing-cert.der"));
+    await fs.writeFile(variables, withKeys(await fs.readFile(firmware[1]), certificate));
     const layers = await layersOfImager(images, debian, folder);
     for (const signer of signers) {
       const work = path.join(folder, "factory");
@@ -70,7 +77,7 @@ export async function provideSigned(images: TalosImages, talosctl: string): Prom
     for (const layer of layers) await fs.rm(layer);
   };
   await withLock(`${folder}.lock`, build, {});
-  return { disk, factory };
+  return { disk, variables, factory };
 }
 
 /**

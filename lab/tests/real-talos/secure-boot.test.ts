@@ -58,7 +58,7 @@ real(`Secure Boot ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   };
 
   test(
-    "the firmware takes the lab's keys from the disk, and enforces Secure Boot",
+    "the firmware has the lab's key, and enforces Secure Boot",
     async () => {
       const { secureBoot, bootedWithUKI, pcrSigningKeyFingerprint } = await get("securitystate");
       expect([secureBoot, bootedWithUKI]).toEqual([true, true]);

@@ -260,7 +260,7 @@ export async function openStand({ secure = false } = {}): Promise<Stand> {
   const machine = await startMachine({ ...images, disk }, dir("machine"), {
     authority: dir("authority"),
     firmware: BOOT === "grub-bios" ? "bios" : "uefi",
-    tpm: secure,
+    ...(signed === undefined ? {} : { tpm: true, variables: signed.variables }),
   });
   const installerOf = (id: string): string =>
     id === schematics.empty
