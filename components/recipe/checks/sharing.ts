@@ -155,7 +155,7 @@ export const sharingChecks = {
       const where =
         fitting.length === gpuMachines.length
           ? "no machine has"
-          : `${fitting.map(({ name }) => name).join(", ")}, which nodeSelector selects, has no`;
+          : `no machine that nodeSelector selects (${fitting.map(({ name }) => name).join(", ")}) has`;
       return {
         field: ".gpus",
         problem: `${gpus} of ${resource}, but ${where} more than ${most}`,

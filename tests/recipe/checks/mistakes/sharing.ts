@@ -240,7 +240,7 @@ export const sharingMistakes: Mistakes = {
           check: "gpu-requests",
           field: "workloads.pods.slice.gpus",
           says: [
-            "1 of nvidia.com/mig-1g.18gb, but home-1, which nodeSelector selects, has no more than 0",
+            "1 of nvidia.com/mig-1g.18gb, but no machine that nodeSelector selects (home-1) has more than 0",
           ],
         },
       ],
