@@ -412,7 +412,7 @@ export class TalosMachine implements Machine {
   }
 
   /**
-   * Containers of its static pods, by Talos' copy of what its kubelet reports, every 15 seconds anew (talos v1.13.0
+   * Containers of its static pods, by Talos' copy of what its kubelet reports, renewed every 15 seconds (talos v1.13.0
    * controllers/k8s/kubelet_static_pod.go). Talos asks the kubelet of a control plane only, and this needs no
    * kube-apiserver. The copy has no annotations, so the version is that of the image.
    */
