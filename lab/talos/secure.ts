@@ -15,8 +15,9 @@ import { withKeys } from "./firmware-keys";
 import { firmware } from "./machine";
 import { joinStores } from "./registry";
 
-/** Owners of keys: the machines' firmware has those of `ours` alone. */
+/** Owners of signing keys. The machines' firmware trusts only the keys of `ours`. */
 export const signers = ["ours", "theirs"] as const;
+/** One of the {@link signers}. */
 export type Signer = (typeof signers)[number];
 
 /** Images that are signed for Secure Boot. */
