@@ -1,7 +1,8 @@
 import { CallError } from "../../../components/clients/failure";
 import { formatDuration } from "../../../components/recipe/rules/duration";
 import { longestRun } from "../../../components/recipe/effect";
-import { factoryImage, type FakeMachine, Killed, nodeState, pod, schematics } from "../fakes";
+import { factoryImage, type FakeMachine, nodeState, pod, schematics } from "../fakes";
+import { runAfterKill } from "../killed";
 import { setup, STAGED } from "../setup";
 import { play, type UpgradeRun } from "./scenario";
 
@@ -239,14 +240,8 @@ async function killedAt(at: number | undefined): Promise<{ points: number }> {
   const parts = setup(to("v1.13.9").task);
   Object.assign(parts.machine, machine());
   parts.cluster.podList = [pod("app")];
-  let points = 0;
-  const pass = (): void => {
-    if (points++ === at) throw new Killed();
-  };
-  parts.bench.report = pass;
-  parts.machine.afterCall = parts.cluster.afterCall = pass;
-  if (at !== undefined) await expect(parts.run()).rejects.toThrow(Killed);
-  expect(await parts.run()).toMatchObject({ talosVersion: "v1.13.9" });
+  const { answer, points } = await runAfterKill(parts, at);
+  expect(answer).toMatchObject({ talosVersion: "v1.13.9" });
   expect(parts.machine).toMatchObject({ boots: 3, talosVersion: "v1.13.9", active: NEXT });
   expect(parts.machine.calls.filter((call) => call.startsWith("upgrade"))).toHaveLength(2);
   expect(parts.cluster.state).toMatchObject({ unschedulable: false, annotations: {} });
