@@ -34,26 +34,26 @@ const severalSizes: [model: string, smaller: string, larger: string][] = [
 ];
 
 describe.each(severalSizes)("a stack with an %s", (model, smaller, larger) => {
-  test("without the field memory may claim the larger size, and a note asks for the memory", () => {
+  test("may claim the larger size if memory is not set, but a note asks for memory", () => {
     const stack = claiming([{ model }], larger);
     expect(problems(stack)).toEqual([]);
     expect(notesOn(stack).join()).toContain(`the ${model} exists with `);
     expect(notesOn(stack).join()).toContain(larger);
   });
 
-  test("without the field memory gets no note if the smaller size meets the claim", () => {
+  test("gets no note if memory is not set and the smaller size meets the claim", () => {
     const stack = claiming([{ model }], smaller);
     expect(problems(stack)).toEqual([]);
     expect(notesOn(stack)).toEqual([]);
   });
 
-  test("with the larger memory may claim the larger size, and gets no note", () => {
+  test("may claim the larger size without a note if memory is the larger size", () => {
     const stack = claiming([{ model, memory: larger }], larger);
     expect(problems(stack)).toEqual([]);
     expect(notesOn(stack)).toEqual([]);
   });
 
-  test("with the smaller memory is refused if it claims the larger size", () => {
+  test("is refused if memory is the smaller size and a workload claims the larger size", () => {
     expect(problems(claiming([{ model, memory: smaller }], larger))).toEqual([
       "claims workloads.ollama.claim",
     ]);
@@ -63,9 +63,6 @@ describe.each(severalSizes)("a stack with an %s", (model, smaller, larger) => {
 test.each([
   ["RTX 4060 Ti", "16Gi", 16380],
   ["RTX 4060 Ti", "16G", 16380],
-  ["RTX 4060 Ti 16GB", undefined, 16384],
-  ["RTX 4060 Ti 8GB", undefined, 8188],
-  ["NVIDIA GeForce RTX 3060 12GB", undefined, 12288],
   ["RTX 3080", "10Gi", 10240],
   ["RTX 3080", "12Gi", 12288],
   ["A10", "24Gi", 23028],
@@ -73,12 +70,25 @@ test.each([
   ["RTX 4090", "48Gi", 49140],
   ["RTX 2080 Ti", "22Gi", 22528],
   ["RTX 4090 Laptop GPU", "16Gi", 16384],
-  ["GH200 480GB", undefined, undefined],
-])("%s with memory %s has %s MiB", (model, memory, has) => {
-  expect(cardOf({ model, ...(memory === undefined ? {} : { memory }) })?.memoryMiB).toBe(has);
+])("the card %s with memory %s has %i MiB", (model, memory, has) =>
+  expect(cardOf({ model, memory })?.memoryMiB).toBe(has),
+);
+
+test.each([
+  ["RTX 4060 Ti 16GB", 16384],
+  ["RTX 4060 Ti 8GB", 8188],
+  ["NVIDIA GeForce RTX 3060 12GB", 12288],
+])("the name %s alone means a card with %i MiB", (model, has) =>
+  expect(cardOf({ model })?.memoryMiB).toBe(has),
+);
+
+test("the GPU memory of a GH200 480GB is unknown", () => {
+  const card = cardOf({ model: "GH200 480GB" });
+  expect(card).toBeDefined();
+  expect(card?.memoryMiB).toBeUndefined();
 });
 
-test("entries with nearly the same memory mean the same card", () => {
+test("entries with nearly the same memory find the same card", () => {
   const entry = { model: "RTX 4060 Ti", memory: "16Gi" };
   expect(cardOf(entry)).toBe(cardOf({ ...entry, memory: "16380Mi" }));
   expect(cardOf({ model: "RTX 3090", memory: "24Gi" })).toBe(findCard("RTX 3090"));
@@ -88,7 +98,7 @@ test.each([
   [{ model: "RTX 4060 Ti", memory: "12Gi" }, "8188Mi or 16380Mi"],
   [{ model: "RTX 3090", memory: "12Gi" }, "24576Mi"],
   [{ model: "RTX 4060 Ti 16GB", memory: "8Gi" }, "16384Mi"],
-])("%j is no card that exists", (gpu, sizes) => {
+])("the card %j is refused, since no such card exists", (gpu, sizes) => {
   const [finding, ...others] = findingsOf(claiming([gpu], "4Gi"));
   expect(others).toEqual([]);
   expect(finding).toMatchObject({
@@ -98,7 +108,7 @@ test.each([
   expect(finding!.problem + finding!.remedy).toContain(sizes);
 });
 
-test("two cards of a name with different memory are distinguished", () => {
+test("two cards of one model with different memory count as different cards", () => {
   const stack = claiming(
     [
       { model: "RTX 4060 Ti", memory: "8Gi" },

@@ -28,7 +28,7 @@ const card = (model: string): Card => {
 };
 
 test.each([...cardsAsPeopleNameThem, ...cardsAsDriversNameThem])(
-  "$name is $architecture, $computeCapability",
+  "$name has architecture $architecture and compute capability $computeCapability",
   ({ name, ...known }) => expect(card(name)).toMatchObject(known),
 );
 
@@ -39,9 +39,9 @@ test.each([
   ["RTX 4090 Mobile", "RTX 4090 Laptop GPU"],
   ["RTX PRO 5000", "RTX PRO 5000 Blackwell"],
   ["NVIDIA H100-SXM5-80GB", "H100 80GB HBM3"],
-])("people write %s and mean %s", (model, meant) => expect(card(model).model).toBe(meant));
+])("the name %s finds the card %s", (model, meant) => expect(card(model).model).toBe(meant));
 
-test("another amount of memory is another card where MIG depends on it", () => {
+test("no card is found for H100 64GB, whose memory no H100 has", () => {
   expect(findCard("H100 64GB")).toBeUndefined();
   expect(findCard("GRID A100-40C")).toBeUndefined();
   expect(findCard(`RTX ${"9".repeat(100_000)}`)).toBeUndefined();
@@ -52,7 +52,7 @@ test.each([
   ["GH200", ["open"]],
   ["GH200 144G HBM3e", ["open"]],
   ["H200", ["open", "proprietary"]],
-])("%s takes the modules %j", (model, flavours) =>
+])("the GPU of a %s runs with the modules %j", (model, flavours) =>
   expect(flavoursOf(card(model))).toEqual(flavours),
 );
 
@@ -64,7 +64,7 @@ test("the stack's description of a card counts only if the tables lack the card"
   expect(cardOf({ model: "RTX 3090", architecture: "Blackwell" })?.architecture).toBe("Ampere");
 });
 
-test("similar names mean different cards", () => {
+test("similar names of cards, such as RTX 4000 and RTX 4000 Ada, find different cards", () => {
   expect(card("RTX 4070").model).toBe("RTX 4070");
   expect(card("RTX 4070 Ti SUPER").model).toBe("RTX 4070 Ti SUPER");
   expect(card("RTX 4000").architecture).toBe("Turing");
@@ -72,7 +72,7 @@ test("similar names mean different cards", () => {
   expect(findCard("RTX 9090")).toBeUndefined();
 });
 
-test("the table of cards is whole", () => {
+test("the table of cards is consistent", () => {
   expect(new Set(knownModels()).size).toBe(knownModels().length);
   for (const row of cards) {
     expect(architectureOf(row).name).toBe(row.architecture);
@@ -92,7 +92,7 @@ test("the table of cards is whole", () => {
     expect(findCard(alias)?.model).toBe(model);
 });
 
-test("a row has the name in the list of PCI IDs, except five that drivers name differently", () => {
+test("every card has its name from the list of PCI IDs, except five that drivers name differently", () => {
   const short = (name: string): string =>
     name
       .toLowerCase()
@@ -103,7 +103,7 @@ test("a row has the name in the list of PCI IDs, except five that drivers name d
   expect(others).toEqual(["A30", "A100 80GB PCIe", "H100 80GB HBM3", "H100 NVL", "H200"]);
 });
 
-test("a row says the architecture that its chip has", () => {
+test("a row has the architecture of its chip", () => {
   const said = new Map(
     cards.map((row) => [row.model, `${row.architecture} ${row.computeCapability}`]),
   );
@@ -125,7 +125,9 @@ test.each([
   ["RTX 3090", ["open", "proprietary"]],
   ["RTX 5090", ["open"]],
   ["GB10", ["proprietary", "open"]],
-])("%s runs with %j", (model, flavours) => expect(flavoursOf(card(model))).toEqual(flavours));
+])("a card %s runs with the modules %j", (model, flavours) =>
+  expect(flavoursOf(card(model))).toEqual(flavours),
+);
 
 test.each([
   ["535.247.01", "RTX 5090", false],
@@ -134,20 +136,22 @@ test.each([
   ["580.178.04", "TITAN V", true],
   ["570.211.01", "GB10", false],
   ["535.247.01", "H100 NVL", true],
-])("driver %s drives %s: %j", (driver, model, is) => expect(drives(driver, card(model))).toBe(is));
+])("driver %s supports the card %s: %j", (driver, model, is) =>
+  expect(drives(driver, card(model))).toBe(is),
+);
 
-test("open modules of old drivers know data-center cards only", () => {
+test("the open modules of driver 535 support only data-center cards", () => {
   expect(openModulesRefuse(card("RTX 2070 SUPER"), "535.247.01")).toBe(true);
   expect(openModulesRefuse(card("H100 NVL"), "535.247.01")).toBe(false);
   expect(openModulesRefuse(card("RTX 2070 SUPER"), "550.90.07")).toBe(false);
 });
 
-test("CUDA 13 dropped all architectures before Turing", () => {
+test("a P100 ends at CUDA 12.9, and a T4 has no last CUDA", () => {
   expect(lastCudaOf(card("P100"))).toBe("12.9");
   expect(lastCudaOf(card("T4"))).toBeUndefined();
 });
 
-test("power limits: known where they were seen, a guess where boards differ", () => {
+test("a card's power limits are known if they were seen, and guessed if boards differ", () => {
   expect(powerRangeOf(card("H200"))).toEqual({
     min: 200,
     max: 700,
@@ -185,7 +189,7 @@ test.each([
   ["GTX 1080", false],
 ])("%s comes with an arm64 processor: %j", (model, is) => expect(isOfArm64(card(model))).toBe(is));
 
-test("MIG: the profiles that nvidia-smi lists on an H200", () => {
+test("an H200 has the MIG profiles that nvidia-smi lists", () => {
   expect(migOf(card("H200"))?.profiles).toEqual({
     "1g.18gb": 7,
     "1g.35gb": 4,

@@ -38,17 +38,18 @@ test.each([
   ["nvidia-device-plugin", "0.14.0", ["0.17.4"]],
   ["nvidia-device-plugin", "0.17.4", ["0.17.4"]],
   ["nvidia-device-plugin", "v0.18.0", ["0.17.4", "0.18.2"]],
-] satisfies [ChartName, string, string[]][])("%s %s is judged by %j", (name, version, by) =>
-  expect(judgesOf(name, version).map((chart) => chart.version)).toEqual(by),
+] satisfies [ChartName, string, string[]][])(
+  "the values of %s %s are checked by the tables of %j",
+  (name, version, by) => expect(judgesOf(name, version).map((chart) => chart.version)).toEqual(by),
 );
 
-describe("a release older or newer than all of the tables", () => {
+describe("a chart release that is older or newer than the tables", () => {
   const judged = (name: ChartName, version: string, values: Record<string, unknown>) => {
     const { findings: wrong, open } = judgeValues(name, version, values);
     return { wrong: wrong.map(({ path, kind }) => `${path}: ${kind}`), open };
   };
 
-  test("may have values that the nearest release lacks", () => {
+  test("accepts values that the nearest release of the tables lacks", () => {
     expect(
       judged("gpu-operator", "v24.9.2", { operator: { defaultRuntime: "containerd" } }),
     ).toEqual({
@@ -60,7 +61,7 @@ describe("a release older or newer than all of the tables", () => {
     );
   });
 
-  test("has no misspelt value, no value of a wrong type, and no value that no release has", () => {
+  test("refuses a misspelt value, a wrong type, and a value that no release has", () => {
     const values = {
       cdi: { enabled: "false" },
       driver: { enabeld: false },
@@ -80,7 +81,7 @@ describe("a release older or newer than all of the tables", () => {
     });
   });
 
-  test("a value that a release added or removed does not count as misspelt", () => {
+  test("accepts every value that any release of the tables has", () => {
     for (const name of ["gpu-operator", "nvidia-device-plugin"] as const) {
       const paths = charts
         .filter(({ chart }) => chart === name)
@@ -99,23 +100,26 @@ describe("a release older or newer than all of the tables", () => {
 
 describe("values that have no effect", () => {
   const selector = { nodeSelector: { a: "b" } };
-  test.each(operators)("gpu-operator %s", (version) => {
-    const values = {
-      devicePlugin: selector,
-      toolkit: selector,
-      driver: selector,
-      dcgmExporter: selector,
-      gfd: selector,
-      migManager: selector,
-      validator: selector,
-      daemonsets: selector,
-    };
-    expect(complaints("gpu-operator", version, values)).toEqual(
-      Object.keys(values).map((key) => [`${key}.nodeSelector`, "unknown"]),
-    );
-  });
+  test.each(operators)(
+    "in gpu-operator %s, the nodeSelector of each operand counts as unknown",
+    (version) => {
+      const values = {
+        devicePlugin: selector,
+        toolkit: selector,
+        driver: selector,
+        dcgmExporter: selector,
+        gfd: selector,
+        migManager: selector,
+        validator: selector,
+        daemonsets: selector,
+      };
+      expect(complaints("gpu-operator", version, values)).toEqual(
+        Object.keys(values).map((key) => [`${key}.nodeSelector`, "unknown"]),
+      );
+    },
+  );
 
-  test("a value that a release added or removed", () => {
+  test("a value is refused before the release that added it", () => {
     expect(complaints("nvidia-device-plugin", "0.17.4", { gdrcopyEnabled: false })).toEqual([
       ["gdrcopyEnabled", "unknown"],
     ]);
@@ -127,7 +131,7 @@ describe("values that have no effect", () => {
   });
 });
 
-test("values that have an effect", () => {
+test("values that a chart's templates use are accepted", () => {
   expect(
     complaints("gpu-operator", "v25.10.1", {
       operator: { nodeSelector: { a: "b" }, affinity: { podAffinity: {} }, labels: { a: "b" } },
@@ -156,7 +160,7 @@ test("values that have an effect", () => {
   ).toEqual([]);
 });
 
-test("values of Node Feature Discovery's chart, which both charts bring, are judged", () => {
+test("misspelt values of Node Feature Discovery are refused, which both charts include", () => {
   expect(
     complaints("gpu-operator", "v25.10.1", {
       "node-feature-discovery": { enabled: true, worker: { x: 1, enable: "no" } },
@@ -169,7 +173,7 @@ test("values of Node Feature Discovery's chart, which both charts bring, are jud
   expect(complaints("nvidia-device-plugin", "0.17.4", { nfd: [] })).toEqual([["nfd", "object"]]);
 });
 
-test("values of the wrong type", () => {
+test("values of the wrong type are refused", () => {
   expect(
     complaints("gpu-operator", "v26.3.3", {
       cdi: { enabled: "false" },
@@ -183,7 +187,7 @@ test("values of the wrong type", () => {
   ]);
 });
 
-test("the tables of the charts are whole", () => {
+test("the table of every chart release has many values, each with a known type", () => {
   for (const chart of charts) {
     expect(Object.keys(chart.paths).length).toBeGreaterThan(chart.chart === "lws" ? 20 : 40);
     for (const type of Object.values(chart.paths))
@@ -194,12 +198,12 @@ test("the tables of the charts are whole", () => {
 const releaseOf = (spec: ClusterSpec): ReleaseRecipe => planCluster(spec).kubernetes.release;
 const gpu = { gpus: [{ model: "H100 NVL", count: 2 }] };
 
-test.each(validStacks())("%s: the chart knows every value that we set", (name) => {
+test.each(validStacks())("in the plan of %s, the tables of the chart have every value", (name) => {
   const { chart, version, values } = releaseOf(validStack(name));
   expect(complaints(chart as "gpu-operator", version, values)).toEqual([]);
 });
 
-test("every chart release knows the values of every era", () => {
+test("every operator release has the values that plans for Talos 1.12 and 1.13 set", () => {
   for (const version of operators) {
     for (const talosVersion of ["v1.12.6", "v1.13.9"]) {
       const { values } = releaseOf(

@@ -26,21 +26,29 @@ test.each([
   ["nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04", "12.5"],
   ["nvidia/cuda:13.0.1-devel@sha256:0123", "13.0"],
   ["pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime", "13.0"],
-  ["registry:5000/cuda/app:12.4", undefined],
   ["vllm/vllm-openai:v0.11.0", "12.8"],
   ["vllm/vllm-openai:v0.8.5.post1", "12.4"],
   ["vllm/vllm-openai:v0.12.0-cu130", "13.0"],
-  ["vllm/vllm-openai:latest", undefined],
-  ["ollama/ollama:0.32.15", undefined],
-  ["nvcr.io/nvidia/pytorch:25.01-py3", undefined],
-  ["app", undefined],
-])("image %s tells CUDA %s", (image, cuda) => expect(cudaOfImage(image)).toBe(cuda));
+])("the name of the image %s tells CUDA %s", (image, cuda) =>
+  expect(cudaOfImage(image)).toBe(cuda),
+);
+
+test.each([
+  "registry:5000/cuda/app:12.4",
+  "vllm/vllm-openai:latest",
+  "ollama/ollama:0.32.15",
+  "nvcr.io/nvidia/pytorch:25.01-py3",
+  "app",
+])("the name of the image %s does not tell its CUDA", (image) =>
+  expect(cudaOfImage(image)).toBeUndefined(),
+);
 
 test.each([
   ["12.9", "525.60.13"],
   ["13.1", "580.65.06"],
-  ["10.2", undefined],
 ])("CUDA %s needs driver %s", (cuda, driver) => expect(cudaFloor(cuda)).toBe(driver));
+
+test("CUDA 10.2 has no known oldest driver", () => expect(cudaFloor("10.2")).toBeUndefined());
 
 test.each([
   ["12.2", "v0.8.5"],

@@ -17,7 +17,9 @@ test.each([
   ["1.17.6", ["CVE-2025-23266", "CVE-2025-23267"]],
   ["1.17.8", []],
   ["1.19.1", []],
-])("toolkit %s has %j", (toolkit, cves) => expect(escapesOf(toolkit)).toEqual(cves));
+])("the container escapes of toolkit %s are %j", (toolkit, cves) =>
+  expect(escapesOf(toolkit)).toEqual(cves),
+);
 
 test.each(["v1.8.4", "v1.9.6", "v1.10.0", "v1.10.3"])(
   "the plan warns of the toolkit of Talos %s",
@@ -36,14 +38,14 @@ test.each(["v1.10.4", "v1.11.0", "v1.12.6", "v1.14.1", "v1.15.0"])(
 test("a machine without a card gets no note on container escapes", () =>
   expect(notesOn("v1.8.4", [])).toEqual([]));
 
-test("the release that repairs container escapes is one whose toolkit has none", () => {
+test("the first Talos release without the container escapes of toolkit 1.16.1 is v1.10.4", () => {
   const repairing = firstTalosWithout("1.16.1");
   expect(repairing).toBe("v1.10.4");
   const row = driverRows.find(({ minor, from }) => `v1.${minor}.${from}` === repairing);
   expect(escapesOf(row!.toolkit!)).toEqual([]);
 });
 
-test("the doctor reports a machine that runs such a toolkit, also without a stack", () => {
+test("without a stack, the doctor reports a machine whose toolkit has container escapes", () => {
   const machine = { name: "gpu-1", talosVersion: "v1.9.3" };
   const told = (more: object): string[] =>
     remarks({ machines: [{ ...machine, ...more }] }, undefined).filter((text) =>

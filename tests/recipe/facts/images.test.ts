@@ -46,17 +46,14 @@ test.each([
   ["rtx5070ti", "validationMarkers"],
   ["rtx3090", "powerLimit"],
   ["rtx3090", "dcgmExporter"],
-] as const)(
-  "%s: the image of %s has a default, and a stack may name another",
-  async (stack, image) => {
-    expect(imagesOf(await run(stack, {}))).toContain(helpers[image]);
-    const images = imagesOf(await run(stack, { images: { [image]: mine } }));
-    expect(images).toContain(mine);
-    expect(images).not.toContain(helpers[image]);
-  },
-);
+] as const)("in the stack %s, images.%s replaces the default image", async (stack, image) => {
+  expect(imagesOf(await run(stack, {}))).toContain(helpers[image]);
+  const images = imagesOf(await run(stack, { images: { [image]: mine } }));
+  expect(images).toContain(mine);
+  expect(images).not.toContain(helpers[image]);
+});
 
-test("the image that pulls models has a default, which a stack may replace", async () => {
+test("pullImage replaces the default image that pulls models", async () => {
   const pulls = (pullImage?: string): Promise<Run> =>
     record(() => {
       const args = {
@@ -79,7 +76,7 @@ const least: { [W in WorkloadKind]: NonNullable<WorkloadsSpec[W]> } = {
   pods: { mine: { image: mine } },
 };
 
-test("the default image of every workload stands in the tables of images", async () => {
+test("the default image of every workload is in the tables of images", async () => {
   const access = {
     runtimeClassName: pulumi.output("nvidia"),
     gpuResourceName: pulumi.output("nvidia.com/gpu"),
@@ -90,7 +87,7 @@ test("the default image of every workload stands in the tables of images", async
   expect(images.filter((image) => !defaults.includes(image))).toEqual([]);
 });
 
-test("the lab has an answer to every image that a stack gets when it names none", () => {
+test("the lab knows how to imitate every default image", () => {
   const file = path.join(__dirname, "../../../lab/machines/internal/node/programs/images.yaml");
   const answers = parse(fs.readFileSync(file, "utf8")) as { image: string }[];
   const known = answers.map(({ image }) => new RegExp(image.replace("(?i)", ""), "i"));
@@ -108,13 +105,13 @@ test("every default image has a digest or is listed in withoutDigest", () => {
   expect(Object.values(helpers).filter((image) => !digest.test(image))).toEqual([]);
 });
 
-test("the tables know the processors of every default image", () => {
+test("the tables have the processors of every default image", () => {
   const repositories = [...new Set(defaults.map(repositoryOf))];
   const read = [...processors.amd64, ...processors.amd64AndArm64];
   expect(read.toSorted()).toEqual(repositories.toSorted());
 });
 
-test("an image that the package chooses by the driver's CUDA counts as a framework's, so the checks compare its CUDA", () => {
+test("the checks' pattern of frameworks matches every image that the package chooses by the driver's CUDA", () => {
   const ofCuda = [
     ...ofComfyUi.map(({ image }) => image),
     ...ofVllm.map(({ cuda }) => vllmImage(cuda)),
@@ -130,12 +127,9 @@ function monthOf(date: string): number {
 
 test.each(
   Object.entries({ ...released, vllm: ofVllm[0]?.released, comfyUi: ofComfyUi[0]?.released }),
-)(
-  "the default image of %s is less than a year older than the tables, whatever the day",
-  (_, month) => {
-    // The tables' own date is the list of cards', which `npm run facts` renews: who renews them looks at the images,
-    // too.
-    const age = monthOf(pciCards.version) - monthOf(month ?? "0-0");
-    expect(age).toBeLessThan(12);
-  },
-);
+)("the default image of %s is less than a year older than the list of cards", (_, month) => {
+  // The tables' own date is the list of cards', which `npm run facts` renews: who renews them looks at the images,
+  // too.
+  const age = monthOf(pciCards.version) - monthOf(month ?? "0-0");
+  expect(age).toBeLessThan(12);
+});

@@ -27,10 +27,10 @@ const newest: Readonly<Record<string, string>> = {
   "nvidia-device-plugin": newestOf(plugin),
 };
 
-describe("a chart's release", () => {
+describe("facts of the charts", () => {
   test.each(
     Object.entries({ "kubernetes-objects.json": objects, "operand-variables.json": variables }),
-  )("%s was read at the newest release of each chart", (_, { readAt }) =>
+  )("%s was last reviewed at the newest operator and plugin", (_, { readAt }) =>
     expect(readAt).toEqual(newest),
   );
 
@@ -74,15 +74,18 @@ describe("a chart's release", () => {
     ["rtx5070ti", "v24.6.0", "v24.3.0", "v24.6.0 or newer"],
     ["modern", "v26.3.1", "v26.3.0", "on Talos ≥ 1.13, v26.3.1 or newer"],
     ["next", "v26.7.0", "v26.3.3", "on 1.15, v26.7.0 or newer"],
-  ])("README's row of the operator: %s takes %s and not %s", (stack, taken, refused, said) => {
-    expect(row("GPU Operator")).toContain(said);
-    expect([isTaken(stack, taken), isTaken(stack, refused)]).toEqual([true, false]);
-  });
+  ])(
+    "as README says of the operator, the stack %s accepts %s and refuses %s",
+    (stack, taken, refused, said) => {
+      expect(row("GPU Operator")).toContain(said);
+      expect([isTaken(stack, taken), isTaken(stack, refused)]).toEqual([true, false]);
+    },
+  );
 
   test.each([
     ["or the device plugin", "devicePlugin", "0.11.0", "0.10.0"],
     ["LeaderWorkerSet", "leaderWorkerSet", "0.8.0", "0.7.0"],
-  ])("README's row %j: %s takes %s and not %s", (name, field, oldest, older) => {
+  ])("as README says in the row %j, %s accepts %s and refuses %s", (name, field, oldest, older) => {
     const refused = (version: string): string[] =>
       findingsOf({ ...readStackFile("large"), [field]: { version } }).flatMap((finding) =>
         finding.field === `${field}.version` ? [version] : [],
@@ -91,11 +94,11 @@ describe("a chart's release", () => {
     expect([refused(oldest), refused(older)]).toEqual([[], [older]]);
   });
 
-  test("README's row of the DRA driver names the newest one", () =>
+  test("README's row of the DRA driver has the driver's newest release", () =>
     expect(row("or the DRA driver")).toContain(`| ${newestOf(dra)},`));
 });
 
-describe("a Talos release", () => {
+describe("facts of Talos", () => {
   const minor = minorRows.at(-1)!.minor;
 
   test("the rules of Talos' own validation were read at the newest minor", () =>

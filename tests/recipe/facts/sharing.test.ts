@@ -19,7 +19,7 @@ test.each([
   ["NVIDIA H800 NVL", "1g.12gb", 7],
   ["RTX PRO 6000 Blackwell Workstation Edition", "1g.24gb+gfx", 4],
   ["RTX PRO 6000 Blackwell Max-Q Workstation Edition", "2g.48gb-me", 2],
-])("an %s is split into %s", (model, profile, devices) => {
+])("an %s with the MIG profile %s has %i MIG devices", (model, profile, devices) => {
   const sharing = { mig: { strategy: "single", profile } } as const;
   const spec = oneMachine(
     "v1.13.9",
@@ -43,7 +43,7 @@ test.each([
   ["all-1g.18gb", "H200 NVL", true],
   ["all-1g.35gb", "H200", true],
   ["all-1g.35gb", "GB300", true],
-])("%s splits an %s: %s", (profile, model, splits) => {
+])("the MIG configuration %s splits an %s: %s", (profile, model, splits) => {
   const sharing = { mig: { strategy: "mixed", profile } } as const;
   const spec = oneMachine(
     "v1.13.9",
@@ -64,7 +64,7 @@ test.each([
   ["RTX 5080", "1g.16gb", "v1.13.9", "lts", "has no MIG"],
   ["RTX PRO 5000 Blackwell Generation Laptop GPU", "1g.12gb", "v1.13.9", "lts", "has no MIG"],
 ] as const)(
-  "MIG on an %s, %s, with Talos %s and %s: %s",
+  "the card %s with the MIG profile %s on Talos %s, driver %s: it %s",
   (model, profile, version, branch, problem) => {
     const sharing = { mig: { strategy: "single", profile } } as const;
     const more = { gpuOperator: { version: "v25.10.1" }, sharing, driver: { branch } };

@@ -43,14 +43,17 @@ test.each([
   ["v1.12.12", "580.126.20", "570.211.01", "1.18.2"],
   ["v1.14.1", "580.178.04", "595.91.07", "1.19.1"],
   ["v1.14.6", "580.196.07", "595.112.07", "1.19.1"],
-])("%s brings lts %s, production %s, toolkit %s", (version, lts, production, toolkit) => {
-  const release = findRelease(version);
-  expect(release?.drivers).toMatchObject({ lts, production, toolkit });
-  expect(release).not.toHaveProperty("note");
-  expect(release).not.toHaveProperty("assumed");
-});
+])(
+  "Talos %s has driver lts %s, production %s and toolkit %s",
+  (version, lts, production, toolkit) => {
+    const release = findRelease(version);
+    expect(release?.drivers).toMatchObject({ lts, production, toolkit });
+    expect(release).not.toHaveProperty("note");
+    expect(release).not.toHaveProperty("assumed");
+  },
+);
 
-test("on Talos 1.12 lts is newer than production", () => {
+test("on Talos 1.12, the driver lts is newer than production", () => {
   const drivers = findRelease("v1.12.6")?.drivers;
   expect(compareDotted(drivers?.lts ?? "0", drivers?.production ?? "0")).toBeGreaterThan(0);
 });
@@ -78,7 +81,7 @@ test("a newer patch release has the drivers that the Image Factory reports", () 
   );
 });
 
-test("for an inferred release the Image Factory's facts win, and the driver is verified by its branch", () => {
+test("the drivers of an inferred release are assumed until the Image Factory reports them", () => {
   expect(findRelease("v1.13.10")).toMatchObject({
     assumed: true,
     drivers: { lts: "580.178.04", production: "595.91.07" },
@@ -120,7 +123,7 @@ test("Talos 1.15 brings drivers of three branches, and no toolkit", () => {
   expect(told?.beyondTables).toMatchObject({ inferred: false, answered: true });
 });
 
-test("an unknown newer patch release uses the newest row of its minor, with a note", () => {
+test("an unknown newer patch release is assumed to have the drivers of its minor's newest row", () => {
   const release = findRelease("v1.12.99");
   expect(release).toMatchObject({ assumed: true, drivers: { lts: "580.126.20" } });
   expect(release?.beyondTables).toEqual({ inferred: false, answered: false, like: "v1.12.12" });
@@ -137,9 +140,11 @@ test.each([
   ["v1.15.0", "newer"],
   [next, "unknown"],
   ["latest", "unknown"],
-])("the tables: %s is %s", (version, known) => expect(releaseInTables(version)).toBe(known));
+])("the release %s is %s to the tables", (version, known) =>
+  expect(releaseInTables(version)).toBe(known),
+);
 
-test.each(["v1.7.6", next, "v2.0.0", "latest", ""])("%j is not known", (version) =>
+test.each(["v1.7.6", next, "v2.0.0", "latest", ""])("no release is found for %j", (version) =>
   expect(findRelease(version)).toBeUndefined(),
 );
 
@@ -168,7 +173,7 @@ test.each([...new Set(branches)])("CUDA of driver %d is known", (branch) =>
 );
 
 test.each(minorRows)(
-  "Talos 1.$minor: the schemas of its configuration and of its containerd are there",
+  "Talos 1.$minor: the tables have the schemas of its configuration and its containerd",
   (row) => {
     expect(schemaMinor(row.minor)).toEqual({ minor: row.minor, isKnown: true });
     expect(schemaReleases.map((release) => Number(release.split(".")[1]))).toContain(row.minor);
@@ -192,7 +197,7 @@ test.each(minorRows)(
 );
 
 test.each(minorRows)(
-  "Talos 1.$minor: its containerd was read as far as its drivers",
+  "Talos 1.$minor: its ranges of containerd end at the same patch release as its drivers",
   ({ minor, containerd }) =>
     expect(containerd.at(-1)?.to).toBe(driverRows.findLast((row) => row.minor === minor)?.to),
 );
@@ -205,17 +210,18 @@ test.each([
   ["v1.12.90", 2, false],
   ["v1.14.0-rc.1", 3, true],
   ["latest", 0, false],
-])("%s has containerd 2.%d, and the tables have it: %s", (version, minor, isKnown) =>
-  expect(containerdOf(version)).toEqual({ minor, isKnown }),
+])(
+  "%s has containerd 2.%d, and the tables know this release of Talos: %s",
+  (version, minor, isKnown) => expect(containerdOf(version)).toEqual({ minor, isKnown }),
 );
 
-test("a minor that the tables do not have gets the containerd of the newest one", () => {
+test("a minor newer than the tables gets the containerd of their newest minor", () => {
   const newest = minorRows.at(-1)!.containerd.at(-1)!.version;
   expect(containerdOf(next)).toEqual({ minor: Number(newest.split(".")[1]), isKnown: false });
 });
 
 test.each(Object.entries(since))(
-  "%s: what no tool renews was read at the newest minor",
+  "the part %s of since.json was last reviewed at the newest minor",
   (_, { readTo }) => expect(readTo).toBe(minorRows.at(-1)?.minor),
 );
 
@@ -225,9 +231,9 @@ test.each([
   ["v1.14.6", "cdi"],
   ["v1.15.0-beta.0", "nri"],
   ["nonsense", "legacy"],
-])("%s is of era %s", (version, era) => expect(eraOf(version)).toBe(era));
+])("the era of Talos %s is %s", (version, era) => expect(eraOf(version)).toBe(era));
 
-test.each(minorRows)("Talos 1.$minor says of each capability what it is", (row) => {
+test.each(minorRows)("the row of Talos 1.$minor has every capability", (row) => {
   expect(Object.keys(row)).toEqual(Object.keys(minorRows[0]!));
   expect(capabilitiesOf(`v1.${row.minor}.99`)).toBe(row);
 });
@@ -241,7 +247,7 @@ test.each([
   (version, row) => expect(capabilitiesOf(version)).toBe(row),
 );
 
-test("extensions come and go with minors", () => {
+test("the tables know which minors of Talos have an extension", () => {
   expect(minorsWith("siderolabs/nvidia-gdrdrv-device").slice(0, 2)).toEqual([12, 13]);
   expect(minorsWith("siderolabs/i915-ucode")).toEqual([8]);
   expect(minorsWith("siderolabs/nvidia-driver")).toEqual([]);
@@ -266,6 +272,9 @@ test("a Talos version is read with its minor, patch and prerelease", () => {
     patch: 0,
     prerelease: true,
   });
+});
+
+test("dotted versions are compared number by number", () => {
   expect(compareDotted("580.65.06", "580.126.20")).toBeLessThan(0);
   expect(compareDotted("12.8", "12.8.0")).toBe(0);
   expect(leastDotted(["12.8", "12.10", "13.0"])).toBe("12.8");

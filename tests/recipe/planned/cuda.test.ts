@@ -7,7 +7,7 @@ const onlyVllm = (image: string): StackChange => ({
   workloads: { ollama: null, comfyui: null, vllm: { model: "a/b", image } },
 });
 
-test("CUDA of Talos 1.9", () =>
+test("on Talos 1.9, whose driver runs CUDA 12.4, the smoke test's image has CUDA 11.7.1", () =>
   expectPlan(
     { talosVersion: "v1.9.6", change: { gpuOperator: { version: "v25.3.4" } } },
     {
@@ -18,7 +18,7 @@ test("CUDA of Talos 1.9", () =>
     },
   ));
 
-test("CUDA of the branch lts", () =>
+test("on Talos 1.12, the branch lts runs CUDA 13.0, and the smoke test's image has CUDA 12.5", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -33,7 +33,7 @@ test("CUDA of the branch lts", () =>
     },
   ));
 
-test("CUDA of Talos 1.13", () =>
+test("on Talos 1.13, the default driver runs CUDA 13.2, and the smoke test's image has CUDA 12.5", () =>
   expectPlan(
     { machine: { gpus: [{ model: "L4" }] } },
     {
@@ -44,7 +44,7 @@ test("CUDA of Talos 1.13", () =>
     },
   ));
 
-test("CUDA of a card that CUDA 13 dropped", () =>
+test("a card that CUDA 13 dropped limits its stack to CUDA 12.9", () =>
   expectPlan(
     { machine: { gpus: [{ model: "TITAN V" }] } },
     {
@@ -55,17 +55,17 @@ test("CUDA of a card that CUDA 13 dropped", () =>
     },
   ));
 
-test("the oldest driver decides", () =>
+test("the card with the oldest CUDA limits the stack's CUDA", () =>
   expectPlan({ base: "three-generations" }, { kubernetes: { cudaVersion: "12.9" } }));
 
-test("a smoke test image of the user", () =>
+test("smokeTestImage replaces the default image of the smoke test", () =>
   expectPlan(
     { base: "modern", change: { smokeTestImage: "x:1" } },
     { kubernetes: { smokeTestImage: "x:1" } },
   ));
 
 // vLLM's images are of CUDA 13 from 0.20.0 on (vllm#42738), and CUDA 13 needs driver 580 (cudaFloors).
-test("vLLM 0.20.0 on driver 570", () =>
+test("driver 570 is too old for vLLM 0.20.0, whose image has CUDA 13", () =>
   expectPlan(
     { base: "rtx5070ti", change: onlyVllm("vllm/vllm-openai:v0.20.0") },
     {
@@ -75,7 +75,7 @@ test("vLLM 0.20.0 on driver 570", () =>
     },
   ));
 
-test("vLLM 0.29.0 on driver 570", () =>
+test("driver 570 is too old for vLLM 0.29.0, whose image has CUDA 13", () =>
   expectPlan(
     { base: "rtx5070ti", change: onlyVllm("vllm/vllm-openai:v0.29.0") },
     {
@@ -85,19 +85,19 @@ test("vLLM 0.29.0 on driver 570", () =>
     },
   ));
 
-test("vLLM 0.19.1 on driver 570", () =>
+test("driver 570 is new enough for vLLM 0.19.1", () =>
   expectPlan(
     { base: "rtx5070ti", change: onlyVllm("vllm/vllm-openai:v0.19.1") },
     { findings: [] },
   ));
 
-test("vLLM for CUDA 12 on driver 570", () =>
+test("driver 570 is new enough for vLLM's image with CUDA 12.9", () =>
   expectPlan(
     { base: "rtx5070ti", change: onlyVllm("vllm/vllm-openai:v0.28.0-cu129") },
     { findings: [] },
   ));
 
-test("vLLM 0.20.0 on driver 580 needs no forward compatibility", () =>
+test("vLLM 0.20.0 on driver 580 gets no note on forward compatibility", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -113,7 +113,7 @@ test("vLLM 0.20.0 on driver 580 needs no forward compatibility", () =>
     { noNote: [/cuda-compat/] },
   ));
 
-test("vLLM's tag latest names no CUDA", () =>
+test("vLLM's tag latest, which does not tell its CUDA, gets no note on forward compatibility", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -129,7 +129,7 @@ test("vLLM's tag latest names no CUDA", () =>
     { noNote: [/cuda-compat/] },
   ));
 
-test("vLLM 0.29.0 on driver 595", () =>
+test("driver 595 is new enough for vLLM 0.29.0", () =>
   expectPlan(
     {
       base: "one-card",
@@ -148,7 +148,7 @@ const needsCompat = new RegExp(
     `${driver570}, ${driver570};.*cuda-compat`,
 );
 
-test("CUDA 13 with driver 570 on data-center cards", () =>
+test("on data-center cards with driver 570, an image with CUDA 13 gets a note on forward compatibility", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -169,7 +169,7 @@ test("CUDA 13 with driver 570 on data-center cards", () =>
     { someNotes: [needsCompat] },
   ));
 
-test("CUDA 13 with driver 570 on two data-center cards, one of which CUDA 13 dropped", () =>
+test("an image with CUDA 13 is refused if a machine has a data-center card that CUDA 13 dropped", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -193,7 +193,7 @@ test("CUDA 13 with driver 570 on two data-center cards, one of which CUDA 13 dro
     },
   ));
 
-test("CUDA 13 with driver 570 and a GeForce in another machine", () =>
+test("an image with CUDA 13 is refused if one of two machines has a GeForce with driver 570", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -217,7 +217,7 @@ test("CUDA 13 with driver 570 and a GeForce in another machine", () =>
     },
   ));
 
-test("CUDA 13 with driver 570 and a GeForce in the same machine", () =>
+test("an image with CUDA 13 is refused if a machine has a GeForce with driver 570 next to a data-center card", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",

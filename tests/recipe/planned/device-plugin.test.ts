@@ -28,13 +28,13 @@ test("with time slices, the MIG strategy is none", () =>
     { kubernetes: { release: { values: { migStrategy: "none" } } } },
   ));
 
-test("the user's MIG strategy", () =>
+test("a MIG strategy in devicePlugin.values replaces the stack's", () =>
   expectPlan(
     { talosVersion: "v1.11.6", change: pluginAlone("0.18.2", { migStrategy: "mixed" }) },
     { kubernetes: { release: { values: { migStrategy: "mixed" } } } },
   ));
 
-test("a configuration of the user that sets the MIG strategy", () =>
+test("if the plugin's configuration in devicePlugin.values sets the MIG strategy, the stack sets none", () =>
   expectPlan(
     {
       talosVersion: "v1.11.6",
@@ -52,7 +52,7 @@ test("a configuration of the user that sets the MIG strategy", () =>
     { kubernetes: { release: { values: { migStrategy: null } } } },
   ));
 
-test("on Talos 1.13 the plugin uses CDI, which gives a card to a pod of any runtime", () =>
+test("on Talos 1.13, the stack lets the plugin hand out cards through CDI", () =>
   expectPlan(
     { change: pluginAlone("0.19.3") },
     {
@@ -68,7 +68,7 @@ test("on Talos 1.13 the plugin uses CDI, which gives a card to a pod of any runt
     },
   ));
 
-test("on Talos 1.15, which has no NVIDIA runtime, the plugin's pod sees all devices", () =>
+test("on Talos 1.15, which has no NVIDIA runtime, the plugin's pod is privileged", () =>
   expectPlan(
     {
       base: "aarhus-h100",
@@ -95,7 +95,7 @@ test("on Talos 1.15, which has no NVIDIA runtime, the plugin's pod sees all devi
     },
   ));
 
-test("the variable, if the user sets it", () =>
+test("a deviceListStrategy of envvar in devicePlugin.values stays", () =>
   expectPlan(
     { change: pluginAlone("0.19.3", { deviceListStrategy: "envvar" }) },
     {
@@ -103,7 +103,7 @@ test("the variable, if the user sets it", () =>
     },
   ));
 
-test("the variable, if the user sets another driver root", () =>
+test("the plugin uses envvar if devicePlugin.values set another driver root", () =>
   expectPlan(
     { change: pluginAlone("0.19.3", { nvidiaDriverRoot: "/usr/local" }) },
     {
@@ -113,7 +113,7 @@ test("the variable, if the user sets another driver root", () =>
     },
   ));
 
-test("the variable, if the plugin is older than the tables", () =>
+test("a plugin that is older than the tables uses envvar", () =>
   expectPlan(
     { change: pluginAlone("0.14.5") },
     {
@@ -121,7 +121,7 @@ test("the variable, if the plugin is older than the tables", () =>
     },
   ));
 
-test("cdi-cri with the host's root", () =>
+test("with cdi-cri in devicePlugin.values, the stack sets the driver root to /", () =>
   expectPlan(
     { change: pluginAlone("0.19.3", { deviceListStrategy: "cdi-cri" }) },
     {
@@ -129,7 +129,7 @@ test("cdi-cri with the host's root", () =>
     },
   ));
 
-test("cdi-annotations with the host's root", () =>
+test("with cdi-annotations in devicePlugin.values, the stack sets the driver root to /", () =>
   expectPlan(
     { change: pluginAlone("0.19.3", { deviceListStrategy: "cdi-annotations" }) },
     {
@@ -139,7 +139,7 @@ test("cdi-annotations with the host's root", () =>
     },
   ));
 
-test("the variable and cdi-cri with the host's root", () =>
+test("with envvar,cdi-cri in devicePlugin.values, the stack sets the driver root to /", () =>
   expectPlan(
     { change: pluginAlone("0.19.3", { deviceListStrategy: "envvar,cdi-cri" }) },
     {
@@ -149,7 +149,7 @@ test("the variable and cdi-cri with the host's root", () =>
     },
   ));
 
-test("cdi-cri with a driver root of the user", () =>
+test("with cdi-cri, a driver root in devicePlugin.values stays", () =>
   expectPlan(
     {
       change: pluginAlone("0.19.3", { deviceListStrategy: "cdi-cri", nvidiaDriverRoot: "/driver" }),
@@ -161,7 +161,7 @@ test("cdi-cri with a driver root of the user", () =>
     },
   ));
 
-test("cdi-annotations with a driver root of the user", () =>
+test("with cdi-annotations, a driver root in devicePlugin.values stays", () =>
   expectPlan(
     {
       change: pluginAlone("0.19.3", {
@@ -172,7 +172,7 @@ test("cdi-annotations with a driver root of the user", () =>
     { kubernetes: { release: { values: { nvidiaDriverRoot: "/driver" } } } },
   ));
 
-test("the variable and cdi-cri with a driver root of the user", () =>
+test("with envvar,cdi-cri, a driver root in devicePlugin.values stays", () =>
   expectPlan(
     {
       change: pluginAlone("0.19.3", {
@@ -183,13 +183,13 @@ test("the variable and cdi-cri with a driver root of the user", () =>
     { kubernetes: { release: { values: { nvidiaDriverRoot: "/driver" } } } },
   ));
 
-test("a ConfigMap that the stack does not contain gets a note at its field", () =>
+test("a plugin configuration in a ConfigMap outside the stack gets a note at devicePlugin.values.config", () =>
   expectPlan(
     { base: "aarhus-h100", change: { devicePlugin: { values: { config: { name: "mine" } } } } },
     { someNotes: [/^devicePlugin\.values\.config: .*how many GPUs/] },
   ));
 
-test("a ConfigMap of another tool's plugin gets a note at external.values", () =>
+test("an external plugin's configuration in a ConfigMap gets a note at external.values", () =>
   expectPlan(
     {
       base: "aarhus-h100",
@@ -201,25 +201,25 @@ test("a ConfigMap of another tool's plugin gets a note at external.values", () =
     { someNotes: [/^external\.values: .*how many GPUs/] },
   ));
 
-test("a release of the tables gets no note", () =>
+test("a plugin release that is in the tables gets no note", () =>
   expectPlan(
     { base: "aarhus-h100", change: { devicePlugin: { version: "0.18.2" } } },
     { noNote: [/0\.18\.2/] },
   ));
 
-test("a release between two of the tables gets a note", () =>
+test("a plugin release between two releases of the tables gets a note", () =>
   expectPlan(
     { base: "aarhus-h100", change: { devicePlugin: { version: "0.18.0" } } },
     { someNotes: [/checks its values by the tables of 0\.17\.4 and 0\.18\.2; /] },
   ));
 
-test("a release newer than the tables that asks for InfiniBand gets two notes", () =>
+test("for plugin 0.19.2, one note says that the tables lack it, and one is about InfiniBand", () =>
   expectPlan(
     { base: "aarhus-h100", change: { devicePlugin: { version: "0.19.2" } } },
     { someNotes: [/0\.19\.2.*not in the tables/, /0\.19\.2.*InfiniBand/] },
   ));
 
-test("a release between two of the tables accepts a value that one of them has", () =>
+test("a plugin release between two releases of the tables accepts a value that one of the two has", () =>
   expectPlan(
     {
       base: "aarhus-h100",
@@ -228,7 +228,7 @@ test("a release between two of the tables accepts a value that one of them has",
     { findings: [] },
   ));
 
-test("a plugin that the stack takes over without NVIDIA's runtime gets a note", () =>
+test("a plugin that the stack takes over gets a note if its values set no runtimeClassName", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -237,7 +237,7 @@ test("a plugin that the stack takes over without NVIDIA's runtime gets a note", 
     { someNotes: [/^devicePlugin\.values\.runtimeClassName: is not set/] },
   ));
 
-test("a plugin that the stack takes over with NVIDIA's runtime gets no note", () =>
+test("a plugin that the stack takes over gets no note if its values set runtimeClassName", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -249,7 +249,7 @@ test("a plugin that the stack takes over with NVIDIA's runtime gets no note", ()
     { noNote: [/^devicePlugin\.values\.runtimeClassName: is not set/] },
   ));
 
-test("the chart's repository is the stack's, and pods may have several slices", () =>
+test("with failRequestsGreaterThanOne: false, the plugin's configuration lets a pod request several slices", () =>
   expectPlan(
     { base: "mirrored" },
     {
@@ -273,7 +273,7 @@ test("the chart's repository is the stack's, and pods may have several slices", 
     },
   ));
 
-test("two different cards, and a Node Feature Discovery of the user, get notes", () =>
+test("notes name two different cards in one machine and a Node Feature Discovery outside the stack", () =>
   expectPlan(
     { base: "own-discovery" },
     {

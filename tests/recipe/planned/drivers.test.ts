@@ -30,13 +30,13 @@ const modules = [
 ];
 const ownImage = "registry.example.com/talos/installer:v1.13.6-nvidia-2";
 
-test("an RTX 5070 Ti on 1.11", () =>
+test("on Talos 1.11, an RTX 5070 Ti gets the open modules of production", () =>
   expectPlan(
     { talosVersion: "v1.11.5", machine: { gpus: [{ model: "RTX 5070 Ti" }] } },
     { machine: { driverVersion: "570.172.08", extensions: open } },
   ));
 
-test("an H100 on 1.12, branch lts", () =>
+test("on Talos 1.12 with the branch lts, an H100 gets the open modules of lts", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -46,31 +46,31 @@ test("an H100 on 1.12, branch lts", () =>
     { machine: { driverVersion: "580.126.20", extensions: openLts } },
   ));
 
-test("a GTX 1080 Ti on 1.12", () =>
+test("on Talos 1.12, a GTX 1080 Ti gets the proprietary modules of production", () =>
   expectPlan(
     { talosVersion: "v1.12.6", machine: { gpus: [{ model: "GTX 1080 Ti" }] } },
     { machine: { driverVersion: "570.211.01", extensions: proprietary } },
   ));
 
-test("a GTX 1080 Ti on 1.13", () =>
+test("on Talos 1.13, a GTX 1080 Ti gets the proprietary modules of lts", () =>
   expectPlan(
     { machine: { gpus: [{ model: "GTX 1080 Ti" }] } },
     { machine: { driverVersion: "580.178.04", extensions: proprietaryLts } },
   ));
 
-test("a V100 on 1.14", () =>
+test("on Talos 1.14, a V100 gets the proprietary modules of lts", () =>
   expectPlan(
     { talosVersion: "v1.14.0", machine: { gpus: [{ model: "V100" }] } },
     { machine: { driverVersion: "580.178.04", extensions: proprietaryLts } },
   ));
 
-test("an RTX 3090 on 1.10 with proprietary modules", () =>
+test("with driver.flavour proprietary, an RTX 3090 gets the proprietary modules", () =>
   expectPlan(
     { talosVersion: "v1.10.9", change: { driver: { flavour: "proprietary" } } },
     { machine: { driverVersion: "570.148.08", extensions: proprietary } },
   ));
 
-test("a T4 on 1.11, branch lts", () =>
+test("on Talos 1.11 with the branch lts, a T4 gets the open modules of lts", () =>
   expectPlan(
     {
       talosVersion: "v1.11.1",
@@ -80,7 +80,7 @@ test("a T4 on 1.11, branch lts", () =>
     { machine: { driverVersion: "535.247.01", extensions: openLts } },
   ));
 
-test("a GB10 on 1.13, whose kernel argument follows the user's", () =>
+test("on Talos 1.13, a GB10 gets the kernel argument arm64.nobti after the user's arguments", () =>
   expectPlan(
     { machine: { gpus: [{ model: "GB10" }], kernelArgs: ["quiet"] } },
     {
@@ -101,7 +101,7 @@ test("a GB10 on 1.13, whose kernel argument follows the user's", () =>
     },
   ));
 
-test("a GH200, whose processor is arm64 too", () =>
+test("a GH200, whose processor is arm64, gets the kernel argument arm64.nobti", () =>
   expectPlan(
     { machine: { gpus: [{ model: "GH200" }] } },
     {
@@ -119,13 +119,13 @@ test("a GH200, whose processor is arm64 too", () =>
     },
   ));
 
-test("a GB10 on 1.12", () =>
+test("on Talos 1.12, a GB10 gets the proprietary modules of lts", () =>
   expectPlan(
     { talosVersion: "v1.12.6", machine: { gpus: [{ model: "GB10" }] } },
     { machine: { driverVersion: "580.126.20", extensions: proprietaryLts } },
   ));
 
-test("NVIDIA extensions of the user replace ours; all are sorted, none is there twice", () =>
+test("NVIDIA extensions of the machine replace the stack's, and the list is sorted without duplicates", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -155,7 +155,7 @@ test("NVIDIA extensions of the user replace ours; all are sorted, none is there 
 /** Schematic with the extension siderolabs/iscsi-tools only. */
 const iscsiTools = "c9078f9419961640c712a8bf2bb9174933dfcf1da383fd8ea2b7dc21493f8bac";
 
-test("a machine without a GPU gets nothing of NVIDIA", () =>
+test("a machine without a GPU gets no extension, module, label or service of NVIDIA", () =>
   expectPlan(
     { talosVersion: "v1.12.6", machine: { gpus: null, extensions: ["siderolabs/iscsi-tools"] } },
     {
@@ -180,7 +180,7 @@ test("a machine without a GPU gets nothing of NVIDIA", () =>
     },
   ));
 
-test("on Talos 1.14 modules stay under machine.kernel, which the provider can merge", () =>
+test("on Talos 1.14, the patch still has the modules under machine.kernel, which the provider can merge", () =>
   expectPlan({ talosVersion: "v1.14.0" }, { ownPatch: { machine: { kernel: { modules } } } }));
 
 test("an HGX board of H100s gets the fabric manager", () =>
@@ -245,7 +245,7 @@ test("an HGX board of B200s gets the fabric manager and InfiniBand's user MAD mo
     },
   ));
 
-test("a fabric manager that the stack names is not added again", () =>
+test("a fabric manager under extensions is not added a second time", () =>
   expectPlan(
     {
       machine: {
@@ -256,19 +256,19 @@ test("a fabric manager that the stack names is not added again", () =>
     { machine: { extensions: withFabricManager } },
   ));
 
-test("half an HGX board gets no fabric manager", () =>
+test("four H100s on an HGX board get no fabric manager", () =>
   expectPlan(
     { machine: { gpus: [{ model: "H100 80GB HBM3", count: 4 }] } },
     { machine: { extensions: open } },
   ));
 
-test("eight cards without a board get no fabric manager", () =>
+test("eight H100 NVL, which need no HGX board, get no fabric manager", () =>
   expectPlan(
     { machine: { gpus: [{ model: "H100 NVL", count: 8 }] } },
     { machine: { extensions: open } },
   ));
 
-test("a fabric manager with half a board gets a note", () =>
+test("a fabric manager with four H100s gets a note that the NVSwitch is unknown", () =>
   expectPlan(
     {
       machine: {
@@ -279,7 +279,7 @@ test("a fabric manager with half a board gets a note", () =>
     { someNotes: [/whether the machine has an NVSwitch/] },
   ));
 
-test("a fabric manager with a whole board gets no note", () =>
+test("a fabric manager with eight H100s gets no note about the NVSwitch", () =>
   expectPlan(
     {
       machine: {
@@ -290,13 +290,13 @@ test("a fabric manager with a whole board gets no note", () =>
     { noNote: [/whether the machine has an NVSwitch/] },
   ));
 
-test("a fabric manager with a card that has no switch gets a finding, no note", () =>
+test("a fabric manager is refused on a machine whose card never has an NVSwitch", () =>
   expectPlan(
     { machine: { extensions: ["siderolabs/nvidia-fabricmanager-production"] } },
     { noNote: [/whether the machine has an NVSwitch/], findings: [/^fabricmanager-branch /] },
   ));
 
-test("our patch follows the cluster's and the machine's", () =>
+test("a machine gets the cluster's patches, then the machine's, then the stack's", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -365,13 +365,13 @@ test("a module that a patch declares with parameters is not declared again, but 
     },
   ));
 
-test("an unknown release and card leave a plan that can be checked", () =>
+test("a stack with an unknown Talos release and an unknown card can be planned and checked", () =>
   expectPlan(
     { talosVersion: "v9.9", machine: { gpus: [{ model: "Voodoo 2" }] } },
     { machine: { gpuCount: 1, era: "legacy" }, findings: [/^talos-version /, /^gpu-model /] },
   ));
 
-test("a custom installer image replaces the Factory's; only the branch of its driver is known", () =>
+test("a custom installer image replaces the Factory's, and the plan has only the branch of its driver", () =>
   expectPlan(
     { talosVersion: "v1.13.6", machine: { installerImage: ownImage } },
     {

@@ -2,7 +2,7 @@ import { expectPlan } from "./expect-plan";
 
 // What another tool's operator may go on with for now.
 
-test("a note lists the changes before the upgrade to Talos 1.13", () =>
+test("a note lists what an external operator needs right before the upgrade to Talos 1.13", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -26,7 +26,7 @@ test("a note lists the changes before the upgrade to Talos 1.13", () =>
     },
   ));
 
-test("a note lists the changes before the upgrade to Talos 1.15, in one line", () =>
+test("a note lists all that an external operator needs right before the upgrade to Talos 1.15", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -47,7 +47,7 @@ test("a note lists the changes before the upgrade to Talos 1.15, in one line", (
     },
   ));
 
-test("a note names the program that machines lack on Talos 1.15", () =>
+test("a note lists the providers that bring a program which machines lack on Talos 1.15", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -61,7 +61,7 @@ test("a note names the program that machines lack on Talos 1.15", () =>
     },
   ));
 
-test("from the upgrade to Talos 1.13 on an external release of the older values is refused", () =>
+test("an external operator that is too old for Talos 1.13 is refused on Talos 1.13", () =>
   expectPlan(
     {
       base: "rtx5070ti",

@@ -2,7 +2,7 @@ import { expectPlan } from "./expect-plan";
 
 // What a stack has by default, on Talos 1.11 to 1.13, is in tests/fixtures/plans.
 
-test("a release may be written without its v", () =>
+test("an operator release without a leading v gets one in the plan", () =>
   expectPlan(
     { change: { gpuOperator: { version: "26.3.3" } } },
     { kubernetes: { release: { version: "v26.3.3" } } },
@@ -20,7 +20,7 @@ test("with driver.enabled, the stack also writes the marker .driver-ctr-ready, a
     },
   ));
 
-test("values of the user override ours, and a variable adds to ours", () =>
+test("gpuOperator.values override the stack's values, and their variables are added to the stack's", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -53,7 +53,7 @@ test("values of the user override ours, and a variable adds to ours", () =>
     },
   ));
 
-test("a variable of the user replaces ours", () =>
+test("a variable in gpuOperator.values replaces the stack's variable of the same name", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -77,7 +77,7 @@ test("a variable of the user replaces ours", () =>
     },
   ));
 
-test("a release and a value that the tables do not know get a note", () =>
+test("a value that no table has gets a note if the operator is newer than the tables", () =>
   expectPlan(
     { change: { gpuOperator: { version: "v99.9.0", values: { cardDoctor: { enabled: false } } } } },
     {
@@ -87,7 +87,7 @@ test("a release and a value that the tables do not know get a note", () =>
     },
   ));
 
-test("a driver folder that Talos does not have gets a note", () =>
+test("a driver folder other than Talos' gets a note", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -115,13 +115,13 @@ test("Talos' own driver folder gets no note", () =>
     { noNote: [/driverInstallDir/] },
   ));
 
-test("a Node Feature Discovery of the user gets a note", () =>
+test("a note says that the operator needs another Node Feature Discovery if nfd.enabled is false", () =>
   expectPlan(
     { base: "rtx5070ti", change: { gpuOperator: { values: { nfd: { enabled: false } } } } },
     { someNotes: [/another Node Feature/] },
   ));
 
-test("a Node Feature Discovery of the user gets no note if the machines have its label", () =>
+test("without the operator's Node Feature Discovery, machines that have its label get no note", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -131,7 +131,7 @@ test("a Node Feature Discovery of the user gets no note if the machines have its
     { noNote: [/another Node Feature/] },
   ));
 
-test("a strategy without CDI, which the next operator refuses, gets a note", () =>
+test("a note says that the next GPU Operator refuses a deviceListStrategy of envvar", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -145,7 +145,7 @@ test("a strategy without CDI, which the next operator refuses, gets a note", () 
     { notes: [/the next release of the GPU Operator refuses this/] },
   ));
 
-test("Talos 1.13 without the operator's CDI gets a note", () =>
+test("a note says what pods need if cdi.enabled is false on Talos 1.13", () =>
   expectPlan(
     { base: "cdi-off-on-1.13" },
     { notes: [/^gpuOperator\.values\.cdi\.enabled: is false; .* `runtimeClassName: nvidia`/] },

@@ -21,19 +21,19 @@ test("a note names a Talos release that is newer than the tables", () =>
     { notes: [/v1\.12\.40 is newer than the tables/, /no longer supports/] },
   ));
 
-test("a release that the tables infer has only a driver branch", () =>
+test("for a Talos release that the tables only infer, the plan is sure only of the driver's branch", () =>
   expectPlan(
     { base: "modern", talosVersion: "v1.13.10" },
     { machines: { "gpu-1": { driverVersion: "595.91.07", driverBranch: "595" } } },
   ));
 
-test("a release that the Image Factory describes has a driver version", () =>
+test("for a Talos release that the Image Factory describes, the plan has the Factory's driver version", () =>
   expectPlan(
     { base: "modern", talosVersion: "v1.13.10", change: { releaseFacts: factory } },
     { machines: { "gpu-1": { driverVersion: "595.99.10", driverBranch: null } } },
   ));
 
-test("the Image Factory's answer for one release does not apply to another", () =>
+test("the Image Factory's answer for v1.13.10 does not apply to v1.13.11", () =>
   expectPlan(
     {
       base: "modern",
@@ -43,7 +43,7 @@ test("the Image Factory's answer for one release does not apply to another", () 
     { machines: { "gpu-1": { driverVersion: "595.91.07", driverBranch: "595" } } },
   ));
 
-test("the Image Factory may describe several releases", () =>
+test("a machine gets the driver that the Image Factory reports for the machine's own release", () =>
   expectPlan(
     {
       base: "modern",
@@ -64,7 +64,7 @@ test("the Image Factory may describe several releases", () =>
     { machines: { "gpu-1": { driverVersion: "595.99.11" } } },
   ));
 
-test("a note names a card of no table", () =>
+test("a note names a card that is in no table", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -84,10 +84,10 @@ test("a note names a card of no table", () =>
 test("a power limit in a known range gets no note", () =>
   expectPlan({ machine: { gpus: [{ model: "H200" }], powerLimit: 300 } }, { notes: [] }));
 
-test("a power limit that other people use gets no note", () =>
+test("a power limit that others are known to use gets no note", () =>
   expectPlan({ machine: { gpus: [{ model: "RTX 3090" }], powerLimit: 300 } }, { notes: [] }));
 
-test("a note names a power limit that was never seen", () =>
+test("a note names a power limit that no card of the model was seen to accept", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -96,7 +96,7 @@ test("a note names a power limit that was never seen", () =>
     { notes: [/whether the RTX 3090 accepts 380 W/, /no longer supports/] },
   ));
 
-test("a note names a power limit of a card whose power no table has", () =>
+test("a note names the power limit of a card if no table has the card's limits", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -105,7 +105,7 @@ test("a note names a power limit of a card whose power no table has", () =>
     { notes: [/whether the A10G accepts 150 W/, /no longer supports/] },
   ));
 
-test("a new cluster of Talos ≤ 1.12 needs a newer boot medium", () =>
+test("a note asks for a boot medium of Talos 1.13 for a new cluster of Talos 1.12", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -122,7 +122,7 @@ test("a new cluster of Talos ≤ 1.12 needs a newer boot medium", () =>
     },
   ));
 
-test("a new cluster of Talos 1.13 needs no newer boot medium", () =>
+test("a new cluster of Talos 1.13 gets no note about its boot medium", () =>
   expectPlan(
     {
       base: "rtx5070ti",
@@ -196,7 +196,7 @@ test("a note names a card that module parameters also give to virtual machines",
     },
   ));
 
-test("a card of another model than virtual machines get has no note", () =>
+test("a card gets no note if vfio-pci binds only another model", () =>
   expectPlan(
     {
       base: "three-generations",

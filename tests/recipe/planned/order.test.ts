@@ -1,6 +1,6 @@
 import { expectPlan } from "./expect-plan";
 
-test("machines in upgrade order, each with those it waits for", () =>
+test("control planes are upgraded one after another, and all workers wait for the last control plane", () =>
   expectPlan(
     { base: "modern" },
     {

@@ -13,19 +13,19 @@ const fourSlices = yaml`
           replicas: 4
 `;
 
-test("whole cards", () =>
+test("a machine without sharing offers each card as one GPU", () =>
   expectPlan(
     { talosVersion: "v1.12.6", machine: twoH100s },
     { allocatable: { gpu: { "nvidia.com/gpu": 2 } } },
   ));
 
-test("whole cards need no configuration of sharing", () =>
+test("a stack without sharing has no sharing configuration for the device plugin", () =>
   expectPlan(
     { talosVersion: "v1.12.6", machine: twoH100s },
     { allocatable: { gpu: { "nvidia.com/gpu": 2 } }, kubernetes: { sharingConfig: null } },
   ));
 
-test("time slices", () =>
+test("with 4 time slices, two cards are offered as 8 GPUs", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -47,7 +47,7 @@ test("time slices", () =>
     },
   ));
 
-test("time slices under another name", () =>
+test("with renameByDefault, time slices are offered as nvidia.com/gpu.shared", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -80,7 +80,7 @@ test("with mixed MIG, workloads get the MIG device with the least memory", () =>
     { kubernetes: { resourceName: "nvidia.com/mig-1g.5gb" } },
   ));
 
-test("time slices of MIG devices", () =>
+test("with 2 time slices, each MIG device is offered twice", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -92,7 +92,7 @@ test("time slices of MIG devices", () =>
     { allocatable: { gpu: { "nvidia.com/gpu": 28 } } },
   ));
 
-test("MIG with the strategy single", () =>
+test("with the strategy single, MIG devices are offered as nvidia.com/gpu", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -110,7 +110,7 @@ test("MIG with the strategy single", () =>
     },
   ));
 
-test("MIG that is disabled, with the strategy single", () =>
+test("with the profile all-disabled, two cards are offered as 2 GPUs", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -128,7 +128,7 @@ test("MIG that is disabled, with the strategy single", () =>
     },
   ));
 
-test("MIG with the strategy mixed", () =>
+test("with the strategy mixed, MIG devices are offered under the name of their profile", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -146,7 +146,7 @@ test("MIG with the strategy mixed", () =>
     },
   ));
 
-test("MIG with the strategy mixed and devices of several sizes", () =>
+test("with the strategy mixed, each size of MIG devices is a resource", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -167,7 +167,7 @@ test("MIG with the strategy mixed and devices of several sizes", () =>
     },
   ));
 
-test("MIG with the strategy mixed and media engines", () =>
+test("a MIG device with media engines is offered as nvidia.com/mig-1g.12gb.me", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -182,7 +182,7 @@ test("MIG with the strategy mixed and media engines", () =>
     },
   ));
 
-test("MIG on one machine, whole cards on another", () =>
+test("in a stack with MIG, a card that cannot do MIG is offered whole", () =>
   expectPlan(
     { base: "mig-beside-whole" },
     {
@@ -193,16 +193,16 @@ test("MIG on one machine, whole cards on another", () =>
     },
   ));
 
-test("MIG that is disabled", () =>
+test("with the profile disabled, two cards are offered as 2 GPUs", () =>
   expectPlan({ base: "mig-disabled" }, { allocatable: { "dc-1": { "nvidia.com/gpu": 2 } } }));
 
-test("MIG gets a note: not tried on hardware", () =>
+test("a note says that MIG was not tried on hardware", () =>
   expectPlan(
     { base: "mig" },
     { notes: [/we have not tried MIG on hardware/, /no longer supports/] },
   ));
 
-test("MIG of an Ampere card gets a note: it resets the card", () =>
+test("a note says that an Ampere card needs a reset to change its MIG mode", () =>
   expectPlan(
     {
       base: "mig",
@@ -219,7 +219,7 @@ test("MIG of an Ampere card gets a note: it resets the card", () =>
   ));
 
 // No table has a geometry of this card: one instance at least, and no request is too much.
-test("a card of unknown MIG geometry counts as one instance at least, with the strategy single", () =>
+test("with the strategy single, a card of unknown MIG geometry counts as at least one MIG device", () =>
   expectPlan(
     {
       machine: { gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper", memory: "80Gi" }] },
@@ -237,7 +237,7 @@ test("a card of unknown MIG geometry counts as one instance at least, with the s
     { machine: { atLeast: ["nvidia.com/gpu"] }, allocatable: { gpu: { "nvidia.com/gpu": 1 } } },
   ));
 
-test("a card of unknown MIG geometry counts as one instance at least, with the strategy mixed", () =>
+test("with the strategy mixed, a card of unknown MIG geometry counts as at least one MIG device", () =>
   expectPlan(
     {
       machine: { gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper", memory: "80Gi" }] },
@@ -258,7 +258,7 @@ test("a card of unknown MIG geometry counts as one instance at least, with the s
     },
   ));
 
-test("a card of known MIG geometry has so many instances", () =>
+test("a request for more MIG devices than the card's geometry has is refused", () =>
   expectPlan(
     {
       machine: { gpus: [{ model: "H100 PCIe" }] },

@@ -31,7 +31,7 @@ const pluginAlone = (version: string, values?: Record<string, unknown>): StackCh
   devicePlugin: { version, ...(values && { values }) },
 });
 
-test("everything tolerates the taints, NVIDIA's DaemonSets included", () =>
+test("workloads, NVIDIA's DaemonSets and Node Feature Discovery tolerate the taints of the machines", () =>
   expectPlan(
     { base: "modern" },
     {
@@ -47,7 +47,7 @@ test("everything tolerates the taints, NVIDIA's DaemonSets included", () =>
     },
   ));
 
-test("taints of a patch's kubelet argument are tolerated, and the stack does not set them", () =>
+test("workloads tolerate taints from a patch's kubelet argument, and the stack does not set these taints", () =>
   expectPlan(
     {
       talosVersion: "v1.14.0",
@@ -64,7 +64,7 @@ test("taints of a patch's kubelet argument are tolerated, and the stack does not
     { machine: { nodeTaints: [] }, kubernetes: { tolerations: ofPatchedTaints } },
   ));
 
-test("taints of a list of kubelet arguments", () =>
+test("workloads tolerate taints from a list of kubelet arguments", () =>
   expectPlan(
     {
       talosVersion: "v1.14.0",
@@ -81,7 +81,7 @@ test("taints of a list of kubelet arguments", () =>
     { machine: { nodeTaints: [] }, kubernetes: { tolerations: ofPatchedTaints } },
   ));
 
-test("taints of a patch's kubelet.extraConfig", () =>
+test("workloads tolerate taints from a patch's kubelet.extraConfig", () =>
   expectPlan(
     {
       talosVersion: "v1.14.0",
@@ -101,7 +101,7 @@ test("taints of a patch's kubelet.extraConfig", () =>
     { machine: { nodeTaints: [] }, kubernetes: { tolerations: ofPatchedTaints } },
   ));
 
-test("taints of a patch's nodeTaints", () =>
+test("workloads tolerate taints from a patch's nodeTaints, which a finding refuses", () =>
   expectPlan(
     {
       talosVersion: "v1.14.0",
@@ -116,7 +116,7 @@ test("taints of a patch's nodeTaints", () =>
     },
   ));
 
-test("taints of a KubeletConfig", () =>
+test("workloads tolerate taints from a patch's KubeletConfig", () =>
   expectPlan(
     {
       talosVersion: "v1.14.0",
@@ -136,7 +136,7 @@ test("taints of a KubeletConfig", () =>
     { machine: { nodeTaints: [] }, kubernetes: { tolerations: ofPatchedTaints } },
   ));
 
-test("taints of a KubeNodeConfig", () =>
+test("workloads tolerate taints from a patch's KubeNodeConfig, which a finding refuses", () =>
   expectPlan(
     {
       talosVersion: "v1.14.0",
@@ -157,7 +157,7 @@ test("taints of a KubeNodeConfig", () =>
     },
   ));
 
-test("all parts of the operator and of Node Feature Discovery tolerate a taint", () =>
+test("the operator and the master and collector of Node Feature Discovery tolerate a machine's taint", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -179,7 +179,7 @@ test("all parts of the operator and of Node Feature Discovery tolerate a taint",
     },
   ));
 
-test("all parts of the operator tolerate a GPU machine's taint if the stack also has a control plane", () =>
+test("the operator and Node Feature Discovery tolerate a machine's taint also if the stack has a control plane", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -206,7 +206,7 @@ test("all parts of the operator tolerate a GPU machine's taint if the stack also
     },
   ));
 
-test("the device plugin's Node Feature Discovery tolerates a taint together with GPU Feature Discovery", () =>
+test("with gfd.enabled, the plugin's Node Feature Discovery tolerates a machine's taint", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -228,7 +228,7 @@ test("the device plugin's Node Feature Discovery tolerates a taint together with
     },
   ));
 
-test("the device plugin's Node Feature Discovery tolerates a taint without GPU Feature Discovery", () =>
+test("with nfd.enabled, the plugin's Node Feature Discovery tolerates a machine's taint", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -250,7 +250,7 @@ test("the device plugin's Node Feature Discovery tolerates a taint without GPU F
     },
   ));
 
-test("a device plugin without Node Feature Discovery gets no values for it", () =>
+test("a device plugin without Node Feature Discovery gets no tolerations for Node Feature Discovery", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -260,13 +260,13 @@ test("a device plugin without Node Feature Discovery gets no values for it", () 
     { kubernetes: { release: { values: { nfd: null } } } },
   ));
 
-test("NVIDIA's taint needs no second toleration", () =>
+test("the taint nvidia.com/gpu with NoSchedule adds no toleration to the default one", () =>
   expectPlan(
     { machine: { taints: { "nvidia.com/gpu": "present:NoSchedule" } } },
     { kubernetes: { tolerations: [nvidiaToleration] } },
   ));
 
-test("NVIDIA's taint with another effect needs a second toleration", () =>
+test("the taint nvidia.com/gpu with NoExecute adds a second toleration", () =>
   expectPlan(
     { machine: { taints: { "nvidia.com/gpu": "present:NoExecute" } } },
     {
@@ -279,7 +279,7 @@ test("NVIDIA's taint with another effect needs a second toleration", () =>
     },
   ));
 
-test("a taint is split into value and effect", () =>
+test("a machine's taint is split at its colon into value and effect", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",
@@ -296,7 +296,7 @@ test("a taint is split into value and effect", () =>
     },
   ));
 
-test("Omni's machines of Talos 1.14 register without taints, since they may have a KubeletConfig", () =>
+test("on Talos 1.14, the patch of an Omni machine has no taints, since the machine may have a KubeletConfig", () =>
   expectPlan(
     {
       talosVersion: "v1.14.0",
@@ -310,7 +310,7 @@ test("Omni's machines of Talos 1.14 register without taints, since they may have
     { ownPatch: { machine: { kubelet: null } } },
   ));
 
-test("Omni's machines of Talos 1.13 register with taints", () =>
+test("on Talos 1.13, the patch of an Omni machine lets the kubelet register its taints", () =>
   expectPlan(
     {
       talosVersion: "v1.13.9",
