@@ -69,7 +69,7 @@ const ofRelease = new Set<FixId>([
 function remedyOf(fix: Fix, plan: Plan | undefined): string {
   if (plan === undefined) return `make sure that ${fix.does}`;
   if (plan.kubernetes.external && ofRelease.has(fix.id))
-    return `this stack does not install the release: ${plan.kubernetes.by ?? "its owner"} must make sure that ${fix.does}`;
+    return `this stack does not install the release: ${plan.kubernetes.by ?? "the tool that installs it"} must make sure that ${fix.does}`;
   return (
     fix.inForce ??
     `the stack has this fix, but it is not in effect: check whether it was removed by hand, and run \`pulumi up --refresh\``

@@ -21,7 +21,7 @@ export function ownersRemedy(
   );
   const keeper = marked ?? saidBy(by, release);
   if (keeper === undefined)
-    return "this stack does not install it: install it again with its own tool (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)";
+    return "this stack does not install the GPU provider: install it again with the tool that manages it (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)";
   return `${keeperWords(keeper)} installs it, and \`pulumi up\` does not: ${restoreCommand(keeper)}`;
 }
 

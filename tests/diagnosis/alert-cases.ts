@@ -161,9 +161,9 @@ export const alertCases: AlertCase[] = [
             severity: "critical",
           },
           summary:
-            "GPU 1 (NVIDIA A30) of gpu-1: a bad row of its memory could not be put out of use",
+            "GPU 1 (NVIDIA A30) of gpu-1: the card could not replace a bad row of its memory",
           description:
-            "the card has no spare row left for it, and no reboot helps. Cordon the node, and replace the card",
+            "the card has no spare row left, and a reboot does not help. Cordon the node, and replace the card",
         },
       },
     ],

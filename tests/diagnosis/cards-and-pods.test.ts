@@ -15,7 +15,7 @@ describe("another card than the stack names", () => {
   const problems = (change: Observations) =>
     differences({ ...seen, ...change }, plan).map(({ problem }) => problem);
   const another =
-    "has a card RTX 3060, the plan says RTX 3090: name the machine's real card in its gpus";
+    "has a card RTX 3060, the plan says RTX 3090: the machine's gpus must list its real card";
 
   test("is found by the node's labels, or by the machine's PCI bus", () => {
     const told = { ...node!, cards: [{ product: "NVIDIA-GeForce-RTX-3060", memoryMiB: 12288 }] };
@@ -50,7 +50,7 @@ describe("pods that wait for GPUs", () => {
     [
       "more than any node has",
       { "nvidia.com/gpu": 9 },
-      "Pod ai/train stays Pending: it requests 9 of nvidia.com/gpu, but no node offers more than 8; lower its limit",
+      "Pod ai/train stays Pending: it requests 9 of nvidia.com/gpu, but no node offers more than 8; lower the pod's limit",
     ],
     [
       "a resource that is misspelt",
@@ -68,7 +68,7 @@ describe("pods that wait for GPUs", () => {
     expect(told({ "nvidia.com/gpu": 8 })).toEqual([]);
     expect(remarks(waiting({ "nvidia.com/gpu": 8 }), plan)).toEqual([
       expect.stringMatching(
-        /^Pod ai\/train is Pending, and requests 8 of nvidia\.com\/gpu: it waits for free units/,
+        /^Pod ai\/train is Pending, and requests 8 of nvidia\.com\/gpu: it waits for free GPUs/,
       ),
     ]);
     expect(remarks(waiting({ "nvidia.com/gpu": 9 }), plan)).toEqual([]);

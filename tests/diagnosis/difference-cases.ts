@@ -133,7 +133,7 @@ export const differenceCases: DifferenceCase[] = [
     differences: [
       "node rtx3090: offers none of nvidia.com/gpu, the plan says 8",
       "node rtx3090: lacks the label nvidia.com/gpu.present=true",
-      "DaemonSet gpu-device-plugin/nvidia-device-plugin: wants 0 pods, the plan has 1 GPU machine",
+      "DaemonSet gpu-device-plugin/nvidia-device-plugin: has 0 desired pods, the plan has 1 GPU machine",
     ],
     causes: ["gpuPresentLabel"],
   },
@@ -166,7 +166,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.schematicId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
     },
     differences: [
-      "machine rtx3090: runs the image of schematic 376567988ad3, the plan says 6698d6f136c5: it was upgraded or reinstalled by hand, or the stack has not upgraded it yet",
+      "machine rtx3090: runs the image of schematic 376567988ad3, the plan says 6698d6f136c5: the machine was upgraded or reinstalled by hand, or the stack has not upgraded it yet",
     ],
   },
   {
@@ -192,7 +192,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.schematicId = "0";
     },
     differences: [
-      "machine rtx3090: runs the image of schematic 0, the plan says 6698d6f136c5: it was upgraded or reinstalled by hand, or the stack has not upgraded it yet",
+      "machine rtx3090: runs the image of schematic 0, the plan says 6698d6f136c5: the machine was upgraded or reinstalled by hand, or the stack has not upgraded it yet",
       "machine rtx3090: its image lacks the extensions nvidia-container-toolkit-production, nvidia-open-gpu-kernel-modules-production",
     ],
   },
@@ -218,7 +218,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.modules = [];
     },
     differences: [
-      "machine rtx3090: its PCI bus shows 0 of NVIDIA's cards, the plan says 2: switched off in the firmware, badly seated, without power, or not passed through to this virtual machine",
+      "machine rtx3090: its PCI bus shows 0 of NVIDIA's cards, the plan says 2: a card is disabled in firmware, badly seated, without power, or not passed through to this virtual machine",
       "machine rtx3090: kernel modules are not loaded: nvidia, nvidia_uvm, nvidia_drm, nvidia_modeset",
     ],
     causes: ["kernelModules"],

@@ -265,7 +265,7 @@ describe("without a plan", () => {
       const noRuntimeClass = seen(({ all }) => {
         all.runtimeClasses = [];
       });
-      expect(noRuntimeClass).toEqual(["RuntimeClass nvidia: is not there, and pods name it"]);
+      expect(noRuntimeClass).toEqual(["RuntimeClass nvidia: does not exist, but pods use it"]);
     },
   );
 });

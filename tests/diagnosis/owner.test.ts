@@ -45,7 +45,7 @@ test.each<[string, ExternalSpec, string]>([
   [
     "no known owner",
     {},
-    "this stack does not install it: install it again with its own tool (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)",
+    "this stack does not install the GPU provider: install it again with the tool that manages it (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)",
   ],
 ])("the remedy for a missing external release names %s", (_, external, remedy) => {
   expect(remediesOf(external)).toEqual([remedy]);
@@ -76,7 +76,9 @@ test("the remedy for a missing RuntimeClass names its owner", () => {
       { namespace: "gpu", read: { by: "Flux" } },
       { daemonSets, pods, runtimeClasses: [] },
     ),
-  ).toEqual(["this stack does not create the class: Flux must create it with `handler: nvidia`"]);
+  ).toEqual([
+    "this stack does not create the RuntimeClass: Flux must create it with `handler: nvidia`",
+  ]);
 });
 
 test("the remedy for a cordoned node is kubectl uncordon", () => {

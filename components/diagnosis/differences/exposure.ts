@@ -46,8 +46,8 @@ function runtimeClass({ kubernetes }: Plan, { runtimeClasses }: Observations): D
       : has !== handler && `has the handler ${has}, the plan says ${handler}`;
   const told = difference(`RuntimeClass ${name}`, problem);
   if (!kubernetes.external) return told;
-  const owner = kubernetes.by ?? "the owner of the GPU provider";
-  const remedy = `this stack does not create the class: ${owner} must create it with \`handler: ${handler}\``;
+  const owner = kubernetes.by ?? "the tool that installs the GPU provider";
+  const remedy = `this stack does not create the RuntimeClass: ${owner} must create it with \`handler: ${handler}\``;
   return told.map((one) => ({ ...one, remedy }));
 }
 
@@ -169,7 +169,7 @@ function lackOf(
   const desired = found.reduce((sum, candidate) => sum + (candidate.desired ?? 0), 0);
   if (found.every((candidate) => candidate.desired === undefined) || desired >= wants) return [];
   const words = found.flatMap(({ name }) => lastWords(seen, kind, namespace, name));
-  const problem = `wants ${desired} pods, the plan has ${wants} GPU machine${wants === 1 ? "" : "s"}`;
+  const problem = `has ${desired} desired pods, the plan has ${wants} GPU machine${wants === 1 ? "" : "s"}`;
   return difference(`${kind} ${namespace}/${found[0]!.name}`, problem, words);
 }
 

@@ -78,5 +78,5 @@ function missingRuntimeClasses({ pods = [], runtimeClasses }: Observations): Dif
     .filter((name) => /nvidia/.test(name));
   return [...new Set(named)]
     .filter((name) => !runtimeClasses.some((known) => known.name === name))
-    .flatMap((name) => difference(`RuntimeClass ${name}`, "is not there, and pods name it"));
+    .flatMap((name) => difference(`RuntimeClass ${name}`, "does not exist, but pods use it"));
 }

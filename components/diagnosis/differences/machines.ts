@@ -74,7 +74,7 @@ function schematic(recipe: MachineRecipe, machine: ObservedMachine) {
     );
   if (recipe.configuration === "omni" || runs === undefined || imageId === schematicId)
     return undefined;
-  return `runs the image of schematic ${short(runs)}, the plan says ${short(schematicId)}: it was upgraded or reinstalled by hand, or the stack has not upgraded it yet`;
+  return `runs the image of schematic ${short(runs)}, the plan says ${short(schematicId)}: the machine was upgraded or reinstalled by hand, or the stack has not upgraded it yet`;
 }
 
 /** Missing extensions. An image with the planned schematic has all of them, so its names are not compared. */
@@ -98,7 +98,7 @@ function cards(
   { cards: has = gpuCount, modules: loaded }: ObservedMachine,
 ) {
   if (has >= gpuCount || (has === 0 && loaded?.includes("nvidia"))) return undefined;
-  return `its PCI bus shows ${has} of NVIDIA's cards, the plan says ${gpuCount}: switched off in the firmware, badly seated, without power, or not passed through to this virtual machine`;
+  return `its PCI bus shows ${has} of NVIDIA's cards, the plan says ${gpuCount}: a card is disabled in firmware, badly seated, without power, or not passed through to this virtual machine`;
 }
 
 function modules({ kernelModules }: MachineRecipe, { modules: loaded }: ObservedMachine) {

@@ -27,7 +27,7 @@ export function otherCards(
   );
   if (others.length === 0) return undefined;
   const has = [...new Set(others.map(([first = ""]) => first))].join(", ");
-  return `has a card ${has}, the plan says ${planned.join(", ")}: name the machine's real card in its gpus`;
+  return `has a card ${has}, the plan says ${planned.join(", ")}: the machine's gpus must list its real card`;
 }
 
 /** Models that these names may mean. */

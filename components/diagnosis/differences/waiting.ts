@@ -14,7 +14,7 @@ export const waitingForUnits = (seen: Observations): string[] =>
     .filter((pod) => inVain(pod, seen.nodes ?? []) === undefined)
     .map(
       (pod) =>
-        `Pod ${pod.namespace}/${pod.name} is Pending, and requests ${askedBy(pod)}: it waits for free units, or for a node that meets its other conditions (\`kubectl -n ${pod.namespace} describe pod ${pod.name}\`)`,
+        `Pod ${pod.namespace}/${pod.name} is Pending, and requests ${askedBy(pod)}: it waits for free GPUs, or for a node that meets its other conditions (\`kubectl -n ${pod.namespace} describe pod ${pod.name}\`)`,
     );
 
 const waiting = ({ pods = [], nodes = [] }: Observations): ObservedPod[] =>
@@ -43,7 +43,7 @@ function inVain(
     );
     if (most >= count) continue;
     if (most > 0)
-      return `stays Pending: it requests ${count} of ${resource}, but no node offers more than ${most}; lower its limit`;
+      return `stays Pending: it requests ${count} of ${resource}, but no node offers more than ${most}; lower the pod's limit`;
     const others = [
       ...new Set(
         offered

@@ -38,7 +38,7 @@ export const cardCauses = {
     cause:
       "the card or its firmware is in a state that only a reset ends (NVIDIA's catalogue: RESET_GPU)",
     remedy:
-      "reboot the machine, since Talos has no shell that could reset one card: `npx talos-gpu reboot MACHINE --stack NAME` drains its node before, and verifies the driver. If it happens again, in particular with Xid 48, 64 or 95, the card's memory is failing: replace the card",
+      "reboot the machine with `npx talos-gpu reboot MACHINE --stack NAME`, which first drains the node and afterwards verifies the driver. Talos has no shell in which one card could be reset. If the error returns, in particular Xid 48, 64 or 95, the card's memory is failing: replace the card",
     errors: [
       "NVRM: Xid (PCI:…): 119, … Timeout after 6s of waiting for RPC response from GPU0 GSP!",
       "NVRM: Xid (PCI:…): 48, … An uncorrectable double bit error (DBE) has been detected on GPU",
@@ -51,11 +51,11 @@ export const cardCauses = {
     ),
   },
   cardGone: {
-    symptom: "a card has disappeared: the node offers one less, and nvidia-smi cannot reach it",
+    symptom: "a card has disappeared: the node offers one GPU less, and nvidia-smi cannot reach it",
     cause:
       "the card does not answer on the PCI bus. Possible reasons: its power, its riser or slot, heat, or a broken card",
     remedy:
-      "drain the node and switch the machine off for a minute: a reboot alone may not bring the card back. If it happens again, check supply, cables, riser and temperature, then try the card in another slot",
+      "drain the node and switch the machine off for a minute: a reboot alone may not bring the card back. If the card disappears again, check power supply, cables, riser and temperature, then try another slot",
     errors: [
       "NVRM: Xid (PCI:…): 79, GPU has fallen off the bus.",
       "NVRM: fallen off the bus and is not responding to commands.",
@@ -111,10 +111,10 @@ export const cardCauses = {
     texts: /NVRM: (?:(?!NVRM: ).)*supported through the NVIDIA \S+ Legacy drivers/,
   },
   nvlink: {
-    symptom: "programs over several cards end or hang, but programs on one card run",
+    symptom: "programs that use several cards end or hang, but programs on one card run",
     cause: "a link between two cards, or between a card and a switch, has failed",
     remedy:
-      "reboot the machine (`npx talos-gpu reboot MACHINE --stack NAME`); if it happens again, reseat bridge or board, or take the card out of service",
+      "reboot the machine (`npx talos-gpu reboot MACHINE --stack NAME`). If the error returns, reseat the NVLink bridge or the board, or take the card out of service",
     errors: [
       "NVRM: Xid (PCI:…): 74, … NVLink: fatal error detected on link 2",
       "NVRM: Xid (PCI:…): 149, NETIR_LINK_EVT",

@@ -15,7 +15,7 @@ export const exposureFixes = fixesOf({
       'pods "…" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volume "…")',
     ],
     inForce:
-      "run `pulumi up --refresh`, which labels the namespace again; then run `kubectl rollout restart` for each DaemonSet or Deployment without pods: after a refusal, a controller waits longer before each retry, up to 17 minutes",
+      "run `pulumi up --refresh`, which labels the namespace again. Then run `kubectl rollout restart` for each DaemonSet or Deployment without pods, because its controller waits longer after each refused pod, up to 17 minutes",
     source:
       "siderolabs/docs, nvidia-gpu; talos, pkg/machinery/config/types/v1alpha1/generate (admission control)",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.namespaceLabels !== undefined,
@@ -40,7 +40,7 @@ export const exposureFixes = fixesOf({
     symptom:
       "the device plugin is in CrashLoopBackOff: invalid --device-list-strategy option: invalid strategy: envvars; the node offers no nvidia.com/gpu",
     cause:
-      "the plugin knows only envvar, volume-mounts, cdi-annotations and cdi-cri, and on Talos ≤ 1.12 only envvar works; the plural is a common mistake",
+      "the plugin knows only envvar, volume-mounts, cdi-annotations and cdi-cri, and on Talos ≤ 1.12 only envvar works. The plural envvars is a common mistake",
     source: "k8s-device-plugin, api/config/v1/consts.go and strategy.go",
     usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
     // The device plugin's log says that it does not know the strategy.
@@ -57,7 +57,7 @@ export const exposureCauses = {
     cause:
       "containerd has no runtime named nvidia: the container toolkit's extension is not in the machine's image, or another part of containerd's configuration replaces it",
     remedy:
-      "compare the machine's extensions and /etc/cri/conf.d with the stack, and run `pulumi up` again; on Talos 1.13 and older, a changed containerd configuration needs a reboot",
+      "compare the machine's extensions and /etc/cri/conf.d with the stack, and run `pulumi up` again. On Talos 1.13 and older, a changed containerd configuration needs a reboot",
     errors: ['unable to get OCI runtime for sandbox "…": no runtime for "nvidia" is configured'],
     source: "containerd 2.2.3 on a node laid out as Talos 1.13",
     texts: /no runtime for "nvidia" is configured/,
@@ -107,10 +107,10 @@ export const exposureCauses = {
     texts: /fork\/exec \S*nvidia-(ctk|cdi-hook)\S*: no such file or directory/,
   },
   mpsServer: {
-    symptom: "the node offers units by MPS, and every program on them fails: error 805",
+    symptom: "the node shares its cards by MPS, and every CUDA program on them fails: error 805",
     cause:
       "the device plugin starts nvidia-cuda-mps-control without PATH. That program then looks for the MPS server in /bin and /usr/bin, but Talos has the server in /usr/local/bin",
-    remedy: "share by time slicing instead",
+    remedy: "share the cards by time slicing instead of MPS",
     errors: ["MPS client failed to connect to the MPS control daemon or the MPS server"],
     source: "k8s-device-plugin#1614; device plugin 0.18.2 and 0.19.3 on an H100",
     texts:
@@ -119,8 +119,8 @@ export const exposureCauses = {
   sharedRequest: {
     symptom: "a pod fails at admission: UnexpectedAdmissionError",
     cause:
-      "the pod requests several units of a shared card, but several units give no larger part of the card",
-    remedy: "request one unit",
+      "the pod requests several shares of a card, but several shares give it no larger part of the card than one",
+    remedy: "request one share",
     errors: ["maximum request size for shared resources is 1; found 2"],
     source: "k8s-device-plugin, internal/plugin/server.go (failRequestsGreaterThanOne)",
     texts: /maximum request size for shared resources is 1; found \d+/,
@@ -128,7 +128,7 @@ export const exposureCauses = {
   migMonitors: {
     symptom: "the device plugin's container is not created: it may not read MIG devices",
     cause:
-      "if a sharing configuration is set and migStrategy is not, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all; NVIDIA's runtime allows that only in privileged containers",
+      "if a sharing configuration is set and migStrategy is not, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, but NVIDIA's runtime allows that only in privileged containers",
     remedy: "set migStrategy: none in the device plugin's values",
     errors: ["cannot set MIG_MONITOR_DEVICES in non privileged container"],
     source:
@@ -140,7 +140,7 @@ export const exposureCauses = {
     cause:
       "Helm was killed in the middle of an operation, and its record of the release still shows that operation as running",
     remedy:
-      "run `pulumi up`: the next update that changes the release continues from the revision before. For a release that belongs to no stack, run `helm rollback RELEASE -n NAMESPACE`, or `helm uninstall` if it was the first installation",
+      "run `pulumi up`: the next update that changes the release continues from the previous revision. For a release that no stack manages, run `helm rollback RELEASE -n NAMESPACE`, or `helm uninstall` if it was the first installation",
     errors: ["another operation (install/upgrade/rollback) is in progress"],
     source: "helm, pkg/action/upgrade.go (errPending); seen after a SIGKILL of pulumi up",
     texts: /another operation \(install\/upgrade\/rollback\) is in progress/,

@@ -15,13 +15,13 @@ export const machineFixes = fixesOf({
     symptom:
       "the machine boots, pauses and reboots again and again: CRI and kubelet do not start, and its node is NotReady or never joins",
     cause:
-      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice. Talos up to 1.13 cannot create its resource for the file a second time (from 1.14 on the first item wins silently). The boot pauses for 35 minutes (5 minutes before v1.12.9, and from v1.13.0 to v1.13.4), and then the machine reboots; after the first boot of an upgrade it reboots into the previous image",
+      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice. Talos up to 1.13 fails at the second item, and pauses the boot for 35 minutes (5 minutes before v1.12.9, and from v1.13.0 to v1.13.4). Then the machine reboots, and in the first boot of an upgrade returns to the previous image. From Talos 1.14 on the first item wins silently",
     errors: [
       "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists",
       "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",
     ],
     inForce:
-      "remove the patch of the whole cluster that also writes this file; Talos then applies the corrected configuration and ends the pause by itself",
+      "remove the cluster-wide patch that also writes this file. Talos then applies the corrected configuration and ends the pause by itself",
     source:
       "talos, v1alpha1_sequencer_tasks.go (WriteUserFiles, injectCRIConfigPatch, pauseOnFailure) and pkg/machinery/config/merge",
     check: "containerd-part",
@@ -37,17 +37,17 @@ export const machineFixes = fixesOf({
     isUnderneath: true,
   },
   schematic: {
-    does: "a machine is upgraded when its release or its schematic is not the wanted one",
+    does: "a machine is upgraded if its Talos version or its schematic differs from the planned one",
     symptom:
-      "the machine runs the wanted Talos release, but no driver: kernel modules not loaded, no NVIDIA extension in `talosctl get extensions`",
+      "the machine runs the planned Talos version, but no driver: kernel modules not loaded, no NVIDIA extension in `talosctl get extensions`",
     cause:
-      "extensions are part of the image, so a machine with the same Talos release but another schematic lacks them. An upgrade that compares only the release does not install them",
+      "extensions are part of the image, and the schematic lists them. A tool that compares only the Talos version does not upgrade a machine whose schematic lacks the extensions",
     errors: [
       "kernel modules not loaded: nvidia, nvidia_uvm, nvidia_drm, nvidia_modeset",
       "no NVIDIA driver is loaded",
     ],
     inForce:
-      "run `pulumi up`, which also compares the schematic. By hand, run `talosctl upgrade` with the installer image that machine.install.image names",
+      "run `pulumi up`, which also compares the schematic. By hand, run `talosctl upgrade` with the installer image in machine.install.image",
     source:
       "talos, Image Factory and system extensions: extensions are part of the boot image (siderolabs/docs, system-extensions)",
     // Omni compares and upgrades its machines itself.
@@ -65,7 +65,7 @@ export const machineFixes = fixesOf({
     isUnderneath: true,
   },
   kernelModules: {
-    does: "machine.kernel.modules names nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
+    does: "machine.kernel.modules lists nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
     symptom:
       "the extension is installed but no driver runs: no nvidia in /proc/modules, ext-nvidia-persistenced keeps waiting",
     cause:
@@ -103,7 +103,7 @@ export const machineFixes = fixesOf({
       "NVRM: API mismatch",
     ],
     inForce:
-      "remove NVIDIA's extensions from machines.<name>.extensions: driver.branch then chooses both",
+      "remove NVIDIA's extensions from machines.<name>.extensions: driver.branch then selects the branch of both extensions",
     source:
       "siderolabs/extensions, nvidia-gpu; NVIDIA/open-gpu-kernel-modules, README (user-space components must match)",
     check: "driver-branches",
@@ -124,7 +124,7 @@ export const machineFixes = fixesOf({
     symptom:
       "GPU containers are not created: bpf_prog_query / load program: invalid argument: last insn is not an exit or jmp",
     cause:
-      "Talos' kernel hardening (net.core.bpf_jit_harden=2) refuses the BPF device filter that nvidia-container-cli of Talos ≤ 1.11 loads; later toolkits load no filter",
+      "Talos' kernel hardening (net.core.bpf_jit_harden=2) refuses the BPF device filter that nvidia-container-cli of Talos ≤ 1.11 loads. Later toolkits load no filter",
     errors: [
       "nvidia-container-cli: mount error: failed to create device filter",
       "load program: invalid argument: last insn is not an exit or jmp",
@@ -160,7 +160,7 @@ function partTwice(seen: Observations): Evidence[] {
         ...(repeatedFiles.includes(customizationPath) &&
         !(talosVersion !== undefined && mergesInMemory(talosVersion))
           ? [
-              `${name}: its configuration has ${customizationPath} more than once${stage ? `; it is ${stage}` : ""}`,
+              `${name}: its configuration has ${customizationPath} more than once${stage ? `, and the machine is ${stage}` : ""}`,
             ]
           : []),
         ...logged.map((line) => `${name}: ${line}`),

@@ -12,7 +12,7 @@ export const operatorFixes = fixesOf({
     symptom:
       "the operator's pods stay in Init:0/1, waiting for toolkit-validation; the node offers no nvidia.com/gpu",
     cause:
-      "the operator's pods wait for files that the operator's driver and toolkit containers write; on Talos these containers do not run, because driver and toolkit are in the image. The operator's validator also writes such files, but does not find the driver on Talos ≤ 1.12",
+      "the operator's pods wait for files that the operator's driver and toolkit containers write. On Talos these containers do not run, because driver and toolkit are in the image. The operator's validator also writes such files, but does not find the driver on Talos ≤ 1.12",
     errors: [
       "Init:0/1",
       "waiting for nvidia container stack to be setup",
@@ -26,9 +26,9 @@ export const operatorFixes = fixesOf({
   operatorValidatorLabel: {
     does: "GPU nodes have the label nvidia.com/gpu.deploy.operator-validator. On Talos ≤ 1.12 its value must be false, because the validator would delete the readiness files of another DaemonSet. On Talos ≥ 1.13 its value must be true, because the validator writes these files",
     symptom:
-      "the pod nvidia-operator-validator stays in Init:0/4: failed to validate the driver, retrying after 5 seconds; operands that start meanwhile wait in Init:0/1; or, on Talos ≥ 1.13, operands wait in Init:0/1 and there is no validator",
+      "the pod nvidia-operator-validator stays in Init:0/4 (failed to validate the driver, retrying after 5 seconds), and operands that start meanwhile wait in Init:0/1. On Talos ≥ 1.13: operands wait in Init:0/1, and no validator runs",
     cause:
-      "on Talos ≤ 1.12 the validator looks for the driver in the wrong place; it deletes the file driver-ready at each start, and all readiness files when it ends. On Talos ≥ 1.13 the validator itself writes these files, and a label operator-validator=false from before the upgrade keeps it off the node",
+      "on Talos ≤ 1.12 the validator looks for the driver in the wrong place. It deletes the file driver-ready at each start, and all readiness files when it ends. On Talos ≥ 1.13 the validator itself writes these files, and a label operator-validator=false from before the upgrade keeps it off the node",
     errors: ["Init:0/4", "failed to validate the driver, retrying after 5 seconds"],
     inForce:
       "remove the label nvidia.com/gpu.deploy.operator-validator that you set on the node, and run `pulumi up --refresh`",
@@ -43,7 +43,7 @@ export const operatorFixes = fixesOf({
     symptom:
       "cards are not split: nvidia.com/mig.config.state is missing or becomes failed, and the smoke test's pod stays Pending",
     cause:
-      "there are three causes. From v0.13 on the MIG manager waits forever for systemd, which Talos does not have. An older manager that assumes a driver on the host copies itself into /usr/local, which is read-only on Talos. Every release sets the state failed if a card does not have the profile or is in use",
+      "there are three causes. From v0.13 on the MIG manager waits forever for systemd, which Talos does not have. An older manager that assumes a driver on the host copies itself into /usr/local, which is read-only on Talos. Every release sets the state to failed if a card does not support the profile or is in use",
     errors: [
       "nvidia.com/mig.config.state=failed",
       "Updating to MIG config: all-…",
@@ -51,7 +51,7 @@ export const operatorFixes = fixesOf({
       "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
     ],
     inForce:
-      "read the log of the pod nvidia-mig-manager, which says what step failed. If a pod still uses the GPU, delete that pod. An A100 or A30 changes its MIG mode with the machine's next reboot. To make the manager retry, delete the manager's pod",
+      "read the log of the pod nvidia-mig-manager, which shows the failed step. If a pod still uses the GPU, delete that pod. An A100 or A30 changes its MIG mode with the machine's next reboot. To make the manager retry, delete the manager's pod",
     source:
       "NVIDIA/mig-parted#356, #382; gpu-operator#2501; NVIDIA/mig-parted v0.12.3, deployments/container/reconfigure-mig.sh",
     usedBy: (plan) =>
@@ -61,11 +61,11 @@ export const operatorFixes = fixesOf({
     sign: notSplit,
   },
   operatorToolkit: {
-    does: "on Talos ≥ 1.15 the GPU Operator, v26.7.0 or newer, installs the container toolkit, with CDI and its NRI plugin on",
+    does: "on Talos ≥ 1.15 the GPU Operator, v26.7.0 or newer, installs the container toolkit, with CDI and the NRI plugin enabled",
     symptom:
       'every pod of the operator on the machine stays in Init or ContainerCreating: no runtime for "nvidia" is configured; the node offers no nvidia.com/gpu',
     cause:
-      "from Talos 1.15 on NVIDIA's extension contains only the driver. With the chart values for 1.14 (toolkit.enabled: false and no NRI) the operator's pods name a RuntimeClass for which containerd has no runtime",
+      "from Talos 1.15 on NVIDIA's extension contains only the driver. With the chart values for 1.14 (toolkit.enabled: false and no NRI) the operator's pods use a RuntimeClass for which containerd has no runtime",
     errors: ['unable to get OCI runtime for sandbox "…": no runtime for "nvidia" is configured'],
     inForce: "remove toolkit and cdi from gpuOperator.values, and run `pulumi up --refresh`",
     source:
@@ -81,11 +81,13 @@ export const operatorFixes = fixesOf({
     does: "the operator's toolkit is installed below /var, where pods on Talos can write files and run programs",
     symptom:
       "nvidia-container-toolkit-daemonset does not start: mkdir /usr/local/nvidia: read-only file system; the operator's other pods wait for it",
-    cause: "the chart's own toolkit.installDir is /usr/local/nvidia, and Talos' root is read-only",
+    cause:
+      "the chart's default toolkit.installDir is /usr/local/nvidia, and Talos' root is read-only",
     errors: [
       'failed to apply OCI options: failed to mkdir "/usr/local/nvidia": mkdir /usr/local/nvidia: read-only file system',
     ],
-    inForce: "remove gpuOperator.values.toolkit.installDir, or name a folder below /var or /opt",
+    inForce:
+      "remove gpuOperator.values.toolkit.installDir, or set it to a folder below /var or /opt",
     source: "gpu-operator v26.7.0, deployments/gpu-operator/values.yaml; gpu-operator#2382",
     check: "operator-values",
     usedBy: byNri,
@@ -94,10 +96,10 @@ export const operatorFixes = fixesOf({
     hides: ["managementCards"],
   },
   noRuntimeClass: {
-    does: "on Talos ≥ 1.15 pods with a GPU name no RuntimeClass; the output runtimeClassName is empty there",
+    does: "on Talos ≥ 1.15 pods with a GPU have no runtimeClassName, and the stack's output runtimeClassName is empty",
     symptom: 'a pod is not created: pod rejected: RuntimeClass "nvidia" not found',
     cause:
-      "with its NRI plugin the operator deletes the RuntimeClass nvidia, for which no machine would have a runtime; a chart or manifest still names it",
+      "with the NRI plugin enabled, the operator deletes the RuntimeClass nvidia, because no machine has a runtime for it. A chart or manifest still sets runtimeClassName: nvidia",
     errors: ['is forbidden: pod rejected: RuntimeClass "nvidia" not found'],
     inForce: "remove runtimeClassName from the pod's chart or manifest",
     source: "gpu-operator v26.7.0, controllers/state_manager.go (isStateEnabled, pre-requisites)",
@@ -109,7 +111,7 @@ export const operatorFixes = fixesOf({
     symptom:
       "the pod that sets the power limit ends again and again: nvidia-smi cannot switch persistence mode on",
     cause:
-      "on Talos ≥ 1.15 no runtime gives a pod all cards; the NRI plugin of the operator's toolkit gives them to annotated pods, and silently ignores the annotation in a namespace that it does not list",
+      "on Talos ≥ 1.15 no runtime gives a pod all cards. The NRI plugin of the operator's toolkit gives them to annotated pods, but silently ignores the annotation in namespaces that the toolkit does not list",
     errors: ["power limit: nvidia-smi cannot switch persistence mode on: is the driver loaded?"],
     inForce:
       "if another tool installs the operator, add the pod's namespace to NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES in the operator's toolkit.env",
@@ -153,7 +155,7 @@ const waitingPods = (seen: Observations, namespace: string | undefined): string[
       const waiter = initContainers.find(
         ({ name, state }) => waiters.includes(name) && state !== "terminated",
       );
-      return waiter === undefined ? [] : [`Pod/${pod}: Init, ${waiter.name} does not end`];
+      return waiter === undefined ? [] : [`Pod/${pod}: init container ${waiter.name} does not end`];
     });
 
 const validatorLabel = "nvidia.com/gpu.deploy.operator-validator";
@@ -212,7 +214,7 @@ function notSplit({ nodes = [], pods = [] }: Observations, system: System): Evid
     if (state === "failed")
       return [{ node, line: `node ${node}: ${stateLabel}=failed for ${config}` }];
     if (state !== undefined || !managerRuns(node)) return [];
-    const line = `node ${node}: the MIG manager runs and says nothing about ${config}: no ${stateLabel}`;
+    const line = `node ${node}: the MIG manager runs, but has not set ${stateLabel} for ${config}`;
     return [{ node, line }];
   });
 }

@@ -44,7 +44,7 @@ export const schedulingFixes = fixesOf({
     symptom:
       "the device plugin's DaemonSet wants 0 pods, or pods stay Pending: node(s) had untolerated taint; the node offers no nvidia.com/gpu",
     cause:
-      "of the taints that users set, the charts tolerate only nvidia.com/gpu:NoSchedule (the device plugin's chart also CriticalAddonsOnly). A machine of this stack has another taint",
+      "nvidia.com/gpu:NoSchedule is the only taint of users that the charts tolerate (the device plugin's chart also tolerates CriticalAddonsOnly). A machine of this stack has a different taint",
     source:
       "k8s-device-plugin and gpu-operator charts, values.yaml (tolerations); k8s-device-plugin#1934",
     usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
@@ -55,7 +55,7 @@ export const schedulingFixes = fixesOf({
     does: "a worker's taints are set through the Kubernetes API, and by the kubelet's registerWithTaints when its node registers again",
     symptom: "the node lacks its taint, and pods without a GPU run on the GPU machine",
     cause:
-      "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a registered node; Talos sets labels in the same request, so these are refused too",
+      "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a registered node. Talos sets labels in the same request, so the labels are refused as well",
     source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
     usedBy: (plan) =>
       Object.values(plan.spec.machines).some(

@@ -7,7 +7,7 @@ import { type Cause, fixesOf } from "./known";
 /** Failures of programs that run on the GPUs. */
 export const workloadFixes = fixesOf({
   modelsPull: {
-    does: "a Job makes the running ollama pull its models, instead of a postStart hook in its container",
+    does: "a Job makes ollama pull its models, and ollama's container has no postStart hook",
     symptom:
       "ollama's container is killed seconds after its start, again and again: FailedPostStartHook",
     cause:
@@ -52,7 +52,7 @@ export const workloadFixes = fixesOf({
     does: "vLLM's pods have a /dev/shm of 8 GiB (workloads.vllm.sharedMemory), in memory",
     symptom: "vLLM on several cards ends at its start: NCCL cannot extend a file in /dev/shm",
     cause:
-      "by default a container has 64 MiB of shared memory; the processes of one model, one per card, need more to exchange data",
+      "by default a container has 64 MiB of shared memory. The processes of one model, one per card, need more to exchange data",
     errors: [
       "Error: failed to extend /dev/shm/nccl-… to … bytes",
       "Error while creating shared memory segment /dev/shm/nccl-… (size …)",
@@ -82,7 +82,7 @@ export const workloadCauses = {
     symptom:
       "a model over several machines does not come up: its pods stay in Init, and measure the network between them again and again",
     cause:
-      "the all-reduce over the model's cards is slower than workloads.vllm.fabric.leastBandwidth. Possible reasons: a link with reduced speed, NCCL on the wrong interface, or a floor that this network cannot reach",
+      "the all-reduce over the model's cards is slower than workloads.vllm.fabric.leastBandwidth. Possible reasons: a link with reduced speed, NCCL on the wrong interface, or a minimum that this network cannot reach",
     remedy:
       "compare the link's speed with its nominal speed (`talosctl get linkstatus`), name the interface in workloads.vllm.fabric.settings (NCCL_SOCKET_IFNAME), or lower workloads.vllm.fabric.leastBandwidth",
     errors: ["fabric: all-reduce over … machines, … cards: … GB/s, below the floor of … GB/s"],
@@ -96,7 +96,7 @@ export const workloadCauses = {
     cause:
       "the model's pods do not reach each other: a network policy keeps them apart, NCCL is configured for an interface that the pods lack, or one pod is not scheduled",
     remedy:
-      "allow the pods of the namespace to reach each other at every port, because NCCL and Gloo use any; remove NCCL_SOCKET_IFNAME from workloads.vllm.fabric.settings, or name the pods' interface; and check whether a pod of the group is Pending",
+      "check whether a pod of the group is Pending. Allow the pods of the namespace to reach each other at every port, because NCCL and Gloo use any port. If NCCL finds no interface, remove NCCL_SOCKET_IFNAME from workloads.vllm.fabric.settings, or set it to the pods' interface",
     errors: [
       "fabric: not all of the … machines connected to … within … s",
       "Bootstrap : no socket interface found",

@@ -107,7 +107,7 @@ export const cardFaults: CardFault[] = [
     kernel:
       "NVRM: Xid (PCI:0000:8a:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error detected on link 2(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",
     cause: "nvlink",
-    remedy: "reseat bridge or board",
+    remedy: "reseat the NVLink bridge or the board",
   },
   {
     service:

@@ -51,7 +51,9 @@ export const fixCases: CauseCase[] = [
     causes: [
       {
         cause: "validationMarkers",
-        evidence: ["Pod/nvidia-device-plugin-daemonset-x: Init, toolkit-validation does not end"],
+        evidence: [
+          "Pod/nvidia-device-plugin-daemonset-x: init container toolkit-validation does not end",
+        ],
       },
     ],
   },
@@ -63,9 +65,9 @@ export const fixCases: CauseCase[] = [
       {
         cause: "validationMarkers",
         evidence: [
-          "Pod/nvidia-device-plugin-daemonset-x: Init, toolkit-validation does not end",
-          "Pod/gpu-feature-discovery-x: Init, toolkit-validation does not end",
-          "Pod/nvidia-operator-validator-x: Init, driver-validation does not end",
+          "Pod/nvidia-device-plugin-daemonset-x: init container toolkit-validation does not end",
+          "Pod/gpu-feature-discovery-x: init container toolkit-validation does not end",
+          "Pod/nvidia-operator-validator-x: init container driver-validation does not end",
         ],
       },
     ],
@@ -211,7 +213,7 @@ export const fixCases: CauseCase[] = [
     },
     causes: ["kernelModules"],
     remedy:
-      "make sure that machine.kernel.modules names nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
+      "make sure that machine.kernel.modules lists nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
   },
   {
     name: "no driver on a machine without the planned image, for a reason that is not the missing fix",
