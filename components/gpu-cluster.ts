@@ -27,7 +27,8 @@ import type { CheckedPlan, Finding } from "./recipe/types";
 import { gpuWorkloads } from "./workloads";
 
 /**
- * Arguments of a GPU cluster: its credentials, and its wanted state as plain data, which the checks read at preview.
+ * Arguments of a GPU cluster: its credentials, and its wanted state. The wanted state is plain data, because the checks
+ * read it at preview.
  */
 export interface GpuClusterArgs extends StackSpec, Credentials {}
 
@@ -41,7 +42,7 @@ export interface GpuClusterArgs extends StackSpec, Credentials {}
  * machine's earlier image again after a destroy. On other machines the image stays, and so do the kernel modules in the
  * machine's configuration, because the image cannot boot without them.
  *
- * The preview refuses a stack with mistakes before anything is registered; the error lists all of them.
+ * The preview refuses a stack with mistakes before it registers any resource. The error lists all mistakes.
  */
 export class GpuCluster extends pulumi.ComponentResource {
   /**
@@ -60,9 +61,9 @@ export class GpuCluster extends pulumi.ComponentResource {
    */
   public readonly runtimeClassName: pulumi.Output<string>;
   /**
-   * Name of the resource that pods request, e.g. `nvidia.com/gpu`; with `dra`, name of the DeviceClass that they
-   * claim, e.g. `gpu.nvidia.com`. The name of a resource has a `/`, and that of a class has none. Resolves only after
-   * the smoke tests.
+   * Name of the resource that pods request, e.g. `nvidia.com/gpu`; with `dra`, name of the DeviceClass that they claim,
+   * e.g. `gpu.nvidia.com`. The name of a resource contains a `/`, and the name of a DeviceClass does not. Resolves only
+   * after the smoke tests.
    */
   public readonly gpuResourceName: pulumi.Output<string>;
   /**
@@ -71,8 +72,8 @@ export class GpuCluster extends pulumi.ComponentResource {
    */
   public readonly gpuNodeSelector: pulumi.Output<Record<string, string>>;
   /**
-   * URLs within the cluster, by workload (`ollama`, `comfyui`, `vllm`, `litellm`); an inactive workload has none. A
-   * URL resolves once its server is ready.
+   * URLs within the cluster. The key is the workload (`ollama`, `comfyui`, `vllm`, `litellm` or the name of a server).
+   * An inactive workload has no URL. A URL resolves once its server is ready.
    */
   public readonly endpoints: pulumi.Output<Record<string, string>>;
 
@@ -158,14 +159,14 @@ export class GpuCluster extends pulumi.ComponentResource {
 
   /**
    * Adds facts from the cluster, the Image Factory and the files of `external` to the arguments. If your program can,
-   * await it before `plan` and the constructor. It never fails. If the Factory does not answer, it returns after half a
-   * minute at most. It adds:
+   * await it before `plan` and the constructor. It never throws. If the Factory does not answer, it returns after at
+   * most half a minute. It adds:
    *
    * - the content of the files of `external`;
    * - whether the cluster's RuntimeClass `nvidia` is external, if the stack installs a device plugin;
    * - the names of the offline machines among those with `mayBeAway`;
-   * - drivers and extensions from the Image Factory, for each Talos release of the stack, of machines and of pools that
-   *   the tables lack. Without these facts the package assumes the drivers of such a release.
+   * - drivers and extensions from the Image Factory, for each Talos release of the stack that the package's tables
+   *   lack. Without these facts the package assumes the driver versions of such a release.
    */
   public static async withFacts<T extends AskedStack>(args: T): Promise<T> {
     const [facts, there, away] = await Promise.all([
@@ -177,8 +178,8 @@ export class GpuCluster extends pulumi.ComponentResource {
   }
 
   /**
-   * The plan of a cluster with these arguments. It registers no resource and contacts no server, so a program can check
-   * its arguments first.
+   * The plan of a cluster with these arguments. This function registers no resource and contacts no server, so a
+   * program can check its arguments first.
    *
    * @param also findings that do not come from the arguments; the error lists them together with those of the
    * arguments.

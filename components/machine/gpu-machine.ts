@@ -21,8 +21,8 @@ import { machineResources, machineType } from "./create-machine";
 import { foretell } from "./foretell";
 
 /**
- * Arguments of a GPU machine: its wanted state, and credentials to reach it. The GPU provider is optional: only
- * labels of the node depend on it.
+ * Arguments of a GPU machine: its wanted state, and the credentials to reach it. The field of the GPU provider is
+ * optional here, because only labels of the node depend on it.
  */
 export interface GpuMachineArgs extends MachineSpec, AroundMachinesSpec, Credentials {
   /** Name of the machine's node in Kubernetes. Default: the name of the component. */
@@ -36,8 +36,9 @@ export interface GpuMachineArgs extends MachineSpec, AroundMachinesSpec, Credent
  * update reboots the machine at most once, and not at all if nothing changes.
  *
  * Outside of a GpuCluster, the update checks before the reboot which parts the machine would lose, and pulls the image.
- * If Kubernetes does not answer, the update notices that only at the drain. A GpuCluster checks all of this, and its
- * chart, before it changes the first machine. Warnings and notes about the machine are messages of this resource.
+ * If Kubernetes does not answer, the update notices that only at the drain. A GpuCluster checks all of this, and the
+ * chart of the GPU provider, before it changes the first machine. Pulumi prints warnings and notes about the machine as
+ * messages of this resource.
  */
 export class GpuMachine extends pulumi.ComponentResource {
   /**

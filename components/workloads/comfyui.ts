@@ -20,8 +20,8 @@ export interface ComfyUiArgs extends ComfyUiSpec, ServerAccess {
 /**
  * ComfyUI on a GPU: namespace, volume for models and outputs, and the server.
  *
- * Outside of a GpuCluster, its objects have no annotation with their owner, and no guard checks them. Objects left by a
- * killed update block the next one until you import or delete them.
+ * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. Objects left by a
+ * killed update then block the next update, until you import or delete them.
  */
 export class ComfyUi extends pulumi.ComponentResource {
   /** URL within the cluster, e.g. `http://comfyui.comfyui.svc:8188`. Resolves once the server is ready. */

@@ -23,13 +23,13 @@ export interface GpuPodArgs extends GpuPodSpec, GpuAccess {
 }
 
 /**
- * A user's own pod with GPUs: like a pod of `kubectl run`, but with the right RuntimeClass, request and tolerations. It
- * may run to completion or run forever. Kubernetes restarts its container if it fails. Nothing recreates the pod after
- * an eviction: run a server in a Deployment that uses the cluster's `runtimeClassName` and `gpuResourceName`. The
- * namespace must exist. A GpuCluster creates the default namespace for its own pods.
+ * A pod with GPUs that the user defines: like a pod of `kubectl run`, but with the right RuntimeClass, request and
+ * tolerations. It may run to completion or run forever. Kubernetes restarts its container if the container fails.
+ * Nothing recreates the pod after an eviction: run a server in a Deployment that uses the cluster's `runtimeClassName`
+ * and `gpuResourceName`. The namespace must exist. For the pods of a stack, GpuCluster creates the default namespace.
  *
- * Outside of a GpuCluster, the pod has no annotation with its owner, and no guard checks it. Objects left by a killed
- * update block the next one until you import or delete them.
+ * Outside of a GpuCluster, the package does not check whether a pod of the same name already exists. Objects left by a
+ * killed update then block the next update, until you import or delete them.
  */
 export class GpuPod extends pulumi.ComponentResource {
   /** Name of the pod. Resolves once it is ready or has completed. */

@@ -28,9 +28,12 @@ export interface LiteLlmServer {
   provider: string;
   /** Names of the server's models that the proxy offers, e.g. `llama3.2:3b`. */
   models: string[];
-  /** URL of the server, usually the output `endpoint` of its component. The proxy starts once the URL has resolved. */
+  /**
+   * URL of the server, usually the output `endpoint` of its component. The stack creates the proxy once this URL has
+   * resolved.
+   */
   url: pulumi.Input<string>;
-  /** Key that the server requires, in a Secret of the proxy's namespace. Default: none. */
+  /** API key that the server requires, in a Secret of the proxy's namespace. Default: none. */
   apiKeySecret?: SecretKeySpec;
 }
 
@@ -50,8 +53,8 @@ export interface LiteLlmArgs extends LiteLlmSpec {
 /**
  * LiteLLM in front of ollama and other servers: one OpenAI-compatible endpoint for their models.
  *
- * Outside of a GpuCluster, its objects have no annotation with their owner, and no guard checks them. Objects left by a
- * killed update block the next one until you import or delete them.
+ * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. Objects left by a
+ * killed update then block the next update, until you import or delete them.
  */
 export class LiteLlm extends pulumi.ComponentResource {
   /** URL within the cluster, e.g. `http://litellm.litellm.svc:4000`. Resolves once the proxy is ready. */

@@ -18,8 +18,8 @@ export interface OllamaArgs extends OllamaSpec, ServerAccess {}
  * Ollama on a GPU: namespace, volume for models, server, and a Job per model, which pulls the model once the server
  * runs. A model that leaves the list stays on the volume.
  *
- * Outside of a GpuCluster, its objects have no annotation with their owner, and no guard checks them. Objects left by a
- * killed update block the next one until you import or delete them.
+ * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. Objects left by a
+ * killed update then block the next update, until you import or delete them.
  */
 export class Ollama extends pulumi.ComponentResource {
   /**

@@ -16,7 +16,7 @@ interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
   };
   /** Command of the server in the other pods, which open no port. */
   follower: string[];
-  /** Volume; each pod gets its own. */
+  /** Volume of each pod. */
   volume: { name: string; claim: k8s.types.input.core.v1.PersistentVolumeClaimSpec };
 }
 
@@ -25,7 +25,7 @@ interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
  * the whole group is replaced, because the other pods would wait for it forever (kubernetes-sigs/lws v0.9.0,
  * RecreateGroupOnPodRestart).
  *
- * If its content changes, Pulumi replaces the set, like the strategy `Recreate` of a Deployment: the new pods need the
+ * If the set's content changes, Pulumi replaces it, like the strategy `Recreate` of a Deployment: the new pods need the
  * cards of the old ones. After an update in place, Pulumi would mistake the old set's readiness for the new one's.
  * Volumes stay, because they belong to pods by name.
  */

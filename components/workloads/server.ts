@@ -11,11 +11,11 @@ export interface ServerArgs extends AllowedClients {
   /** Name of the Deployment and the Service. */
   name: string;
   port: number;
-  /** Whether it has one replica or none. */
+  /** Whether the Deployment has one replica or none. */
   active: boolean;
-  /** Seconds until it must be ready. */
+  /** Seconds within which the server must be ready. */
   readyWithin: number;
-  /** Text whose change restarts the pod. Default: none. */
+  /** If this text changes, the pod restarts. Default: none. */
   exposure?: string | undefined;
   pod: pulumi.Input<k8s.types.input.core.v1.PodSpec>;
 }

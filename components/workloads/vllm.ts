@@ -15,17 +15,17 @@ import { type Storing, storingServer } from "./storing-server";
 export interface VllmArgs extends VllmSpec, ServerAccess {
   /**
    * Newest CUDA version that the driver runs, e.g. `12.8`. The default image follows from it. Default: `12.4`, which
-   * every 12.x driver runs; over several machines `13.0`.
+   * every 12.x driver runs; `13.0` if the server has several machines.
    */
   cudaVersion?: string;
 }
 
 /**
- * vLLM on one or more GPUs: volume for models and compiled graphs, and the server. vLLM splits the model over the
+ * vLLM on one or more GPUs: a volume for models and compiled graphs, and the server. vLLM splits the model over the
  * GPUs of a machine by tensor parallelism, and over several machines by pipeline parallelism, in a LeaderWorkerSet.
  *
- * Outside of a GpuCluster, its objects have no annotation with their owner, and no guard checks them. Objects left by a
- * killed update block the next one until you import or delete them.
+ * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. Objects left by a
+ * killed update then block the next update, until you import or delete them.
  */
 export class Vllm extends pulumi.ComponentResource {
   /**

@@ -22,12 +22,13 @@ export interface AroundMachinesSpec {
    */
   talosVersion: string;
   /**
-   * Kubernetes release of owned machines. Required with an owned machine. With an owned control plane, a change may
-   * go forward by one minor release. Afterwards run `talosctl upgrade-k8s` for kube-proxy, CoreDNS and flannel, which a
-   * new configuration does not update.
+   * Kubernetes release of owned machines. Required if a machine is `owned`. If a control plane is `owned`, one update
+   * may raise this release by at most one minor. Run `talosctl upgrade-k8s` after such an update: a new configuration
+   * does not update kube-proxy, CoreDNS and flannel.
    * @default none
    * @example `v1.35.0`
-   * @causes a new configuration of owned machines, without a reboot; without bootstrap, one reboot of those with a GPU on Talos 1.13 and older
+   * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older, unless the
+   *   stack has `bootstrap: true`
    */
   kubernetesVersion?: string;
   /**
@@ -38,15 +39,15 @@ export interface AroundMachinesSpec {
    */
   releaseFacts?: ReleaseFactsSpec;
   /**
-   * Name of the Talos cluster. Required with an owned machine, and with a machine of Omni's: there it is the cluster's
-   * name in Omni.
+   * Name of the Talos cluster. Required if a machine is `owned` or `omni`. If machines are `omni`, it is the name of
+   * their cluster in Omni.
    * @default none
    * @example `home`
    * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older
    */
   clusterName?: string;
   /**
-   * URL of the Kubernetes API. Required with an owned machine.
+   * URL of the Kubernetes API. Required if a machine is `owned`.
    * @default none
    * @example `https://10.0.10.10:6443`
    * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older
@@ -59,22 +60,22 @@ export interface AroundMachinesSpec {
    */
   driver?: DriverSpec;
   /**
-   * Expose the GPUs by NVIDIA's GPU Operator. A cluster has exactly one of `gpuOperator`, `devicePlugin`, `dra` and
+   * Expose the GPUs with NVIDIA's GPU Operator. A cluster has exactly one of `gpuOperator`, `devicePlugin`, `dra` and
    * `external`.
    * @default none
    * @example `{ version: v25.10.1 }`
    */
   gpuOperator?: GpuOperatorSpec;
   /**
-   * Expose the GPUs by NVIDIA's standalone device plugin. A cluster has exactly one of `gpuOperator`, `devicePlugin`,
+   * Expose the GPUs with NVIDIA's standalone device plugin. A cluster has exactly one of `gpuOperator`, `devicePlugin`,
    * `dra` and `external`.
    * @default none
    * @example `{ version: 0.17.4 }`
    */
   devicePlugin?: DevicePluginSpec;
   /**
-   * Give the GPUs to claims by NVIDIA's driver for dynamic resource allocation (DRA). A cluster has exactly one of
-   * `gpuOperator`, `devicePlugin`, `dra` and `external`.
+   * Expose the GPUs with NVIDIA's driver for dynamic resource allocation (DRA): pods get them by claims. A cluster has
+   * exactly one of `gpuOperator`, `devicePlugin`, `dra` and `external`.
    * @default none
    * @example `{ version: 0.5.0 }`
    */
@@ -99,15 +100,15 @@ export interface AroundMachinesSpec {
    */
   upgrade?: UpgradeSpec;
   /**
-   * Time limits of an update's waits, as durations such as `10m` or `90s`.
+   * Limits on how long an update waits for each step, as durations such as `10m` or `90s`.
    * @default the defaults of its fields
    * @example `{ reboot: 45m }`
    */
   timeouts?: TimeoutsSpec;
   /**
-   * Text whose change makes the next update inspect every machine, its node, the release and every object of the
-   * stack. Any text will do, for example today's date. The update restores whatever was changed by hand, and changes
-   * nothing else. While the text stays the same, an update trusts the state of the last update.
+   * Text that you change to make the next update inspect every machine, its node, the Helm release and every object of
+   * the stack. Any text is valid, for example today's date. That update restores whatever was changed by hand, and
+   * changes nothing else. An update with an unchanged text trusts the state that the last update recorded.
    * @default none
    * @example `2026-11-22`
    * @causes an inspection of every machine, and a reboot of each whose image or staged configuration differs from the
@@ -126,20 +127,20 @@ export interface AroundMachinesSpec {
 /** Fields of the cluster in a stack: all but its machines. */
 export interface ClusterOptionsSpec extends AroundMachinesSpec {
   /**
-   * Drivers, toolkit and extensions of Talos releases that only some machines or pools have (their `talosVersion`).
-   * Each entry has the fields of `releaseFacts`. Needed only if the package's tables lack the release and no Image
-   * Factory can be reached.
+   * Drivers, toolkit and extensions of Talos releases other than the stack's, which machines or pools set as their
+   * `talosVersion`. Each entry has the fields of `releaseFacts`. Needed only if the package's tables lack the release
+   * and no Image Factory can be reached.
    * @default those in the package's tables, else the Image Factory's
    * @example `[{ talosVersion: v1.13.11, production: 595.99.10 }]`
    */
   otherReleaseFacts?: ReleaseFactsSpec[];
   /**
-   * Create the cluster from machines that wait in maintenance mode. The first update makes the secrets, installs
-   * Talos with the wanted image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig.
-   * Leave it `true` afterwards: the stack holds the secrets and the kubeconfig. Every machine must be owned, and at
-   * least one must be a control plane. The machines must have started from a boot medium of Talos 1.13 or newer,
-   * whatever release the stack installs.
-   * @default `false`: the cluster exists
+   * Create the cluster from machines that wait in maintenance mode. The first update makes the secrets and installs
+   * Talos with the wanted image. It then bootstraps etcd on the control plane whose name is alphabetically first, and
+   * fetches the kubeconfig. Leave `bootstrap: true` afterwards, because the stack holds the secrets and the kubeconfig.
+   * Every machine must be owned, and at least one must be a control plane. The machines must have started from a boot
+   * medium of Talos 1.13 or newer, whatever release the stack installs.
+   * @default `false`: the cluster already exists
    * @example `true`
    */
   bootstrap?: boolean;
@@ -148,8 +149,8 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    * patch that writes containerd's configuration file is refused: set it under `containerd` of a machine.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
-   * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older, on newer releases only for
-   *   changed modules and files
+   * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older; on newer releases a reboot
+   *   only if modules or files change
    */
   patches?: string[];
   /**
@@ -160,7 +161,7 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
   monitoring?: MonitoringSpec;
   /**
    * Install LeaderWorkerSet, which a workload over several machines needs (`workloads.vllm.machines`).
-   * @default none: if a workload needs it, another tool has installed it
+   * @default none: the workload uses the LeaderWorkerSet that another tool installed
    * @example `{ version: 0.9.0 }`
    */
   leaderWorkerSet?: LeaderWorkerSetSpec;
@@ -172,7 +173,7 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
   workloads?: WorkloadsSpec;
   /**
    * Names of the machines that are offline: an update skips them. Each must have `mayBeAway: true`.
-   * @default the machines that the program of the stacks finds offline
+   * @default the machines that the preview finds offline; your own program finds them with `GpuCluster.withFacts`
    * @example `[gpu-3]`
    */
   away?: string[];
@@ -181,7 +182,7 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    * sees none. With MIG's strategy `single` it must also contain `grep`, which looks for the slice before the test.
    * The default is not verified on Blackwell: the sample of CUDA 12.5 has no code for Blackwell, so the driver must
    * compile it.
-   * @default a CUDA sample that the driver can run
+   * @default a CUDA sample that the machine's driver can run
    * @example `nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0`
    */
   smokeTestImage?: string;
@@ -221,7 +222,7 @@ export interface StackSpec extends ClusterOptionsSpec {
    */
   machineDefaults?: MachineDefaultsSpec;
   /**
-   * Groups of machines that differ only in name and address, by the name of the pool.
+   * Groups of machines that differ only in name and address. The key is the name of the pool.
    * @default none
    * @example `{ canary: { names: "canary-#", addresses: [10.1.0.1-10.1.0.3], role: worker, configuration: adopted,
    * talosVersion: v1.12.7 } }`

@@ -1,6 +1,6 @@
 /**
  * Branch of NVIDIA's driver, by its name in Talos' extensions. On Talos 1.12 `lts` is newer than `production`;
- * `new-feature` came with 1.15.
+ * `new-feature` exists from Talos 1.15 on.
  */
 export const DriverBranch = {
   lts: "lts",
@@ -19,7 +19,7 @@ export type ModuleFlavour = (typeof ModuleFlavour)[keyof typeof ModuleFlavour];
 export interface DriverSpec {
   /**
    * Branch of the driver, by its name in Talos' extensions. On Talos 1.12 `lts` is newer than `production`;
-   * `new-feature` exists from 1.15 on, only with open modules.
+   * `new-feature` exists from Talos 1.15 on, and only with open modules.
    * @default `production`, or `lts` if the card or the Talos release needs it
    * @example `lts`
    * @causes a new image, and with it one reboot of each GPU machine

@@ -11,9 +11,9 @@ export const ExternalKind = {
 export type ExternalKind = (typeof ExternalKind)[keyof typeof ExternalKind];
 
 /**
- * The GPU provider that Flux, Argo CD, helmfile or another tool installs. The stack makes and changes nothing of it: no
- * Helm release, no RuntimeClass, no namespace. The stack checks the chart's values, and waits for the GPUs. Exclusive
- * with `gpuOperator`, `devicePlugin` and `dra`. A field here overrides what `files` set.
+ * The GPU provider that Flux, Argo CD, helmfile or another tool installs. The stack creates and changes none of its
+ * objects: no Helm release, no RuntimeClass, no namespace. The stack only checks the chart's values, and waits for the
+ * GPUs. Exclusive with `gpuOperator`, `devicePlugin` and `dra`. A field here overrides the same setting in `files`.
  */
 export interface ExternalSpec {
   /**
@@ -24,10 +24,11 @@ export interface ExternalSpec {
    */
   kind?: ExternalKind;
   /**
-   * Paths of the files by which the other tool installs the chart, relative to the stack file. They are Flux'
-   * HelmRelease with its OCIRepository or HelmRepository; an Application of Argo CD; ConfigMaps and files of values
-   * that these name; or only a file of values. Each must be a regular file of at most 1 MiB in the same repository.
-   * The program of the stacks, the command and `GpuCluster.withFacts` read the files.
+   * Paths of the files from which the other tool installs the chart, relative to the stack file. List Flux' HelmRelease
+   * with its OCIRepository or HelmRepository, or the Application of Argo CD. Also list the ConfigMaps and values files
+   * to which they refer. You may also list only a values file. Each must be a regular file of at most 1 MiB in the same
+   * repository. A stack file's program and the command `talos-gpu` read them. In your own program,
+   * `GpuCluster.withFacts` reads them.
    * @default none
    * @example `[../flux/gpu-operator/helmrelease.yaml, ../flux/gpu-operator/ocirepository.yaml]`
    */
@@ -45,14 +46,14 @@ export interface ExternalSpec {
    */
   namespace?: string;
   /**
-   * RuntimeClass of the pods that need a GPU: the smoke test and the workloads. An empty text means no RuntimeClass:
-   * every container gets NVIDIA's runtime, or CDI gives the cards to pods.
+   * RuntimeClass of the pods that need a GPU: the smoke test and the workloads. Write `""` for pods without a
+   * RuntimeClass: if NVIDIA's runtime is the default runtime, or if CDI gives the cards to pods.
    * @default `nvidia`; with `dra`, none
    * @example `""`
    */
   runtimeClassName?: string;
   /**
-   * Name of the resource that pods request for a GPU; with `dra`, name of the DeviceClass that they claim.
+   * Name of the resource that pods request for a GPU. With `dra`, name of the DeviceClass of their claims.
    * @default `nvidia.com/gpu`; with `dra`, `gpu.nvidia.com`
    * @example `nvidia.com/gpu.shared`
    */
@@ -64,7 +65,7 @@ export interface ExternalSpec {
    */
   values?: Record<string, any>;
   /**
-   * Content of `files`, for a program in a language other than TypeScript. A TypeScript program gets it by
+   * Content of `files`, for a program in a language other than TypeScript. A TypeScript program gets it from
    * `GpuCluster.withFacts`.
    * @default the content that the package reads from `files`
    * @example `{ kind: gpuOperator, version: v26.3.3 }`
@@ -72,7 +73,7 @@ export interface ExternalSpec {
   read?: ExternalReadSpec;
 }
 
-/** Facts about an external GPU provider, as its files give them. */
+/** Facts about an external GPU provider, as read from its files. */
 export interface ExternalReadSpec {
   /**
    * Chart that the files install.
@@ -111,7 +112,7 @@ export interface ExternalReadSpec {
    */
   values?: Record<string, any>;
   /**
-   * File and line of each chart value, by the value's path.
+   * File and line of each chart value. The key is the path of the value.
    * @default none
    * @example `{ driver.enabled: "helmrelease.yaml:23" }`
    */
@@ -123,14 +124,14 @@ export interface ExternalReadSpec {
    */
   unread?: string[];
   /**
-   * Objects and files that the files name, but that are not among `files`. Their content is unknown.
+   * Objects and files to which `files` refer, but which the stack does not list there. Their content is unknown.
    * @default none
    * @example `[{ kind: "ConfigMap", name: "gpu-operator-values" }]`
    */
   missing?: ExternalMissingSpec[];
 }
 
-/** An object or file that the files name, but that is not among them. */
+/** An object or file to which `files` refer, but which the stack does not list there. */
 export interface ExternalMissingSpec {
   /**
    * Kind of the missing object, or `values file`.

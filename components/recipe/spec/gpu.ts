@@ -12,7 +12,7 @@ export const GpuArchitecture = {
 /** An architecture, as text. */
 export type GpuArchitecture = (typeof GpuArchitecture)[keyof typeof GpuArchitecture];
 
-/** A kind of card in a machine. */
+/** Cards of one model in a machine. */
 export interface GpuSpec {
   /**
    * Name of the card as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `NVIDIA H100 NVL`. Or its
@@ -27,8 +27,8 @@ export interface GpuSpec {
    */
   architecture?: GpuArchitecture;
   /**
-   * Memory of one card, as `nvidia-smi` shows it. Needed only if the package's tables lack the card, or if it exists
-   * with several sizes (e.g. RTX 4060 Ti, RTX 3060).
+   * Memory of one card, as `nvidia-smi` shows it. Needed only if the package's tables lack the card, or if the model
+   * exists with different amounts of memory (e.g. RTX 4060 Ti, RTX 3060).
    * @default the memory in the package's tables, else unknown
    * @example `16Gi`
    */

@@ -55,8 +55,8 @@ export interface SecureBootKeysSpec {
 }
 
 /**
- * Parts of the machine's image that an update may remove. An update that would remove another part, which the stack
- * does not list, ends before it drains the machine.
+ * Parts of the machine's image that an update may remove. An update that would remove a part that is not listed here
+ * stops before it drains the machine.
  */
 export interface DropSpec {
   /**
@@ -78,14 +78,14 @@ export interface DropSpec {
    */
   overlay?: boolean;
   /**
-   * Whether the machine may lose its current platform and get the stack's.
+   * Whether the machine may change from its current platform to the stack's `platform`.
    * @default `false`
    * @example `true`
    */
   platform?: boolean;
   /**
-   * Whether the next image may lack the machine configuration that is embedded in the current one. A stack cannot
-   * embed one.
+   * Whether the next image may lack the machine configuration that the current image embeds. A stack cannot embed a
+   * configuration.
    * @default `false`
    * @example `true`
    */

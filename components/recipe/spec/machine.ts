@@ -9,8 +9,8 @@ export type MachineRole = (typeof MachineRole)[keyof typeof MachineRole];
 
 /**
  * Owner of a machine's configuration. `owned`: this stack generates all of it. `adopted`: another tool generates it;
- * the stack merges its part in by key and records what it added. `omni`: the stack gives Omni patches and extensions
- * of this machine, and Omni makes the image, upgrades and reboots.
+ * the stack merges its part in key by key and records what it added. `omni`: the stack gives Omni patches and
+ * extensions of this machine, and Omni makes the image, upgrades and reboots.
  */
 export const ConfigurationOwner = { owned: "owned", adopted: "adopted", omni: "omni" } as const;
 /** An owner, as text. */
@@ -26,15 +26,14 @@ export interface ContainerdSpec {
    */
   nvidiaDefaultRuntime?: boolean;
   /**
-   * Give the nvidia runtime Talos' base OCI specification.
+   * Use Talos' base OCI specification for the runtime `nvidia` (containerd's `base_runtime_spec`).
    * @default `false`
    * @example `true`
    * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
    */
   baseRuntimeSpec?: boolean;
   /**
-   * Further CDI directories. They are added to `/run/cdi` on Talos ≥ 1.13, and to containerd's defaults on older
-   * releases.
+   * Further CDI directories, in addition to `/run/cdi` on Talos ≥ 1.13, and to containerd's defaults on older releases.
    * @default none
    * @example `[/var/cdi/static, /var/cdi/dynamic]`
    * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
@@ -70,17 +69,18 @@ export interface MachineDefaultsSpec {
    */
   configuration?: ConfigurationOwner;
   /**
-   * Talos release of these machines, if it differs from the stack's, e.g. in a pool that is upgraded first. Either
-   * both releases are older than Talos 1.13, or neither is: GPUs are offered in a different way from Talos 1.13 on.
+   * Talos release of these machines, if it differs from the stack's, e.g. in a pool that is upgraded first. Both
+   * releases must be older than Talos 1.13, or both 1.13 or newer, because pods get GPUs in a different way from 1.13
+   * on.
    * @default the stack's `talosVersion`
    * @example `v1.12.7`
    * @causes one reboot of each machine that runs another release
    */
   talosVersion?: string;
   /**
-   * NVIDIA driver of these machines. The stack's `driver` sets the fields that are missing here. `import` writes `{}`
-   * for a machine whose image no file describes. The plan then chooses branch and flavour by the card, with a
-   * warning, until you write the driver that the machine runs.
+   * NVIDIA driver of these machines. Fields that are missing here have their values from the stack's `driver`. `import`
+   * writes `{}` for a machine whose image no file describes. With `{}` the plan chooses branch and flavour by the card,
+   * with a warning. Write the driver that the machine runs.
    * @default the stack's `driver`
    * @example `{ branch: lts }`
    * @causes a new image, and with it one reboot of each GPU machine
@@ -111,8 +111,8 @@ export interface MachineDefaultsSpec {
    */
   kernelArgs?: string[];
   /**
-   * Parameters of NVIDIA's kernel modules, by module. Talos loads the modules with them; a kernel argument such as
-   * `nvidia_drm.modeset=1` has no effect.
+   * Parameters with which Talos loads NVIDIA's kernel modules. The key is the module. A kernel argument such as
+   * `nvidia_drm.modeset=1` has no effect on them.
    * @default none
    * @example `{ nvidia: [NVreg_OpenRmEnableUnsupportedGpus=1] }`
    * @causes a new configuration, with one reboot of a GPU machine
@@ -133,7 +133,7 @@ export interface MachineDefaultsSpec {
    */
   secureBoot?: boolean;
   /**
-   * Overlay of the image: the addition to Talos that a single-board computer needs to boot.
+   * Overlay of the image: the parts that a single-board computer needs in addition to Talos, to boot.
    * @default none
    * @example `{ image: siderolabs/sbc-rockchip, name: turingrk1 }`
    * @causes a new image, and with it one reboot of the machine
@@ -147,10 +147,11 @@ export interface MachineDefaultsSpec {
    */
   customization?: CustomizationSpec;
   /**
-   * Installer image of your own instead of the Image Factory's, by tag or digest. Your imager or your Factory made it
-   * with NVIDIA's extensions in it. Its other contents are unknown, so `extensions`, `kernelArgs`, `overlay`,
-   * `customization`, `platform`, `secureBoot` and `drop` are refused together with it. The update verifies Talos' release, NVIDIA's modules, the branch of the driver and NVIDIA's services. To
-   * change the Talos release, also change this image.
+   * Your own installer image instead of the Image Factory's, by tag or digest. You make it with Talos' imager or your
+   * own Image Factory, and include NVIDIA's extensions. The package does not know its other contents, so `extensions`,
+   * `kernelArgs`, `overlay`, `customization`, `platform`, `secureBoot` and `drop` are refused with `installerImage`.
+   * The update verifies Talos' release, NVIDIA's modules, the branch of the driver and NVIDIA's services. To change the
+   * Talos release, also change this image.
    * @default the Image Factory's image, made from the other fields of the machine
    * @example `registry.example.com/talos/installer:v1.13.6-nvidia-2`
    * @causes one reboot of the machine
@@ -160,7 +161,7 @@ export interface MachineDefaultsSpec {
    * Parts of the machine's current image that an update may remove.
    * @default none: an update that would remove a part stops before the drain
    * @example `{ extensions: [siderolabs/iscsi-tools] }`
-   * @causes nothing by itself: it allows the next image to lack these parts
+   * @causes nothing by itself: the next image may lack these parts
    */
   drop?: DropSpec;
   /**
@@ -168,8 +169,8 @@ export interface MachineDefaultsSpec {
    * own. Put no secret in them.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
-   * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older, on newer releases only for
-   *   changed modules and files
+   * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older; on newer releases a reboot
+   *   only if modules or files change
    */
   patches?: string[];
   /**
@@ -188,34 +189,34 @@ export interface MachineDefaultsSpec {
    */
   taints?: Record<string, string>;
   /**
-   * Power limit of every card of the machine in watts.
+   * Power limit of each card of the machine, in watts.
    * @default the card's own limit
    * @example `250`
    * @causes a DaemonSet that sets the limit, without a reboot
    */
   powerLimit?: number;
   /**
-   * Whether the machine, a worker, may be off during an update, e.g. because another system controls its power.
-   * While its node is not ready and its Talos API does not answer, updates skip the machine and report that. It must be
-   * online for the update that adds it. The program of the stacks and `GpuCluster.withFacts` find out whether it is
-   * offline.
+   * Whether the machine may be off during an update, e.g. because another system controls its power. It must be a
+   * worker. An update skips the machine, and reports that, if its node is not ready and its Talos API does not answer.
+   * The machine must be online for the update that adds it. A preview finds out whether it is offline; in your own
+   * program, `GpuCluster.withFacts` does.
    * @default `false`
    * @example `true`
    * @causes nothing by itself
    */
   mayBeAway?: boolean;
   /**
-   * Talos release that the machine runs today. With it, a first preview names the releases on the way to the wanted
-   * one and refuses a downgrade. Without `versionContract` the configuration of an owned machine is generated for the
-   * older of this release and the wanted one.
+   * Talos release that the machine runs today. With it, the first preview already lists the intermediate releases of
+   * the upgrade, and refuses a downgrade. Without `versionContract`, Talos generates the configuration of an owned
+   * machine for the older of `runningVersion` and `talosVersion`.
    * @default unknown: the upgrade reads it from the machine
    * @example `v1.11.5`
    * @causes one reboot of an owned machine, if Talos generates a different configuration for that release
    */
   runningVersion?: string;
   /**
-   * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. Write
-   * the release that created the cluster, and keep it when `talosVersion` changes: Talos advises against a new
+   * Talos' version contract of an owned machine: the Talos release whose defaults are in its generated configuration.
+   * Write the release that created the cluster, and keep it when `talosVersion` changes: Talos advises against a new
    * contract for an existing cluster. A machine gets its configuration before its upgrade, so the Talos that it still
    * runs must accept the contract. Talos before 1.12 refuses a contract of 1.12 or newer.
    * @default the older of `runningVersion` and `talosVersion`; a preview then refuses a change of `talosVersion` that
@@ -235,8 +236,8 @@ export interface MachineDefaultsSpec {
 }
 
 /**
- * One Talos machine in a stack file, where `machineDefaults` may set its other fields. Its key in `machines` is its
- * node name.
+ * One Talos machine in a stack file. Fields that it does not set come from its pool or `machineDefaults`. Its key in
+ * `machines` is its node name.
  */
 export interface MachineEntrySpec extends MachineDefaultsSpec {
   /**
@@ -253,7 +254,7 @@ export interface MachineEntrySpec extends MachineDefaultsSpec {
   uuid?: string;
 }
 
-/** One Talos machine, with role and owner. Its key in `machines` is its node name. */
+/** One Talos machine, with its role and the owner of its configuration. Its key in `machines` is its node name. */
 export interface MachineSpec extends MachineEntrySpec {
   /**
    * Role of the machine in its cluster: `controlplane` or `worker`.
@@ -270,15 +271,16 @@ export interface MachineSpec extends MachineEntrySpec {
   configuration: ConfigurationOwner;
 }
 
-/** Machines that are alike but for name and address. */
+/** Machines that differ only in name and address. */
 export interface PoolSpec extends MachineDefaultsSpec {
   /**
-   * Pattern of the node names: the run of `#` becomes the machine's number, with at least as many digits.
+   * Pattern of the node names. The machine's number replaces the `#` characters, and has at least as many digits.
    * @example `gpu-###`
    */
   names: string;
   /**
-   * Addresses of the machines' Talos APIs, in the order of the machines' numbers: IPs, host names, and ranges of IPs.
+   * Addresses of the machines' Talos APIs: IPs, host names, and ranges of IPs. The first address belongs to the machine
+   * with the lowest number.
    * @example `[10.1.0.1-10.1.0.200]`
    */
   addresses: string[];

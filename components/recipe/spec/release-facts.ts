@@ -1,5 +1,5 @@
 /**
- * Images of the package's own DaemonSets on GPU nodes. Name others to use a mirror. This package contacts no registry, so
+ * Images of the package's own DaemonSets on GPU nodes. Set them to use a mirror. This package contacts no registry, so
  * it does not verify that the registries still have the default images.
  */
 export interface ImagesSpec {
@@ -27,14 +27,14 @@ export interface ImagesSpec {
 }
 
 /**
- * Drivers, toolkit and extensions of a Talos release that the package's tables lack. The stacks' program gets them
- * from the Image Factory once per preview; a program of your own gets them by `GpuCluster.withFacts`. If no Factory
- * can be reached, set them in the stack.
+ * Drivers, toolkit and extensions of a Talos release that the package's tables lack. The program of a stack file gets
+ * them from the Image Factory once per preview. Your own program gets them with `GpuCluster.withFacts`. If no Image
+ * Factory can be reached, set them in the stack.
  */
 export interface ReleaseFactsSpec {
   /**
    * Talos release that these facts describe. They have an effect only if the stack, a machine or a pool has this
-   * release.
+   * `talosVersion`.
    * @example `v1.14.7`
    */
   talosVersion: string;
@@ -75,7 +75,7 @@ export interface ReleaseFactsSpec {
    */
   missing?: boolean;
   /**
-   * Reason why the Image Factory did not answer. The package then assumes the drivers.
+   * Reason why the Image Factory did not answer. The package then assumes the versions of the drivers.
    * @default none: the Factory answered
    * @example `connect ECONNREFUSED`
    */

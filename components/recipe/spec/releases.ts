@@ -9,10 +9,10 @@ export interface ReleaseSpec {
   values?: Record<string, any>;
   /**
    * Name of an external Helm release of this chart, in `namespace`, that the stack takes over. Helm upgrades it to
-   * `version` with only `values`: the stack adds none. If both are those of the installed release, no pod restarts. The
-   * namespace stays external. First stop the tool that installed the release (docs/use.md#take-a-release-over). Keep
-   * the field afterwards.
-   * @default none: the stack installs a release of its own
+   * `version` with exactly `values`: the stack adds no chart values. If `version` and `values` are those of the
+   * installed release, no pod restarts. The stack does not take over the namespace. First stop the tool that installed
+   * the release (docs/use.md#take-a-release-over). Keep the field afterwards.
+   * @default none: the stack installs its own release
    * @example `nvdp`
    */
   takeOver?: string;
@@ -41,7 +41,8 @@ export interface GpuOperatorSpec extends ReleaseSpec {
   namespace?: string;
   /**
    * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that
-   * contains the chart. The chart's values set where images come from (`operator.repository` and others).
+   * contains the chart. It does not affect the images: their registry is in the chart's values (`operator.repository`
+   * and others).
    * @default `https://helm.ngc.nvidia.com/nvidia`
    * @example `oci://registry.example.org/charts`
    */
@@ -49,9 +50,9 @@ export interface GpuOperatorSpec extends ReleaseSpec {
 }
 
 /**
- * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`, `dra` and `external`. From 1.13 on, Talos
- * documents and tests only the operator. The plugin works there too, with the values and the RuntimeClass that this
- * package writes.
+ * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`, `dra` and `external`. From 1.13 on, Talos documents
+ * and tests only the operator. The plugin also works on these releases, with the values and the RuntimeClass that this
+ * package sets.
  */
 export interface DevicePluginSpec extends ReleaseSpec {
   /**
@@ -67,24 +68,25 @@ export interface DevicePluginSpec extends ReleaseSpec {
   namespace?: string;
   /**
    * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that
-   * contains the chart. The chart's values set where the image comes from (`image.repository`).
+   * contains the chart. It does not affect the image: its registry is in the
+   * chart's values (`image.repository`).
    * @default `https://nvidia.github.io/k8s-device-plugin`
    * @example `oci://ghcr.io/home-operations/charts-mirror`
    */
   repository?: string;
   /**
-   * Whether the stack makes the RuntimeClass `nvidia`. With `false`, another owner makes it with the handler `nvidia`,
-   * and the stack does not change it.
-   * @default `true`, unless the program of the stacks (`GpuCluster.withFacts`) finds an external RuntimeClass
-   * `nvidia` in the cluster
+   * Whether the stack creates the RuntimeClass `nvidia`. With `false`, another tool must create it, with the handler
+   * `nvidia`, and the stack does not change it.
+   * @default `true`; `false` if the preview finds an external RuntimeClass `nvidia` in the cluster (in your own program:
+   * `GpuCluster.withFacts`)
    * @example `false`
    */
   makeRuntimeClass?: boolean;
 }
 
 /**
- * NVIDIA's driver for dynamic resource allocation (DRA): pods claim cards, and may set conditions for them. Exclusive
- * with `gpuOperator`, `devicePlugin` and `external`. It needs Talos 1.13 and Kubernetes 1.34, or newer.
+ * NVIDIA's driver for dynamic resource allocation (DRA): pods claim cards, and may set conditions for the cards.
+ * Exclusive with `gpuOperator`, `devicePlugin` and `external`. It needs Talos 1.13 and Kubernetes 1.34, or newer.
  */
 export interface DraSpec extends ReleaseSpec {
   /**
@@ -101,7 +103,8 @@ export interface DraSpec extends ReleaseSpec {
   namespace?: string;
   /**
    * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that
-   * contains the chart. The chart's values set where the image comes from (`image.repository`).
+   * contains the chart. It does not affect the image: its registry is in the
+   * chart's values (`image.repository`).
    * @default `oci://registry.k8s.io/dra-driver-nvidia/charts`
    * @example `oci://registry.example.org/charts`
    */
@@ -109,8 +112,8 @@ export interface DraSpec extends ReleaseSpec {
 }
 
 /**
- * LeaderWorkerSet: the controller that keeps the pods of a workload over several machines together. The stack
- * installs it in the namespace `lws-system`. A cluster can have only one.
+ * LeaderWorkerSet: the controller that manages the pods of a workload over several machines as one group. The stack
+ * installs it in the namespace `lws-system`. A cluster can have only one LeaderWorkerSet controller.
  */
 export interface LeaderWorkerSetSpec {
   /**
@@ -120,7 +123,8 @@ export interface LeaderWorkerSetSpec {
   version: string;
   /**
    * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that
-   * contains the chart. The chart's values set where the image comes from (`image.manager.repository`).
+   * contains the chart. It does not affect the image: its registry is in the
+   * chart's values (`image.manager.repository`).
    * @default `oci://registry.k8s.io/lws/charts`
    * @example `oci://registry.example.org/charts`
    */
@@ -137,8 +141,8 @@ export interface LeaderWorkerSetSpec {
 /** Metrics of the cards (DCGM exporter), for existing installations of Prometheus and Grafana. */
 export interface MonitoringSpec {
   /**
-   * Make a ServiceMonitor for the DCGM exporter. The cluster must have the Prometheus Operator's definition of
-   * ServiceMonitors. Without it a preview ends with `servicemonitors.monitoring.coreos.com does not exist`. In a
+   * Make a ServiceMonitor for the DCGM exporter. The cluster must have the Prometheus Operator's CRD for
+   * ServiceMonitors. Without the CRD, a preview fails with `servicemonitors.monitoring.coreos.com does not exist`. In a
    * stack with `bootstrap: true`, set this only after the cluster has the Prometheus Operator.
    * @default `false`
    * @example `true`

@@ -1,4 +1,4 @@
-/** How MIG devices appear: `single` as `nvidia.com/gpu`, `mixed` as `nvidia.com/mig-<profile>`. */
+/** Resource name of MIG devices: `single` as `nvidia.com/gpu`, `mixed` as `nvidia.com/mig-<profile>`. */
 export const MigStrategy = { single: "single", mixed: "mixed" } as const;
 /** A strategy, as text. */
 export type MigStrategy = (typeof MigStrategy)[keyof typeof MigStrategy];
@@ -21,8 +21,8 @@ export interface TimeSlicingSpec extends ReplicasSpec {
    */
   renameByDefault?: boolean;
   /**
-   * Whether the device plugin refuses a pod that requests more than one slice. Two slices give no more of a card than
-   * one, and may be on different cards.
+   * Whether the device plugin refuses a pod that requests more than one slice. A pod with two slices gets no larger
+   * share of a card than a pod with one, and its slices may be on different cards.
    * @default `true`
    * @example `false`
    */
@@ -37,7 +37,7 @@ export interface MigSpec {
    */
   strategy: MigStrategy;
   /**
-   * MIG profile that every card is split by, or `all-balanced` or `all-disabled`.
+   * MIG profile of the devices into which each card is split, or `all-balanced` or `all-disabled`.
    * @example `1g.12gb`
    */
   profile: string;
@@ -46,14 +46,14 @@ export interface MigSpec {
 /** Sharing or partitioning of the cards; at most one. */
 export interface SharingSpec {
   /**
-   * Time slicing: pods take turns on a card, each with one replica of it.
+   * Time slicing: pods take turns on a card. Each pod has one replica of the card.
    * @default none
    * @example `{ replicas: 4 }`
    */
   timeSlicing?: TimeSlicingSpec;
   /**
-   * NVIDIA's MPS, which is not supported: the preview refuses it. On Talos, MPS does not find its server program with
-   * any known release of the device plugin (docs/upstream/mps-server-path.md).
+   * NVIDIA's MPS, which is not supported: the preview refuses it. On Talos, MPS cannot find its server program with any
+   * known release of the device plugin (docs/upstream/mps-server-path.md).
    * @default none
    * @example `{ replicas: 4 }`
    */

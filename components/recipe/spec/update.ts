@@ -1,10 +1,10 @@
 /** Order of the upgrades, how many machines are upgraded at the same time, and whether pods are evicted first. */
 export interface UpgradeSpec {
   /**
-   * Names of the workers to upgrade before all others, one at a time in this order, after the control planes. Each
-   * must have a GPU. The update installs the GPU Operator or device plugin after these workers. The other workers
-   * start once the smoke tests of these workers have passed. A test that gets no free GPU within `timeouts.gate`
-   * counts as failed.
+   * Names of the workers to upgrade before all others, one at a time in this order, after the control planes. Each must
+   * have a GPU. The update upgrades these workers, then installs the GPU provider. It upgrades the other workers once
+   * the smoke tests of these workers have passed. A smoke test that gets no free GPU within `timeouts.gate` counts as
+   * failed.
    * @default none: the update installs the GPU provider after all machines
    * @example `[gpu-1]`
    */
@@ -25,7 +25,7 @@ export interface UpgradeSpec {
   drain?: boolean;
 }
 
-/** Time limits of an update's waits, as durations such as `10m` or `90s`. */
+/** Limits on how long an update waits for each step, as durations such as `10m` or `90s`. */
 export interface TimeoutsSpec {
   /**
    * Time for a machine to pull its installer image.
@@ -46,7 +46,7 @@ export interface TimeoutsSpec {
    */
   reboot?: string;
   /**
-   * Time for modules, driver and extension services to start after the reboot.
+   * Time for kernel modules, driver and extension services to start after the reboot.
    * @default `5m`
    * @example `10m`
    */

@@ -4,7 +4,7 @@ import type { GpuRequestSpec, GpuServerSpec } from "./gpu-server";
 export interface ComfyUiSpec extends GpuRequestSpec, GpuServerSpec {
   /**
    * Image of the server's container. The package does not verify that the registry still has the default tag.
-   * @default `yanwk/comfyui-boot` with a tag for the driver's CUDA
+   * @default `yanwk/comfyui-boot` with a tag for the newest CUDA version that the driver runs
    * @example `yanwk/comfyui-boot:cu128-slim`
    */
   image?: string;
@@ -15,7 +15,7 @@ export interface ComfyUiSpec extends GpuRequestSpec, GpuServerSpec {
    */
   storage?: string;
   /**
-   * Namespace of the server, which the stack makes. No other workload may make a namespace of this name.
+   * Namespace of the server. The stack creates it, so no other workload may create a namespace of this name.
    * @default `comfyui`
    * @example `team-images`
    */

@@ -1,6 +1,6 @@
 import type { GpuRequestSpec } from "./gpu-server";
 
-/** A pod of the user's own that requests GPUs. */
+/** A pod that the user defines, and that requests GPUs. */
 export interface GpuPodSpec extends GpuRequestSpec {
   /**
    * Image of the container.
@@ -27,7 +27,8 @@ export interface GpuPodSpec extends GpuRequestSpec {
    */
   env?: Record<string, string>;
   /**
-   * Namespace of the pod, which must exist. Only without this field does a GpuCluster make the default namespace.
+   * Namespace of the pod. A namespace that you set must already exist. Without this field, a GpuCluster creates the
+   * default namespace.
    * @default `gpu-pods`
    * @example `ai`
    */
@@ -39,8 +40,8 @@ export interface GpuPodSpec extends GpuRequestSpec {
    */
   limits?: Record<string, string>;
   /**
-   * Whether the container runs as user 65534 with a read-only root file system. The pod then meets Pod Security
-   * `restricted`. Many images do not work with it: they need root, or write to their own file system.
+   * Whether the container runs as user 65534 with a read-only root file system. The pod then satisfies Pod Security
+   * `restricted`. Many images do not run this way: they need root, or write to their own file system.
    * @default `false`
    * @example `true`
    */

@@ -1,9 +1,9 @@
 import type { GpuArchitecture } from "../gpu";
 
-/** Conditions that each card of a claim must meet, or the name of a claim of your own. */
+/** Conditions that each card of a claim must satisfy, or the name of your own claim. */
 export interface ClaimSpec {
   /**
-   * Least memory of the card. A card has a little less than its name says: a card of 80 GB meets `70Gi`.
+   * Minimum memory of the card. A card has a little less memory than its name says: a card of 80 GB satisfies `70Gi`.
    * @default any
    * @example `40Gi`
    */
@@ -27,16 +27,16 @@ export interface ClaimSpec {
    */
   cel?: string[];
   /**
-   * Name of a ResourceClaim of your own, in the workload's namespace. It excludes all other fields of `claim`. Pods
-   * that name one ResourceClaim share its cards.
-   * @default none: Kubernetes makes a claim for each pod
+   * Name of your own ResourceClaim, in the workload's namespace. You may set no other field of `claim` with it. Pods
+   * that use the same ResourceClaim share its cards.
+   * @default none: Kubernetes creates a claim for each pod
    * @example `shared-card`
    */
   resourceClaimName?: string;
   /**
-   * Name of a ResourceClaimTemplate of your own, in the workload's namespace. It excludes all other fields of `claim`.
-   * Kubernetes makes a claim from it for each pod.
-   * @default none: the stack makes a template
+   * Name of your own ResourceClaimTemplate, in the workload's namespace. You may set no other field of `claim` with it.
+   * Kubernetes creates a claim from it for each pod.
+   * @default none: the stack creates a template
    * @example `mig-slice`
    */
   resourceClaimTemplateName?: string;
@@ -45,7 +45,7 @@ export interface ClaimSpec {
 /** The GPUs that a workload requests. */
 export interface GpuRequestSpec {
   /**
-   * Number of GPUs that a pod requests. With a claim of your own: the number that the claim allocates.
+   * Number of GPUs that a pod requests. With your own claim, write the number of GPUs that the claim allocates.
    * @default `1`
    * @example `2`
    */
@@ -59,7 +59,7 @@ export interface GpuRequestSpec {
   nodeSelector?: Record<string, string>;
   /**
    * Profile of the MIG devices that the workload requests, with the MIG strategy `mixed`.
-   * @default whole cards if a machine offers some, else the smallest devices
+   * @default whole cards if a machine has unsplit ones, else the smallest MIG devices
    * @example `1g.12gb`
    */
   migProfile?: string;
@@ -74,23 +74,23 @@ export interface GpuRequestSpec {
 /** Fields of every server that computes on a GPU. */
 export interface GpuServerSpec {
   /**
-   * Whether the server runs. `false` keeps its objects and volume, with no replicas: so several servers can take
+   * Whether the server runs. `false` keeps its objects and volume, with no replicas. Several servers can thus take
    * turns on one card.
    * @default `true`
    * @example `false`
    */
   active?: boolean;
   /**
-   * Other namespaces whose pods may reach the server. Pods of its own namespace always may, and so may the stack's
-   * LiteLLM. `[]` allows no other namespace. The stack makes a NetworkPolicy, which has an effect only if the
-   * cluster's network plugin enforces such policies.
+   * Other namespaces whose pods may reach the server. Pods of the server's namespace and the stack's LiteLLM always
+   * may. `[]` allows no other namespace. The stack makes a NetworkPolicy, which has an effect only if the cluster's
+   * network plugin enforces such policies.
    * @default every namespace, without a NetworkPolicy
    * @example `[open-webui]`
    */
   allowFrom?: string[];
   /**
-   * StorageClass of the server's volume. Kubernetes cannot change it later, so the preview refuses a change: the
-   * volume and its data would be lost.
+   * StorageClass of the server's volume. Kubernetes cannot change the class of an existing volume. So the preview
+   * refuses a change, with which the volume and its data would be lost.
    * @default the cluster's default StorageClass
    * @example `local-path`
    */

@@ -1,4 +1,4 @@
-/** LiteLLM: one OpenAI-compatible endpoint in front of the models of ollama and vLLM. Needs no GPU. */
+/** LiteLLM: one OpenAI-compatible endpoint in front of the models of ollama and vLLM. It needs no GPU. */
 export interface LiteLlmSpec {
   /**
    * Whether the proxy runs. `false` keeps its objects, with no replicas.
@@ -13,23 +13,23 @@ export interface LiteLlmSpec {
    */
   image?: string;
   /**
-   * Name of an existing Secret in the proxy's namespace. It contains a key under `LITELLM_MASTER_KEY`, and clients must
-   * send that key.
+   * Name of an existing Secret in the proxy's namespace. Its value `LITELLM_MASTER_KEY` is the API key that clients
+   * must send.
    * @default none: clients need no key
    * @example `litellm-key`
    */
   masterKeySecret?: string;
   /**
-   * Other namespaces whose pods may reach the proxy; pods of its own namespace always may. `[]` allows no other
-   * namespace. The stack makes a NetworkPolicy, which has an effect only if the cluster's network plugin enforces
-   * such policies.
+   * Other namespaces whose pods may reach the proxy; pods of the proxy's namespace always may. `[]` allows no other
+   * namespace. The stack makes a NetworkPolicy, which has an effect only if the cluster's network plugin enforces such
+   * policies.
    * @default every namespace, without a NetworkPolicy
    * @example `[open-webui]`
    */
   allowFrom?: string[];
   /**
-   * Namespace of the proxy. The stack makes it, unless `masterKeySecret` is set: the Secret must already exist, and
-   * so must its namespace.
+   * Namespace of the proxy. The stack creates it, unless you set `masterKeySecret`: then the namespace and the Secret
+   * must already exist.
    * @default `litellm`
    * @example `team-gateway`
    */

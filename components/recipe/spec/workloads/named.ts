@@ -2,7 +2,7 @@ import type { ComfyUiSpec } from "./comfyui";
 import type { OllamaSpec } from "./ollama";
 import type { VllmSpec } from "./vllm";
 
-/** Servers that compute on a GPU. A server of `workloads.named` is one of the three. */
+/** Servers that compute on a GPU. Each entry of `workloads.named` is one of these three. */
 export interface NamedServerSpec {
   /**
    * Ollama: a server of language models.
@@ -17,7 +17,7 @@ export interface NamedServerSpec {
    */
   comfyui?: ComfyUiSpec;
   /**
-   * OpenAI-compatible server of one language model, by vLLM.
+   * OpenAI-compatible server of one language model, run by vLLM.
    * @default none
    * @example `{ model: Qwen/Qwen2.5-7B-Instruct }`
    */

@@ -28,7 +28,7 @@ export interface OllamaSpec extends GpuRequestSpec, GpuServerSpec {
    */
   storage?: string;
   /**
-   * Namespace of the server, which the stack makes. No other workload may make a namespace of this name.
+   * Namespace of the server. The stack creates it, so no other workload may create a namespace of this name.
    * @default `ollama`
    * @example `team-ollama`
    */

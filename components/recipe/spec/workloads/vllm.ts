@@ -17,8 +17,8 @@ export interface SecretKeySpec {
 /** The network between the machines of one model. */
 export interface FabricSpec {
   /**
-   * Least bandwidth of an all-reduce over all cards of the model, in GB/s (bus bandwidth, as nccl-tests counts it). The
-   * pods measure it before they load the model, and do not start the model if the bandwidth is lower.
+   * Minimum bandwidth of an all-reduce over all cards of the model, in GB/s (bus bandwidth as in nccl-tests). The pods
+   * measure it before they load the model, and do not start the model if the bandwidth is lower.
    * @default none: the pods only log what they measure
    * @example `10`
    */
@@ -32,8 +32,8 @@ export interface FabricSpec {
 }
 
 /**
- * vLLM: an OpenAI-compatible server of one model, which it splits over its GPUs by tensor parallelism, and over
- * machines by pipeline parallelism.
+ * vLLM: an OpenAI-compatible server of one model. vLLM splits the model over the GPUs of a machine by tensor
+ * parallelism, and over machines by pipeline parallelism.
  */
 export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
   /**
@@ -42,15 +42,15 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
    */
   model: string;
   /**
-   * Number of machines that the model is split over. On each runs a pod with `gpus` GPUs and a volume of its own, and
-   * all have cards of one kind. Kubernetes replaces these pods together. It needs LeaderWorkerSet (`leaderWorkerSet`)
-   * and vLLM 0.12 or newer.
+   * Number of machines that the model is split over. Each machine runs one pod with `gpus` GPUs and its own volume. All
+   * these machines must have the same model of card. LeaderWorkerSet replaces the pods together. More than one machine
+   * needs LeaderWorkerSet (`leaderWorkerSet`) and vLLM 0.12 or newer.
    * @default `1`
    * @example `2`
    */
   machines?: number;
   /**
-   * Network between the machines of the model: least bandwidth and settings.
+   * Network between the machines of the model: minimum bandwidth and settings.
    * @default the defaults of its fields
    * @example `{ leastBandwidth: 10 }`
    */
@@ -62,15 +62,16 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
    */
   args?: string[];
   /**
-   * Token of Hugging Face for gated models, in an existing Secret. So `namespace` must name an existing namespace.
+   * Token of Hugging Face for gated models, in an existing Secret. Also set `namespace` to the namespace of this
+   * Secret.
    * @default none
    * @example `{ name: hugging-face, key: token }`
    */
   huggingFaceToken?: SecretKeySpec;
   /**
-   * Key that clients must send, in an existing Secret. So `namespace` must name an existing namespace. The stack's
-   * LiteLLM needs a Secret of this name in its own namespace. vLLM requires the key only below `/v1` and at a few
-   * other paths: `/tokenize`, `/metrics` and others answer without it. So also set `allowFrom`.
+   * API key that clients must send, in an existing Secret. Also set `namespace` to the namespace of this Secret. The
+   * stack's LiteLLM needs a Secret of the same name in LiteLLM's namespace. vLLM requires the key only below `/v1` and
+   * at a few other paths: `/tokenize`, `/metrics` and others answer without the key. So also set `allowFrom`.
    * @default none: clients need no key
    * @example `{ name: vllm, key: api-key }`
    */
@@ -94,7 +95,8 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
    */
   storage?: string;
   /**
-   * Namespace of the server, which must exist. Only without this field does the stack make the default namespace.
+   * Namespace of the server. A namespace that you set must already exist. Without this field, the stack creates the
+   * default namespace.
    * @default `vllm`
    * @example `ai`
    */

@@ -5,15 +5,16 @@ import type { NamedServerSpec } from "./named";
 /** Model servers and pods that run on the GPUs, and a LiteLLM proxy for the servers. */
 export interface WorkloadsSpec extends NamedServerSpec {
   /**
-   * LiteLLM: a proxy that routes requests to the stack's servers `ollama` and `vllm`, also to those under `named`. It
-   * needs at least one of them.
+   * LiteLLM: a proxy that routes requests to all ollama and vLLM servers of the stack, including those under `named`.
+   * The stack must have at least one such server.
    * @default none
    * @example `{ masterKeySecret: litellm-key }`
    */
   litellm?: LiteLlmSpec;
   /**
-   * Further servers by name, so that a stack can have several of a kind. The Deployment, the Service and the endpoint
-   * among the outputs have this name. The namespace has it too, unless the server sets `namespace`.
+   * Further servers, so that a stack can have several of a kind. The key is the name of the Deployment, of the Service
+   * and of the entry in the output `endpoints`. It is also the name of the namespace, unless the server sets
+   * `namespace`.
    * @default none
    * @example `{ small: { ollama: { nodeSelector: { card: small } } }, big: { vllm: { model: Qwen/Qwen3-32B, gpus: 2 }
    * } }`
