@@ -144,7 +144,7 @@ export function describe(type: TypeText): string {
   if (type.startsWith("(")) return alternatives(type).map(describe).join(" or ");
   if (type.startsWith("["))
     return type === "[any" ? "a list" : `a list in which each item is ${describe(type.slice(1))}`;
-  if (type.startsWith("{")) return `a mapping of names, each with ${describe(type.slice(1))}`;
+  if (type.startsWith("{")) return `a mapping in which each value is ${describe(type.slice(1))}`;
   if (type.startsWith("@")) return "a mapping";
   if (type.startsWith("=")) return `one of ${wordsOf(type).filter(Boolean).join(", ")}`;
   return type.startsWith("/") ? `a string that matches ${type.slice(1)}` : "text";

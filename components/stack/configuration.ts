@@ -66,9 +66,8 @@ export function readConfiguration(
         check,
         field: key,
         problem: "is a secret",
-        why: "previews and manifests show the fields of the cluster",
-        remedy:
-          "keep the secret in a Kubernetes Secret of your own and set the field in plain text",
+        why: "previews and manifests show this field in plain text",
+        remedy: "set the field without `--secret`, and keep a secret value in a Kubernetes Secret",
       });
       continue;
     }
@@ -89,7 +88,7 @@ const inPlainText = (key: string): Finding => ({
   field: key,
   problem: "is in plain text in the stack file",
   why: "everyone who can read the repository can administer the machines and the cluster",
-  remedy: `remove it, create new credentials if it was committed, and set them by \`pulumi config set --secret talos-gpu:${key}\`, or by an environment variable`,
+  remedy: `remove it from the file, and set it by \`pulumi config set --secret talos-gpu:${key}\` or by an environment variable. If the file was committed, create new credentials`,
 });
 
 function readCredentials(

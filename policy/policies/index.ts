@@ -78,7 +78,7 @@ const gated: Policy = {
       .map(({ resource }) => ({
         resource,
         message:
-          "it requests a GPU but waits for no gate; it could start on a machine shortly before a reboot; use the cluster's output runtimeClassName or gpuResourceName",
+          "it requests a GPU but waits for no gate; it could start on a machine shortly before a reboot; take its RuntimeClass or its resource name from the cluster's outputs (runtimeClassName, gpuResourceName)",
       }));
     return [...machines, ...workloads];
   },
@@ -117,7 +117,7 @@ const privilegedPods: Policy = {
       ];
       if (rights.length === 0 || anyMayBe || namespace === undefined || declared.has(namespace))
         return [];
-      const message = `it has ${rights.join(", ")} in namespace ${namespace}, which does not allow privileged pods; Pod Security refuses the pod, or every other pod of the namespace could also be privileged; move the pod, or label the namespace ${enforceLabel}: privileged`;
+      const message = `it has ${rights.join(", ")} in namespace ${namespace}, which does not allow privileged pods; Pod Security refuses the pod, or, if the namespace enforces no level, any other pod in it could also be privileged; move the pod, or label the namespace ${enforceLabel}: privileged`;
       return [{ resource, message }];
     });
   },

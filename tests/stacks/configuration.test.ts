@@ -75,7 +75,7 @@ test("a secret outside the credentials is refused, and not shown", () => {
     {},
   );
   expect(findings.map(renderFinding)).toEqual([
-    expect.stringMatching(/^patches: is a secret; .*; keep the secret in/),
+    expect.stringMatching(/^patches: is a secret; .*; set the field without `--secret`, and keep/),
   ]);
   expect(JSON.stringify([spec, findings])).not.toContain("hunter2");
 });

@@ -68,7 +68,7 @@ export function effectsOf(before: Plan | undefined, after: Plan): Record<string,
  */
 export function effectOfLook(state: MachineState): MachineEffect {
   const because =
-    "it differs from the stack (the last update failed, or the credential or the program has changed)";
+    "it differs from the stack (the update checks this because the last update failed, or because the credential or the program has changed)";
   return away({ reboots: "only if", because, changes: [] }, state);
 }
 
@@ -136,7 +136,9 @@ function byHops(after: MachineState, before?: MachineState): string {
   const way = wayTo(after, before);
   if (way === undefined) return "";
   const gpus =
-    after.driver === undefined ? "" : ", and no pod gets a GPU there before the last reboot";
+    after.driver === undefined
+      ? ""
+      : ", and no pod gets a GPU on this machine before the last reboot";
   return `; ${way.hops.length + 1} reboots: ${way.text} (each release in between is the newest patch release of its minor in the Image Factory)${gpus}`;
 }
 
@@ -207,9 +209,11 @@ function givenUp({ configuration, driver }: MachineState): MachineEffect {
   if (configuration !== "adopted") return quiet("it is left as it is", []);
   // The image stays, and its NVIDIA services wait for the driver at every boot (`release` of the machine program).
   const stays =
-    driver === undefined ? "" : ", except the NVIDIA kernel modules, which its image needs to boot";
+    driver === undefined
+      ? ""
+      : ". The entries for NVIDIA's kernel modules stay, because its image needs them to boot";
   return quiet(
-    `the stack's part of its configuration is removed${stays}, with effect from its next boot`,
+    `the stack's part of its configuration is removed, which takes effect at its next boot${stays}`,
     [],
   );
 }
@@ -231,11 +235,16 @@ function taken(state: MachineState): MachineEffect {
   // A machine in maintenance mode may have booted from a medium, or from a disk that already has an image (seen:
   // lab/docs/conformance.md).
   if (installs)
-    return { reboots: "only if", because: `its disk does not have ${image} already`, changes: [] };
-  const by = configuration === "omni" ? "Omni has not brought it to" : "it does not run";
+    return {
+      reboots: "only if",
+      because: `its disk does not already contain ${image}`,
+      changes: [],
+    };
+  const by =
+    configuration === "omni" ? "Omni has not already brought it to" : "it does not already run";
   return {
     reboots: "only if",
-    because: `${by} ${image} and this configuration already`,
+    because: `${by} ${image} and this configuration`,
     changes: [],
   };
 }
@@ -271,7 +280,7 @@ function changed(before: MachineState, after: MachineState): MachineEffect {
   return quiet(
     live.length > 0
       ? `none is needed for ${reasons(live)}${untilBoot(live, after)}`
-      : "its image and its configuration stay",
+      : "its image and its configuration do not change",
     changes,
   );
 }
@@ -284,10 +293,13 @@ function conditionOf(
   perhaps: Change[],
 ): string | undefined {
   if (before.configuration !== after.configuration)
-    return "its configuration changes with its new owner";
+    return `the change from ${before.configuration} to ${after.configuration} alters its configuration`;
   if (boot.length > 0) {
-    const whose = after.configuration === "owned" ? "that Talos generates" : "in force";
-    return `this changes the configuration ${whose}: ${reasons(boot)}`;
+    const which =
+      after.configuration === "owned"
+        ? "the configuration that Talos generates"
+        : "its active configuration";
+    return `this changes ${which}: ${reasons(boot)}`;
   }
   if (perhaps.some(({ field }) => field === "reconcileToken"))
     return `it differs from what the last update left: ${reasons(perhaps)}`;
@@ -324,7 +336,9 @@ function untilBoot(
     ...(parts.some(isOfModule)
       ? ["a changed parameter of a loaded kernel module takes effect at the machine's next boot"]
       : []),
-    ...(late.length > 0 ? [`${late.join(" and ")}: with effect from the machine's next boot`] : []),
+    ...(late.length > 0
+      ? [`the change of ${late.join(" and ")} takes effect at the machine's next boot`]
+      : []),
   ]
     .map((text) => `; ${text}`)
     .join("");
@@ -339,10 +353,10 @@ function byOmni(before: MachineState, after: MachineState, boot: Change[]): stri
   const release = before.rebootsIfChanged.talosVersion !== after.rebootsIfChanged.talosVersion;
   return (
     (twice
-      ? "; twice, because Omni first upgrades the image and then applies the configuration"
+      ? "; two reboots, because Omni first upgrades the image and then applies the configuration"
       : "") +
     (release
-      ? "; only Omni upgrades the Talos version of its cluster, and the update waits for it"
+      ? "; start the upgrade of Talos on the cluster's page in Omni, because the update only waits for it"
       : "")
   );
 }

@@ -16,7 +16,7 @@ export function handOverFinding(was: string, is: string): FindingText | undefine
   return {
     problem: `changes from ${was} to ${is}`,
     why: "Pulumi removes the stack's additions to the old configuration only at the end of the update, after the machine got the new configuration",
-    remedy: `write ${was}, or remove the machine in one update and add it in the next; if an update to ${was} failed, first finish it with ${was}; if this is the stack's only machine, run \`pulumi destroy\` (which also deletes the workloads' volumes) and then \`pulumi up\``,
+    remedy: `write ${was}. To get ${is}, remove the machine in one update and add it in the next. If the last update failed, first finish it with ${was}. If this is the stack's only machine, run \`pulumi destroy\` (which also deletes the workloads' volumes) and then \`pulumi up\``,
   };
 }
 
@@ -62,17 +62,17 @@ export function kubernetesPathFinding(
     return undefined;
   const minors = minorsBetween(from.version, to.version);
   if (minors === 0 || minors === 1) return undefined;
-  const unless = `if the cluster already runs v${to.version}, change reconcileToken in the same update`;
+  const unless = `If the cluster already runs v${to.version}, change reconcileToken in the same update`;
   return minors < 0
     ? {
         problem: `v${from.version} → v${to.version} goes back to an earlier minor release of Kubernetes`,
         why: "Kubernetes supports no downgrade: etcd may hold objects that the older API server cannot read",
-        remedy: `set it to v${from.version} or newer; ${unless}`,
+        remedy: `set it to v${from.version} or newer. ${unless}`,
       }
     : {
         problem: `v${from.version} → v${to.version} crosses ${minors} minor releases of Kubernetes in one update`,
         why: "the update changes one control plane after another, and Kubernetes supports API servers at most one minor apart",
-        remedy: `go to v${from.major}.${from.minor + 1} first; after each step, \`talosctl upgrade-k8s\` updates kube-proxy, CoreDNS and flannel, which a new configuration leaves as they are; ${unless}`,
+        remedy: `go to v${from.major}.${from.minor + 1} first. After each step run \`talosctl upgrade-k8s\`, because a new configuration does not update kube-proxy, CoreDNS and flannel. ${unless}`,
       };
 }
 

@@ -143,13 +143,13 @@ function obstacleOn(
   // accepts from the running one.
   if (basis.byOmni)
     return {
-      problem: "Omni upgrades in one step, without the releases between",
+      problem: "Omni upgrades in one step, without the releases in between",
       why: "Talos tests only upgrades between adjacent minor releases",
     };
   if (basis.ownImage)
     return {
-      problem: "the stack names its own installer image (installerImage), which is for one release",
-      why: "the package cannot make this image for the releases between",
+      problem: "the stack sets installerImage, and this image contains only one release",
+      why: "the package cannot make such an image for the releases in between",
     };
   return (
     etcdObstacle(running, wanted, basis) ??
@@ -198,13 +198,14 @@ function kubernetesObstacle(
     Math.min(...ranges.map((one) => one.to)),
   ];
   const problem = `Kubernetes ${version.major}.${version.minor} does not run on ${unfit}`;
-  const why = "Talos refuses the configuration, or starts a kubelet that was not tested with it";
+  const why =
+    "Talos refuses the configuration, or starts a kubelet that was not tested with this Talos release";
   if (from > to) return { problem, why };
   const fitting = from === to ? `of 1.${from}` : `from 1.${from} to 1.${to}`;
   return {
     problem,
     why,
-    remedy: `set kubernetesVersion to a release ${fitting} in this update, which all these Talos releases support`,
+    remedy: `in this update, set kubernetesVersion to a release ${fitting}, which all these Talos releases support`,
   };
 }
 
@@ -219,7 +220,7 @@ function extensionObstacle(hop: string, { extensions = [] }: HopBasis): Obstacle
   );
   if (missing.length === 0) return undefined;
   return {
-    problem: `${hop} does not have ${missing.join(", ")}`,
+    problem: `${hop} has no extension ${missing.join(", ")}`,
     why: "the Image Factory cannot make an image of that release with all extensions",
   };
 }

@@ -49,7 +49,7 @@ export function stepFindings(step: KubernetesStep): FindingText[] {
   if (to > oldest)
     return [
       {
-        problem: `gives the stack's kubelets ${wanted}, and kube-apiserver runs 1.${oldest}`,
+        problem: `gives the stack's kubelets ${wanted}, but kube-apiserver runs 1.${oldest}`,
         why: "Kubernetes supports no kubelet that is newer than its API server",
         remedy: `upgrade the control planes first, or write a release of 1.${oldest}`,
       },
@@ -57,7 +57,7 @@ export function stepFindings(step: KubernetesStep): FindingText[] {
   if (to < newest - KUBELET_LAG)
     return [
       {
-        problem: `gives the stack's kubelets ${wanted}, and kube-apiserver runs 1.${newest}`,
+        problem: `gives the stack's kubelets ${wanted}, but kube-apiserver runs 1.${newest}`,
         why: `Kubernetes supports kubelets at most ${KUBELET_LAG} minor releases older than the API server`,
         remedy: `write a release from 1.${newest - KUBELET_LAG} to 1.${oldest}`,
       },
@@ -76,7 +76,7 @@ function apiServerFindings(
       {
         problem: `${wanted} is older than the 1.${newest} that kube-apiserver runs`,
         why: "Kubernetes supports no downgrade: etcd may hold objects that the older API server cannot read",
-        remedy: `write the release of 1.${newest} that runs, or a newer one`,
+        remedy: `write the release of 1.${newest} that kube-apiserver runs, or a newer one`,
       },
     ];
   if (to <= oldest + 1) return [];
@@ -129,7 +129,7 @@ export function removedFinding(
 ): FindingText {
   const [, , group, version, resource] = path.split("/");
   return {
-    problem: `${wanted} has no ${resource!} of ${group!}/${version!}, and the cluster has ${namesOf(objects)}`,
+    problem: `${wanted} does not serve ${resource!} of ${group!}/${version!}, but the cluster has ${namesOf(objects)}`,
     why: "these objects would stay in etcd, where nothing can read or delete them",
     remedy: `delete them first (\`kubectl delete ${resource!}.${version!}.${group!} --all --all-namespaces\`)`,
   };
@@ -143,7 +143,7 @@ export function requestedLine(
   const gone = requested.filter(({ removed }) => isReached(removed, step));
   if (gone.length === 0) return undefined;
   const apis = gone.map(({ resource, groupVersion }) => `${resource} of ${groupVersion}`);
-  return `warning: Kubernetes ${step.wanted} does not serve ${namesOf([...new Set(apis)].sort())}, and something has asked kube-apiserver for it: update that program or chart first`;
+  return `warning: Kubernetes ${step.wanted} does not serve ${namesOf([...new Set(apis)].sort())}, but kube-apiserver has received requests for them: first update the programs or charts that send these requests`;
 }
 
 const namesOf = (names: readonly string[]): string =>

@@ -56,6 +56,6 @@ export function driftFinding(
   return {
     problem: `is not set, and the generated configuration would change from the defaults of Talos ${was} to those of ${is}`,
     why: "Talos' makers advise to keep the contract of the release that created the cluster (siderolabs/terraform-provider-talos#401)",
-    remedy: `write \`versionContract: ${was}\` under machineDefaults or at the machine, which changes nothing, or ${is} if you want the new defaults`,
+    remedy: `to keep the present defaults, write \`versionContract: ${was}\` under machineDefaults or in the machine's fields. To get the new defaults, write ${is}`,
   };
 }

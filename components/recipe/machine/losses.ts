@@ -200,15 +200,15 @@ function lostBeside(
       !drop.overlay &&
       !isDeepStrictEqual(overlay, next.overlay) && {
         field: `${field}.overlay`,
-        problem: `the machine's image has the overlay ${overlay.name} of ${overlay.image}, and its next image has ${other}`,
-        why: "the overlay brings what the board needs to boot",
+        problem: `the machine's image has the overlay ${overlay.name} of ${overlay.image}, but its next image has ${other}`,
+        why: "the board may not boot without this overlay",
         remedy: `set ${field}.overlay to ${JSON.stringify(overlay)}, or ${field}.drop.overlay: true to lose it on purpose`,
       },
     embeddedMachineConfiguration === true &&
       !drop.embeddedMachineConfiguration && {
         field: `${field}.drop`,
         problem:
-          "a machine configuration is embedded in the machine's image, and its next image has none",
+          "a machine configuration is embedded in the machine's image, but its next image has none",
         why: "settings that are only in the embedded configuration would be gone after the reboot, and a stack cannot embed one",
         remedy: `put its settings into ${field}.patches, and set ${field}.drop.embeddedMachineConfiguration: true`,
       },
@@ -254,7 +254,7 @@ export function unheardArgs(
       problem: `the machine boots with GRUB, which ignores the image's arguments, so the kernel would start without ${args.join(" ")}`,
       why: "the machine would reboot, and these arguments would have no effect",
       remedy:
-        'if the machine runs Talos 1.12 or newer, configure GRUB to use the image\'s arguments: `talosctl patch machineconfig --patch \'{"machine":{"install":{"grubUseUKICmdline":true}}}\'`; on an older Talos, write the arguments to machine.install.extraKernelArgs by such a patch; neither patch reboots the machine; then run again',
+        'on Talos 1.12 or newer, configure GRUB to use the image\'s arguments: `talosctl patch machineconfig --patch \'{"machine":{"install":{"grubUseUKICmdline":true}}}\'`. On an older Talos, write the arguments to machine.install.extraKernelArgs by such a patch. Neither patch reboots the machine. Then run the update again',
     },
   ];
 }

@@ -101,10 +101,10 @@ function ofMain(root: Record<string, unknown>, schema: Schema): PatchFinding[] {
   const remedy = (): string => {
     if (home !== undefined) return `write it under ${home}`;
     if (near !== undefined) return `did you mean "${near}"?`;
-    return "put it under machine or cluster, or name the document's apiVersion and kind";
+    return "put it under machine or cluster, or add the document's apiVersion and kind";
   };
   return [
-    flaw(first, "is not a field of a configuration, and the document names no kind", remedy()),
+    flaw(first, "is not a field of Talos' configuration, and the document has no kind", remedy()),
   ];
 }
 
@@ -119,7 +119,7 @@ function ofDocument(
   const structure = structureOfKind(kind, minor);
   if (structure !== undefined && kind !== mainKind) {
     if (apiVersion !== "v1alpha1") {
-      const has = apiVersion === "" ? "names no apiVersion" : `has the apiVersion ${apiVersion}`;
+      const has = apiVersion === "" ? "has no apiVersion" : `has the apiVersion ${apiVersion}`;
       return [flaw("", `(${kind}) ${has}`, "write apiVersion: v1alpha1")];
     }
     const whole = valueFinding(kind, minor, root);
@@ -144,7 +144,7 @@ function ofDocument(
   const near = closest(kind, kindsOf(minor));
   const remedy =
     near === undefined
-      ? "write a kind that Talos knows; a patch can have no other documents"
+      ? "write a kind that Talos knows, because a patch can contain no other document"
       : `did you mean "${near}"?`;
   return isKnown ? [flaw("", `has the kind "${kind}", which Talos does not know`, remedy)] : [];
 }
@@ -213,7 +213,7 @@ function withoutDeleted(value: unknown, path: Path, told: PatchFinding[], isItem
         flaw(
           written([...path, patchKey]),
           `is "${word}"`,
-          "write `$patch: delete`, the only one that Talos knows",
+          "write `$patch: delete`, the only value that Talos knows",
         ),
       );
     else if (typeof path.at(-1) === "number" && entries.length < 2)
@@ -250,7 +250,7 @@ function unknownKey(
   { minor, isKnown }: Schema,
 ): PatchFinding[] {
   const merges =
-    "is a YAML merge key, which Talos accepts only in mappings with free names, such as sysctls";
+    "is a YAML merge key, which Talos accepts only in mappings with arbitrary keys, such as sysctls";
   if (key === "<<") return [flaw(path, merges, "write the keys out")];
   if (key === "?") return [flaw(path, "is a key that is not a string", "write a name")];
   const minors = minorsOfKey(structure, key);
@@ -267,7 +267,7 @@ function unknownKey(
   const remedy = (): string => {
     if (near !== undefined) return `did you mean "${path.slice(0, -key.length)}${near}"?`;
     if (home !== undefined) return `write it under ${home}`;
-    return "leave it out, or write it at the place that Talos' reference of the configuration shows";
+    return "leave it out, or move it to the field under which Talos' configuration reference lists it";
   };
   return [flaw(path, "is not a field of Talos' configuration", remedy())];
 }

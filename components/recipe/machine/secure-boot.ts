@@ -109,7 +109,7 @@ export function unknownKeys(
   const lines: Nested<string> = [
     signed === undefined &&
       (secureBoot === true || sealed.length > 0) &&
-      `not known whether ${installer} is signed with the keys of the machine's firmware, which starts no other image`,
+      `it is unknown whether ${installer} is signed with the keys of the machine's firmware. The firmware does not start other images`,
     signed === true &&
       secureBoot === false &&
       "its firmware does not enforce Secure Boot, so nothing checks the signature of its image; Talos' Secure Boot ISO enrolls the keys into a firmware in setup mode",

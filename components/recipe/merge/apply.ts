@@ -88,7 +88,10 @@ export class Applier {
       return true;
     }
     const holds = isSeq(node) ? "a list" : isMap(node) ? "a mapping" : "a value";
-    this.conflict(path, `has ${holds}, but the patches have ${isList ? "a list" : "a mapping"}`);
+    this.conflict(
+      path,
+      `has ${holds} here, but the stack writes ${isList ? "a list" : "a mapping"}`,
+    );
     return false;
   }
 
@@ -137,7 +140,7 @@ export class Applier {
         typeof value !== "object" &&
         !isReplaced(part.name, path, this.release);
       if (holdsMore)
-        this.conflict(path, "has a mapping or list, but the patches have a single value");
+        this.conflict(path, "has a mapping or list here, but the stack writes a single value");
       return holdsMore;
     }
     if (isReplacedItem(part.name, path.slice(0, -1))) return false;
@@ -145,8 +148,8 @@ export class Applier {
       this.conflict(
         path,
         ours
-          ? "has the file that an earlier run added, but the file has changed since"
-          : "already has a file with other content, which this stack did not add",
+          ? "has this file from an earlier update of the stack, but its content has changed since"
+          : "already has this file with other content, which this stack did not write",
       );
     return true;
   }
@@ -158,10 +161,10 @@ export class Applier {
 
   private conflict(path: Step[], problem: string): void {
     const fault = {
-      problem: `in the machine's configuration this place ${problem}`,
-      why: "Talos accepts one item per file path and one type per field",
+      problem: `the machine's configuration ${problem}`,
+      why: "Talos accepts one item per file path and one type per field, and the stack does not overwrite settings of another tool",
       remedy:
-        "remove it from the machine's configuration or from the stack (write containerd settings to `containerd.extra`); the stack does not overwrite another owner's settings",
+        "remove it from the machine's configuration or from the stack (write containerd settings to `containerd.extra`)",
     };
     this.conflicts.push({ check: "adopted-conflict", field: describePath(path), ...fault });
   }

@@ -54,7 +54,7 @@ export function mergeConfiguration(
         problem: `the machine's configuration cannot be read: ${error}`,
         why: "the update cannot merge the patches into it",
         remedy:
-          "read it with `talosctl get machineconfig`, and apply a configuration that Talos can read",
+          "print it with `talosctl get machineconfig -o yaml`, and apply a configuration that Talos can read",
       },
     ]);
 

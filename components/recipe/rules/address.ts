@@ -132,7 +132,7 @@ export function urlProblem(text: string, schemes: readonly string[]): string | u
   if (text.length > 2048 || !form || /[\s\\"'`$<>{}|^]/.test(text))
     return `is not a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(" or ")}`;
   const [, authority = "", , rest] = form;
-  if (authority.includes("@")) return "has a user in it";
+  if (authority.includes("@")) return "contains a user name";
   if (rest !== undefined) return "has a query or a fragment";
   const parts = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(authority);
   if (!parts) return "has no host";

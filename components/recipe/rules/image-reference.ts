@@ -19,13 +19,13 @@ export function imageProblem(text: string): string | undefined {
   if (digest !== undefined) {
     const [algorithm = "", hex = "", ...rest] = digest.split(":");
     if (rest.length > 0 || digests[algorithm] !== hex.length || !/^[a-f0-9]+$/.test(hex))
-      return "its digest is invalid; write e.g. sha256: and 64 hexadecimal digits";
+      return "its digest is invalid (a valid one is e.g. sha256: and 64 hexadecimal digits)";
   }
   const slash = named.lastIndexOf("/");
   const colon = named.indexOf(":", slash + 1);
   const name = colon < 0 ? named : named.slice(0, colon);
   if (colon >= 0 && !tagForm.test(named.slice(colon + 1)))
-    return "its tag is invalid; a tag has up to 128 letters, digits, `_`, `.` and `-`";
+    return "its tag is invalid (a tag has up to 128 letters, digits, `_`, `.` and `-`)";
   return nameProblem(name);
 }
 

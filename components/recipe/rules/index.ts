@@ -34,7 +34,7 @@ export const namespaceName = ruleOf(
   isDns1123Label,
   {
     problem: "is not a Kubernetes name",
-    why: "Kubernetes refuses the object, after the machines were upgraded",
+    why: "Kubernetes would refuse the object, but only after the update has upgraded the machines",
     remedy: "use lower-case letters, digits and `-`, at most 63 of them, e.g. `gpu-operator`",
   },
   /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/,
@@ -45,7 +45,7 @@ export const objectName = ruleOf(
   isDns1123Subdomain,
   {
     problem: "is not a Kubernetes name",
-    why: "Kubernetes refuses the object, after the machines were upgraded",
+    why: "Kubernetes would refuse the object, but only after the update has upgraded the machines",
     remedy: "use lower-case letters, digits, `-` and `.`, at most 253 of them, e.g. `hugging-face`",
   },
   /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/,
@@ -55,13 +55,13 @@ export const objectName = ruleOf(
 export const oneLine = ruleOf(/^[\x20-\x7e]{1,100}$/, {
   problem: "is not a short line of text",
   why: "it is written into annotations and environment variables",
-  remedy: "write up to 100 letters, digits and signs of ASCII, e.g. `2026-11-22`",
+  remedy: "write up to 100 ASCII letters, digits and signs, e.g. `2026-11-22`",
 });
 
 /** Key of a label, a taint or a resource. */
 export const qualifiedName = ruleOf(isQualifiedName, {
   problem: "is not a label key",
-  why: "Kubernetes refuses the object, after the machines were upgraded",
+  why: "Kubernetes would refuse the object, but only after the update has upgraded the machines",
   remedy:
     "write `name` or `domain/name`: at most 63 letters, digits, `-`, `_` and `.`, e.g. `example.com/rack`",
 });
@@ -69,14 +69,14 @@ export const qualifiedName = ruleOf(isQualifiedName, {
 /** Value of a label. */
 export const labelValue = ruleOf(isLabelValue, {
   problem: "is not a label value",
-  why: "Kubernetes refuses the object, after the machines were upgraded",
+  why: "Kubernetes would refuse the object, but only after the update has upgraded the machines",
   remedy: "use at most 63 letters, digits, `-`, `_` and `.`, with a letter or a digit at both ends",
 });
 
 /** Key of a Secret's data. */
 export const dataKey = ruleOf(isDataKey, {
   problem: "is not a Secret key",
-  why: "Kubernetes refuses the object, after the machines were upgraded",
+  why: "Kubernetes would refuse the object, but only after the update has upgraded the machines",
   remedy: "use letters, digits, `-`, `_` and `.`, e.g. `token`",
 });
 
@@ -123,7 +123,7 @@ export const bytes = ruleFrom(
 
 /** A number of machines, or a share of all machines. */
 export const share = ruleOf(/^(?:[1-9]\d?|100)%$/, {
-  problem: "is neither a number nor a share",
+  problem: "is neither a number nor a percentage",
   why: "it limits how many machines may be upgraded at the same time",
   remedy: "write a whole number from 1 on, or `1%` to `100%`",
 });
@@ -255,10 +255,10 @@ export const resourceLimit = (resource: string): Rule =>
         : undefined;
     },
     {
-      why: "Kubernetes refuses the object, after the machines were upgraded",
+      why: "Kubernetes would refuse the object, but only after the update has upgraded the machines",
       remedy:
         resource === "cpu"
-          ? "write a number of processors, e.g. `2` or `500m`"
+          ? "write an amount of CPU, e.g. `2` or `500m`"
           : "write a Kubernetes quantity, e.g. `4Gi`",
     },
   );
@@ -273,8 +273,8 @@ export const resourceName = ruleFrom(
       : undefined;
   },
   {
-    why: "Kubernetes refuses the object, after the machines were upgraded",
+    why: "Kubernetes would refuse the object, but only after the update has upgraded the machines",
     remedy:
-      "write cpu, memory, ephemeral-storage, or the `domain/name` of a device plugin; for GPUs use gpus",
+      "write cpu, memory, ephemeral-storage, or the `domain/name` of a device plugin. For GPUs, set gpus instead",
   },
 );

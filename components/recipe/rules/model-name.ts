@@ -3,7 +3,7 @@
  * Source: ollama v0.12.0, types/model/name.go (ParseNameBare, isValidPart, isValidLen).
  */
 export function ollamaModelProblem(text: string): string | undefined {
-  if (text.length > 600) return "is too long for a model";
+  if (text.length > 600) return "is too long for the name of a model";
   const bare = text.replace(/^https?:\/\//, "");
   if (/\s/.test(bare)) return "contains white space";
   const slash = bare.lastIndexOf("/");
@@ -30,7 +30,7 @@ export function ollamaModelProblem(text: string): string | undefined {
  * (validate_repo_id).
  */
 export function vllmModelProblem(text: string): string | undefined {
-  if (text.length > 512) return "is too long for a model";
+  if (text.length > 512) return "is too long for the name of a model";
   if (text.startsWith("-")) return "begins like an option";
   if (/\s/.test(text)) return "contains white space";
   if (/^https?:/i.test(text)) return "is the URL of a web page";
@@ -38,11 +38,11 @@ export function vllmModelProblem(text: string): string | undefined {
   const [repository = ""] = text.split(":");
   const parts = repository.split("/");
   const file = parts.length > 2 && /\.gguf$/i.test(repository);
-  if (parts.length > 2 && !file) return "has more parts than a repository of Hugging Face";
+  if (parts.length > 2 && !file) return "has more parts than the name of a Hugging Face repository";
   const id = file ? parts.slice(0, 2).join("/") : repository;
   const fits =
     id.length <= 96 &&
     !/--|\.\.|\.git$/.test(id) &&
     parts.every((part) => /^[A-Za-z0-9_](?:[-A-Za-z0-9_.]*[A-Za-z0-9_])?$/.test(part));
-  return fits ? undefined : "is not a repository of Hugging Face";
+  return fits ? undefined : "is not the name of a Hugging Face repository";
 }

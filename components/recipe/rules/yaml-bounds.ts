@@ -121,7 +121,9 @@ function* boundedTokens(
   for (const lexeme of new Lexer().lex(text)) {
     if (lexeme === SCALAR && ++entries > bounds.entries) throw tooManyEntries(bounds.entries);
     if (++count.tokens > bounds.tokens)
-      throw new TooMuch(`it has more than ${bounds.tokens} words, marks, blanks and comments`);
+      throw new TooMuch(
+        `it has more than ${bounds.tokens} YAML tokens (words, marks, blanks and comments)`,
+      );
     yield* parser.next(lexeme);
     if (parser.stack.length > deepest)
       throw new TooMuch(`its entries are nested more than ${deepest} deep`);

@@ -142,7 +142,7 @@ function readValue(
   const size = (node: unknown): Size => {
     if (isAlias(node)) {
       const target = anchors.get(node.source);
-      if (target === undefined) throw new Error(`alias *${node.source} names no anchor before it`);
+      if (target === undefined) throw new Error(`alias *${node.source} has no anchor before it`);
       if (open.has(target)) throw new Error(`alias *${node.source} is part of its own anchor`);
       // The library's own method would search the whole document at each call.
       node.resolve = () => target as ReturnType<typeof node.resolve>;

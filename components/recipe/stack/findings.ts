@@ -23,7 +23,7 @@ export class InvalidStackError extends Error {
 
   constructor(findings: Finding[]) {
     super(
-      `the stack has ${findings.length === 1 ? "a mistake" : `${findings.length} mistakes`}; nothing was contacted:\n${renderFindings(findings)}`,
+      `the stack has ${findings.length === 1 ? "a mistake" : `${findings.length} mistakes`}, so no machine and no cluster was contacted:\n${renderFindings(findings)}`,
     );
     this.name = "InvalidStackError";
     this.findings = findings;

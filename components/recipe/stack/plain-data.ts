@@ -90,7 +90,7 @@ function unreadable(
   if (typeof value === "number" && !Number.isFinite(value))
     return {
       problem: `is ${value}`,
-      why: "JSON and YAML have no such number",
+      why: "Pulumi stores the stack as JSON, which has no such number",
       remedy: "write a number, or leave the field out",
     };
   if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function")
@@ -107,7 +107,7 @@ function unreadable(
       problem: `is ${__pulumiOutput === true ? "an Output" : kind}, not plain data`,
       why: "the checks need the value at preview, when an Output may not be known yet",
       remedy:
-        "pass plain data, e.g. from the stack's configuration; only fields that are inputs take an Output",
+        "pass plain data, e.g. from the stack's configuration. Only fields of the type Input accept an Output",
     };
   }
   if (above.has(value))
@@ -143,7 +143,7 @@ function unreadableText(text: string): FindingText | undefined {
       remedy: "write a shorter one",
     };
   const odd =
-    controls.exec(text)?.[0] ?? (/\p{Surrogate}/u.test(text) ? "half a character" : undefined);
+    controls.exec(text)?.[0] ?? (/\p{Surrogate}/u.test(text) ? "an unpaired surrogate" : undefined);
   if (odd === undefined) return undefined;
   const what = odd.length > 1 ? odd : "a control character";
   return {

@@ -61,7 +61,7 @@ test("the commands of docs/use.md lead from a running cluster to a running stack
   );
   expect(files["Pulumi.mine.yaml"]).toContain("model: RTX 2070 SUPER");
   expect(planned!.stdout).toContain("| velaryon | **only if** |");
-  expect(previewed!.stdout).toMatch(/reboots: only if it does not run Talos v1\.11\.1/);
+  expect(previewed!.stdout).toMatch(/reboots: only if it does not already run Talos v1\.11\.1/);
   expect(judged!.stdout).toMatch(/talos-gpu.*policy|Policies:[\s\S]*talos-gpu/);
   expect([up!.reboots, upAgain!.reboots]).toEqual([1, 1]);
 

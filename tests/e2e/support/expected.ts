@@ -71,7 +71,7 @@ export const expected: Readonly<Record<string, Expected>> = {
     },
     workloads: ["nvidia/nvidia-test"],
     // The program that a preview starts gets to see the state that only the engine has.
-    byHost: { velaryon: "^reboots: only if it does not run Talos v1\\.11\\.1" },
+    byHost: { velaryon: "^reboots: only if it does not already run Talos v1\\.11\\.1" },
   },
   // Its machines begin in maintenance mode: the one reboot is that of the installation.
   modern: {

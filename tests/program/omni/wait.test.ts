@@ -138,7 +138,7 @@ describe("omni-wait", () => {
       const message = await failure(waiting(merged("runc", ["aa", "customization", "zz"])));
       expect(message).toContain("containerd.default_runtime_name");
       expect(message).toContain(
-        "CRICustomizationConfig zz may override it, because Talos merges them later",
+        "CRICustomizationConfig zz may override these keys, because Talos merges the parts in the order of their names",
       );
       expect(message).not.toContain("CRICustomizationConfig aa");
     });

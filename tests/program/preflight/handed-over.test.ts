@@ -81,6 +81,6 @@ test("with the same owner, the messages explain how to reverse a failed update a
   expect(why).toContain(
     "only at the end of the update, after the machine got the new configuration",
   );
-  expect(remedy).toContain("if an update to adopted failed, first finish it with adopted");
+  expect(remedy).toContain("If the last update failed, first finish it with adopted");
   expect(remedy).toMatch(/`pulumi destroy` \(which also deletes the workloads' volumes\)/);
 });

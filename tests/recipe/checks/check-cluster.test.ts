@@ -135,7 +135,7 @@ describe("a stack that is wrong", () => {
     expect(message).toContain("3 mistakes");
     const [first] = findings;
     expect(new InvalidStackError([first!]).message).toMatch(
-      /^the stack has a mistake; nothing was contacted:\n1\. /,
+      /^the stack has a mistake, so no machine and no cluster was contacted:\n1\. /,
     );
   });
 

@@ -153,7 +153,8 @@ const updates: Updates[] = [
     stack: "velaryon",
     before: null,
     reboots: "only if",
-    because: /^it does not run Talos v1\.11\.1 with schematic [0-9a-f]{12} and this configuration/,
+    because:
+      /^it does not already run Talos v1\.11\.1 with schematic [0-9a-f]{12} and this configuration/,
     drained: "for at most 5m",
     awayForAtMost: "45m",
   },
@@ -162,7 +163,7 @@ const updates: Updates[] = [
     stack: "modern",
     before: null,
     reboots: "only if",
-    because: /its disk does not have/,
+    because: /its disk does not already contain/,
   },
   {
     name: "a first update with runningVersion in the stack",
@@ -291,8 +292,8 @@ const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machine
 
 test("an unchanged machine that the program inspects reboots only on a condition", () => {
   expect(describeEffect(effectOfLook(stateOf("rtx5070ti", "v1.12.6")))).toBe(
-    "reboots: only if it differs from the stack (the last update failed, or the credential or the program has " +
-      "changed); it is then drained for at most 5m, and takes no pods for at most 45m",
+    "reboots: only if it differs from the stack (the update checks this because the last update failed, or " +
+      "because the credential or the program has changed); it is then drained for at most 5m, and takes no pods for at most 45m",
   );
 });
 

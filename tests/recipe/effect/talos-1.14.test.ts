@@ -94,6 +94,8 @@ describe("a preview of a machine on Talos 1.14", () => {
       return machineState(plannedMachines(plan)[0]!);
     };
     const made = effectOf(stateOf({}), stateOf({ patches: [file("/var/lib/owner.conf", "x")] }));
-    expect(made.because).toContain("machine.files: with effect from the machine's next boot");
+    expect(made.because).toContain(
+      "the change of machine.files takes effect at the machine's next boot",
+    );
   });
 });

@@ -71,7 +71,7 @@ describe("the preview of a new talosVersion", () => {
   test("fails if it would change the contract without a request, and names the line to write", () => {
     const refused = refusedBetween(before, owned("v1.13.9"));
     expect(refused).toMatch(
-      /^machines\.gpu\.versionContract: is not set, .* v1\.12 to those of v1\.13; .*; write `versionContract: v1\.12`/,
+      /^machines\.gpu\.versionContract: is not set, .* v1\.12 to those of v1\.13; .*; to keep the present defaults, write `versionContract: v1\.12`/,
     );
   });
 

@@ -79,7 +79,7 @@ describe("a machine is not given an image that it cannot start:", () => {
 test("a line names what is not known about keys, where it matters", () => {
   const own = "registry.example.com/talos/installer:v1.13.6";
   expect(unknownKeys({ secureBoot: true }, own, true)).toEqual([
-    expect.stringMatching(/^not known whether registry\.example\.com.* is signed/),
+    expect.stringMatching(/^it is unknown whether registry\.example\.com.* is signed/),
   ]);
   expect(unknownKeys({ secureBoot: false }, own, true)).toEqual([]);
   expect(unknownKeys({ secureBoot: true }, signed)).toEqual([]);

@@ -20,7 +20,7 @@ test("arguments of the image that GRUB ignores are named, with a remedy", () => 
       field: "machines.gpu-1.kernelArgs",
       problem: expect.stringMatching(/boots with GRUB.* without pci=realloc iommu=pt$/),
       why: expect.any(String),
-      remedy: expect.stringMatching(/grubUseUKICmdline.*extraKernelArgs.*run again$/),
+      remedy: expect.stringMatching(/grubUseUKICmdline.*extraKernelArgs.*run the update again$/),
     },
   ]);
 });

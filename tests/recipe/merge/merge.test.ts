@@ -136,7 +136,7 @@ test("a file of the stack that another tool has changed is a conflict", () => {
     [file("a = 1\n")],
     first.added,
   );
-  expect(second.conflicts[0]?.problem).toContain("the file has changed since");
+  expect(second.conflicts[0]?.problem).toContain("its content has changed since");
 });
 
 test("an unmerge that leaves the kernel modules also leaves their documents", () => {

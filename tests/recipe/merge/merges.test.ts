@@ -402,7 +402,7 @@ const merges: Merge[] = [
     live: "machine:\n  sysctls: none\n",
     patch: [{ machine: { sysctls: { a: "b" } } }],
     conflicts: {
-      "machine.sysctls": /^adopted-conflict: .*has a value, but the patches have a mapping/,
+      "machine.sysctls": /^adopted-conflict: .*has a value here, but the stack writes a mapping/,
     },
   },
   {
@@ -410,7 +410,8 @@ const merges: Merge[] = [
     live: "machine:\n  kernel:\n    modules: { nvidia: true }\n",
     patch: [{ machine: { kernel: { modules: [{ name: "nvidia" }] } } }],
     conflicts: {
-      "machine.kernel.modules": /^adopted-conflict: .*has a mapping, but the patches have a list/,
+      "machine.kernel.modules":
+        /^adopted-conflict: .*has a mapping here, but the stack writes a list/,
     },
   },
   {
@@ -419,7 +420,7 @@ const merges: Merge[] = [
     patch: [{ machine: { install: { image: "b" } } }],
     conflicts: {
       "machine.install.image":
-        /^adopted-conflict: .*has a mapping or list, but the patches have a single value/,
+        /^adopted-conflict: .*has a mapping or list here, but the stack writes a single value/,
     },
   },
   {

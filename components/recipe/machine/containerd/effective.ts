@@ -51,7 +51,9 @@ export function containerdProblem(
     .filter((name) => name > legacyCustomization);
   const rivals = later.map((name) => `CRICustomizationConfig ${name}`).join(", ");
   const why =
-    later.length === 0 ? "" : `; ${rivals} may override it, because Talos merges them later`;
+    later.length === 0
+      ? ""
+      : `. ${rivals} may override these keys, because Talos merges the parts in the order of their names`;
   return `${evidence} lacks ${lacks.join(", ")}${why}`;
 }
 

@@ -99,8 +99,8 @@ function meaningFindings(table: TomlTable): FindingText[] {
   return flat<FindingText>([
     (valueAt(registry, "mirrors") !== undefined ||
       (folder !== undefined && folder !== hostsDir)) && {
-      problem: "sets registry mirrors or their folder",
-      why: "Talos sets config_path, so containerd refuses further mirrors. Another config_path would hide the mirrors that Talos wrote",
+      problem: "sets registry mirrors or config_path",
+      why: "Talos itself sets config_path, so containerd refuses mirrors in this part. Another config_path would hide the mirrors that Talos wrote",
       remedy: "write machine.registries.mirrors in a patch",
     },
     near !== undefined &&
@@ -115,7 +115,7 @@ function meaningFindings(table: TomlTable): FindingText[] {
       return (
         typeof io === "string" &&
         !["", "streaming", "named_pipe", "fifo"].includes(io) && {
-          problem: `io_type of ${runtime} is not one of its values`,
+          problem: `io_type of ${runtime} has an unknown value`,
           why: "containerd does not start its CRI plugin, and the machine runs no pod",
           remedy: "write fifo or streaming",
         }

@@ -32,11 +32,7 @@ export const mapping =
 
 /** A rule that allows only some words. */
 export const words = (...known: string[]): Rule =>
-  text(
-    (word) => known.includes(word),
-    "is not one of its values",
-    `write one of ${known.join(", ")}`,
-  );
+  text((word) => known.includes(word), "has an unknown value", `write one of ${known.join(", ")}`);
 
 /** A rule for a number between two bounds, both included. */
 export const range =

@@ -33,7 +33,7 @@ export function misfit(value: unknown, type: TypeText): string | undefined {
     case "base64":
       return text === "" || isBase64(text) ? undefined : "is not base64";
     default:
-      if (type.startsWith("=")) return isOneOf(text, type) ? undefined : "is not one of its values";
+      if (type.startsWith("=")) return isOneOf(text, type) ? undefined : "has an unknown value";
       if (type.startsWith("/")) return patternProblem(text, type.slice(1));
       return "is a single value";
   }

@@ -141,6 +141,6 @@ export const cudaVersion = ruled(
   rules.ruleOf((version) => /^\d{1,2}\.\d{1,2}$/.test(version), {
     problem: "is not a CUDA release",
     why: "the component chooses the image by this release",
-    remedy: "write the CUDA version in the head of `nvidia-smi`, e.g. `12.8`",
+    remedy: "write the CUDA version from the header of `nvidia-smi`, e.g. `12.8`",
   }),
 );

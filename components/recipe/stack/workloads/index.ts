@@ -54,8 +54,8 @@ const modelsOf = {
 const serverName = rules.ruleOf(
   (name) => /^[a-z](?:[-a-z0-9]{0,49}[a-z0-9])?$/.test(name) && !(kinds as string[]).includes(name),
   {
-    problem: "is not a name for a further server",
-    why: "the Deployment and the Service get this name, and a server outside of `named` has the name of its kind, e.g. ollama",
+    problem: "is not a valid name for a server under `named`",
+    why: "the Deployment and the Service get this name, and names such as ollama belong to the servers outside of `named`",
     remedy:
       "write lower-case letters, digits and `-`, and begin with a letter, e.g. `ollama-small`",
   },

@@ -50,7 +50,7 @@ export const patchesMistakes: Mistakes = {
         {
           check: "patch-format",
           field: "machines.talos-gpu.patches[0]",
-          says: ["is not YAML: alias *ours names no anchor"],
+          says: ["is not YAML: alias *ours has no anchor"],
         },
       ],
     },

@@ -169,7 +169,7 @@ export const releasesMistakes: Mistakes = {
           field: "machines.k8s-worker4.runningVersion",
           says: [
             "the upgrade from v1.10.4 to v1.12.6 goes over v1.11.6, but Kubernetes 1.35 does not run on v1.11.6",
-            "set kubernetesVersion to a release from 1.30 to 1.34 in this update",
+            "in this update, set kubernetesVersion to a release from 1.30 to 1.34",
           ],
         },
       ],

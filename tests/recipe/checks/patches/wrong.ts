@@ -76,13 +76,13 @@ export const wrongPatches: WrongPatch[] = [
   { patch: "sysctls: {a: b}", says: "under machine" },
   { patch: "machines: {sysctls: {a: b}}", says: "machine" },
   { patch: "kubelet: {extraArgs: {a: b}}", says: "under machine" },
-  { patch: "spec: {machine: {}}", says: "names no kind" },
+  { patch: "spec: {machine: {}}", says: "has no kind" },
   {
     patch: yaml`
         version: v1beta1
         machine: {}
       `,
-    says: "not one of its values",
+    says: "has an unknown value",
   },
   // Kinds of documents: misspelt, of another release, twice, or not whole.
   { talos: 14, patch: talosDocument("KernelModulConfig", "name: a"), says: '"KernelModuleConfig"' },
