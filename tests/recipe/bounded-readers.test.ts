@@ -33,11 +33,11 @@ const readers: Record<string, (text: string) => unknown> = {
       ),
       { minor: 12, isKnown: true },
     ),
-  "a value of another": yamlIn,
+  "a value from outside the package": yamlIn,
   "a template's `fromYaml`": (text) => functions["fromYaml"]!(text),
 };
 
-test("what counts the tokens counts each, and no more after its end", () => {
+test("the token counter counts every token, and none after it has ended", () => {
   const counted = countingTokens();
   yamlIn("a: [b]");
   const count = counted();
@@ -50,7 +50,7 @@ test.each(
   Object.entries(readers).flatMap(([reader, read]) =>
     Object.entries(hostile).map(([kind, text]) => [reader, kind, read, text] as const),
   ),
-)("of %s with very many %s no more is read than a bound says", (_, __, read, text) => {
+)("reading %s with very many %s stops at the limit of tokens", (_, __, read, text) => {
   const counted = countingTokens();
   try {
     read(text);
@@ -61,7 +61,7 @@ test.each(
   expect(count).toBeLessThanOrEqual(ofServers.tokens);
 });
 
-test("two configurations that cannot be read do not count as the same", () => {
+test("comparing two configurations that cannot be read is an error", () => {
   const { entries = "" } = hostile;
   expect(() => sameConfiguration(entries, `${entries}\n# more`)).toThrow(
     "the machine's configuration cannot be read: it has more than",
@@ -71,7 +71,7 @@ test("two configurations that cannot be read do not count as the same", () => {
 /** Those that read what this package itself has written, or has judged before. */
 const ofOwnTexts = ["cli/write-stack.ts", "policy/policies/machines.ts"];
 
-test("no file of the package reads YAML but by the bounded reader", () => {
+test("only two files, which read the package's own texts, parse YAML without the limit", () => {
   const unbounded = files.filter((file) => {
     if (!/^(components|cli|policy|stacks)\/.*(?<!\.d)\.ts$/.test(file)) return false;
     const taken = /import \{([^}]*)\} from "yaml"/.exec(textOf(file))?.[1] ?? "";

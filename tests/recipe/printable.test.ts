@@ -1,7 +1,7 @@
 import { parse } from "yaml";
 import { inLine, printable } from "../../components/recipe/rules/printable";
 
-test("characters on which a terminal acts are escaped", () => {
+test("only characters that control a terminal are escaped", () => {
   expect(printable("\u001b]0;x\u0007\r\u009b31m\u202e\u2066\u200f\u2028\u007f")).toBe(
     String.raw`\u001b]0;x\u0007\u000d\u009b31m\u202e\u2066\u200f\u2028\u007f`,
   );
@@ -18,11 +18,11 @@ test.each([
     String.raw`a #\u0023[group]b #\u0023vso[task.setvariable]c`,
   ],
   ["###[x] ##TeamCity[x] ## [x]", String.raw`##\u0023[x] #\u0023TeamCity[x] ## [x]`],
-])("a command of a workflow is none: %j", (text, expected) => {
+])("only workflow commands are escaped in %j", (text, expected) => {
   expect(printable(text)).toBe(expected);
 });
 
-test("a name with an end of line stays on its line", () => {
+test("line breaks in a name are escaped", () => {
   expect(inLine("a\n::error::b\r\nc")).toBe(String.raw`a\n::error::b\u000d\nc`);
 });
 
@@ -37,7 +37,7 @@ test("an escaped string in quotes has the same value in JSON and YAML", () => {
   expect(parse(printable(`${JSON.stringify(text)}: 1`))).toEqual({ [text]: 1 });
 });
 
-test("a long text takes the time of its length", () => {
+test("a text of a million special characters is escaped without hanging", () => {
   for (const part of [" ", "#", "##a", ":", "\n", "\u001b"])
     expect(printable(part.repeat(1_000_000))).not.toBe("");
 });

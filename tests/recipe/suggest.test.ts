@@ -6,9 +6,9 @@ test.each([
   ["kitten", "sitting", 3],
   ["envvars", "envvar", 1],
   ["talosVerison", "talosVersion", 1],
-])("%j to %j takes %d edits", (a, b, distance) => expect(editDistance(a, b)).toBe(distance));
+])("%j becomes %j by %d edits", (a, b, distance) => expect(editDistance(a, b)).toBe(distance));
 
-test("the count of edits is a distance", () => {
+test("editDistance is symmetric, zero only for equal words, and at most the longer word's length", () => {
   const word = fc.string({ maxLength: 8 });
   fc.assert(
     fc.property(word, word, (a, b) => {
@@ -21,7 +21,7 @@ test("the count of edits is a distance", () => {
 
 const asciiWord = fc.string({ minLength: 2, maxLength: 8, unit: "binary-ascii" });
 
-test("one letter more, less, other, or swapped with the next is one edit", () => {
+test("adding, removing, replacing or swapping one letter is one edit", () => {
   fc.assert(
     fc.property(asciiWord, fc.nat(6), (word, place) => {
       const at = place % (word.length - 1);
@@ -39,7 +39,7 @@ test("one letter more, less, other, or swapped with the next is one edit", () =>
   );
 });
 
-test("the distance is exact up to the limit, and above the limit otherwise", () => {
+test("with a limit, editDistance is exact up to the limit and above the limit otherwise", () => {
   const word = fc.string({ maxLength: 8, unit: fc.constantFrom("a", "b", "c") });
   fc.assert(
     fc.property(word, word, fc.nat(8), (a, b, most) => {
@@ -60,7 +60,7 @@ test("with a limit, editDistance reads less than 30 % of the letter pairs of two
   expect(count).toBeLessThan(100 * 100 * 0.3);
 });
 
-test("the nearest word is proposed, or none if all are far", () => {
+test("the nearest word is proposed, and no word if all are far", () => {
   expect(closest("gpu", ["gpus", "role"])).toBe("gpus");
   expect(closest("MACHINES", ["machines"])).toBe("machines");
   expect(closest("nonsense", ["gpus", "role"])).toBeUndefined();

@@ -20,8 +20,8 @@ const refusals = judged.flatMap(({ findings }) => findings);
 const found = [...refusals, ...judged.flatMap(({ remarks }) => remarks)];
 const placeOf = ({ check, field }: { check: string; field: string }): string => `${check} ${field}`;
 
-describe("stacks that a check refuses, warns of or notes something about", () => {
-  test.each(mistakes)("$name: says exactly what is wrong", (mistake) => {
+describe("stacks with findings", () => {
+  test.each(mistakes)("$name: exactly the expected findings are reported", (mistake) => {
     const { findings, remarks } = judge(changedStack(mistake));
     const refused = mistake.findings.filter(({ severity }) => severity === undefined);
     expect(findings.map(placeOf).sort()).toEqual(refused.map(placeOf).sort());
@@ -36,7 +36,7 @@ describe("stacks that a check refuses, warns of or notes something about", () =>
     }
   });
 
-  test.each(mistakes)("$name: is a stack that is right, but for its mistake", (mistake) => {
+  test.each(mistakes)("$name: the stack has no findings without its mistake", (mistake) => {
     expect(mistake.findings).not.toEqual([]);
     expect(findingsOf(validStack(mistake.base))).toEqual([]);
     if (mistake.change === undefined) return;
@@ -51,7 +51,7 @@ describe("stacks that a check refuses, warns of or notes something about", () =>
     ({ check, findings }) => expect(findings[0]!.check).toBe(check),
   );
 
-  test("every check has one, and no name occurs twice", () => {
+  test("every check has a stack, and every stack has a different name", () => {
     const shown = new Set<string>(
       mistakes.flatMap(({ findings }) => findings.map(({ check }) => check)),
     );
@@ -59,7 +59,7 @@ describe("stacks that a check refuses, warns of or notes something about", () =>
     expect(new Set(mistakes.map(({ name }) => name)).size).toBe(mistakes.length);
   });
 
-  test("each has problem, why and remedy, without a full stop", () => {
+  test("every finding has problem, why and remedy, without a full stop at the end", () => {
     for (const finding of refusals) {
       for (const part of ["problem", "why", "remedy"] as const) {
         expect(finding[part]).toMatch(/\S/);
@@ -69,21 +69,21 @@ describe("stacks that a check refuses, warns of or notes something about", () =>
   });
 });
 
-describe("stacks that are right", () => {
-  test.each(validStacks())("%s: nothing is found", (name) => {
+describe("valid stacks", () => {
+  test.each(validStacks())("%s has no findings", (name) => {
     const { findings, plan } = judge(validStack(name));
     expect(findings).toEqual([]);
     expect(plan!.spec).toEqual(validStack(name));
   });
 });
 
-test.each(acceptedStacks)("$name: nothing is found", (row) => {
+test.each(acceptedStacks)("a stack is accepted: $name", (row) => {
   const stack = changedStack(row);
   expect(stack).not.toEqual(validStack(row.base));
   expect(findingsOf(stack)).toEqual([]);
 });
 
-test("a secret is never repeated", () => {
+test("a finding about a secret does not contain the secret", () => {
   const stack = { ...validStack("one-card"), patches: ["machine:\n  token: abcdef.0123456789\n"] };
   expect(findingsOf(stack).map(({ check }) => check)).toEqual(["patch-secret"]);
   expect(JSON.stringify(findingsOf(stack))).not.toContain("0123456789");
@@ -94,16 +94,21 @@ describe("the table of checks", () => {
     for (const text of [rule, source]) expect(text).toMatch(/^\S.*[^.\s]$/);
   });
 
-  test.each(sentencesOfChecks())("$check: some stack shows “$sentence”", ({ check, pattern }) => {
-    const shown = [...found, ...foundForFiles].filter(
-      (one) => check === undefined || one.check === check,
-    );
-    expect(
-      shown.some(({ problem, why, remedy, ofFiles }) =>
-        [problem, why, remedy, ...Object.values(ofFiles || {})].some((part) => pattern.test(part)),
-      ),
-    ).toBe(true);
-  });
+  test.each(sentencesOfChecks())(
+    "$check: a stack has the finding “$sentence”",
+    ({ check, pattern }) => {
+      const shown = [...found, ...foundForFiles].filter(
+        (one) => check === undefined || one.check === check,
+      );
+      expect(
+        shown.some(({ problem, why, remedy, ofFiles }) =>
+          [problem, why, remedy, ...Object.values(ofFiles || {})].some((part) =>
+            pattern.test(part),
+          ),
+        ),
+      ).toBe(true);
+    },
+  );
 
   test("no message contains undefined, NaN or [object", () => {
     for (const finding of found)
@@ -111,14 +116,14 @@ describe("the table of checks", () => {
   });
 });
 
-describe("a stack that is wrong", () => {
+describe("an invalid stack", () => {
   const invalid = {
     ...validStack("modern"),
     gpuOperator: { version: "v26.3.0", values: { toolkit: { enabled: "no" } } },
     nonsense: true,
   };
 
-  test("lists everything in one error, numbered", () => {
+  test("causes one error with all findings, numbered", () => {
     const { findings, plan } = judge(invalid);
     expect(plan).toBeUndefined(); // its shape is wrong, too
     expect(findings.map((finding) => finding.check)).toEqual([
@@ -148,7 +153,7 @@ describe("a stack that is wrong", () => {
     {},
     { machines: [] },
     { talosVersion: "v1.12.6", machines: { a: null } },
-  ])("%j: is a finding, not a crash", (raw) => {
+  ])("causes a finding and no crash if it is %j", (raw) => {
     const { findings, plan } = judge(raw);
     expect(findings.length).toBeGreaterThan(0);
     expect(plan).toBeUndefined();

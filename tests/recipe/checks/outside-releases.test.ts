@@ -11,7 +11,7 @@ const nvidiaByDefault = (read: ExternalReadSpec) => {
   return judge({ ...pluginOn113, machines, external: { read } }).findings.map(({ check }) => check);
 };
 
-test("the default runtime nvidia is accepted on Talos 1.13 only with a plugin older than 0.17.4, which names cards in a variable", () => {
+test("on Talos 1.13, the default runtime nvidia is accepted only with an external plugin older than 0.17.4", () => {
   const values = { runtimeClassName: "nvidia" };
   expect(nvidiaByDefault({ kind: "devicePlugin", version: "0.17.1", values })).toEqual([]);
   expect(nvidiaByDefault({ kind: "devicePlugin", version: "0.17.4", values })).toEqual([

@@ -18,13 +18,13 @@ test("equal remarks on machines of a pool are reported once", () => {
   expect(escapes.map(({ field }) => field)).toEqual(["pools.home (gpu-01 and 2 more)"]);
 });
 
-test("an external value without effect gets no proposal of a similar value, because it means something else", () => {
+test("a remark on an external value without effect proposes no similar value", () => {
   const row = valuesMistakes["chart-values"]!.find(({ findings }) => findings[0]?.severity);
   const found = judge(changedStack(row!)).remarks.filter(({ check }) => check === "chart-values");
   expect(found.map(({ remedy }) => remedy)).toEqual(["see `helm show values`, or leave it out"]);
 });
 
-test("a value without effect in the stack's own release is refused, and the remedy proposes a similar value if one exists", () => {
+test("a value without effect in the stack's chart is refused, and the remedy proposes a similar value", () => {
   const stack = validStack("rtx5070ti");
   const values = {
     ...stack.gpuOperator!.values,
@@ -42,7 +42,7 @@ test("a value without effect in the stack's own release is refused, and the reme
   ]);
 });
 
-test("a value without effect is also refused in a release that the stack takes over", () => {
+test("a value without effect is also refused if the stack takes the release over", () => {
   const { gpuOperator: _, ...rest } = validStack("rtx5070ti");
   const values = { runtimeClassname: "nvidia", runtimeClassName: "nvidia" };
   const devicePlugin = { version: "0.18.2", namespace: "nvidia", takeOver: "nvdp", values };

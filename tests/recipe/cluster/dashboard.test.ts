@@ -57,7 +57,7 @@ test.each([
   ],
   ["4.9.0", pluginOf("nvcr.io/nvidia/k8s/dcgm-exporter:4.7.0-4.9.0-distroless"), "hostname"],
   ["4.8.2", pluginOf("registry.example.org/exporter:mine"), "Hostname"],
-])("the dashboard asks exporter %s for the node by its label", (release, recipe, label) => {
+])("the dashboard uses the node label of exporter %s", (release, recipe, label) => {
   expect(exporterRelease(recipe)).toBe(release);
   expect(new Set(dashboardFor(release).match(/hostname/gi))).toEqual(new Set([label]));
 });

@@ -12,7 +12,7 @@ import { oneMachine } from "../stacks";
 const kubernetes = (spec: ClusterSpec): KubernetesRecipe => planCluster(spec).kubernetes;
 const gpu = { gpus: [{ model: "H200" }] };
 
-describe("MIG manager", () => {
+describe("the MIG manager", () => {
   const mig = { sharing: { mig: { strategy: "single", profile: "1g.18gb" } } } as const;
   const manager = (version: string, more: Partial<ClusterSpec> = {}): unknown =>
     kubernetes(oneMachine("v1.12.6", gpu, { gpuOperator: { version }, ...mig, ...more })).release
@@ -24,22 +24,27 @@ describe("MIG manager", () => {
   };
   const env = [{ name: "CONFIG_FILE", value: "/mig-parted-config/config-default.yaml" }];
 
-  test("its release is the last one that does not wait for systemd; newer operators also need the path of its file", () => {
+  test("has the last release that does not wait for systemd", () => {
     expect(manager("v25.3.4")).toEqual(release);
     expect(manager("v25.10.1")).toEqual(release);
-    expect(manager("v26.3.3")).toEqual({ ...release, env });
-    expect(manager("v26.7.0")).toEqual({ ...release, env });
-    expect(manager("v25.10.1", { sharing: {} })).toEqual({ enabled: false });
   });
 
-  test("a ConfigMap that the user names stays the operator's value", () => {
+  test("also gets the path of its file with newer operators", () => {
+    expect(manager("v26.3.3")).toEqual({ ...release, env });
+    expect(manager("v26.7.0")).toEqual({ ...release, env });
+  });
+
+  test("is disabled in a stack without MIG", () =>
+    expect(manager("v25.10.1", { sharing: {} })).toEqual({ enabled: false }));
+
+  test("uses the ConfigMap that the user sets in migManager.config", () => {
     const config = { name: "my-mig-config" };
     const gpuOperator = { version: "v26.3.3", values: { migManager: { config } } };
     expect(manager("", { gpuOperator })).toEqual({ ...release, config });
   });
 
   test.each(["v1.12.6", "v1.13.0"])(
-    "leaves a host of Talos %s alone, whether the driver is ours or not",
+    "does not stop GPU clients of the host on Talos %s",
     (talosVersion) => {
       const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-mig-"));
       const plan = kubernetes(

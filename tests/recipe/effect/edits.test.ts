@@ -25,12 +25,12 @@ function planned(said: Said): Plan {
   return planCluster(parseSpec(said).spec!);
 }
 
-describe.each(edits)("$name of $stack", ({ stack, change, reboots }) => {
+describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reboots }) => {
   const before = planOf(stack);
   const after = planned(edited({ stack, change }));
   const effects = effectsOf(before, after);
 
-  test("the plan's word for each machine's reboot", () => {
+  test("has the expected plan of reboots for each machine", () => {
     expect(
       Object.fromEntries(Object.entries(effects).map(([name, effect]) => [name, effect.reboots])),
     ).toEqual(reboots);
@@ -44,7 +44,7 @@ describe.each(edits)("$name of $stack", ({ stack, change, reboots }) => {
       configuration !== "omni" && !after.spec.bootstrap && reboots[name] !== "only if",
   );
   for (const { name } of byProgram)
-    test(`the upgrade program agrees on ${name}`, async () => {
+    test(`lets the upgrade program reboot ${name} exactly if the plan says yes`, async () => {
       const [was, is] = [before, after].map((plan) =>
         plan.machines.find((machine) => machine.name === name)!,
       );
@@ -174,7 +174,7 @@ const updates: Updates[] = [
     because: /^it goes from Talos v1\.10\.9 to v1\.11\.1$/,
   },
   {
-    name: "over three minors",
+    name: "a first update over three minors",
     stack: "velaryon",
     before: null,
     after: { machines: { velaryon: { runningVersion: "v1.8.4" } } },
@@ -275,7 +275,7 @@ const updates: Updates[] = [
 ];
 
 test.each(updates)(
-  "$stack, $name: the expected reboots and reason",
+  "the preview of $stack has the expected reboot and reason: $name",
   ({ stack, before = {}, after = {}, name: _, because, ...effect }) => {
     const first = before === null ? undefined : planned(edited({ stack, change: before }));
     const effects = Object.values(effectsOf(first, planned(edited({ stack, change: after }))));
@@ -316,7 +316,7 @@ test.each<[string, string, unknown, RegExp | undefined]>([
   ["rtx5070ti", "v1.12.6", undefined, undefined],
   ["frank", "v1.12.6", "v1.12.7", undefined],
 ])(
-  "%s, wanted with %s, seen with %s: refused at preview where that is known to be wrong",
+  "a preview of %s with Talos %s, whose machine runs %s, is refused if the update would fail",
   (stack, wanted, runs, words) => {
     const refused = refusalOf("gpu", runs, stateOf(stack, wanted));
     if (words === undefined) expect(refused).toBeUndefined();

@@ -8,35 +8,42 @@ const pairs = minors.flatMap((from) =>
   minors.filter((to) => to > from).map((to) => ({ from: `v1.${from}.0`, to: `v1.${to}.0` })),
 );
 
-test.each(pairs)("from $from to $to no minor is skipped, and nothing goes back", ({ from, to }) => {
-  const { hops, fault } = wayBetween(from, to);
-  expect(fault).toBeUndefined();
-  const way = [from, ...hops, to].map((release) => semver.parse(release)!);
-  for (const [index, release] of way.slice(1).entries())
-    expect(release.minor - way[index]!.minor).toBe(1);
-  expect(hops.every((hop) => semver.prerelease(hop) === null)).toBe(true);
-  expect(hops.length).toBeLessThanOrEqual(mostHops(to));
-});
-
-test.each<[string, string, string[] | undefined, string[]]>([
-  ["v1.11.5", "v1.13.9", undefined, ["v1.12.12"]],
-  ["v1.11.5", "v1.13.9", ["v1.12.6", "v1.12.10", "v1.12.9", "v1.12.11-rc.0"], ["v1.12.10"]],
-  ["v1.12.0", "v1.14.1", undefined, ["v1.13.9"]], // what comes after it is inferred alone
-  ["v1.12.12", "v1.13.9", undefined, []],
-  ["v1.13.9", "v1.13.9", undefined, []],
-])("from %s to %s, where the Factory lists %j: by %j", (from, to, listed, hops) =>
-  expect(wayBetween(from, to, { listed })).toEqual({ hops }),
+test.each(pairs)(
+  "an upgrade from $from to $to goes through every minor, in order",
+  ({ from, to }) => {
+    const { hops, fault } = wayBetween(from, to);
+    expect(fault).toBeUndefined();
+    const way = [from, ...hops, to].map((release) => semver.parse(release)!);
+    for (const [index, release] of way.slice(1).entries())
+      expect(release.minor - way[index]!.minor).toBe(1);
+    expect(hops.every((hop) => semver.prerelease(hop) === null)).toBe(true);
+    expect(hops.length).toBeLessThanOrEqual(mostHops(to));
+  },
 );
+
+test.each([
+  ["v1.11.5", "v1.13.9", ["v1.12.12"]],
+  ["v1.12.0", "v1.14.1", ["v1.13.9"]], // what comes after it is inferred alone
+  ["v1.12.12", "v1.13.9", []],
+  ["v1.13.9", "v1.13.9", []],
+])("an upgrade from %s to %s has the intermediate releases %j", (from, to, hops) =>
+  expect(wayBetween(from, to)).toEqual({ hops }),
+);
+
+test("an upgrade goes through the newest patch release that the Image Factory lists", () => {
+  const listed = ["v1.12.6", "v1.12.10", "v1.12.9", "v1.12.11-rc.0"];
+  expect(wayBetween("v1.11.5", "v1.13.9", { listed })).toEqual({ hops: ["v1.12.10"] });
+});
 
 test.each([
   ["v1.13.9", "v1.12.12", /newer than the wanted/],
   ["v1.6.0", "v1.12.12", /no release of 1\.7 is known/],
   ["v1.12.0", "v2.1.0", /changes the major release/],
-])("from %s to %s is refused", (from, to, words) =>
+])("an upgrade from %s to %s is refused", (from, to, words) =>
   expect(wayBetween(from, to).fault?.problem).toMatch(words),
 );
 
-test("if no Kubernetes release fits all Talos releases on the way, each step needs its own update", () => {
+test("the remedy is several updates if no Kubernetes release fits all Talos releases of an upgrade", () => {
   const way = wayBetween("v1.8.4", newestRelease(), { kubernetes: "v1.31.4" });
   expect(way.fault?.remedy).toMatch(
     /^(make \d updates: set talosVersion to v1\.9\.6 first|in this update, set kubernetesVersion to a release of 1\.32,)/,
@@ -61,6 +68,6 @@ test.each([
     "v1.9.6",
     `factory.talos.dev/installer/${id}:v1.9.6`,
   ],
-])("the installer %s at %s is %s", (image, release, at) =>
+])("the installer %s for Talos %s is %s", (image, release, at) =>
   expect(installerAt(image, release)).toBe(at),
 );

@@ -14,24 +14,24 @@ const step = (differs: Partial<KubernetesStep>): KubernetesStep => ({
   ...differs,
 });
 
-describe("a step of Kubernetes is supported", () => {
+describe("an update of Kubernetes is accepted", () => {
   test.each<[string, Partial<KubernetesStep>]>([
     ["to the next minor", {}],
-    ["to another patch, also an older one", { wanted: "v1.34.0" }],
+    ["to an older patch release", { wanted: "v1.34.0" }],
     ["to the release that runs", { apiServers: ["v1.35.0"] }],
-    [
-      "where an earlier run ended between two control planes",
-      { apiServers: ["v1.34.1", "v1.35.0"] },
-    ],
+    ["if an earlier run ended between two control planes", { apiServers: ["v1.34.1", "v1.35.0"] }],
     ["with kubelets three minors older", { kubelets: [{ node: "a", release: "v1.32.9" }] }],
     ["with a node that does not give its release", { kubelets: [{ node: "a", release: "" }] }],
-    ["where no API server is known", { wanted: "v1.39.0", apiServers: [] }],
-    ["of kubelets alone, to the API servers' minor", { ofControlPlanes: false, wanted: "v1.34.9" }],
-    ["of kubelets alone, three minors behind", { ofControlPlanes: false, wanted: "v1.31.0" }],
+    ["if the release of no API server is known", { wanted: "v1.39.0", apiServers: [] }],
+    ["of kubelets alone to the API servers' minor", { ofControlPlanes: false, wanted: "v1.34.9" }],
+    [
+      "of kubelets alone to three minors before the API servers",
+      { ofControlPlanes: false, wanted: "v1.31.0" },
+    ],
   ])("%s", (_, differs) => expect(stepFindings(step(differs))).toEqual([]));
 });
 
-describe("a step of Kubernetes is refused", () => {
+describe("an update of Kubernetes is refused", () => {
   test.each<[string, Partial<KubernetesStep>, string, string]>([
     [
       "over more than one minor",
@@ -52,7 +52,7 @@ describe("a step of Kubernetes is refused", () => {
       "write the release of 1.34 that kube-apiserver runs, or a newer one",
     ],
     [
-      "with a kubelet that would be too old, of whatever machine",
+      "if a kubelet of the cluster would be too old",
       {
         kubelets: [
           { node: "a", release: "v1.31.4" },
@@ -63,13 +63,13 @@ describe("a step of Kubernetes is refused", () => {
       "upgrade these kubelets to 1.32 or newer first, or remove the nodes",
     ],
     [
-      "of kubelets that would be newer than an API server",
+      "of kubelets alone if they would be newer than an API server",
       { ofControlPlanes: false, apiServers: ["v1.35.0", "v1.34.1"] },
       "gives the stack's kubelets v1.35.0, but kube-apiserver runs 1.34",
       "upgrade the control planes first, or write a release of 1.34",
     ],
     [
-      "of kubelets that would be too old",
+      "of kubelets alone if they would be too old",
       { ofControlPlanes: false, wanted: "v1.30.1" },
       "gives the stack's kubelets v1.30.1, but kube-apiserver runs 1.34",
       "write a release from 1.31 to 1.34",
@@ -79,7 +79,7 @@ describe("a step of Kubernetes is refused", () => {
   );
 });
 
-describe("removals", () => {
+describe("APIs that an update of Kubernetes removes", () => {
   test("are those of all minors after the running one, up to the wanted one", () => {
     const to132 = step({ wanted: "v1.32.1", apiServers: ["v1.31.0"] });
     expect(removedBy(to132)).toEqual(["/apis/resource.k8s.io/v1alpha3/podschedulingcontexts"]);
@@ -88,7 +88,7 @@ describe("removals", () => {
     expect(isToLaterMinor({ ...to132, apiServers: ["v1.32.0"] })).toBe(false);
   });
 
-  test("of APIs in use are named once if the new release does not serve them", () => {
+  test("are each named once in a warning if clients request them", () => {
     const api = (removed: number, resource = "flowschemas") => ({
       resource,
       groupVersion: "flowcontrol.apiserver.k8s.io/v1beta3",

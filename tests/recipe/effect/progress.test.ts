@@ -24,7 +24,7 @@ test("each machine is listed once by its result, and cordoned machines once more
   ]);
 });
 
-test("a fleet is shown by its number and its first names", () => {
+test("of a fleet, the number of machines and the first names are listed", () => {
   const fleet = Array.from({ length: 300 }, (_, index): [string, Standing] => [
     `g${index}`,
     { progress: "done" },
@@ -34,7 +34,7 @@ test("a fleet is shown by its number and its first names", () => {
   expect(said).toMatch(/g19 and 280 more$/);
 });
 
-describe("how far each machine is, from what begins and ends", () => {
+describe("a machine", () => {
   const told = (events: (progress: UpdateProgress) => void): [Record<string, string>, boolean] => {
     const progress = new UpdateProgress(["a", "b"]);
     events(progress);
@@ -49,46 +49,56 @@ describe("how far each machine is, from what begins and ends", () => {
     progress.ends(machine, "configuration", false);
   };
   const cases: [string, (progress: UpdateProgress) => void, Record<string, string>, boolean][] = [
-    ["nothing yet", () => {}, { a: "not started", b: "not started" }, false],
     [
-      "between two of its resources",
+      "is not started before its first resource begins",
+      () => {},
+      { a: "not started", b: "not started" },
+      false,
+    ],
+    [
+      "is under way between two of its resources",
       (p) => configured(p, "a"),
       { a: "under way", b: "not started" },
       false,
     ],
-    ["nothing had to be", (p) => p.settles("a"), { a: "skipped", b: "not started" }, false],
     [
-      "all of it through",
+      "is skipped if none of its resources had to change",
+      (p) => p.settles("a"),
+      { a: "skipped", b: "not started" },
+      false,
+    ],
+    [
+      "is done after all of its resources",
       (p) => (configured(p, "a"), p.settles("a")),
       { a: "done", b: "not started" },
       false,
     ],
     [
-      "one failed",
+      "is failed after a failure, which ends the update",
       (p) => (p.begins("a", "upgrade"), p.fails("a")),
       { a: "failed", b: "not started" },
       true,
     ],
     [
-      "one failed, the other is being upgraded",
+      "is under way while its upgrade runs after another machine's failure",
       (p) => (p.begins("b", "upgrade"), p.fails("a")),
       { a: "failed", b: "under way" },
       false,
     ],
     [
-      "and was, before the failure or after it",
+      "is done if its upgrade ends after another machine's failure",
       (p) => (p.begins("b", "upgrade"), p.fails("a"), p.ends("b", "upgrade", true)),
       { a: "failed", b: "done" },
       true,
     ],
     [
-      "one failed, while the other got its configuration: its upgrade never begins",
+      "is configured if another machine fails before its upgrade",
       (p) => (p.begins("b", "configuration"), p.fails("a"), p.ends("b", "configuration", false)),
       { a: "failed", b: "configured" },
       true,
     ],
     [
-      "one failed, while the node of another, upgraded, got its labels",
+      "is done if another machine fails after its upgrade",
       (p) => (
         p.ends("b", "upgrade", true),
         p.begins("b", "node"),
@@ -98,7 +108,12 @@ describe("how far each machine is, from what begins and ends", () => {
       { a: "failed", b: "done" },
       true,
     ],
-    ["what is no machine's failed", (p) => p.fails(), { a: "not started", b: "not started" }, true],
+    [
+      "is not started if a resource of the cluster fails",
+      (p) => p.fails(),
+      { a: "not started", b: "not started" },
+      true,
+    ],
   ];
   test.each(cases)("%s", (_, events, standings, over) =>
     expect(told(events)).toEqual([standings, over]),

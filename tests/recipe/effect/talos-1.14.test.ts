@@ -16,7 +16,7 @@ const file = (path: string, content: string): string =>
 
 const isolation = "apiVersion: v1alpha1\nkind: SecurityProfileConfig\nworkloadIsolation: true";
 
-test("a configuration's parts tell containerd's file from the others", () => {
+test("a change of containerd's file counts as a part separate from other files", () => {
   const before = file(customizationPath, "[a]");
   expect(changedParts(before, file(customizationPath, "[b]"))).toEqual([
     "machine.files.containerd",
@@ -40,16 +40,19 @@ test.each<[string, boolean, boolean, boolean, boolean]>([
   ["CRICustomizationConfig/zz", false, true, false, false],
   ["machine.install.image", false, false, false, false],
   ["UnattendedInstallConfig", false, false, false, false],
-])("%s", (part, refused, on13, plain, gpu) => {
-  expect(needsBoot(part, "v1.13.0")).toBe(refused);
-  expect(needsBoot(part, "v1.14.1")).toBe(false);
-  expect(waitsForBoot(part, "v1.13.0", true)).toBe(on13);
-  expect(waitsForBoot(part, "v1.13.0", false)).toBe(false);
-  expect(waitsForBoot(part, "v1.14.1", false)).toBe(plain);
-  expect(waitsForBoot(part, "v1.14.1", true)).toBe(gpu);
-});
+])(
+  "a change of %s needs or awaits a reboot as on Talos 1.13 and 1.14",
+  (part, refused, on13, plain, gpu) => {
+    expect(needsBoot(part, "v1.13.0")).toBe(refused);
+    expect(needsBoot(part, "v1.14.1")).toBe(false);
+    expect(waitsForBoot(part, "v1.13.0", true)).toBe(on13);
+    expect(waitsForBoot(part, "v1.13.0", false)).toBe(false);
+    expect(waitsForBoot(part, "v1.14.1", false)).toBe(plain);
+    expect(waitsForBoot(part, "v1.14.1", true)).toBe(gpu);
+  },
+);
 
-describe("a preview of a machine on Talos 1.14", () => {
+describe("the preview of a machine on Talos 1.14", () => {
   const said = (machine: object) => ({
     talosVersion: "v1.14.1",
     driver: { branch: "production" },
@@ -63,7 +66,7 @@ describe("a preview of a machine on Talos 1.14", () => {
   const effect = (was: object, is: object) =>
     effectsOf(planOf({ ...withCard, ...was }), planOf({ ...withCard, ...is }))["gpu-1"]!;
 
-  test("reboots for no option of containerd's and no sysctl", () => {
+  test("announces no reboot for a containerd option or a sysctl", () => {
     expect(effect({}, { containerd: { cdiSpecDirs: ["/var/cdi"] } })).toMatchObject({
       reboots: "no",
       because: "none is needed for machine.files.containerd added",
@@ -74,14 +77,10 @@ describe("a preview of a machine on Talos 1.14", () => {
   });
 
   test.each([
-    ["a parameter of a module", { moduleParameters: { nvidia: ["NVreg_A=1"] } }, "yes"],
-    [
-      "another file, unless its owner has it",
-      { patches: [file("/var/lib/owner.conf", "x")] },
-      "only if",
-    ],
-    ["workload isolation, unless its owner has it", { patches: [isolation] }, "only if"],
-  ])("reboots for %s", (_, is, word) => {
+    ["a parameter of a module", "yes", { moduleParameters: { nvidia: ["NVreg_A=1"] } }],
+    ["another file", "only if", { patches: [file("/var/lib/owner.conf", "x")] }],
+    ["workload isolation", "only if", { patches: [isolation] }],
+  ])("says for %s that it reboots: %s", (_, word, is) => {
     expect(effect({}, is).reboots).toBe(word);
   });
 

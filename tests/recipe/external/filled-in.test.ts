@@ -15,7 +15,7 @@ function judged(values: Record<string, unknown>) {
   return { found, notes };
 }
 
-test("a value that Flux fills in is not judged, and a note says so", () => {
+test("a value that Flux fills in is not checked, and a note names it", () => {
   const { found, notes } = judged({
     driver: { enabled: "${DRIVER:=false}" },
     toolkit: "${TOOLKIT}",
@@ -42,7 +42,7 @@ test("a value next to one that Flux fills in is checked as before", () => {
   expect(found).toEqual(["external.values.mig.strategy", "external.values.gds.enabled"]);
 });
 
-test("the number of a node's units is unknown if Flux fills in a part of the plugin's configuration", () => {
+test("a note says that the nodes' number of GPUs is unknown if Flux fills in part of the plugin's configuration", () => {
   const config =
     "version: v1\nsharing: { timeSlicing: { resources: [{ name: nvidia.com/gpu, replicas: ${REPLICAS} }] } }\n";
   const read: ExternalReadSpec = {

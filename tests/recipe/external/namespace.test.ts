@@ -14,7 +14,7 @@ const namespaceIn = (files: Record<string, string>): string | undefined => {
   return releases[0]!.namespace;
 };
 
-test.each<[string, Record<string, string>, string | undefined]>([
+test.each<[string, Record<string, string>, string]>([
   [
     "the Flux Kustomization whose path has the file",
     {
@@ -27,7 +27,7 @@ test.each<[string, Record<string, string>, string | undefined]>([
     "kube-system",
   ],
   [
-    "of several Flux Kustomizations the nearest, in a file by its absolute name",
+    "the nearest of several Flux Kustomizations, in files with absolute names",
     {
       [`/home/a/home-ops/${app}/helmrelease.yaml`]: helmRelease,
       "/home/a/home-ops/kubernetes/flux/apps.yaml": ks(
@@ -46,7 +46,7 @@ test.each<[string, Record<string, string>, string | undefined]>([
     "kube-system",
   ],
   [
-    "a file whose name begins within the repository",
+    "the Flux Kustomization, also if the file's name begins below the repository's root",
     {
       "nvidia/app/helmrelease.yaml": helmRelease,
       "nvidia/ks.yaml": ks("./clusters/nvidia/app", "  targetNamespace: gpu\n"),
@@ -54,7 +54,7 @@ test.each<[string, Record<string, string>, string | undefined]>([
     "gpu",
   ],
   [
-    "the Flux Kustomization over kustomize's, and this over the object's own",
+    "the Flux Kustomization, also if kustomize and the object set others",
     {
       "a/app/helmrelease.yaml": helmRelease.replace("metadata: {", "metadata: { namespace: own,"),
       "a/app/kustomization.yaml": "namespace: inner\nresources: [helmrelease.yaml]\n",
@@ -63,7 +63,7 @@ test.each<[string, Record<string, string>, string | undefined]>([
     "outer",
   ],
   [
-    "the outermost kustomization that takes the file in",
+    "the outermost kustomization that includes the file",
     {
       "a/app/helmrelease.yaml": helmRelease.replace("metadata: {", "metadata: { namespace: own,"),
       "a/app/kustomization.yaml": "namespace: inner\nresources: [./helmrelease.yaml]\n",
@@ -73,7 +73,7 @@ test.each<[string, Record<string, string>, string | undefined]>([
     "outer",
   ],
   [
-    "a kustomization that takes in the folder, where the folder's own is not given",
+    "a kustomization that includes the file's folder, which has none",
     {
       "a/app/helmrelease.yaml": helmRelease,
       "a/kustomization.yaml": "namespace: gpu\nresources: [./app]\n",
@@ -81,38 +81,42 @@ test.each<[string, Record<string, string>, string | undefined]>([
     "gpu",
   ],
   [
-    "targetNamespace of the HelmRelease over all",
+    "targetNamespace of the HelmRelease, also if a Flux Kustomization sets another",
     {
       "a/app/helmrelease.yaml": `${helmRelease.trim().slice(0, -1)}, targetNamespace: release }\n`,
       "a/ks.yaml": ks("./a/app", "  targetNamespace: outer\n"),
     },
     "release",
   ],
+])("the namespace of a release comes from %s", (_, files, expected) =>
+  expect(namespaceIn(files)).toBe(expected),
+);
+
+test.each<[string, Record<string, string>]>([
   [
-    "nothing where two Kustomizations of the path say unlike things",
+    "two Kustomizations of the path disagree",
     {
       "a/helmrelease.yaml": helmRelease,
       "b/ks.yaml": ks("./a", "  targetNamespace: one\n"),
       "c/ks.yaml": ks("./a", "  targetNamespace: two\n"),
     },
-    undefined,
   ],
   [
-    "nothing where Flux fills it in",
+    "Flux fills it in",
     {
       "a/helmrelease.yaml": helmRelease,
       "ks.yaml": ks("./a", "  targetNamespace: ${NAMESPACE}\n"),
     },
-    undefined,
   ],
   [
-    "nothing where nothing says it",
+    "no file sets it",
     { "a/helmrelease.yaml": helmRelease, "kustomization.yaml": "resources: [a]\n" },
-    undefined,
   ],
-])("%s", (_, files, expected) => expect(namespaceIn(files)).toBe(expected));
+])("the namespace of a release is unknown if %s", (_, files) =>
+  expect(namespaceIn(files)).toBeUndefined(),
+);
 
-test("a namespace that each of two equal paths says is known", () => {
+test("the namespace of a release is known if two Kustomizations of the path agree", () => {
   const said = ks("./a", "  targetNamespace: gpu\n");
   expect(
     namespaceIn({ "a/helmrelease.yaml": helmRelease, "b/ks.yaml": said, "c/ks.yaml": said }),

@@ -101,7 +101,7 @@ const releaseOfOciRepository = yaml`
 const plain = { driver: { enabled: false } };
 const patched = { driver: { enabled: false }, toolkit: { enabled: false } };
 
-test("reads a HelmRelease with its OCIRepository and a ConfigMap of values", () =>
+test("a HelmRelease is read with its OCIRepository and its ConfigMap of values", () =>
   expectReleases({ "0.yaml": helmRelease, "1.yaml": ociRepository, "2.yaml": configMap }, [
     {
       chart: "nvidia-device-plugin",
@@ -123,7 +123,7 @@ test("reads a HelmRelease with its OCIRepository and a ConfigMap of values", () 
     },
   ]));
 
-test("reads a HelmRelease alone", () =>
+test("for a HelmRelease alone, the missing OCIRepository and ConfigMap are listed", () =>
   expectReleases({ "0.yaml": helmRelease }, [
     {
       chart: "nvidia-device-plugin",
@@ -134,7 +134,7 @@ test("reads a HelmRelease alone", () =>
     },
   ]));
 
-test("reads a HelmRelease with a ConfigMap that kustomize generates from a file", () =>
+test("a HelmRelease is read with a ConfigMap that kustomize generates from a file", () =>
   expectReleases(
     {
       "0.yaml": helmRelease,
@@ -149,7 +149,7 @@ test("reads a HelmRelease with a ConfigMap that kustomize generates from a file"
     [{ version: "0.18.2", missing: [], places: { driver: { file: "gpu/values.yaml", line: 1 } } }],
   ));
 
-test("reads a HelmRelease with a range of versions, as the newest known one", () =>
+test("a HelmRelease with a range of versions is read as the newest known version", () =>
   expectReleases(
     {
       "0.yaml": yaml`
@@ -168,7 +168,7 @@ test("reads a HelmRelease with a range of versions, as the newest known one", ()
     [{ name: "gpu-operator-gpu-operator", namespace: "gpu-operator", version: "26.3.3" }],
   ));
 
-test("reads an OCIRepository with a range that fits no known version, in a List", () =>
+test("a release has no version if no known version is in its OCIRepository's range", () =>
   expectReleases(
     {
       "0.yaml": yaml`
@@ -195,7 +195,7 @@ test("reads an OCIRepository with a range that fits no known version, in a List"
     ],
   ));
 
-test("reads a HelmRelease with a kustomize patch", () =>
+test("a kustomize patch changes the values of a HelmRelease", () =>
   expectReleases(
     {
       "0.yaml": helmRelease,
@@ -227,7 +227,7 @@ test("reads a HelmRelease with a kustomize patch", () =>
     ],
   ));
 
-test("reads a kustomize patch alone", () =>
+test("for a kustomize patch alone, the missing HelmRelease is listed", () =>
   expectReleases(
     {
       "0.yaml": yaml`
@@ -239,7 +239,7 @@ test("reads a kustomize patch alone", () =>
     [{ version: "0.18.2", missing: [{ kind: "HelmRelease", name: "nvidia-device-plugin" }] }],
   ));
 
-test("reads an Application with a file of values", () =>
+test("an Application is read with its file of values and its parameters", () =>
   expectReleases(
     {
       "0.yaml": yaml`
@@ -282,7 +282,7 @@ test("reads an Application with a file of values", () =>
     ],
   ));
 
-test("reads a kustomization with a file of values", () =>
+test("a chart in a kustomization is read with its file of values and its inline values", () =>
   expectReleases(
     {
       "0.yaml": yaml`
@@ -314,7 +314,7 @@ test("reads a kustomization with a file of values", () =>
     ],
   ));
 
-test("reads a chart that depends on NVIDIA's chart", () =>
+test("a chart that depends on NVIDIA's chart is read with its values", () =>
   expectReleases(
     {
       "gpu/Chart.yaml": yaml`
@@ -346,7 +346,7 @@ test("reads a chart that depends on NVIDIA's chart", () =>
     ],
   ));
 
-test("reads a chart that depends on NVIDIA's chart, without its values", () =>
+test("for a chart that depends on NVIDIA's chart, the missing file of values is listed", () =>
   expectReleases(
     {
       "gpu/Chart.yaml": yaml`
@@ -364,7 +364,7 @@ test("reads a chart that depends on NVIDIA's chart, without its values", () =>
     ],
   ));
 
-test("reads a file of values", () =>
+test("a file of values is read as a release of the chart that has the values", () =>
   expectReleases({ "0.yaml": yaml`deviceListStrategy: envvar` }, [
     { chart: "nvidia-device-plugin", by: "values" },
   ]));
@@ -393,7 +393,7 @@ test("a patch applies to a release that the kustomization includes by way of a b
     ],
   ));
 
-test("reads a patch whose release is missing, without another cluster's release", () =>
+test("a patch whose release is missing does not apply to another cluster's release", () =>
   expectReleases(
     {
       "a/patch.yaml": patch,
@@ -413,7 +413,7 @@ test("reads a patch whose release is missing, without another cluster's release"
     ],
   ));
 
-test("reads an OCIRepository of the same folder, or the only one", () =>
+test("of several OCIRepositories with the same name, only that of the release's folder is read", () =>
   expectReleases(
     {
       "a/r.yaml": releaseOfOciRepository,
@@ -439,7 +439,7 @@ test("reads an OCIRepository of the same folder, or the only one", () =>
     ],
   ));
 
-test("reads a helmfile release with inline values, files of values and single values", () =>
+test("a helmfile release is read with inline values, files of values and single values", () =>
   expectReleases(
     {
       "helmfile.yaml": yaml`
@@ -476,7 +476,7 @@ test("reads a helmfile release with inline values, files of values and single va
     ],
   ));
 
-test("names files that it cannot read, and skips files about other things", () => {
+test("files that cannot be read are listed, and files about other things are skipped", () => {
   const texts = [
     "kind: [\n",
     "apiVersion: v1\nkind: Secret\n",

@@ -4,14 +4,14 @@ import { containerdPart } from "../../../components/recipe/machine/containerd/co
 
 const runtime = "io.containerd.cri.v1.runtime";
 
-test("a machine without containerd settings has no part", () => {
+test("a machine without containerd settings gets no containerd part", () => {
   expect(containerdPart(undefined, "legacy")).toEqual({ clashes: [] });
   expect(containerdPart({ nvidiaDefaultRuntime: false, extra: "" }, "legacy")).toEqual({
     clashes: [],
   });
 });
 
-test("every option ends in one part", () => {
+test("all containerd options are written into one part", () => {
   const { toml, clashes } = containerdPart(
     {
       nvidiaDefaultRuntime: true,
@@ -37,20 +37,20 @@ test("every option ends in one part", () => {
   });
 });
 
-test("from Talos 1.13 on directories are added to Talos' own", () => {
+test("from Talos 1.13 on, the part has only the stack's CDI directories", () => {
   expect(parse(containerdPart({ cdiSpecDirs: ["/var/cdi/static"] }, "cdi").toml ?? "")).toEqual({
     plugins: { [runtime]: { cdi_spec_dirs: ["/var/cdi/static"] } },
   });
 });
 
-test("the part never sets version", () => {
+test("the containerd part never sets version", () => {
   expect(containerdPart({ extra: "version = 2\n" }, "legacy").toml).toBeUndefined();
   expect(
     containerdPart({ extra: "version = 2\n[debug]\nlevel = 'info'\n" }, "legacy").toml,
   ).not.toContain("version");
 });
 
-test("conflicting settings and unreadable TOML are reported", () => {
+test("extra that conflicts with an option, or is no TOML, is reported", () => {
   const extra = `[plugins."${runtime}".containerd]\ndefault_runtime_name = "runc"\n`;
   expect(containerdPart({ nvidiaDefaultRuntime: true, extra }, "legacy").clashes).toEqual([
     `plugins.${runtime}.containerd.default_runtime_name`,
@@ -60,7 +60,7 @@ test("conflicting settings and unreadable TOML are reported", () => {
   );
 });
 
-test("with any options, the part is TOML and contains all of them", () => {
+test("with any options, the containerd part is valid TOML and contains all of them", () => {
   const dirs = fc.uniqueArray(fc.constantFrom("/a", "/b", "/c"));
   fc.assert(
     fc.property(

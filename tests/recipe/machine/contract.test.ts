@@ -31,11 +31,14 @@ test.each<[string, Partial<MachineSpec>, string]>([
   ["v1.13.9", { versionContract: "v1.12" }, "v1.12.0"],
   ["v1.14.1", { versionContract: "v1.12.6", runningVersion: "v1.13.9" }, "v1.12.6"],
   ["v1.13.9", { versionContract: "v1.11", runningVersion: "v1.12.6" }, "v1.11.0"],
-])("on Talos %s a machine that says %j is generated for %s", (talosVersion, said, contract) => {
-  expect(machineOf(owned(talosVersion, said)).contract).toBe(contract);
-});
+])(
+  "on Talos %s, a machine with %j has a configuration of the contract %s",
+  (talosVersion, said, contract) => {
+    expect(machineOf(owned(talosVersion, said)).contract).toBe(contract);
+  },
+);
 
-test("the machine is named as its contract has it", () => {
+test("the host name is in a HostnameConfig from the contract v1.12 on", () => {
   const texts = (versionContract: string): string =>
     machineOf(owned("v1.13.9", { versionContract })).patches.join("\n");
   expect(texts("v1.11")).not.toContain("HostnameConfig");
@@ -43,13 +46,13 @@ test("the machine is named as its contract has it", () => {
 });
 
 test.each<[string, Partial<MachineSpec>, RegExp]>([
-  ["a release that is none", { versionContract: "twelve" }, /is not a Talos version/],
+  ["that is no Talos version", { versionContract: "twelve" }, /is not a Talos version/],
   [
-    "one that is newer than the machine's",
+    "that is newer than the machine's release",
     { versionContract: "v1.14" },
     /newer than Talos v1\.13\.9/,
   ],
-])("%s is refused", (_, said, words) => {
+])("a versionContract %s is refused", (_, said, words) => {
   const [finding, ...others] = findingsOf(owned("v1.13.9", said));
   expect(others).toEqual([]);
   expect(finding).toMatchObject({
@@ -68,7 +71,7 @@ describe("the preview of a new talosVersion", () => {
   };
   const before = owned("v1.12.6");
 
-  test("fails if it would change the contract without a request, and names the line to write", () => {
+  test("refuses a change of the contract that the stack does not request, and gives the line to write", () => {
     const refused = refusedBetween(before, owned("v1.13.9"));
     expect(refused).toMatch(
       /^machines\.gpu\.versionContract: is not set, .* v1\.12 to those of v1\.13; .*; to keep the present defaults, write `versionContract: v1\.12`/,
@@ -76,18 +79,24 @@ describe("the preview of a new talosVersion", () => {
   });
 
   test.each([
-    ["with the contract that it has", owned("v1.13.9", { versionContract: "v1.12" })],
-    ["with the new one, on purpose", owned("v1.13.9", { versionContract: "v1.13" })],
-    ["with the release that runs", owned("v1.13.9", { runningVersion: "v1.12.6" })],
-    ["of the same minor", owned("v1.12.7")],
-  ])("goes on %s", (_, after) => expect(refusedBetween(before, after)).toBeUndefined());
+    [
+      "a set versionContract that keeps the contract",
+      owned("v1.13.9", { versionContract: "v1.12" }),
+    ],
+    [
+      "a set versionContract that changes the contract",
+      owned("v1.13.9", { versionContract: "v1.13" }),
+    ],
+    ["a runningVersion that tells the contract", owned("v1.13.9", { runningVersion: "v1.12.6" })],
+    ["a release of the same minor", owned("v1.12.7")],
+  ])("accepts %s", (_, after) => expect(refusedBetween(before, after)).toBeUndefined());
 
-  test("a set contract keeps the configuration, so no change is listed", () => {
+  test("lists no change if the stack sets the contract that the machine has", () => {
     const said = machineStates(planCluster(owned("v1.12.6", { versionContract: "v1.12" })))["gpu"]!;
     expect(said).toEqual(machineStates(planCluster(before))["gpu"]);
   });
 
-  test("names the contract that the running release reads, if the given one is newer", () => {
+  test("refuses a contract newer than the running release, and gives the right one", () => {
     const [was, is] = [
       owned("v1.11.5", { versionContract: "v1.11" }),
       owned("v1.12.6", { versionContract: "v1.12" }),
@@ -98,7 +107,7 @@ describe("the preview of a new talosVersion", () => {
     expect(refusedBetween(was, owned("v1.12.6", { versionContract: "v1.11" }))).toBeUndefined();
   });
 
-  test("a machine that was taken over from another owner has no contract to keep", () => {
+  test("accepts any release for an adopted machine, whose contract is not the stack's", () => {
     const adopted = owned("v1.12.6", { configuration: "adopted" });
     expect(
       refusedBetween(adopted, { ...owned("v1.13.9"), machines: { gpu: adopted.machines["gpu"]! } }),
@@ -120,7 +129,7 @@ test("a note says how to pin the contract of owned machines, until it is pinned"
   expect(contractNotes(owned("v1.13.9", { configuration: "adopted" }))).toEqual([]);
 });
 
-test("on a machine of another owner the field has no effect, and a note says so", () => {
+test("a note says that versionContract has no effect on an adopted machine", () => {
   const [note] = contractNotes(
     owned("v1.13.9", { configuration: "adopted", versionContract: "v1.12" }),
   );

@@ -9,12 +9,15 @@ test.each([
   ["v1.11.6", { machine: { network: { hostname: "gpu-1" } } }],
   ["v1.12.0", { apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: "gpu-1" }],
   ["v1.14.3", { apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: "gpu-1" }],
-])("an owned machine is named by what the contract of %s has for it", (contract, expected) => {
-  expect(parse(hostnamePatch("gpu-1", contract, [])!)).toEqual(expected);
-});
+])(
+  "with the contract %s, an owned machine gets its host name in the contract's form",
+  (contract, expected) => {
+    expect(parse(hostnamePatch("gpu-1", contract, [])!)).toEqual(expected);
+  },
+);
 
 test.each(["gpu-1", "1e3", "null", "on", "0x1", "1.20", "a: b", "#", "-", "ä'\"", " a "])(
-  "%j: what is remembered of the patch is what Talos reads in it",
+  "for the host name %j, the stack remembers the same document that Talos reads",
   (name) => {
     const text = hostnamePatch(name, "v1.13.0", [])!;
     expect(documentsOf(text)).toEqual(documentsOf(`${text}# another text, which is read\n`));
@@ -29,11 +32,11 @@ test.each(["gpu-1", "1e3", "null", "on", "0x1", "1.20", "a: b", "#", "-", "ä'\"
 test.each([
   "machine: {network: {hostname: mine}}",
   "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: mine\nauto: off\n",
-])("an owned machine is not named where a patch names it: %s", (text) => {
+])("an owned machine gets no second host name if a patch sets one: %s", (text) => {
   expect(hostnamePatch("gpu-1", "v1.12.0", [readPatch(text, "patches[0]")])).toBeUndefined();
 });
 
-test("a patch of other network settings sets no host name", () => {
+test("an owned machine gets its host name if a patch sets only other network settings", () => {
   const patch = readPatch("machine: {network: {nameservers: [192.0.2.1]}}", "patches[0]");
   expect(hostnamePatch("gpu-1", "v1.12.0", [patch])).toBeDefined();
 });

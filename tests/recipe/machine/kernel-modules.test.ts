@@ -30,7 +30,7 @@ test("GPUDirect Storage is refused up to Talos 1.13, whose extensions lack nvidi
   expect(modulesOf(withStorage("v1.13.9"))).not.toContain("nvidia_fs");
 });
 
-test("GPUDirect Storage on Talos 1.14 loads nvidia_fs, and a note says what is not known", () => {
+test("on Talos 1.14, GPUDirect Storage loads nvidia_fs, and a note names this module", () => {
   const stack = withStorage("v1.14.1");
   expect(findingsOf(stack)).toEqual([]);
   expect(modulesOf(stack)).toContain("nvidia_fs");
@@ -45,7 +45,7 @@ test("GPUDirect Storage is refused if one machine stays on Talos 1.13", () => {
   expect(gdsFindings(stack)).toHaveLength(1);
 });
 
-test("GPUDirect Storage of an external release also loads nvidia_fs, and a remark names its value", () => {
+test("GPUDirect Storage in an external release also loads nvidia_fs, and a remark names the value", () => {
   const { gpuOperator: _ours, ...stack } = withStorage("v1.14.1");
   const external = {
     kind: "gpuOperator",
@@ -60,7 +60,7 @@ test("GPUDirect Storage of an external release also loads nvidia_fs, and a remar
   );
 });
 
-test("without GPUDirect Storage nothing loads nvidia_fs", () => {
+test("without GPUDirect Storage, a machine does not load nvidia_fs", () => {
   expect(
     modulesOf({ ...withStorage("v1.14.1"), gpuOperator: { version: "v26.3.3" } }),
   ).not.toContain("nvidia_fs");
@@ -72,7 +72,7 @@ test.each([
   ["B300", true],
   ["H200", false],
   ["GB200", false],
-])("a board of %s gets the module ib_umad: %j", (model, does) => {
+])("a board of eight %s gets the module ib_umad: %j", (model, does) => {
   const modules = modulesOf(withStorage("v1.14.1", { gpus: [{ model, count: 8 }] }));
   expect(modules.includes("ib_umad")).toBe(does);
 });
@@ -82,7 +82,7 @@ test("a board of eight B100 gets the fabric manager", () => {
   expect(machines[0]!.extensions).toContain("siderolabs/nvidia-fabricmanager-production");
 });
 
-test("an arm64 machine with a card of its own gets a note on arm64.nobti", () => {
+test("an arm64 machine on Talos 1.14 gets a note on arm64.nobti unless kernelArgs has it", () => {
   const notesOf = (talosVersion: string, machine: Partial<MachineSpec>): string =>
     remarksOn(withStorage(talosVersion, machine))
       .filter((note) => note.includes("arm64.nobti"))

@@ -88,7 +88,7 @@ describe("a machine that is taken over", () => {
     expect(lost(rich, all)).toEqual({});
   });
 
-  test("may lose the parts under drop; Secure Boot is switched off only in the firmware", () => {
+  test("may lose all parts under drop, but not Secure Boot", () => {
     const drop = {
       extensions: ["iscsi-tools", ...six.slice(0, 2), ...six.slice(3)],
       kernelArgs: ["intel_iommu=on", "iommu=pt"],
@@ -98,7 +98,7 @@ describe("a machine that is taken over", () => {
     expect(Object.keys(lost(rich, next(), drop))).toEqual(["secureBoot"]);
   });
 
-  test("is compared only by its extensions if Omni owns it", () => {
+  test("would lose only extensions if Omni makes its image", () => {
     const { installer: _installer, ...byOmni } = next();
     expect(Object.keys(lost(rich, byOmni))).toEqual(["extensions"]);
   });
@@ -106,25 +106,25 @@ describe("a machine that is taken over", () => {
 
 test.each<[string, string[], boolean, string[]]>([
   [
-    "another branch and flavour of the driver is the stack's choice",
+    "a driver of another branch and flavour is no loss",
     ["siderolabs/nonfree-kmod-nvidia-lts", "siderolabs/nvidia-container-toolkit-lts"],
     true,
     [],
   ],
   [
-    "a driver on a machine without a card in the stack is not",
+    "a driver on a machine without a card in the stack is a loss",
     ["siderolabs/nonfree-kmod-nvidia-lts"],
     false,
     ["siderolabs/nonfree-kmod-nvidia-lts"],
   ],
   [
-    "a fabric manager is not",
+    "a fabric manager is a loss",
     ["siderolabs/nvidia-fabricmanager-lts"],
     true,
     ["siderolabs/nvidia-fabricmanager-lts"],
   ],
   [
-    "GDRCopy's device is not",
+    "GDRCopy's driver is a loss",
     ["siderolabs/nvidia-gdrdrv-device"],
     true,
     ["siderolabs/nvidia-gdrdrv-device"],
@@ -142,7 +142,7 @@ test.each<[string, string[], boolean, string[]]>([
   if (named.length === 0) expect(found).toBe("");
 });
 
-describe("the driver that the recipe chooses because the stack names none", () => {
+describe("the driver that follows from the card because the stack sets none", () => {
   const runs = (...extensions: string[]): RunningImage => ({
     schematic: schematicOf({ extensions, kernelArgs: [] }).yaml,
     extensions: {},
@@ -151,7 +151,7 @@ describe("the driver that the recipe chooses because the stack names none", () =
   const proprietary = runs("siderolabs/nonfree-kmod-nvidia", "siderolabs/nvidia-container-toolkit");
   const both = next({ unnamedDriver: ["branch", "flavour"] });
 
-  test("does not silently replace another running driver", () => {
+  test("is refused if another driver runs, and the remedy keeps or changes it", () => {
     const [found, ...others] = losses("gpu-1", proprietary, both);
     expect(others).toEqual([]);
     expect(found).toMatchObject({
@@ -170,13 +170,13 @@ describe("the driver that the recipe chooses because the stack names none", () =
     expect(lost(open, next({ unnamedDriver: ["flavour"] }))).toEqual({});
   });
 
-  test("causes no loss if it already runs, if no driver runs, or if the running driver is unknown", () => {
+  test("is accepted if it already runs, if no driver runs, or if the running driver is unknown", () => {
     expect(lost(runs(...gpu), both)).toEqual({});
     expect(lost(runs(), both)).toEqual({});
     expect(lost({ extensions: {}, configuredArgs: [] }, both)).toEqual({});
   });
 
-  test("is also compared for an image that no Factory made, by its extensions' manifests", () => {
+  test("is also compared with the running driver if no Image Factory made the image", () => {
     const image = {
       extensions: { "nonfree-kmod-nvidia-lts": "535.247.01-v1.12.6" },
       configuredArgs: [],
@@ -196,12 +196,12 @@ describe("a machine that boots by GRUB", () => {
     platform: "metal",
   });
 
-  test("does not lose the image's arguments that it never had", () => {
+  test("does not lose arguments of the image that the kernel started without", () => {
     expect(lost(byGrub("console=tty0"), next())).toEqual({});
     expect(lost(byGrub("iommu=pt", ["iommu=pt"]), next())).toEqual({});
   });
 
-  test("gets a remedy in its configuration for an argument that its next image lacks", () => {
+  test("can keep an argument that its next image lacks by the remedy's field of its configuration", () => {
     const [found] = losses("gpu-1", byGrub("pci=realloc"), next());
     expect(found?.problem).toMatch(/started with pci=realloc,/);
     expect(found?.remedy).toMatch(
@@ -220,7 +220,7 @@ describe("an image that no Image Factory made", () => {
     secureBoot: false,
   };
 
-  test("is known by its manifests and its command line; the configuration's arguments stay", () => {
+  test("would lose the extensions in its manifests and the arguments of its command line", () => {
     expect(runningExtensions(stock)).toEqual([
       "siderolabs/iscsi-tools",
       "siderolabs/v4l-uvc-drivers",
@@ -229,12 +229,12 @@ describe("an image that no Image Factory made", () => {
     expect(Object.keys(lost(stock, next()))).toEqual(["extensions", "kernelArgs"]);
   });
 
-  test("without further parts loses nothing", () => {
+  test("loses nothing if it has no extensions and no arguments", () => {
     expect(lost({ extensions: {}, configuredArgs: [] }, next())).toEqual({});
   });
 });
 
-test("an embedded configuration cannot be kept, so drop must name it", () => {
+test("an embedded configuration cannot be kept, and drop must have it", () => {
   const schematic =
     "customization:\n    embeddedMachineConfiguration: |\n        kind: HostnameConfig\n";
   const running = { schematic, extensions: {}, configuredArgs: [] };
@@ -243,7 +243,7 @@ test("an embedded configuration cannot be kept, so drop must name it", () => {
 });
 
 describe("a schematic", () => {
-  test("is read as it was written", () => {
+  test("has the same content when it is read back", () => {
     const content = { extensions: six, kernelArgs: ["iommu=pt"], overlay };
     expect(readSchematic(schematicOf(content).yaml)).toEqual({
       ...content,
@@ -252,20 +252,22 @@ describe("a schematic", () => {
     expect(readSchematic("customization: {}\n")).toMatchObject({ extensions: [], kernelArgs: [] });
     expect(readSchematic("a: [")).toBeUndefined();
   });
-
-  test.each([
-    [
-      "factory.talos.dev/metal-installer/" + "a".repeat(64) + ":v1.12.6",
-      { platform: "metal", secureBoot: false },
-    ],
-    [
-      "f/digital-ocean-installer-secureboot/" + "a".repeat(64) + ":v1.12.6",
-      { platform: "digital-ocean", secureBoot: true },
-    ],
-    ["f/installer-secureboot/" + "a".repeat(64) + ":v1.9.0", { secureBoot: true }],
-    ["ghcr.io/siderolabs/installer:v1.12.6", { secureBoot: false }],
-    ["docker.io/library/busybox:1.37", undefined],
-  ])("and the installer of its image: %s", (image, kind) =>
-    expect(installerKind(image)).toEqual(kind),
-  );
 });
+
+test.each([
+  [
+    "factory.talos.dev/metal-installer/" + "a".repeat(64) + ":v1.12.6",
+    { platform: "metal", secureBoot: false },
+  ],
+  [
+    "f/digital-ocean-installer-secureboot/" + "a".repeat(64) + ":v1.12.6",
+    { platform: "digital-ocean", secureBoot: true },
+  ],
+  ["f/installer-secureboot/" + "a".repeat(64) + ":v1.9.0", { secureBoot: true }],
+  ["ghcr.io/siderolabs/installer:v1.12.6", { secureBoot: false }],
+])("the name of the installer %s tells its platform and Secure Boot", (image, kind) =>
+  expect(installerKind(image)).toEqual(kind),
+);
+
+test("an image of another program is no installer", () =>
+  expect(installerKind("docker.io/library/busybox:1.37")).toBeUndefined());

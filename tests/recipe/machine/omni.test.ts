@@ -9,7 +9,7 @@ import { overridingPatches } from "../../../components/recipe/machine/omni";
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
 const machine = { cluster: "frank", uuid, machineSet: "frank-workers" };
 
-test("a machine's extensions and patches are in order, with labels for only this machine", () => {
+test("Omni gets a machine's extensions and patches in order, with labels for only that machine", () => {
   const labels = { "omni.sidero.dev/cluster": "frank", "omni.sidero.dev/cluster-machine": uuid };
   const metadata = (type: string, id: string) => ({ namespace: "default", type, id, labels });
   expect(
@@ -30,11 +30,11 @@ test("a machine's extensions and patches are in order, with labels for only this
   ]);
 });
 
-test("a machine without extensions reports none to Omni, so that the cluster's stay", () => {
+test("a machine without extensions and patches gets no resources in Omni", () => {
   expect(omniResources({ ...machine, patches: [], extensions: [] })).toEqual([]);
 });
 
-describe("patches that write the containerd part of the machine as well", () => {
+describe("a patch in Omni", () => {
   const part = `machine:\n  files:\n    - {path: ${customizationPath}, op: create, content: ""}\n`;
   const patch = (labels: Record<string, string>, data = part): OmniPatch => ({
     id: "300-theirs",
@@ -54,24 +54,29 @@ describe("patches that write the containerd part of the machine as well", () => 
       "the machine set frank-workers",
     ],
     ["the machine", { cluster: "frank", "cluster-machine": uuid }, "this machine"],
-    ["the machine, of no cluster", { machine: uuid }, "this machine"],
-    ["another cluster", { cluster: "other" }, undefined],
-    ["another machine set", { cluster: "frank", "machine-set": "frank-control-planes" }, undefined],
-    ["another machine", { cluster: "frank", "cluster-machine": "another" }, undefined],
-    ["another machine, of no cluster", { machine: "another" }, undefined],
-    ["the cluster, but disabled", { cluster: "frank", disabled: "" }, undefined],
-  ])("%s", (_, labels, scope) =>
+    ["the machine, without a cluster", { machine: uuid }, "this machine"],
+  ])("for %s conflicts if it writes the machine's containerd part", (_, labels, scope) =>
     expect(found(patch(labels as Record<string, string>))).toBe(scope),
   );
 
-  test("a patch of another file and the package's own patch do not count", () => {
+  test.each([
+    ["another cluster", { cluster: "other" }],
+    ["another machine set", { cluster: "frank", "machine-set": "frank-control-planes" }],
+    ["another machine", { cluster: "frank", "cluster-machine": "another" }],
+    ["another machine, without a cluster", { machine: "another" }],
+    ["the cluster, but disabled", { cluster: "frank", disabled: "" }],
+  ])("for %s does not conflict", (_, labels) =>
+    expect(found(patch(labels as Record<string, string>))).toBeUndefined(),
+  );
+
+  test("does not conflict if it writes another file or is the stack's own", () => {
     expect(
       found(patch({ cluster: "frank" }, part.replace("20-customization.part", "other"))),
     ).toBeUndefined();
     expect(found(patch({ cluster: "frank" }), ["300-theirs"])).toBeUndefined();
   });
 
-  test("a document with a later name that overrides the part is found if it applies to the machine", () => {
+  test("conflicts if a document with a later name overrides the containerd part of the machine", () => {
     const content = (level: string): string => `[debug]\nlevel = "${level}"\n`;
     const document = (name: string): string =>
       JSON.stringify({ kind: "CRICustomizationConfig", name, content: content("debug") });
@@ -89,7 +94,7 @@ describe("patches that write the containerd part of the machine as well", () => 
     expect(overrides({ cluster: "frank" }, "zz", "debug")).toEqual([]);
   });
 
-  test("when the machine's set is not known, every set counts", () => {
+  test("for any machine set conflicts if the machine's set is unknown", () => {
     const one = patch({ cluster: "frank", "machine-set": "gpus" });
     expect(rivalPatches([one], { ...machine, machineSet: undefined }, [])).toHaveLength(1);
   });

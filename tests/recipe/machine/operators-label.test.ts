@@ -16,7 +16,7 @@ function labelled(...stack: Parameters<typeof oneMachine>) {
   };
 }
 
-test("only the operator sets the label of its nodes, and a note says so", () => {
+test("with the operator, a note says that the user's label nvidia.com/gpu.present has no effect", () => {
   const note = expect.stringMatching(
     /^machines\.gpu\.labels\.nvidia\.com\/gpu\.present: has no effect: only the operator sets this label/,
   ) as string;
@@ -26,12 +26,15 @@ test("only the operator sets the label of its nodes, and a note says so", () => 
   expect(labelled("v1.12.6", machine, external)).toEqual(withOperator);
 });
 
-test("with the device plugin the stack sets the label; on a machine without a card the user's value stays", () => {
+test("with the device plugin, the stack sets the label nvidia.com/gpu.present", () => {
   const devicePlugin = { gpuOperator: undefined, devicePlugin: { version: "0.18.2" } } as never;
   expect(labelled("v1.12.6", machine, devicePlugin)).toEqual({
     present: "true",
     rack: "7",
     notes: [],
   });
+});
+
+test("on a machine without a card, the user's label nvidia.com/gpu.present stays", () => {
   expect(labelled("v1.12.6", { labels })).toEqual({ present: "true", rack: "7", notes: [] });
 });

@@ -19,7 +19,7 @@ const cluster = (controlPlanes: number, workers: number): Ordered[] =>
     })),
   ]);
 
-test("control planes one at a time, then workers in a window", () => {
+test("control planes are upgraded one at a time, then at most maxParallel workers at a time", () => {
   expect(upgradeWindows(cluster(3, 5), { maxParallel: 2 })).toEqual({
     c0: [],
     c1: ["c0"],
@@ -50,7 +50,7 @@ function depths(after: Record<string, string[]>): Map<string, number> {
   return depth;
 }
 
-test("N workers in a window of p take ceil(N/p) steps, never more than p of them at a time, and no control plane with them", () => {
+test("with maxParallel p, N workers take ceil(N/p) steps of at most p, none with a control plane", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 5 }),
@@ -71,7 +71,7 @@ test("N workers in a window of p take ceil(N/p) steps, never more than p of them
   );
 });
 
-test("machines of upgrade.first are upgraded one at a time, in their order; all others wait for the last of them", () => {
+test("workers of upgrade.first are upgraded one at a time, in order, before all other workers", () => {
   const first = ["w3", "w1"];
   const ordered = inUpgradeOrder(cluster(2, 6), first);
   expect(ordered.map(({ name }) => name)).toEqual(["c0", "c1", "w3", "w1", "w0", "w2", "w4", "w5"]);
@@ -93,14 +93,17 @@ test("machines of upgrade.first are upgraded one at a time, in their order; all 
   expect(upgradeStages(ordered, { first: [] })).toEqual({ ahead: ordered, rest: [] });
 });
 
+test("without maxParallel, workers are upgraded one at a time", () => {
+  expect(windowOf(undefined, 12)).toBe(1);
+});
+
 test.each<[unknown, number, number]>([
-  [undefined, 12, 1],
   [4, 12, 4],
   ["25%", 12, 3],
   ["25%", 11, 2],
   ["25%", 3, 1],
   ["1%", 0, 1],
   ["100%", 7, 7],
-])("maxParallel %s of %i workers: %i", (maxParallel, workers, window) => {
+])("maxParallel %s lets %i workers be upgraded %i at a time", (maxParallel, workers, window) => {
   expect(windowOf(maxParallel, workers)).toBe(window);
 });

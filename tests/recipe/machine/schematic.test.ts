@@ -3,9 +3,9 @@ import { parse } from "yaml";
 import { installerImage, readSchematic, schematicOf } from "../../../components/recipe/index";
 
 test.each([
-  ["nothing", [], "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"],
+  ["no extension", [], "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"],
   [
-    "production, modules first",
+    "production extensions, modules first",
     [
       "siderolabs/nvidia-open-gpu-kernel-modules-production",
       "siderolabs/nvidia-container-toolkit-production",
@@ -13,7 +13,7 @@ test.each([
     "1deaeeb1ea2e7901c21c109368a7261f52dfd9a91e9d7eea83cfd0f0e1b7d488",
   ],
   [
-    "production, sorted",
+    "sorted production extensions",
     [
       "siderolabs/nvidia-container-toolkit-production",
       "siderolabs/nvidia-open-gpu-kernel-modules-production",
@@ -21,15 +21,15 @@ test.each([
     "6698d6f136c5bb37ca8bb8482c9084305084da0a5ead1f4dcae760796f8ab3a2",
   ],
   [
-    "lts, sorted",
+    "sorted lts extensions",
     ["siderolabs/nvidia-container-toolkit-lts", "siderolabs/nvidia-open-gpu-kernel-modules-lts"],
     "86a5d7c9beb23b4aea2777e44ca06c8c2ceea8a874ccd2b9a6743c4f734329e0",
   ],
-])("%s has the Factory's ID", (_, extensions, id) => {
+])("a schematic with %s has the Image Factory's ID", (_, extensions, id) => {
   expect(schematicOf({ extensions, kernelArgs: [] }).id).toBe(id);
 });
 
-test("arguments come before extensions, indented by four, with a newline at the end", () => {
+test("a schematic has kernel arguments before extensions, indented by four spaces", () => {
   const schematic = schematicOf({
     extensions: ["siderolabs/a", "siderolabs/b"],
     kernelArgs: ["arm64.nobti", "-console", "console=ttyS0,115200"],
@@ -73,7 +73,7 @@ test.each([
   },
 );
 
-test("the boot loader none is the Factory's empty field", () => {
+test("the boot loader none gives the same schematic as no boot loader", () => {
   const none = { extensions: [], kernelArgs: [] };
   expect(schematicOf({ ...none, customization: { bootloader: "none" } }).id).toBe(
     schematicOf(none).id,
@@ -91,6 +91,6 @@ test.each([
     { factoryUrl: "http://127.0.0.1:8080/" },
     "127.0.0.1:8080/metal-installer/abc:v1.12.6",
   ],
-])("%s, %j: %s", (release, said, image) =>
+])("for Talos %s with %j, the installer is %s", (release, said, image) =>
   expect(installerImage("abc", release, said)).toBe(image),
 );

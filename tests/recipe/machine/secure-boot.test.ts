@@ -9,20 +9,24 @@ const id = "a".repeat(64);
 const plain = `factory.talos.dev/metal-installer/${id}:v1.14.1`;
 const signed = `factory.talos.dev/metal-installer-secureboot/${id}:v1.14.1`;
 
-test.each<[string, boolean, boolean | undefined]>([
+test.each<[string, boolean, boolean]>([
   [plain, false, false],
   [signed, false, true],
   [`factory.talos.dev/installer-secureboot/${id}:v1.9.6`, true, true],
   [`factory.example.com/metal-installer/${id}@sha256:${id}`, true, false],
   ["ghcr.io/siderolabs/installer:v1.12.6", true, false],
-  ["registry.example.com/talos/installer:v1.13.6", true, undefined], // an imager's image may have any name
-])("whether %s is signed (named by the user: %s): %s", (image, own, is) => {
+])("the installer %s (in installerImage: %s) is signed: %s", (image, own, is) => {
   expect(isSigned(image, own)).toBe(is);
+});
+
+// An imager's image may have any name.
+test("it is unknown whether an installer from the user's own registry is signed", () => {
+  expect(isSigned("registry.example.com/talos/installer:v1.13.6", true)).toBeUndefined();
 });
 
 const tpm = { slot: 0, tpm: {} };
 const passphrase = { slot: 1, static: { passphrase: "not-a-secret" } };
-test("volumes with a key in the TPM, in each form of a configuration", () => {
+test("volumes with a key in the TPM are found in every form of the configuration", () => {
   const documents = [
     {
       machine: {
@@ -45,13 +49,13 @@ test("volumes with a key in the TPM, in each form of a configuration", () => {
   ]);
 });
 
-describe("a machine is not given an image that it cannot start:", () => {
+describe("an unsigned image is refused", () => {
   const words = (...args: Parameters<typeof unbootable>): string[] =>
     unbootable(...args).map(
       ({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`,
     );
 
-  test("an unsigned one, if its firmware enforces Secure Boot", () => {
+  test("if the firmware enforces Secure Boot", () => {
     const [said = ""] = words("gpu-1", { secureBoot: true }, plain);
     expect(said).toMatch(/^machines\.gpu-1\.secureBoot: the machine boots with Secure Boot/);
     expect(said).toMatch(/Talos could not roll back; set machines\.gpu-1\.secureBoot: true, or/);
@@ -60,12 +64,12 @@ describe("a machine is not given an image that it cannot start:", () => {
     expect(words("gpu-1", {}, plain)).toEqual([]);
   });
 
-  test("an unsigned one of the user's", () => {
+  test("if it is the user's own and the firmware enforces Secure Boot", () => {
     const [said = ""] = words("gpu-1", { secureBoot: true }, plain, true);
     expect(said).toMatch(/^machines\.gpu-1\.installerImage: .*name an installer that is signed/);
   });
 
-  test("an unsigned one, if only the TPM opens its volumes: the firmware's switch is then no remedy", () => {
+  test("if only the TPM opens the machine's volumes, and secureBoot: true is the only remedy", () => {
     for (const secureBoot of [true, false]) {
       const [said = "", ...others] = words("gpu-1", { secureBoot, sealed: ["STATE"] }, plain);
       expect(others).toEqual([]);
@@ -76,7 +80,7 @@ describe("a machine is not given an image that it cannot start:", () => {
   });
 });
 
-test("a line names what is not known about keys, where it matters", () => {
+test("a line reports what is unknown about the signature of the image and about Secure Boot", () => {
   const own = "registry.example.com/talos/installer:v1.13.6";
   expect(unknownKeys({ secureBoot: true }, own, true)).toEqual([
     expect.stringMatching(/^it is unknown whether registry\.example\.com.* is signed/),

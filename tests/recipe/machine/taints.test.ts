@@ -10,10 +10,13 @@ import {
 test.each([
   ["true:NoSchedule", { key: "gpu", value: "true", effect: "NoSchedule" }],
   [":NoExecute", { key: "gpu", effect: "NoExecute" }],
-  ["true", undefined],
-  ["true:Never", undefined],
-  ["", undefined],
-])("%j", (text, taint) => expect(parseTaint("gpu", text)).toEqual(taint));
+])("the text %j is parsed as the taint %j", (text, taint) =>
+  expect(parseTaint("gpu", text)).toEqual(taint),
+);
+
+test.each(["true", "true:Never", ""])("the text %j is no taint", (text) =>
+  expect(parseTaint("gpu", text)).toBeUndefined(),
+);
 
 test.each([
   [{ key: "gpu", operator: "Exists" }, true],
@@ -28,7 +31,7 @@ test.each([
   expect(tolerates(toleration, { key: "gpu", value: "true", effect: "NoSchedule" })).toBe(does);
 });
 
-test("any taints are all tolerated, and none twice", () => {
+test("of any list of taints, each is tolerated, and no toleration occurs twice", () => {
   const taint = fc.record({
     key: fc.constantFrom("gpu", "nvidia.com/gpu", "a/b"),
     value: fc.constantFrom("", "true"),

@@ -11,7 +11,7 @@ const byGrub = (changes: Partial<RunningImage> = {}): RunningImage => ({
 });
 const schematic = schematicOf({ extensions: [], kernelArgs: ["pci=realloc"] }).yaml;
 
-test("arguments of the image that GRUB ignores are named, with a remedy", () => {
+test("kernel arguments that GRUB ignores are reported, with a remedy", () => {
   const found = unheardArgs("gpu-1", byGrub(), {
     kernelArgs: ["pci=realloc", "console=tty0 iommu=pt"],
   });
@@ -26,15 +26,19 @@ test("arguments of the image that GRUB ignores are named, with a remedy", () => 
 });
 
 test.each<[string, RunningImage, string[]]>([
-  ["a boot loader that takes the image's", { extensions: {}, configuredArgs: [] }, ["pci=realloc"]],
-  ["no arguments", byGrub(), []],
   [
-    "those that the kernel has",
+    "a boot loader that uses the image's arguments",
+    { extensions: {}, configuredArgs: [] },
+    ["pci=realloc"],
+  ],
+  ["a stack without kernel arguments", byGrub(), []],
+  [
+    "arguments that the kernel has",
     byGrub({ commandLine: "BOOT_IMAGE=/A/vmlinuz pci=realloc" }),
     ["pci=realloc"],
   ],
-  ["those that the configuration gives", byGrub({ bootArgs: ["pci=realloc"] }), ["pci=realloc"]],
-  ["those that the image has already, without effect", byGrub({ schematic }), ["pci=realloc"]],
-])("%s are accepted", (_, running, kernelArgs) => {
+  ["arguments that the configuration sets", byGrub({ bootArgs: ["pci=realloc"] }), ["pci=realloc"]],
+  ["arguments that the present image has without effect", byGrub({ schematic }), ["pci=realloc"]],
+])("no kernel argument is reported for %s", (_, running, kernelArgs) => {
   expect(unheardArgs("gpu-1", running, { kernelArgs })).toEqual([]);
 });

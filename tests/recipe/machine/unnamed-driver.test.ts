@@ -10,23 +10,33 @@ const machine: MachineSpec = {
 };
 
 test.each<[string, Partial<ClusterSpec>, Partial<MachineSpec>, string[]]>([
-  ["both, if the stack sets neither", {}, {}, ["branch", "flavour"]],
+  ["branch and flavour if the stack sets neither", {}, {}, ["branch", "flavour"]],
   [
-    "without the field that the stack sets for all machines",
+    "only the flavour if the stack sets the branch for all machines",
     { driver: { branch: "lts" } },
     {},
     ["flavour"],
   ],
-  ["without the field that the machine sets", {}, { driver: { flavour: "open" } }, ["branch"]],
   [
-    "without the field that an extension implies",
+    "only the branch if the machine sets the flavour",
+    {},
+    { driver: { flavour: "open" } },
+    ["branch"],
+  ],
+  [
+    "only the flavour if an extension implies the branch",
     {},
     { extensions: ["siderolabs/nvidia-container-toolkit-lts"] },
     ["flavour"],
   ],
-  ["none with the user's own installer image", {}, { installerImage: "registry.example/x:1" }, []],
-  ["none on an owned machine", {}, { configuration: "owned" }, []],
-  ["none on a machine without a card", {}, { gpus: [] }, []],
-])("fields of the driver that follow from the card: %s", (_, ofAll, own, left) => {
+  [
+    "no field with the user's own installer image",
+    {},
+    { installerImage: "registry.example/x:1" },
+    [],
+  ],
+  ["no field on an owned machine", {}, { configuration: "owned" }, []],
+  ["no field on a machine without a card", {}, { gpus: [] }, []],
+])("the card decides %s", (_, ofAll, own, left) => {
   expect(unnamedDriver({ ...spec, ...ofAll }, { ...machine, ...own })).toEqual(left);
 });

@@ -23,9 +23,9 @@ test.each<[string, string[]]>([
   ],
   ["a document", ["apiVersion: v1alpha1\nkind: SysctlConfig\nparams: { a.b: '1' }\n"]],
   ["a file with blank lines", [file("one\n\n\ntwo\n")]],
-  ["all that the stack of a GPU machine says", ours],
+  ["all patches of a GPU machine", ours],
 ])(
-  "what talosctl 1.14 writes keeps every byte with %s, and is the same after taking it back",
+  "merging %s keeps every line of talosctl 1.14, and unmerging restores all of its text",
   (_, patches) => {
     const { configuration, added, conflicts } = mergeConfiguration(written, patches);
     expect(conflicts).toEqual([]);

@@ -44,19 +44,19 @@ describe("merging patches into a real configuration", () => {
     ]);
   });
 
-  test("leaves other documents byte for byte, and every comment", () => {
+  test("keeps every comment, and keeps other documents byte for byte", () => {
     expect(merged.configuration).toContain(talos.slice(talos.indexOf("---")));
     for (const comment of talos.match(/#.*/g) ?? [])
       expect(merged.configuration).toContain(comment);
   });
 
-  test("changes nothing but what it adds", () => {
+  test("replaces no line except that of the installer image", () => {
     const lines = new Set(merged.configuration.split("\n"));
     const lost = talos.split("\n").filter((line) => !lines.has(line));
     expect(lost).toEqual(["        image: ghcr.io/siderolabs/installer:v1.11.1"]);
   });
 
-  test("a second time changes nothing, with memory or without", () => {
+  test("changes nothing the second time, with or without the record of the first merge", () => {
     for (const previous of [merged.added, undefined]) {
       const again = mergeConfiguration(merged.configuration, ours, previous);
       expect(again.changed).toBe(false);
@@ -66,7 +66,7 @@ describe("merging patches into a real configuration", () => {
     }
   });
 
-  test("the removal may leave the kernel modules, and nothing else", () => {
+  test("can be undone except for the kernel modules", () => {
     const [was] = said(talos) as [{ machine: Record<string, any> }];
     const [merge] = said(merged.configuration) as [{ machine: Record<string, any> }];
     const [left, ...documents] = said(
@@ -78,10 +78,10 @@ describe("merging patches into a real configuration", () => {
     ]);
   });
 
-  test("the memory is plain JSON", () =>
+  test("gives a record of plain JSON", () =>
     expect(JSON.parse(JSON.stringify(merged.added))).toEqual(merged.added));
 
-  test("with nothing to add, the text is the very same", () => {
+  test("does not change the text if the list of patches is empty", () => {
     expect(mergeConfiguration(talos, [])).toEqual({
       configuration: talos,
       added: { additions: [] },

@@ -29,7 +29,7 @@ const textOf = (documents: Documents): string =>
 const merges: Merge[] = [
   // As Talos replaces it (`merge:"replace"`, Args.Merge, ImageVerificationRules.Merge)
   {
-    name: "the pod networks of Talos 1.14",
+    name: "pod networks of a patch replace those of KubeNetworkConfig",
     live: [
       {
         kind: "KubeNetworkConfig",
@@ -50,7 +50,7 @@ const merges: Merge[] = [
     likePatches: true,
   },
   {
-    name: "a policy of audits",
+    name: "an audit policy of a patch replaces that of KubeAuditPolicyConfig",
     live: [
       {
         kind: "KubeAuditPolicyConfig",
@@ -62,7 +62,7 @@ const merges: Merge[] = [
     likePatches: true,
   },
   {
-    name: "how users authenticate",
+    name: "a patch replaces the configuration of KubeAuthenticationConfig",
     live: [
       {
         kind: "KubeAuthenticationConfig",
@@ -74,7 +74,7 @@ const merges: Merge[] = [
     likePatches: true,
   },
   {
-    name: "who gives credentials",
+    name: "a patch replaces the configuration of KubeCredentialProviderConfig",
     live: [
       {
         kind: "KubeCredentialProviderConfig",
@@ -90,7 +90,7 @@ const merges: Merge[] = [
     likePatches: true,
   },
   {
-    name: "a static pod",
+    name: "a static pod of a patch replaces the pod of the same name",
     live: [
       {
         kind: "KubeStaticPodConfig",
@@ -103,7 +103,7 @@ const merges: Merge[] = [
     likePatches: true,
   },
   {
-    name: "the base runtime's overrides",
+    name: "a patch replaces the overrides of CRIBaseRuntimeSpecConfig",
     live: [
       { kind: "CRIBaseRuntimeSpecConfig", overrides: { process: { rlimits: [{ hard: 1 }] } } },
     ],
@@ -112,7 +112,7 @@ const merges: Merge[] = [
     likePatches: true,
   },
   {
-    name: "lists of BGP",
+    name: "lists of a patch replace those of BGPInstanceConfig",
     live: [
       {
         kind: "BGPInstanceConfig",
@@ -143,7 +143,7 @@ const merges: Merge[] = [
     likePatches: true,
   },
   {
-    name: "rules of image verification, by their image and in their place",
+    name: "a rule of image verification replaces the rule of the same image, at its position",
     live: [
       {
         kind: "ImageVerificationConfig",
@@ -175,35 +175,35 @@ const merges: Merge[] = [
     likePatches: true,
   },
   {
-    name: "a list of an argument",
+    name: "an argument's list replaces a list",
     live: [{ machine: { kubelet: { extraArgs: { a: ["x", "y"] } } } }],
     patch: [{ machine: { kubelet: { extraArgs: { a: ["z"] } } } }],
     gives: [{ machine: { kubelet: { extraArgs: { a: ["z"] } } } }],
     likePatches: true,
   },
   {
-    name: "an argument's text by a list",
+    name: "an argument's list replaces a text",
     live: [{ machine: { kubelet: { extraArgs: { a: "x" } } } }],
     patch: [{ machine: { kubelet: { extraArgs: { a: ["y", "z"] } } } }],
     gives: [{ machine: { kubelet: { extraArgs: { a: ["y", "z"] } } } }],
     likePatches: true,
   },
   {
-    name: "an argument's list by a text",
+    name: "an argument's text replaces a list",
     live: [{ machine: { kubelet: { extraArgs: { a: ["x", "y"] } } } }],
     patch: [{ machine: { kubelet: { extraArgs: { a: "z" } } } }],
     gives: [{ machine: { kubelet: { extraArgs: { a: "z" } } } }],
     likePatches: true,
   },
   {
-    name: "an argument of a document of Talos 1.14",
+    name: "an argument's list replaces a list in KubeletConfig",
     live: [{ kind: "KubeletConfig", extraArgs: { a: ["x"], b: "c" } }],
     patch: [{ kind: "KubeletConfig", extraArgs: { a: ["y"] } }],
     gives: [{ kind: "KubeletConfig", extraArgs: { a: ["y"], b: "c" } }],
     likePatches: true,
   },
   {
-    name: "a list of that name in a document of another kind, which is not replaced",
+    name: "lists of the same names are joined in a document of another kind",
     live: [{ kind: "OtherConfig", ingress: ["a"], rules: [{ image: "x" }] }],
     patch: [{ kind: "OtherConfig", ingress: ["b"], rules: [{ image: "x", more: 1 }] }],
     gives: [
@@ -217,7 +217,7 @@ const merges: Merge[] = [
   // Talos 1.14 generates these documents, and refuses the same fields under `machine` (v1.14.0-rc.1,
   // V1Alpha1ConflictValidate).
   {
-    name: "a setting goes to the document that the configuration already has for it",
+    name: "a setting is merged into the document that the configuration already has for it",
     live: [
       { machine: { type: "worker" } },
       { kind: "KubeletConfig", image: "ghcr.io/siderolabs/kubelet:v1.36.0" },
@@ -251,7 +251,7 @@ const merges: Merge[] = [
   },
   // With it the list silently has no effect (siderolabs/docs v1.14, upgrading Talos).
   {
-    name: "a module that has a document gets its parameters there",
+    name: "a module that has a KernelModuleConfig gets its parameters in this document",
     live: [
       { machine: { type: "worker" } },
       { kind: "KernelModuleConfig", name: "nvidia", parameters: ["a=1"] },
@@ -278,19 +278,19 @@ const merges: Merge[] = [
   },
   // Spellings
   {
-    name: "a number is the text that Talos makes of it",
+    name: "a number equals the text that Talos reads it as",
     live: "machine:\n  sysctls:\n    net.core.bpf_jit_harden: 1\n",
     patch: [{ machine: { sysctls: { "net.core.bpf_jit_harden": "1" } } }],
   },
   {
-    name: "a module with an owner's parameters stays as it is",
+    name: "a module that another tool gave parameters stays as it is",
     live:
       "machine:\n  kernel:\n    modules:\n      - name: nvidia\n        parameters: " +
       "[NVreg_EnableGpuFirmware=1]\n",
     patch: [{ machine: { kernel: { modules: [{ name: "nvidia" }] } } }],
   },
   {
-    name: "an empty field gets our value",
+    name: "an empty field gets the patch's value",
     live: "machine:\n  files: null\n  sysctls: {}\n",
     patch: [
       {
@@ -310,7 +310,7 @@ const merges: Merge[] = [
     ],
   },
   {
-    name: "a comment next to a value that is replaced stays, and comes back with the old value",
+    name: "a comment stays next to a value that is replaced",
     live: "machine:\n    install:\n        image: old:1 # for the installer\n    registries: {}\n",
     patch:
       "machine:\n  install: { image: new:1 }\n  registries: { mirrors: { a: { endpoints: [b] } } }\n",
@@ -329,14 +329,14 @@ const merges: Merge[] = [
       "0o644\n          content: a\n",
   },
   {
-    name: "an empty configuration",
+    name: "an empty configuration gets the patch's settings",
     live: "",
     patch: [{ machine: { sysctls: { a: "b" } } }],
     gives: [{ machine: { sysctls: { a: "b" } } }],
   },
   // Conflicts
   {
-    name: "a foreign file of our path with other content",
+    name: "another tool's file with the same path and other content is a conflict",
     live: [
       {
         machine: {
@@ -369,7 +369,7 @@ const merges: Merge[] = [
     },
   },
   {
-    name: "a foreign file of our path with the same content, which the removal keeps",
+    name: "another tool's file with the same path and content stays",
     live: [
       {
         machine: {
@@ -398,7 +398,7 @@ const merges: Merge[] = [
     ],
   },
   {
-    name: "a text where a mapping is wanted",
+    name: "a text is a conflict if the patch has a mapping",
     live: "machine:\n  sysctls: none\n",
     patch: [{ machine: { sysctls: { a: "b" } } }],
     conflicts: {
@@ -406,7 +406,7 @@ const merges: Merge[] = [
     },
   },
   {
-    name: "a mapping where a list is wanted",
+    name: "a mapping is a conflict if the patch has a list",
     live: "machine:\n  kernel:\n    modules: { nvidia: true }\n",
     patch: [{ machine: { kernel: { modules: [{ name: "nvidia" }] } } }],
     conflicts: {
@@ -415,7 +415,7 @@ const merges: Merge[] = [
     },
   },
   {
-    name: "a list where a text is wanted",
+    name: "a list is a conflict if the patch has a text",
     live: "machine:\n  install:\n    image: [a]\n",
     patch: [{ machine: { install: { image: "b" } } }],
     conflicts: {
@@ -424,7 +424,7 @@ const merges: Merge[] = [
     },
   },
   {
-    name: "a configuration that cannot be read",
+    name: "a configuration that cannot be read is a conflict",
     live: "machine: [",
     patch: [{ machine: { install: { image: "b" } } }],
     conflicts: { configuration: /cannot be read/ },

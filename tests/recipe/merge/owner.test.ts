@@ -35,7 +35,7 @@ test.each([
 );
 
 // Staged by a run whose answer was lost: it stands there as if its owner had written it.
-test("a value that the configuration already has keeps its remembered original", () => {
+test("if a staged value is merged again, unmerging still restores the original value", () => {
   const first = mergeConfiguration(talos, [image("a:1")]);
   const unheard = mergeConfiguration(first.configuration, [image("a:2")], first.added);
   const again = mergeConfiguration(unheard.configuration, [image("a:2")], first.added);
@@ -49,21 +49,21 @@ const volume = (size: string): string =>
   stringify({ kind: "UserVolumeConfig", name: "data", size });
 test.each([
   {
-    case: "takes away the item that we add to",
+    case: "removes the item that the patch extends",
     before: modules({ name: "nvidia", parameters: ["theirs"] }),
     patch: modules({ name: "nvidia", parameters: ["ours"] }),
     after: modules(),
     says: [{ machine: { kernel: { modules: [{ name: "nvidia", parameters: ["ours"] }] } } }],
   },
   {
-    case: "takes away the document that we add to",
+    case: "removes the document that the patch changes",
     before: `machine: {}\n---\n${volume("1GB")}`,
     patch: volume("2GB"),
     after: "machine: {}\n",
     says: [{ machine: {} }, { kind: "UserVolumeConfig", name: "data", size: "2GB" }],
   },
   {
-    case: "changes a document of ours",
+    case: "changes a document that the patch added",
     before: "machine: {}\n",
     patch: volume("2GB"),
     after: `machine: {}\n---\n${volume("1GB")}`,

@@ -4,7 +4,7 @@ import { stringify } from "yaml";
 import { mergeConfiguration, unmergeConfiguration, type Added } from "../../../components/recipe";
 import { said } from "./said";
 
-describe("whatever the configuration and the patches", () => {
+describe("for any configuration and patches", () => {
   const word = fc.constantFrom("a", "b", "c", "d");
   const value = fc.oneof(word, fc.integer({ min: 0, max: 3 }), fc.boolean());
   const named = <T>(
@@ -51,7 +51,7 @@ describe("whatever the configuration and the patches", () => {
   const patches = fc.array(configuration, { maxLength: 3 });
   const same = (a: string, b: string): boolean => isDeepStrictEqual(said(a), said(b));
 
-  test("merging twice is merging once", () => {
+  test("a second merge changes nothing", () => {
     fc.assert(
       fc.property(configuration, patches, (live, wanted) => {
         const once = mergeConfiguration(live, wanted);
@@ -66,7 +66,7 @@ describe("whatever the configuration and the patches", () => {
     );
   });
 
-  test("the removal restores the original", () => {
+  test("unmerging restores the configuration", () => {
     fc.assert(
       fc.property(configuration, patches, (live, wanted) => {
         const merged = mergeConfiguration(live, wanted);
@@ -76,7 +76,7 @@ describe("whatever the configuration and the patches", () => {
     );
   });
 
-  test("the removal restores the original after any number of merges", () => {
+  test("unmerging restores the configuration after any number of merges", () => {
     fc.assert(
       fc.property(
         configuration,
@@ -113,7 +113,7 @@ describe("whatever the configuration and the patches", () => {
     };
   };
 
-  test("the removal restores what the owner wrote in the meantime", () => {
+  test("unmerging restores what another tool wrote between the merges", () => {
     const theirs = configuration.map((text) =>
       said(text)
         .map((part) => stringify(owned(part)))
@@ -137,7 +137,7 @@ describe("whatever the configuration and the patches", () => {
     );
   });
 
-  test("no file path twice, and foreign files untouched", () => {
+  test("a merge writes no file path twice, and keeps other tools' files", () => {
     type Files = { machine?: { files?: { path: string }[] | null } };
     const filesOf = (text: string): { path: string }[] =>
       (said(text)[0] as Files | undefined)?.machine?.files ?? [];

@@ -7,7 +7,7 @@ describe("a rule of image verification", () => {
     stringify({ kind: "ImageVerificationConfig", rules: items });
   const live = rules({ image: "a/*", keyless: { issuer: "theirs" } });
 
-  test("changed by the patches has their content, and unmerging restores the machine's first one", () => {
+  test("gets the patches' content, and unmerging restores the machine's content", () => {
     const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
     const second = mergeConfiguration(
       first.configuration,
@@ -25,11 +25,15 @@ describe("a rule of image verification", () => {
       expect(said(unmergeConfiguration(configuration, added))).toEqual(said(live));
   });
 
-  test("that left the patches is restored, and a rule that its owner has changed since stays", () => {
+  test("gets the machine's content back when it leaves the patches", () => {
     const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
     expect(said(mergeConfiguration(first.configuration, [], first.added).configuration)).toEqual(
       said(live),
     );
+  });
+
+  test("stays after unmerging if another tool has changed it since the merge", () => {
+    const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
     const theirs = rules({ image: "a/*", keyless: { issuer: "later" } });
     expect(said(unmergeConfiguration(theirs, first.added))).toEqual(said(theirs));
   });
@@ -45,7 +49,7 @@ describe("search domains", () => {
     ["v1.14.0", ["theirs", "ours"]],
     ["v1.13.9", ["theirs", "ours"]],
   ])(
-    "of the patches are merged as Talos %s does it, and unmerging restores those of the machine",
+    "are merged as Talos %s does, and unmerging restores the machine's domains",
     (release, domains) => {
       const live = resolver("theirs");
       const { configuration, added } = mergeConfiguration(

@@ -28,7 +28,7 @@ test("the rest of a stack with wrong fields can still be checked", () => {
   expect(pruned).toContain("machines.k8s-worker4.address");
 });
 
-test("the raw stack is left alone", () => {
+test("parsing a stack does not change the raw stack", () => {
   const raw = { ...validStack("modern"), driver: { branch: "new" } };
   const before = structuredClone(raw);
   readSpec(raw);

@@ -27,7 +27,7 @@ const withPools = (pools: Record<string, object>, more: object = {}): unknown =>
 const pool = { names: "gpu-#", addresses: ["10.1.0.1-10.1.0.12"] };
 const fieldsOf = (stack: unknown): string[] => findingsOf(stack).map(({ field }) => field);
 
-test("a stack of 200 machines and a canary pool has fewer than 12 lines", () => {
+test("a stack of 200 machines and a canary pool has at most 12 lines", () => {
   expect(text.trim().split("\n").length).toBeLessThanOrEqual(12);
   const { spec, findings } = parseSpec(fleet);
   expect(findings).toEqual([]);
@@ -41,7 +41,7 @@ test("a stack of 200 machines and a canary pool has fewer than 12 lines", () => 
   expect(Object.keys(spec!)).not.toEqual(expect.arrayContaining(["pools"]));
 });
 
-test("a plan of a pool is that of its machines written one by one", () => {
+test("the plan of a pool equals the plan of its machines written one by one", () => {
   const { pools: _pools, machineDefaults, ...rest } = anyPools;
   const machines = Object.fromEntries(
     Array.from({ length: 12 }, (_, index) => [
@@ -80,7 +80,7 @@ test("pools together have at most as many machines as Kubernetes supports, with 
   ]);
 });
 
-test("machines are numbered from the field first, through a range across a byte, a host name and a single address", () => {
+test("a pool's machines are numbered from first on, across ranges, host names and single addresses", () => {
   const addresses = ["10.1.0.254-10.1.1.1", "gpu-x.example.org", "fd00::1"];
   const { spec } = parseSpec(withPools({ gpu: { names: "n##.lab", addresses, first: 9 } }));
   expect(Object.entries(spec!.machines).map(([name, { address }]) => [name, address])).toEqual([
@@ -99,7 +99,7 @@ describe("a canary pool", () => {
     return Object.fromEntries(machines.map((machine) => [machine.name, machine]));
   };
 
-  test("gets its own release and driver, and the others keep theirs", () => {
+  test("gets the pool's release and driver, and other machines keep the stack's", () => {
     const machines = machinesOf(fleet);
     const alone = machinesOf({ ...fleet, talosVersion: "v1.12.7", driver: { branch: "lts" } });
     expect(machines["canary-1"]).toEqual(alone["canary-1"]);
@@ -109,7 +109,7 @@ describe("a canary pool", () => {
     );
   });
 
-  test("is checked by its own release, and the others by theirs", () => {
+  test("is checked by the pool's release, and other machines by the stack's", () => {
     // The extension is there from Talos 1.12 on.
     const pools = (of: string, canary: string): string[] =>
       fieldsOf({
@@ -130,7 +130,7 @@ describe("a canary pool", () => {
     expect(pools("v1.12.6", "v1.11.5")).toEqual(["pools.canary.extensions[0] (c-1)"]);
   });
 
-  test("is refused on the other side of Talos 1.13, and with an invalid release", () => {
+  test("is refused if only its release is Talos 1.13 or newer, or if its release is invalid", () => {
     const canary = (talosVersion: string): string[] =>
       fieldsOf(
         withPools({ gpu: pool, canary: { names: "c-#", addresses: ["10.2.0.1"], talosVersion } }),
@@ -140,7 +140,7 @@ describe("a canary pool", () => {
   });
 });
 
-describe("errors of a pool", () => {
+describe("a finding on a pool", () => {
   test("is reported once for all its machines, with the pool's name", () => {
     const findings = findingsOf(
       withPools({ gpu: { ...pool, extensions: ["siderolabs/iscsi-tool"] } }),
@@ -152,7 +152,7 @@ describe("errors of a pool", () => {
     ]);
   });
 
-  test("is fixed in the pool, since machines cannot name one of its own", () => {
+  test("has a remedy that changes the pool's field", () => {
     const findings = findingsOf(
       withPools({ gpu: { ...pool, kernelArgs: ['nvidia.NVreg_RegistryDwords="a=1 b=2"'] } }),
     );
@@ -161,7 +161,7 @@ describe("errors of a pool", () => {
     ]);
   });
 
-  test("findings on the defaults come once for machines whose names have dots", () => {
+  test("is reported once at machineDefaults for several machines whose names have dots", () => {
     const machineDefaults = {
       role: "worker",
       configuration: "omni",
@@ -177,9 +177,9 @@ describe("errors of a pool", () => {
   });
 
   test.each([
-    ["names that are alike", { gpu: { ...pool, names: "gpu" } }, ["pools.gpu.names"]],
+    ["names that are all the same", { gpu: { ...pool, names: "gpu" } }, ["pools.gpu.names"]],
     [
-      "a range that goes back",
+      "a range whose end is before its start",
       { gpu: { ...pool, addresses: ["10.0.0.9-10.0.0.1"] } },
       ["pools.gpu.addresses[0]"],
     ],
@@ -194,7 +194,7 @@ describe("errors of a pool", () => {
       ["pools.gpu.addresses[0]"],
     ],
     [
-      "a range of two kinds",
+      "a range from an IPv4 to an IPv6 address",
       { gpu: { ...pool, addresses: ["10.0.0.1-fd00::4"] } },
       ["pools.gpu.addresses[0]"],
     ],
@@ -208,23 +208,27 @@ describe("errors of a pool", () => {
       { gpu: { ...pool, addresses: ["fd00::-fd00:1::"] } },
       ["pools.gpu.addresses[0]"],
     ],
-    ["no address", { gpu: pool, none: { names: "x-#", addresses: [] } }, ["pools.none.addresses"]],
     [
-      "an address that is none",
+      "a pool without an address",
+      { gpu: pool, none: { names: "x-#", addresses: [] } },
+      ["pools.none.addresses"],
+    ],
+    [
+      "an invalid address",
       { gpu: { ...pool, addresses: ["10.0.0.300"] } },
       ["machines.gpu-1.address (pool gpu)"],
     ],
     [
-      "two pools with one name",
+      "two pools with the same names",
       { a: { ...pool, addresses: ["10.9.0.1"] }, gpu: { ...pool, addresses: ["10.9.0.2"] } },
       ["pools.gpu.names"],
     ],
     ["a misspelt field", { gpu: { ...pool, lables: {} } }, ["pools.gpu.lables"]],
-  ])("%s", (_name, pools, fields) => {
+  ])("refuses %s", (_name, pools, fields) => {
     expect(fieldsOf(withPools(pools))).toEqual(fields);
   });
 
-  test("a missing role", () => {
+  test("is at the pool's field for a missing role", () => {
     const { role: _role, ...machineDefaults } = fleet.machineDefaults!;
     expect(fieldsOf(withPools({ gpu: pool }, { machineDefaults }))).toEqual(["pools.gpu.role"]);
   });

@@ -68,7 +68,7 @@ test.each<[string, string, string, string]>([
     "UnattendedInstallConfig",
     "machine.install.extraKernelArgs",
   ],
-])("%s with %j", (main, document, named, field) => {
+])("the fields %s conflict with the document %j", (main, document, named, field) => {
   expect(found(`${main}\n---\napiVersion: v1alpha1\n${document}\n`)).toContainEqual({
     document: named,
     fields: expect.arrayContaining([field]),
@@ -85,15 +85,15 @@ test.each([
     "machine: {systemDiskEncryption: {state: {}}}\n---\nkind: VolumeConfig\nname: STATE",
   ],
   [
-    "the encryption of the other volume",
+    "the encryption of another volume",
     "machine: {systemDiskEncryption: {state: {}}}\n---\nkind: VolumeConfig\nname: EPHEMERAL\nencryption: {}",
   ],
   [
-    "a time server that is no list",
+    "an empty list of time servers",
     "machine: {time: {disabled: false, servers: []}}\n---\nkind: TimeSyncConfig",
   ],
-  ["no document", "machine: {kubelet: {image: a}}"],
-])("no conflict: %s", (_, text) => {
+  ["a configuration without further documents", "machine: {kubelet: {image: a}}"],
+])("no conflict is found for %s", (_, text) => {
   expect(found(text)).toEqual([]);
 });
 

@@ -23,7 +23,7 @@ test.each<[string, string, string[]]>([
   ],
   ["machine: {kernel: {modules: [{name: n}]}}", "kind: KernelModuleConfig\nname: n", []],
   ["machine: {sysctls: {a: '1'}}", "kind: Other\nparams: {a: '2'}", []],
-])("%s with %j", (main, document, keys) => {
+])("of the fields %s, the document %j overrides %j", (main, document, keys) => {
   expect(fieldOverrides(documents(main, document)).map(({ key }) => key)).toEqual(keys);
 });
 
@@ -32,7 +32,7 @@ describe("parts of containerd's configuration", () => {
   const customization = (name: string, level: string): string =>
     JSON.stringify({ kind: "CRICustomizationConfig", name, content: part(level) });
 
-  test("the part with the later name wins, and lists are joined", () => {
+  test("override each other in the order of their names, except in lists", () => {
     const own = "containerd's part in machine.files";
     expect(containerdOverrides(documents(customization("zz", "debug")), part("info"))).toEqual([
       { key: "debug.level", wins: "CRICustomizationConfig zz", loses: own },
