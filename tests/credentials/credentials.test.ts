@@ -45,9 +45,9 @@ test("an address of Omni's by its variable is looked at, too", () => {
 });
 
 test.each([
-  ["kubeconfig", 5, "is number but must be text"],
+  ["kubeconfig", 5, "is of type number but must be text"],
   ["talosconfig", ["x"], "is a list but must be text"],
-  ["machineSecrets", {}, "is object but must be text"],
+  ["machineSecrets", {}, "is of type object but must be text"],
   ["omniEndpoint", "omni.example", "URL"],
   ["omniEndpoint", "http://omni.example", "is plain HTTP"],
 ])("%s that is %j is refused", (field, value, problem) => {

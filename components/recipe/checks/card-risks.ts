@@ -14,7 +14,7 @@ import { type CheckedMachine, type Checks, type Found, ofMachines } from "./chec
 export const cardRisks = {
   "card-described": {
     severity: "note",
-    rule: "The tables list the card",
+    rule: "The package's tables list the card",
     source: "components/recipe/facts/data/cards.json",
     ofFiles: false,
     find: ofMachines(({ uses }) =>
@@ -38,7 +38,7 @@ export const cardRisks = {
       ({ name, cards }) =>
         cards.length > 1 && {
           field: ".gpus",
-          problem: `a pod that requests a GPU of ${name} gets any of its cards (${cardNames(cards).join(", ")})`,
+          problem: `a pod that requests a GPU on ${name} may get any card of the machine (${cardNames(cards).join(", ")})`,
           why: "Kubernetes does not distinguish the cards of a node",
           remedy: "nothing needs to be done, unless a pod needs a certain card: then use dra",
         },
@@ -48,13 +48,13 @@ export const cardRisks = {
     severity: "warning",
     rule: "A card is either for pods or bound to vfio-pci for virtual machines",
     source:
-      "linux v6.18, drivers/vfio/pci/vfio_pci.c: vfio-pci binds every card that has a listed ID; it binds a single card only by its address",
+      "linux v6.18, drivers/vfio/pci/vfio_pci.c: vfio-pci binds every card that has a listed ID; a single card can be bound only by address",
     ofFiles: true,
     find: ofMachines(passedOn),
   },
   "card-memory": {
     severity: "warning",
-    rule: "If a card exists with several sizes of memory, each size meets the claims",
+    rule: "The stack sets the memory of a card if the model has several sizes and not every size meets the claims",
     source: "NVIDIA's data sheets; dra-driver-nvidia-gpu, capacity of a device",
     ofFiles: false,
     find: ({ spec, machines }) =>
@@ -82,14 +82,14 @@ export const cardRisks = {
   },
   "power-limit-range": {
     severity: "note",
-    rule: "The tables list the range of power limits of the card",
+    rule: "The package's tables list the card's range of power limits",
     source: "components/recipe/facts/data/cards.json; `nvidia-smi -q -d POWER` of each card",
     ofFiles: false,
     find: ofMachines(power),
   },
   "gb10-modules": {
     severity: "warning",
-    rule: "The kernel modules were tried on a GB10",
+    rule: "No machine has a GB10, a card on which this package is untested",
     source:
       "components/recipe/facts/data/cards.json: siderolabs/docs, and users' reports about driver 580.173.02",
     ofFiles: false,
@@ -97,8 +97,8 @@ export const cardRisks = {
       ({ cards, flavour, field }) =>
         cards.some(({ family }) => family === "spark") && {
           field: ".gpus",
-          problem: `we have not tried the ${flavour} modules on a GB10`,
-          why: "Talos' documentation recommends the proprietary modules for this card, but users report Xid 169 with those of driver 580.173.02",
+          problem: `this package is untested with the ${flavour} modules on a GB10`,
+          why: "Talos' documentation recommends the proprietary modules for this card, but users report Xid 169 with the proprietary modules of driver 580.173.02",
           remedy: `if the card does not come up (talosctl dmesg), set ${field}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}`,
         },
     ),
@@ -132,13 +132,13 @@ function passedOn({
     return (
       id !== undefined && {
         field,
-        problem: `vfio-pci binds every ${card!.model} of ${name} for virtual machines, because its list has the ID ${id}`,
+        problem: `a kernel argument or a patch binds every ${card!.model} of ${name} to vfio-pci, by the ID ${id}`,
         why: "NVIDIA's driver never sees the card, and pods that request it stay Pending",
         remedy:
-          "remove the card from gpus, or bind only one of several equal cards, by its address (PCIDriverRebindConfig)",
+          "remove the card from gpus, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",
         ofFiles: {
           remedy:
-            "remove the ID from the list, or bind only one of several equal cards, by its address (PCIDriverRebindConfig)",
+            "remove this ID, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",
         },
       }
     );

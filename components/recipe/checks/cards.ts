@@ -34,7 +34,7 @@ export const cardChecks = {
           },
   },
   "gpu-model": {
-    rule: "Each card is in the tables, or the stack describes it",
+    rule: "The package's tables list each card, or the stack describes it",
     source:
       "recipe/facts/data/cards.json and pci-cards.json (the PCI ID project's list of NVIDIA's cards); NVIDIA, legacy GPUs (470); NVIDIA vGPU user guide; siderolabs/extensions, nvidia-gpu",
     ofFiles: false,
@@ -47,8 +47,8 @@ export const cardChecks = {
         if (said === undefined || said === use.card.architecture) return [];
         return {
           field: `${use.field}.architecture`,
-          problem: `is ${said}, but the ${use.card.model} is of ${use.card.architecture}`,
-          why: "the stack chooses kernel modules and driver by the architecture, and those for another architecture do not find the card",
+          problem: `is ${said}, but the architecture of the ${use.card.model} is ${use.card.architecture}`,
+          why: "the stack chooses kernel modules and driver by the architecture, and a driver for the wrong architecture does not find the card",
           remedy: "leave architecture out: it is only for cards that no table lists",
         };
       }),
@@ -71,7 +71,7 @@ export const cardChecks = {
         return {
           field: `${field}.memory`,
           problem: `is ${gpu.memory}, but the ${card.model} exists with ${sizesInWords(sizes)}`,
-          why: "the claims by memory are checked against this size, and a claim that the real card does not meet stays Pending forever",
+          why: "the stack checks claims against this size, and a pod whose claim the real card does not meet stays Pending forever",
           remedy: "write one of these sizes, or leave memory out",
         };
       }),
@@ -126,14 +126,15 @@ function unlike(model: string): FindingText | undefined {
   if (isTooOld(model))
     return {
       problem: `"${model}" is too old`,
-      why: "the last driver for Kepler is of branch 470, and every known Talos version brings a newer driver, which does not find the card",
-      remedy: "leave this machine's gpus out, or put a card of Maxwell or newer into it",
+      why: "drivers newer than branch 470 do not find cards of Kepler or older, and all drivers of Talos are newer",
+      remedy:
+        "remove gpus from this machine, or install a card with the Maxwell architecture or a newer one",
     };
   // A profile's name ends in its memory and its kind (NVIDIA vGPU user guide, virtual GPU types).
   if (/-\d+[QABC](?:ME|NG)?$/i.test(name) || /^GRID /i.test(name))
     return {
       problem: `"${model}" is a virtual GPU, not a card`,
-      why: "it needs NVIDIA's licensed vGPU driver, which no extension of Talos contains, and other drivers find no card",
+      why: "a virtual GPU needs NVIDIA's licensed vGPU driver, which no Talos extension contains",
       remedy:
         "pass the whole card through to the machine as a PCI device, and write the card's model here",
     };
@@ -141,7 +142,7 @@ function unlike(model: string): FindingText | undefined {
     return {
       problem: `"${model}" is a GPU inside a system on a chip`,
       why: "Talos' NVIDIA extensions contain the driver for PCI cards, which does not know this GPU",
-      remedy: "leave this machine's gpus out: this package does not provision it",
+      remedy: "remove gpus from this machine, because this package does not support such a GPU",
     };
   return undefined;
 }
@@ -159,10 +160,10 @@ function unknown(field: string, model: string): FieldFinding {
   if (/^PG\d{3}(-\d{3})?$/i.test(name))
     return {
       field: `${field}.model`,
-      problem: `"${model}" is the code of a board, not of a card in the tables`,
-      why: "kernel modules, driver and resources follow from the card's architecture",
+      problem: `"${model}" is the code of a board, not the name of a card`,
+      why: "the stack chooses kernel modules, driver and resources by the card's architecture",
       remedy:
-        "write the PCI ID as `lspci -nn` prints it, e.g. `10de:1df0`, or the name of the card that is on the board",
+        "write the PCI ID that `lspci -nn` prints, e.g. `10de:1df0`, or the name of the card with this board",
     };
   const numbered = knownModels().filter(
     (known) => /^\d{3,4}$/.test(name) && known.split(" ")[1] === name,
@@ -173,8 +174,8 @@ function unknown(field: string, model: string): FieldFinding {
   return {
     field: `${field}.model`,
     problem: `"${model}" is in no table of cards`,
-    why: "kernel modules, driver and resources follow from the card's architecture",
-    remedy: `${meant}write what \`nvidia-smi -L\` prints, or its PCI ID (10de:…), or a newer card's architecture and memory`,
+    why: "the stack chooses kernel modules, driver and resources by the card's architecture",
+    remedy: `${meant}write the name that \`nvidia-smi -L\` prints, or the PCI ID (10de:…), or describe a newer card by architecture and memory`,
   };
 }
 
@@ -196,7 +197,7 @@ function complaintOf(watts: number, card: Card, field: string): Found {
     return {
       field,
       problem: `is set, but the ${card.model} has no power limit`,
-      why: "nvidia-smi refuses it",
+      why: "nvidia-smi refuses to set one",
       remedy: "leave it out",
     };
   }
@@ -207,12 +208,12 @@ function complaintOf(watts: number, card: Card, field: string): Found {
   return {
     field,
     problem: `${watts} W is outside the range of the ${card.model} (${takes(range)})`,
-    why: "nvidia-smi refuses it, and the card keeps its default limit",
-    remedy: `write a value of that range (${own} W is the card's default)`,
+    why: "nvidia-smi refuses this limit, and the card keeps its default limit",
+    remedy: `write a value in that range (${own} W is the card's default)`,
   };
 }
 
 function takes({ min, max, knownMin, knownMax }: PowerRange): string {
   if (knownMin && knownMax) return `${min} to ${max} W`;
-  return knownMax ? `at most ${max} W` : `about ${min} to ${max} W; boards differ`;
+  return knownMax ? `at most ${max} W` : `about ${min} to ${max} W, depending on the board`;
 }

@@ -34,7 +34,7 @@ export const chartObjectChecks = {
         ].map(([path, problem, remedy]) => ({
           field: path,
           problem,
-          why: "Kubernetes refuses the chart's object with this value, after the machines were upgraded",
+          why: "Kubernetes refuses the object that contains this value, but only after the update has upgraded the machines",
           remedy,
         })),
       ),

@@ -61,7 +61,7 @@ export const chartChecks = {
         if (version)
           return {
             field: `${field}.version`,
-            problem: `"${text}" is not a release of the chart ${chartOfField(field)} that this package supports`,
+            problem: `"${text}" is not a supported release of the chart ${chartOfField(field)}`,
             why,
             remedy,
           };
@@ -85,7 +85,7 @@ export const chartChecks = {
         return {
           field,
           problem: "v26.3.0 does not run on Talos",
-          why: "the operator reads the operating system's release as a number, and crashes at the v of Talos' release",
+          why: "the operator parses the operating system's version as a number, and crashes because the version of Talos begins with v",
           remedy: "use v26.3.1 or newer, e.g. v26.3.3",
         };
       const { oldest, why } = operators[plan.era];
@@ -99,7 +99,7 @@ export const chartChecks = {
     },
   },
   "plugin-namespace": {
-    rule: "NVIDIA's pods run in a namespace of their own",
+    rule: "NVIDIA's pods run in a namespace that may admit privileged pods",
     source:
       "k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml (allowDefaultNamespace); talos, Pod Security",
     ofFiles: true,
@@ -110,14 +110,14 @@ export const chartChecks = {
         .map(([field, namespace]) => ({
           field: `${field}.namespace`,
           problem: `is ${namespace}`,
-          why: "Talos enforces the baseline profile in this namespace, which refuses NVIDIA's pods, and this package does not allow privileged pods in a shared namespace",
+          why: "Pod Security's baseline profile refuses NVIDIA's pods in this namespace, and this package does not allow privileged pods in a shared namespace",
           remedy: "leave it out, or name a namespace that only the GPU provider uses",
           // The release's owner may allow privileged pods in the namespace.
           ofFiles: false as const,
         })),
   },
   "all-cards": {
-    rule: "The pods for power limits and metrics can see every GPU of their machine: by NVIDIA's RuntimeClass handler, or by the NRI plugin in a listed namespace",
+    rule: "The pods for power limits and metrics see all GPUs of their machine, through NVIDIA's RuntimeClass or through the NRI plugin",
     source:
       "nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go (it silently ignores any other namespace)",
     ofFiles: true,
@@ -138,15 +138,16 @@ export const chartChecks = {
             ? {
                 field,
                 problem: `is set together with ${gpuProviderOf(mode).field} on Talos ${plan.spec.talosVersion}`,
-                why: "the pods of this field need all cards without requesting them, and on this Talos version only the operator's toolkit gives them to such pods",
+                why: "the pods for this field must see all cards without requesting them, and on this Talos version only the operator's toolkit makes that possible",
                 remedy: "use gpuOperator, or leave this field out",
               }
             : {
                 field,
                 problem:
-                  "is set together with external.kind dra, without external.runtimeClassName",
-                why: "the pods of this field need all cards of their machine without requesting them, and only the nvidia runtime gives them to such pods",
-                remedy: "name a RuntimeClass whose handler is nvidia, or leave this field out",
+                  "is set, but external.kind is dra and external.runtimeClassName is missing",
+                why: "the pods for this field must see all cards without requesting them, and only the nvidia runtime makes that possible",
+                remedy:
+                  "set external.runtimeClassName to a RuntimeClass whose handler is nvidia, or leave this field out",
               },
         );
       const told =
@@ -157,14 +158,14 @@ export const chartChecks = {
         !told.split(",").includes(namespace) && {
           field: "external.values.toolkit.env",
           problem: `does not list ${namespace} in ${namespacesOfAllCards}`,
-          why: "the operator's toolkit gives all cards only to pods in the listed namespaces, so these pods would fail with NVML: ERROR_LIBRARY_NOT_FOUND",
+          why: "the operator's toolkit gives all cards only to pods in the listed namespaces, so the pods that set power limits would fail with NVML: ERROR_LIBRARY_NOT_FOUND",
           remedy: `add \`{ name: ${namespacesOfAllCards}, value: ${namespace} }\``,
         }
       );
     },
   },
   monitoring: {
-    rule: "With monitoring set, the DCGM exporter is on",
+    rule: "A stack with monitoring runs the DCGM exporter",
     source: "gpu-operator, values.yaml, dcgmExporter",
     ofFiles: true,
     find: ({ spec }) => {
@@ -172,7 +173,7 @@ export const chartChecks = {
       if (!spec.monitoring || !isMapping(exporter) || exporter.enabled !== false) return [];
       return {
         field: "monitoring",
-        problem: "but gpuOperator.values.dcgmExporter.enabled is false",
+        problem: "is set, but gpuOperator.values.dcgmExporter.enabled is false",
         why: "the ServiceMonitor and the dashboard would get no metrics",
         remedy: "remove that value, or remove monitoring",
       };
@@ -181,7 +182,7 @@ export const chartChecks = {
 } satisfies Checks;
 
 /** Reason why a cluster can have only one GPU provider. */
-const twice = "both would hand out the same GPUs";
+const twice = "two GPU providers would hand out the same GPUs";
 
 /**
  * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin looks for the driver below
@@ -197,24 +198,24 @@ const twice = "both would hand out the same GPUs";
 const lines = {
   gpuOperator: {
     takes: (version: semver.SemVer) => semver.gte(version, "24.6.0"),
-    why: "the operator's releases are named by year and month, and those before v24.6.0 look for the driver's devices below /run/nvidia/driver, where Talos has none",
+    why: "the operator's releases are named by year and month, and releases before v24.6.0 look for the driver's devices below /run/nvidia/driver, where Talos has none",
     example: "v26.3.3",
   },
   devicePlugin: {
     takes: (version: semver.SemVer) => semver.gte(version, "0.11.0") && version.major < 20,
-    why: "versions that begin with a year are the operator's, and the chart before 0.11.0 has no value for the RuntimeClass that Talos needs",
+    why: "versions that begin with a year belong to the operator, and plugin charts before 0.11.0 cannot set the RuntimeClass that Talos needs",
     example: "0.19.3",
   },
   // An external release may be of the former chart: it has the same program, driver root and device class
   // (NVIDIA/k8s-dra-driver-gpu, deployments/helm).
   dra: {
     takes: (version: semver.SemVer) => version.major < 20,
-    why: "versions that begin with a year are those of NVIDIA's former chart, nvidia-dra-driver-gpu, in another repository",
+    why: "versions that begin with a year belong to NVIDIA's former chart, nvidia-dra-driver-gpu, in another repository",
     example: "0.5.0",
   },
   leaderWorkerSet: {
     takes: (version: semver.SemVer) => semver.gte(version, "0.8.0"),
-    why: "an upgrade from a release before 0.8.0 deletes the CRD and all LeaderWorkerSets (lws#880), and those releases give a pod no volume of its own",
+    why: "releases before 0.8.0 cannot create a volume for each pod, and an upgrade from them deletes the CRD with all LeaderWorkerSets (lws#880)",
     example: "0.9.0",
   },
 } as const;
@@ -231,7 +232,7 @@ const operators: Record<Era, { oldest: string; why: string }> = {
   },
   nri: {
     oldest: "26.7.0",
-    why: "Talos ≥ 1.15 has no container toolkit, and the toolkit pod of an older operator does not start, because it writes to /etc/containerd, which is read-only",
+    why: "Talos ≥ 1.15 needs the operator's toolkit, and an older operator's toolkit fails because it writes to /etc/containerd, which is read-only",
   },
 };
 

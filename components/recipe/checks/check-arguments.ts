@@ -42,8 +42,8 @@ function tolerationFindings(tolerations: unknown): Finding[] {
           {
             check: "shape",
             field: `tolerations[${index}].value`,
-            problem: "is set, with the operator Exists",
-            why: "Kubernetes refuses the pod: Exists looks only at the key",
+            problem: "is set together with operator Exists",
+            why: "Kubernetes refuses the pod, because Exists does not compare the value",
             remedy: "leave it out, or write `operator: Equal`",
           },
         ]
@@ -75,18 +75,22 @@ function inputFault(value: unknown, rule: Rule, required: boolean): FindingText 
     return required
       ? {
           problem: "is missing",
-          why: "no object can be made without it",
-          remedy: "pass it, usually as an output of the resource that makes it",
+          why: "the component needs this value to create its resources",
+          remedy: "pass a value, usually an output of the resource that creates it",
         }
       : undefined;
   if (typeof value !== "string")
     return {
-      problem: `is ${Array.isArray(value) ? "a list" : typeof value} but must be text`,
-      why: "the component passes it on as text",
+      problem: `is ${Array.isArray(value) ? "a list" : `of type ${typeof value}`} but must be text`,
+      why: "the component passes this value on as a string",
       remedy: "pass a string, or an Output of a string",
     };
   if (value.trim() !== "") return rule(value);
   return required
-    ? { problem: "is empty", why: "no object can be made without it", remedy: "pass a value" }
+    ? {
+        problem: "is empty",
+        why: "the component needs this value to create its resources",
+        remedy: "pass a value",
+      }
     : undefined;
 }

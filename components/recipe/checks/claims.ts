@@ -7,7 +7,7 @@ import { oldestForClaims } from "./release-risks";
 /** Checks of stacks whose pods get their cards by claims. */
 export const claimChecks = {
   dra: {
-    rule: "Talos, Kubernetes and the sharing of cards fit NVIDIA's driver for dynamic resource allocation",
+    rule: "Talos, Kubernetes and the stack's sharing work with NVIDIA's driver for dynamic resource allocation",
     source:
       "dra-driver-nvidia-gpu v0.5.0, hack/kubelet-plugin-prestart.sh, pkg/featuregates/featuregates.go; dra-driver-nvidia-gpu#605; kubernetes v1.34, pkg/apis/resource",
     ofFiles: true,
@@ -20,7 +20,7 @@ export const claimChecks = {
           plan.spec.external === undefined && {
             field: "dra",
             problem: `does not work on Talos ≤ 1.12, and the stack sets ${spec.talosVersion}`,
-            why: "its init container waits forever: it looks for the driver's library in the usual folders, but Talos ≤ 1.12 has it under /usr/local/glibc/usr/lib",
+            why: "the DRA driver's init container waits forever for NVIDIA's library in the usual folders, but Talos ≤ 1.12 has the library under /usr/local/glibc/usr/lib",
             remedy: "use Talos 1.13 or newer, or replace dra by devicePlugin",
           },
         spec.kubernetesVersion !== undefined &&
@@ -44,14 +44,14 @@ export const claimChecks = {
               problem: "is set together with dra",
               why: "the DRA driver shares cards only as an alpha feature, which is off by default",
               remedy:
-                "leave this field out, and let pods share a card by a ResourceClaim of your own (claim.resourceClaimName), or use devicePlugin",
+                "use devicePlugin, or leave this field out and let pods share a card through one ResourceClaim (claim.resourceClaimName)",
             },
         ),
       ];
     },
   },
   claims: {
-    rule: "Each claim has a card, a named claim excludes the other fields of `claim`, and the pods that share it run on one machine",
+    rule: "A card meets each claim, a claim by name sets no other field of `claim`, and pods that share a ResourceClaim run on one machine",
     source:
       "dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go (attributes), partitions.go (capacity); kubernetes v1.36.3, pkg/apis/core (PodResourceClaim), pkg/scheduler/framework/plugins/dynamicresources",
     ofFiles: true,
@@ -73,7 +73,7 @@ export const claimChecks = {
           Object.keys(claim).length > 1 && {
             field: ".claim",
             problem: `sets ${Object.keys(claim).join(", ")} together`,
-            why: "the pod gets only the claim or template that is named, so the other fields have no effect",
+            why: "the pod uses the named ResourceClaim or template unchanged, so the other fields have no effect",
             remedy:
               "keep one name, and write the other conditions into that ResourceClaim or template",
           },
@@ -98,8 +98,8 @@ export const claimChecks = {
         field: ".claim",
         problem:
           gpus === 1
-            ? `no card of ${names} meets this claim (${cards})`
-            : `none of ${names} has ${gpus} cards that meet this claim (${cards})`,
+            ? `no card of ${names} (${cards}) meets this claim`
+            : `none of ${names} (${cards}) has ${gpus} cards that meet this claim`,
         why: "no device fits the claim, and the pod stays Pending forever",
         remedy:
           "request less memory (a card has a little less than its name says), or another architecture",

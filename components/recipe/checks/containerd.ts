@@ -15,7 +15,7 @@ import { type Checks, ofMachines, ofPatches, together } from "./check";
 /** Checks of the machines' containerd configuration. */
 export const containerdChecks = {
   "containerd-part": {
-    rule: "No patch writes the file with containerd's configuration, which this package writes",
+    rule: "No patch writes the containerd configuration file that this package writes",
     source:
       'talos, injectCRIConfigPatch: a second item with the same path fails with "resource EtcFileSpecs.files.talos.dev already exists"; from Talos 1.14 on the first item takes effect (talos v1.14.1, types/v1alpha1/v1alpha1_cri_bridge.go)',
     ofFiles: false,
@@ -23,18 +23,17 @@ export const containerdChecks = {
       if (!patch.files.some(({ path }) => path === customizationPath)) return [];
       const isOfAll = patch.field.startsWith("patches");
       const field = isOfAll ? "machines.<name>" : machines[0]!.field;
-      const how = isOfAll ? "on every machine" : "by hand";
       return {
-        problem: `writes ${customizationPath} ${how}`,
+        problem: `writes ${customizationPath}${isOfAll ? " on every machine" : ""}`,
         why: mergesInMemory(talosVersion)
-          ? "this package writes the same file, and Talos ≥ 1.14 uses only the first of two items and silently ignores the second"
-          : "this package writes the same file; with two items CRI and kubelet do not start, and the machine reboots every 35 minutes",
-        remedy: `set it under ${field}.containerd (its field extra accepts any TOML)`,
+          ? "this package writes the same file, and Talos ≥ 1.14 silently ignores the second item of machine.files with the same path"
+          : "this package writes the same file, and two items for one path keep CRI and kubelet from starting: the machine reboots every 35 minutes",
+        remedy: `remove the file from the patch, and set the options under ${field}.containerd, whose field extra accepts any TOML`,
       };
     }),
   },
   "containerd-version": {
-    rule: "No addition to containerd's configuration sets its version, which Talos sets",
+    rule: "No addition to containerd's configuration sets `version`, because Talos sets it",
     source:
       "talos, internal/pkg/toml/merge.go: a scalar of a later part overwrites that of an earlier one",
     ofFiles: true,
@@ -84,13 +83,14 @@ export const containerdChecks = {
         },
         ...clashes.map((key) => ({
           field,
-          problem: `sets ${key} to another value than the other options`,
+          problem: `sets ${key}, but another field of containerd sets a different value`,
           why: "only one of the two values would take effect",
-          remedy: "set the key once, by the option or in extra",
+          remedy: "set the key in only one of the two fields",
         })),
         oldPlugin && {
           field,
-          problem: 'sets plugins."io.containerd.grpc.v1.cri", which is the name of containerd 1',
+          problem:
+            'sets plugins."io.containerd.grpc.v1.cri", the name that this plugin had in containerd 1',
           why: "containerd 2 (Talos ≥ 1.8) ignores it",
           remedy:
             'write plugins."io.containerd.cri.v1.runtime" (runtimes, CDI) or plugins."io.containerd.cri.v1.images" (images)',
@@ -120,7 +120,7 @@ export const containerdChecks = {
         return {
           field,
           problem: "makes nvidia the default runtime of a machine without a GPU",
-          why: "only NVIDIA's toolkit brings this runtime, which the machine lacks, so no pod of the machine starts",
+          why: "the machine lacks NVIDIA's toolkit, which contains this runtime, so no pod of the machine starts",
           remedy: "leave it out, or name the machine's cards under gpus",
           ofFiles: { remedy: "leave it out" },
         };
@@ -128,13 +128,13 @@ export const containerdChecks = {
       return {
         field,
         problem: "makes nvidia the default runtime on Talos ≥ 1.13",
-        why: "pods get their cards by CDI on this release, and NVIDIA's runtime also gives cards to pods that request none",
+        why: "on this Talos version pods get cards by CDI, and NVIDIA's runtime also gives cards to pods that request none",
         remedy: withoutDefaultRuntime(plan),
       };
     }),
   },
   "nvidia-handler": {
-    rule: "On Talos ≥ 1.15 no configuration turns NRI off, or names NVIDIA's runtime, which the image lacks",
+    rule: "On Talos ≥ 1.15 no configuration turns NRI off or uses NVIDIA's runtime, which Talos no longer contains",
     source: "machine/containerd/leftovers.ts",
     ofFiles: true,
     find: together(
@@ -160,8 +160,8 @@ const isCustomization = (value: unknown): value is Record<string, unknown> =>
   isMapping(value) && value["kind"] === "CRICustomizationConfig";
 
 const setsVersion: FindingText = {
-  problem: "sets `version` in a containerd part",
-  why: "it overwrites the version of Talos' own configuration, so containerd misreads every key",
+  problem: "sets `version` in containerd's configuration",
+  why: "this value overwrites the version that Talos sets, so containerd misreads every key",
   remedy:
     "leave the line out: Talos ≥ 1.8 writes version 3, with keys under io.containerd.cri.v1.runtime",
 };
@@ -182,10 +182,10 @@ function needsRuntime({ kubernetes: { mode, release } }: Plan): boolean {
 function withoutDefaultRuntime(plan: Plan): string {
   const { mode } = plan.kubernetes;
   if (mode === "dra" || byCdi(plan))
-    return "leave it out: pods that request a GPU get it by CDI, without runtimeClassName";
+    return "leave it out: pods that request a GPU get a card by CDI, without runtimeClassName";
   if (mode === "devicePlugin")
-    return "leave it out, and set `runtimeClassName: nvidia` in each GPU pod, or enable CDI: plugin ≥ 0.17.4 with the values deviceListStrategy: cdi-cri and nvidiaDriverRoot: /";
-  return "leave it out, and set `runtimeClassName: nvidia` in each GPU pod, or enable CDI: remove cdi.enabled and DEVICE_LIST_STRATEGY from the operator's values";
+    return "leave it out, and either set `runtimeClassName: nvidia` in each GPU pod, or enable CDI (plugin ≥ 0.17.4, deviceListStrategy: cdi-cri, nvidiaDriverRoot: /)";
+  return "leave it out, and either set `runtimeClassName: nvidia` in each GPU pod, or enable CDI (remove cdi.enabled and DEVICE_LIST_STRATEGY from the operator's values)";
 }
 
 /** Whether pods get their cards without NVIDIA's runtime. On Talos ≥ 1.13 the operator uses CDI by default. */

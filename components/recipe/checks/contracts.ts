@@ -5,7 +5,7 @@ import type { Checks } from "./check";
 export const contractChecks = {
   "contract-pinned": {
     severity: "warning",
-    rule: "Every owned machine has a versionContract",
+    rule: "Every machine with `configuration: owned` sets versionContract",
     source: "siderolabs/terraform-provider-talos#401; siderolabs/talos#13885",
     ofFiles: false,
     find: ({ plan: { spec } }) => {
@@ -18,16 +18,17 @@ export const contractChecks = {
       }
       return [...unpinned].map(([contract, names]) => ({
         field: "machineDefaults.versionContract",
-        problem: `no versionContract is set for ${names.join(", ")}, whose configuration is generated for Talos ${contract}`,
-        why: "at the next minor version of Talos a preview fails until it is set",
-        remedy: `write \`versionContract: ${contract}\` under machineDefaults or at the machine, and leave it there`,
+        problem: `is not set for ${names.join(", ")}, whose configuration the stack generates for Talos ${contract}`,
+        why: "a preview with the next minor version of Talos fails until versionContract is set",
+        remedy: `write \`versionContract: ${contract}\` under machineDefaults or at each machine, and keep this value after upgrades`,
       }));
     },
   },
   "contract-owner": {
     severity: "warning",
-    rule: "Only an owned machine has a versionContract",
-    source: "components/machine/configuration.ts: the owner of a configuration generates it",
+    rule: "Only a machine with `configuration: owned` sets versionContract",
+    source:
+      "components/machine/configuration.ts: the field `configuration` decides which tool generates the configuration",
     ofFiles: false,
     find: ({ spec }) =>
       Object.entries(spec.machines).map(

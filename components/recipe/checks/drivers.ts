@@ -66,7 +66,9 @@ export const driverChecks = {
           why: "before driver 545 the open modules find GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1",
           remedy:
             "leave driver.flavour out (its default is proprietary here), or set driver.branch to production",
-          ofFiles: { remedy: "use the proprietary modules, or those of branch production" },
+          ofFiles: {
+            remedy: "use the proprietary modules, or the open modules of branch production",
+          },
         }
       );
     }),
@@ -81,7 +83,7 @@ export const driverChecks = {
         boundOf: minDriverOf,
         fits: (driver, least) => compareDotted(driver, least) >= 0,
         fault: ({ driver, card, of, bound, instead }) => ({
-          problem: `${driver}, but the ${card.model} of ${of} needs ${bound}`,
+          problem: `${driver}, but the ${card.model} of ${of} needs ${bound} or newer`,
           why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
           ...(instead ?? { remedy: "use a newer Talos version" }),
         }),
@@ -96,14 +98,14 @@ export const driverChecks = {
         boundOf: lastBranchOf,
         fits: (driver, last) => majorOf(driver) <= last,
         fault: ({ driver, card, of, bound, instead }) => ({
-          problem: `${driver}, but the ${card.model} of ${of} (${card.architecture}) is supported only up to ${bound}`,
+          problem: `${driver}, but the ${card.model} of ${of} (${card.architecture}) is supported only up to branch ${bound}`,
           why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
           ...(instead ?? { remedy: "stay on an older Talos version" }),
         }),
       }),
   },
   "driver-branch": {
-    rule: "The Talos version has the driver's branch and flavour",
+    rule: "The Talos version has extensions for the driver's branch and flavour",
     source:
       "siderolabs/extensions discussion 1344 (`new-feature`: from Talos 1.15 on, only open modules). checks/images.ts checks the extensions that the stack names",
     ofFiles: true,
@@ -121,8 +123,8 @@ export const driverChecks = {
         lacks !== undefined &&
         release !== undefined && {
           field: "driver.branch",
-          problem: `branch ${machine.branch} needs ${lacks} on ${machine.name}, and Talos ${release.version.text} does not have it`,
-          why: "the machine could not pull its image",
+          problem: `branch ${machine.branch} on ${machine.name} needs the extension ${lacks}, which Talos ${release.version.text} does not have`,
+          why: "the machine could not pull its installer image",
           remedy: isFlavour
             ? "set another branch, or set driver.flavour to open"
             : "set another branch",
@@ -132,7 +134,7 @@ export const driverChecks = {
   },
   "driver-unnamed": {
     severity: "warning",
-    rule: "A driver field that an import left empty names branch and flavour",
+    rule: "The driver of an imported machine has a branch and a flavour",
     source:
       "cli/import: an installer's name has only the hash of its schematic, which does not show the driver",
     ofFiles: false,
@@ -142,14 +144,14 @@ export const driverChecks = {
         spec.driver !== undefined &&
         Object.keys(spec.driver).length === 0 && {
           field: ".driver",
-          problem: `names neither branch nor flavour, so the plan uses the default of the card, ${branch} with ${flavour} modules`,
-          why: "the machine may run another driver today, and the update then stops before it reboots the machine",
+          problem: `sets neither branch nor flavour, so the plan uses the card's default: branch ${branch} with ${flavour} modules`,
+          why: "if the machine runs another driver today, the update stops before it reboots the machine",
           remedy: `write the branch and the flavour that \`talosctl -n ${address} get extensions\` shows`,
         },
     ),
   },
   "driver-branches": {
-    rule: "Kernel modules and container toolkit are of the same branch, and agree with driver",
+    rule: "Kernel modules and container toolkit are of the same branch, and match the field `driver`",
     source:
       "siderolabs/extensions, nvidia-gpu: the driver's user-space libraries are in the toolkit's extension",
     ofFiles: true,
@@ -169,14 +171,15 @@ export const driverChecks = {
       return {
         field: ".extensions",
         problem: `the kernel modules are of branch ${modules.join(" and ")}, and the container toolkit is of branch ${toolkit.join(" and ")}`,
-        why: "the libraries would not match the loaded driver: nvidia-smi fails with a version mismatch",
-        remedy: "name both of one branch, or leave NVIDIA's extensions out and set driver.branch",
-        ofFiles: { remedy: "name both of one branch" },
+        why: "the toolkit's libraries would not match the kernel modules, so nvidia-smi would fail with a version mismatch",
+        remedy:
+          "use modules and toolkit of the same branch, or leave NVIDIA's extensions out and set driver.branch",
+        ofFiles: { remedy: "use modules and toolkit of the same branch" },
       };
     }),
   },
   "fabricmanager-branch": {
-    rule: "The fabric manager is of the kernel modules' branch, and only on machines with NVSwitches",
+    rule: "The fabric manager is of the kernel modules' branch, and runs only on machines with NVSwitches",
     source:
       "NVIDIA Fabric Manager user guide: its version must equal the driver's; supported systems; gpu-operator#610 (NV_WARN_NOTHING_TO_DO)",
     ofFiles: true,
@@ -190,8 +193,8 @@ export const driverChecks = {
       if (hasNoSwitch(machine.uses))
         return {
           field: ".extensions",
-          problem: `brings the fabric manager, but a machine with the ${cards.join(", ")} has no NVSwitch`,
-          why: "without an NVSwitch the fabric manager exits with NV_WARN_NOTHING_TO_DO after each start, and the update would wait for it",
+          problem: `lists the fabric manager, but a machine with the ${cards.join(", ")} has no NVSwitch`,
+          why: "without an NVSwitch the fabric manager exits with NV_WARN_NOTHING_TO_DO after each start, so the update would wait for the service",
           remedy: `leave siderolabs/nvidia-fabricmanager-${branch} out`,
         };
       return (
@@ -220,7 +223,7 @@ export const driverChecks = {
         field: ".extensions",
         problem: `names ${modules.join(" and ")}`,
         why: "both bring a module called nvidia, and only one can be in the kernel",
-        remedy: "keep one, or leave both out: the flavour follows from the card",
+        remedy: "keep one, or leave both out, and the stack chooses the flavour that fits the card",
       };
     }),
   },
@@ -231,9 +234,9 @@ const lastBranchOf = (card: Card): number => architectureOf(card).lastDriverBran
 /** Reason why the kernel modules of a flavour do not find a card. */
 function whyNot(flavour: ModuleFlavour, card: Card): string {
   if (flavour === "open")
-    return "the open modules load but find no devices: they need a processor that cards have only from Turing on";
+    return "the open modules load but find no devices, because they need the GSP processor, which only Turing and newer cards have";
   if (card.flavours === undefined)
-    return "the proprietary modules load but find no devices: NVIDIA drives this architecture with the open ones only";
+    return "the proprietary modules load but find no devices, because only the open modules support this architecture";
   return "NVIDIA supports this card with the open modules only";
 }
 
@@ -300,9 +303,10 @@ function against(machine: CheckedMachine, spec: ClusterSpec): Found {
     wanted !== undefined &&
     listed !== undefined && {
       field: `${machine.field}.extensions`,
-      problem: `names ${listed} kernel modules, but driver sets ${wanted}`,
+      problem: `lists ${listed} kernel modules, but driver sets ${wanted}`,
       why: "only one of the two would take effect",
-      remedy: "leave NVIDIA's extensions out: the package adds them by the card and by driver",
+      remedy:
+        "leave NVIDIA's extensions out: the package adds those that fit the card and the field driver",
     }
   );
 }

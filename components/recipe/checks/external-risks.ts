@@ -18,8 +18,8 @@ export const externalRisks = {
       const where = assumesNamespace ? "" : ` in namespace ${release.namespace}`;
       return {
         field: "external",
-        problem: `${release.chart}${where} is not this stack's`,
-        why: "this stack creates, changes and removes no object of this release",
+        problem: `another tool manages ${release.chart}${where}`,
+        why: "this stack creates, changes and removes no object of that release",
         remedy: "nothing needs to be done",
       };
     }),
@@ -48,16 +48,16 @@ export const externalRisks = {
       ({ outside: { assumesNamespace, release } }) =>
         assumesNamespace && {
           field: "external.namespace",
-          problem: `no file names the namespace, so the plan assumes ${release.namespace}`,
-          why: "the doctor has to look for the release in the whole cluster",
+          problem: `no file sets the namespace of the release, so the plan assumes ${release.namespace}`,
+          why: "`talos-gpu doctor` has to search the whole cluster for the release",
           remedy:
-            "write the namespace, or add the file that names it to external.files (targetNamespace of a Flux Kustomization, namespace of a kustomization)",
+            "write the namespace here, or add to external.files the file that sets it (a Flux Kustomization's targetNamespace, a kustomization's namespace)",
         },
     ),
   },
   "external-filled-in": {
     severity: "note",
-    rule: "No other tool fills in values of the external release",
+    rule: "The values of the external release have no placeholders that another tool fills in",
     source:
       "fluxcd.io, Kustomization, postBuild; templates of Helm, helmfile and minijinja; SOPS, 1Password and Vault",
     ofFiles: false,
@@ -66,7 +66,7 @@ export const externalRisks = {
         field: `external.values.${path}`,
         problem: "has a placeholder that another tool fills in",
         why: "its final value is unknown and not checked",
-        remedy: "check the value that this tool writes",
+        remedy: "check the final value yourself",
       })),
     ),
   },
@@ -79,9 +79,9 @@ export const externalRisks = {
       ({ own }) =>
         own?.values === undefined && {
           field: "external.values",
-          problem: "the values of the release are not known",
-          why: "no check can verify that these values fit Talos",
-          remedy: "name its files under external.files",
+          problem: "are unknown",
+          why: "no check can verify that the release fits Talos",
+          remedy: "list the files of the release under external.files",
         },
     ),
   },
@@ -103,7 +103,7 @@ export const externalRisks = {
   },
   "char-device-links": {
     severity: "warning",
-    rule: "The operator's validator makes no links in /dev/char on Talos",
+    rule: "The operator's validator creates no links in /dev/char on Talos",
     source: "cozystack#2323; siderolabs/docs, NVIDIA GPU (sets DISABLE_DEV_CHAR_SYMLINK_CREATION)",
     ofFiles: false,
     find: ofExternal(
@@ -118,8 +118,8 @@ export const externalRisks = {
         ) !== "true" && {
           field: "external.values.validator.driver.env",
           problem: "does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true",
-          why: "if the operator's validator cannot create links in /dev/char, it never gets ready and all pods of the operator wait for it",
-          remedy: "set it, as Talos' documentation does",
+          why: "if the operator's validator cannot create links in /dev/char, it never becomes ready, and all other pods of the operator wait for it",
+          remedy: "set this variable to true, as Talos' documentation does",
         },
     ),
   },
@@ -148,7 +148,7 @@ export const externalRisks = {
   },
   "sharing-unread": {
     severity: "note",
-    rule: "The device plugin's sharing is set in the stack, not in a ConfigMap outside of it",
+    rule: "The device plugin's sharing is set in the stack, not in a ConfigMap outside the stack",
     source: "k8s-device-plugin v0.19.3, api/config/v1/sharing.go; values.yaml, config.name",
     ofFiles: false,
     find: ({ spec, plan }) =>
@@ -160,7 +160,7 @@ export const externalRisks = {
           : spec.devicePlugin
             ? "devicePlugin.values.config"
             : "gpuOperator.values.devicePlugin.config",
-        problem: "it is unknown how many GPUs the nodes offer",
+        problem: "with this configuration it is unknown how many GPUs a node offers",
         why: "the plan assumes at least one nvidia.com/gpu per card, so no check can verify that all requests fit",
         remedy: "look at the nodes' allocatable resources (`kubectl describe node`)",
       },

@@ -53,8 +53,9 @@ const unread = ({ plan }: CheckContext): Found =>
   (plan.spec.external?.read?.unread ?? []).map((what) => ({
     field: "external.files",
     problem: what,
-    why: "the checks would not know the GPU provider or its values",
-    remedy: "name the files that install it, or write kind, version, namespace and values here",
+    why: "the stack would not know the GPU provider and its values",
+    remedy:
+      "list the files that install the GPU provider, or write kind, version, namespace and values under external",
   }));
 
 /**
@@ -72,7 +73,7 @@ const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
 export const noHandler = (talosVersion: string): FindingText => ({
   problem: `names a RuntimeClass on Talos ${talosVersion}, whose containerd has no handler for NVIDIA's runtime`,
   why: "pods of that class would not start",
-  remedy: "leave it out: on this release pods get their cards without a RuntimeClass",
+  remedy: "leave it out: on this Talos version pods get their cards without a RuntimeClass",
 });
 
 function unsaid({ plan }: CheckContext): Found {
@@ -82,10 +83,10 @@ function unsaid({ plan }: CheckContext): Found {
   return {
     field: "external.kind",
     problem: isUnread ? "is not set, and the files were not read" : "is missing",
-    why: "the operator and the plugin need different node labels and different values",
+    why: "each kind of GPU provider needs other node labels and other values",
     remedy: isUnread
-      ? "write gpuOperator, devicePlugin or dra, or let a TypeScript program read files by `await GpuCluster.withFacts(args)`"
-      : "write gpuOperator, devicePlugin or dra, or name the files that install it",
+      ? "write gpuOperator, devicePlugin or dra, or read the files in a TypeScript program with `await GpuCluster.withFacts(args)`"
+      : "write gpuOperator, devicePlugin or dra, or list the files that install it under external.files",
   };
 }
 
@@ -93,7 +94,7 @@ function unsaid({ plan }: CheckContext): Found {
 function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
   const { sharing, monitoring } = plan.spec;
   const operator = kind === "gpuOperator";
-  const label = "and the label nvidia.com/mig.config of the machine";
+  const label = "and the machine's label nvidia.com/mig.config";
   const mig = operator
     ? ` (MIG: mig.strategy, migManager.version ${migManagerRelease}, ${label})`
     : "";
@@ -102,17 +103,17 @@ function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
     sharing !== undefined && {
       field: "sharing",
       problem: `is set together with ${words}`,
-      why: "the values of the release set the sharing, and the stack does not change them",
+      why: "the values of the release set the sharing, and the stack does not change those values",
       remedy:
         field === "external"
-          ? `remove this field, and set sharing in those values${mig}; name a resource other than nvidia.com/gpu in external.resourceName`
+          ? `remove this field, and set sharing in those values${mig}. If pods then request a resource other than nvidia.com/gpu, set external.resourceName to it`
           : `remove this field, and set sharing in those values${mig}`,
     },
     operator &&
       monitoring?.serviceMonitor && {
         field: "monitoring.serviceMonitor",
         problem: `is set together with ${words}`,
-        why: "only the values of the operator's release can create this ServiceMonitor, and the stack does not change them",
+        why: "the operator creates this ServiceMonitor by the values of its release, which the stack does not change",
         remedy:
           "remove this field, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` in those values",
       },
@@ -143,10 +144,10 @@ function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValu
   return (
     missing && {
       field: `${field}.values.${path.join(".")}`,
-      problem: `is not set, and the chart does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
-      why: "Kubernetes would place no pod of NVIDIA's on this node, so the node would offer no GPU",
+      problem: `is not set, and the chart's default does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
+      why: "Kubernetes would schedule no pod of NVIDIA's on this node, so the node would offer no GPU",
       remedy:
-        "write a list with the chart's default tolerations (`helm show values`) and one for this taint",
+        "write a list with the chart's default tolerations (`helm show values`) and a toleration of this taint",
     }
   );
 }

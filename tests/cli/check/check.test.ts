@@ -74,7 +74,7 @@ test("a finding that depends on the card has the card's line", async () => {
   );
   const newest = await run(folder, "--talos=v1.13.6", "--gpu=GTX 1080");
   expect(newest.result).toMatch(
-    /the production driver .* is supported only up to 580; .*; use the extensions of branch lts/,
+    /the production driver .* is supported only up to branch 580; .*; use the extensions of branch lts/,
   );
   await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is in no table of cards");
 });
@@ -87,7 +87,7 @@ test("a warning about a machine names its file, and the exit status is 0", async
   const { status, result } = await ofCard();
   expect(status).toBe(0);
   expect(result).toMatch(
-    /^\S+gpu\.yaml:3: warning: vfio-pci binds every RTX 3090 .*10de:2204.*; remove the ID from the list, or bind/,
+    /^\S+gpu\.yaml:3: warning: a kernel argument or a patch binds every RTX 3090 .*10de:2204.*; remove this ID, or bind/,
   );
   expect((await ofCard("--format=github")).result).toMatch(/^::warning file=/);
   const sarif: unknown = JSON.parse((await ofCard("--format=sarif")).result);
@@ -116,7 +116,7 @@ describe("a remedy names fields of the file, not of a stack, for", () => {
       file: image(
         "siderolabs/nvidia-container-toolkit-lts, siderolabs/nvidia-open-gpu-kernel-modules-production",
       ),
-      remedy: "name both of one branch",
+      remedy: "use modules and toolkit of the same branch",
     },
     {
       name: "an extension of NVIDIA's that does not exist",

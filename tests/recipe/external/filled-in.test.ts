@@ -54,6 +54,6 @@ test("a note says that the nodes' number of GPUs is unknown if Flux fills in par
   const { findings, remarks } = judge({ ...rest, external: { read } });
   expect(findings).toEqual([]);
   expect(remarks.map(renderFinding)).toContainEqual(
-    expect.stringMatching(/it is unknown how many GPUs the nodes offer/),
+    expect.stringMatching(/it is unknown how many GPUs a node offers/),
   );
 });

@@ -35,7 +35,7 @@ export const cardRisksMistakes: Mistakes = {
           field: "machines.gpu.gpus",
           severity: "note",
           says: [
-            "a pod that requests a GPU of gpu gets any of its cards (RTX 3090, RTX 4090); Kubernetes does not distinguish the cards of a node; nothing needs to be done, unless a pod needs a certain card: then use dra",
+            "a pod that requests a GPU on gpu may get any card of the machine (RTX 3090, RTX 4090); Kubernetes does not distinguish the cards of a node; nothing needs to be done, unless a pod needs a certain card: then use dra",
           ],
         },
       ],
@@ -69,7 +69,7 @@ export const cardRisksMistakes: Mistakes = {
           field: "machines.gpu.gpus[0]",
           severity: "warning",
           says: [
-            "vfio-pci binds every RTX 3090 of gpu for virtual machines, because its list has the ID 10DE:2204; NVIDIA's driver never sees the card, and pods that request it stay Pending; remove the card from gpus, or bind only one of several equal cards, by its address (PCIDriverRebindConfig)",
+            "a kernel argument or a patch binds every RTX 3090 of gpu to vfio-pci, by the ID 10DE:2204; NVIDIA's driver never sees the card, and pods that request it stay Pending; remove the card from gpus, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",
           ],
         },
       ],

@@ -42,7 +42,7 @@ export const cardsMistakes: Mistakes = {
         {
           check: "gpu-model",
           field: "machines.k8s-worker4.gpus[0].architecture",
-          says: ["is Ada, but the RTX 5070 Ti is of Blackwell"],
+          says: ["is Ada, but the architecture of the RTX 5070 Ti is Blackwell"],
         },
       ],
     },
@@ -77,7 +77,7 @@ export const cardsMistakes: Mistakes = {
         {
           check: "gpu-model",
           field: "machines.gpu-1.gpus[3].model",
-          says: ['"PG199" is the code of a board, not of a card in the tables'],
+          says: ['"PG199" is the code of a board, not the name of a card'],
         },
       ],
     },
@@ -175,7 +175,9 @@ export const cardsMistakes: Mistakes = {
         {
           check: "power-limit",
           field: "machines.blackwell.powerLimit",
-          says: ["2000 W is outside the range of the RTX 5090 (about 144 to 862 W; boards differ)"],
+          says: [
+            "2000 W is outside the range of the RTX 5090 (about 144 to 862 W, depending on the board)",
+          ],
         },
         {
           check: "power-limit",

@@ -14,7 +14,10 @@ export const chartsMistakes: Mistakes = {
         {
           check: "kubernetes-mode",
           field: "devicePlugin",
-          says: ["is set together with gpuOperator", "hand out the same GPUs"],
+          says: [
+            "is set together with gpuOperator",
+            "two GPU providers would hand out the same GPUs",
+          ],
         },
       ],
     },
@@ -77,8 +80,8 @@ export const chartsMistakes: Mistakes = {
           check: "chart-version",
           field: "gpuOperator.version",
           says: [
-            '"v23.9.2" is not a release of the chart gpu-operator that this package supports',
-            "those before v24.6.0",
+            '"v23.9.2" is not a supported release of the chart gpu-operator',
+            "releases before v24.6.0",
           ],
         },
       ],
@@ -94,7 +97,7 @@ export const chartsMistakes: Mistakes = {
           check: "chart-version",
           field: "devicePlugin.version",
           says: [
-            '"25.3.4" is not a release of the chart nvidia-device-plugin',
+            '"25.3.4" is not a supported release of the chart nvidia-device-plugin',
             "versions that begin with a year",
           ],
         },
@@ -232,7 +235,7 @@ export const chartsMistakes: Mistakes = {
           field: "machines.large.powerLimit",
           says: [
             "is set together with dra on Talos v1.15.0",
-            "the pods of this field need all cards without requesting them, and on this Talos version only the operator's toolkit gives them to such pods",
+            "the pods for this field must see all cards without requesting them, and on this Talos version only the operator's toolkit makes that possible",
           ],
         },
       ],

@@ -63,7 +63,7 @@ export const claimsMistakes: Mistakes = {
           check: "claims",
           field: "workloads.vllm.claim",
           says: [
-            "none of large, small has 2 cards that meet this claim (H100 NVL, RTX 5090)",
+            "none of large, small (H100 NVL, RTX 5090) has 2 cards that meet this claim",
             "a little less than its name says",
           ],
         },

@@ -50,7 +50,7 @@ export const containerdMistakes: Mistakes = {
         {
           check: "containerd-part",
           field: "machines.gpu-1.patches[0]",
-          says: ["by hand", "machines.gpu-1.containerd"],
+          says: ["writes /etc/cri/conf.d/20-customization.part;", "machines.gpu-1.containerd"],
         },
       ],
     },
@@ -91,7 +91,7 @@ export const containerdMistakes: Mistakes = {
           check: "containerd-part",
           field: "patches[0]",
           says: [
-            "this package writes the same file, and Talos ≥ 1.14 uses only the first of two items and silently ignores the second",
+            "this package writes the same file, and Talos ≥ 1.14 silently ignores the second item of machine.files with the same path",
           ],
         },
       ],
@@ -112,7 +112,7 @@ export const containerdMistakes: Mistakes = {
         {
           check: "containerd-version",
           field: "machines.gpu-1.containerd.extra",
-          says: ["sets `version` in a containerd part", "leave the line out"],
+          says: ["sets `version` in containerd's configuration", "leave the line out"],
         },
       ],
     },
@@ -127,7 +127,7 @@ export const containerdMistakes: Mistakes = {
         {
           check: "containerd-version",
           field: "patches[0]",
-          says: ["sets `version` in a containerd part"],
+          says: ["sets `version` in containerd's configuration"],
         },
       ],
     },
@@ -167,14 +167,14 @@ export const containerdMistakes: Mistakes = {
           check: "containerd-toml",
           field: "machines.gpu-1.containerd.extra",
           says: [
-            "sets plugins.io.containerd.cri.v1.runtime.containerd.default_runtime_name to another value than the other options",
-            "set the key once, by the option or in extra",
+            "sets plugins.io.containerd.cri.v1.runtime.containerd.default_runtime_name, but another field of containerd sets a different value",
+            "set the key in only one of the two fields",
           ],
         },
       ],
     },
     {
-      name: "A plugin name of containerd 1",
+      name: "A plugin the name that this plugin had in containerd 1",
       base: "frank",
       change: yaml`
         machines:
@@ -188,7 +188,10 @@ export const containerdMistakes: Mistakes = {
         {
           check: "containerd-toml",
           field: "machines.mini-1.containerd.extra",
-          says: ["name of containerd 1", "containerd 2 (Talos ≥ 1.8) ignores it"],
+          says: [
+            "the name that this plugin had in containerd 1",
+            "containerd 2 (Talos ≥ 1.8) ignores it",
+          ],
         },
       ],
     },

@@ -13,7 +13,7 @@ export const contractsMistakes: Mistakes = {
           field: "machineDefaults.versionContract",
           severity: "warning",
           says: [
-            "no versionContract is set for k8s-worker4, whose configuration is generated for Talos v1.12; at the next minor version of Talos a preview fails until it is set; write `versionContract: v1.12`",
+            "is not set for k8s-worker4, whose configuration the stack generates for Talos v1.12; a preview with the next minor version of Talos fails until versionContract is set; write `versionContract: v1.12`",
           ],
         },
       ],

@@ -56,7 +56,7 @@ export const driversMistakes: Mistakes = {
           field: "driver.flavour",
           says: [
             "open kernel modules do not support the GTX 1080 Ti (Pascal) of pascal",
-            "the open modules load but find no devices: they need a processor that cards have only from Turing on",
+            "the open modules load but find no devices, because they need the GSP processor, which only Turing and newer cards have",
             "leave driver.flavour out, or set it to proprietary",
           ],
         },
@@ -97,7 +97,7 @@ export const driversMistakes: Mistakes = {
           check: "driver-too-old",
           field: "driver.branch",
           says: [
-            "is 535.247.01, but the RTX 5090 of velaryon needs 570.86.10",
+            "is 535.247.01, but the RTX 5090 of velaryon needs 570.86.10 or newer",
             "set driver.branch to production (570.172.08)",
           ],
         },
@@ -119,7 +119,7 @@ export const driversMistakes: Mistakes = {
         {
           check: "driver-too-old",
           field: "talosVersion",
-          says: ["needs 570.86.10", "use a newer Talos version"],
+          says: ["needs 570.86.10 or newer", "use a newer Talos version"],
         },
       ],
     },
@@ -137,7 +137,7 @@ export const driversMistakes: Mistakes = {
           check: "driver-too-new",
           field: "driver.branch",
           says: [
-            "the production driver of Talos v1.13.9 is 595.91.07, but the TITAN V of titan (Volta) is supported only up to 580",
+            "the production driver of Talos v1.13.9 is 595.91.07, but the TITAN V of titan (Volta) is supported only up to branch 580",
             "set driver.branch to lts (580.178.04)",
           ],
         },
@@ -157,7 +157,7 @@ export const driversMistakes: Mistakes = {
           field: "talosVersion",
           says: [
             "the production driver of Talos v1.13.99 is 595.91.07",
-            "the production driver of Talos v1.13.99 is 595.91.07, but the GTX 1080 Ti of pascal (Pascal) is supported only up to 580",
+            "the production driver of Talos v1.13.99 is 595.91.07, but the GTX 1080 Ti of pascal (Pascal) is supported only up to branch 580",
           ],
         },
       ],
@@ -199,7 +199,7 @@ export const driversMistakes: Mistakes = {
         {
           check: "driver-branches",
           field: "machines.k8s-worker4.extensions",
-          says: ["names open kernel modules, but driver sets proprietary"],
+          says: ["lists open kernel modules, but driver sets proprietary"],
         },
       ],
     },
@@ -235,7 +235,7 @@ export const driversMistakes: Mistakes = {
           check: "fabricmanager-branch",
           field: "machines.k8s-worker4.extensions",
           says: [
-            "brings the fabric manager, but a machine with the RTX 5070 Ti has no NVSwitch",
+            "lists the fabric manager, but a machine with the RTX 5070 Ti has no NVSwitch",
             "NV_WARN_NOTHING_TO_DO",
           ],
         },
@@ -276,7 +276,7 @@ export const driversMistakes: Mistakes = {
           check: "driver-branch",
           field: "driver.branch",
           says: [
-            "branch new-feature needs siderolabs/nvidia-container-toolkit-new-feature on gpu, and Talos v1.14.6 does not have it",
+            "branch new-feature on gpu needs the extension siderolabs/nvidia-container-toolkit-new-feature, which Talos v1.14.6 does not have",
             "Talos v1.14.6 does not have",
             "set another branch",
           ],
@@ -318,7 +318,7 @@ export const driversMistakes: Mistakes = {
           field: "machines.velaryon.driver",
           severity: "warning",
           says: [
-            "the machine may run another driver today, and the update then stops before it reboots the machine; write the branch and the flavour that `talosctl -n 10.4.0.30 get extensions` shows",
+            "if the machine runs another driver today, the update stops before it reboots the machine; write the branch and the flavour that `talosctl -n 10.4.0.30 get extensions` shows",
           ],
         },
       ],

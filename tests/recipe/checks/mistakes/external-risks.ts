@@ -18,7 +18,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external",
           severity: "note",
           says: [
-            "gpu-operator is not this stack's; this stack creates, changes and removes no object of this release; nothing needs to be done",
+            "another tool manages gpu-operator; this stack creates, changes and removes no object of that release; nothing needs to be done",
           ],
         },
         {
@@ -26,7 +26,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.namespace",
           severity: "warning",
           says: [
-            "no file names the namespace, so the plan assumes gpu-operator; the doctor has to look for the release in the whole cluster; write the namespace, or add the file that names it to external.files (targetNamespace of a Flux Kustomization, namespace of a kustomization)",
+            "no file sets the namespace of the release, so the plan assumes gpu-operator; `talos-gpu doctor` has to search the whole cluster for the release; write the namespace here, or add to external.files the file that sets it (a Flux Kustomization's targetNamespace, a kustomization's namespace)",
           ],
         },
         {
@@ -34,7 +34,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.values",
           severity: "warning",
           says: [
-            "the values of the release are not known; no check can verify that these values fit Talos; name its files under external.files",
+            "are unknown; no check can verify that the release fits Talos; list the files of the release under external.files",
           ],
         },
       ],
@@ -57,7 +57,7 @@ export const externalRisksMistakes: Mistakes = {
           check: "external-release",
           field: "external",
           severity: "note",
-          says: ["in namespace gpu is not this stack's"],
+          says: ["another tool manages nvidia-device-plugin in namespace gpu"],
         },
         {
           check: "external-missing",
@@ -80,7 +80,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.values.gfd.enabled",
           severity: "note",
           says: [
-            "has a placeholder that another tool fills in; its final value is unknown and not checked; check the value that this tool writes",
+            "has a placeholder that another tool fills in; its final value is unknown and not checked; check the final value yourself",
           ],
         },
       ],
@@ -107,7 +107,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.values.validator.driver.env",
           severity: "warning",
           says: [
-            "does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true; if the operator's validator cannot create links in /dev/char, it never gets ready and all pods of the operator wait for it; set it, as Talos' documentation does",
+            "does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true; if the operator's validator cannot create links in /dev/char, it never becomes ready, and all other pods of the operator wait for it; set this variable to true, as Talos' documentation does",
           ],
         },
       ],
@@ -146,7 +146,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "devicePlugin.values.config",
           severity: "note",
           says: [
-            "it is unknown how many GPUs the nodes offer; the plan assumes at least one nvidia.com/gpu per card, so no check can verify that all requests fit; look at the nodes' allocatable resources (`kubectl describe node`)",
+            "with this configuration it is unknown how many GPUs a node offers; the plan assumes at least one nvidia.com/gpu per card, so no check can verify that all requests fit; look at the nodes' allocatable resources (`kubectl describe node`)",
           ],
         },
       ],

@@ -50,7 +50,7 @@ export const externalMistakes: Mistakes = {
         {
           check: "external",
           field: "external.values.daemonsets.tolerations",
-          says: ["does not tolerate workload=ai:NoSchedule"],
+          says: ["the chart's default does not tolerate workload=ai:NoSchedule"],
         },
       ],
     },
@@ -74,7 +74,7 @@ export const externalMistakes: Mistakes = {
         {
           check: "all-cards",
           field: "machines.k8s-worker4.powerLimit",
-          says: ["name a RuntimeClass whose handler is nvidia"],
+          says: ["set external.runtimeClassName to a RuntimeClass whose handler is nvidia"],
         },
       ],
     },
@@ -193,7 +193,7 @@ export const externalMistakes: Mistakes = {
           field: "external.values.toolkit.env",
           says: [
             "does not list talos-gpu in NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES",
-            "the operator's toolkit gives all cards only to pods in the listed namespaces, so these pods would fail with NVML: ERROR_LIBRARY_NOT_FOUND",
+            "the operator's toolkit gives all cards only to pods in the listed namespaces, so the pods that set power limits would fail with NVML: ERROR_LIBRARY_NOT_FOUND",
           ],
         },
       ],

@@ -128,7 +128,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu.gpus",
           severity: "warning",
           says: [
-            "we have not tried the proprietary modules on a GB10; Talos' documentation recommends the proprietary modules for this card, but users report Xid 169 with those of driver 580.173.02",
+            "this package is untested with the proprietary modules on a GB10; Talos' documentation recommends the proprietary modules for this card, but users report Xid 169 with the proprietary modules of driver 580.173.02",
             "set machines.gpu.driver.flavour: ",
           ],
         },

@@ -63,7 +63,7 @@ export const nodesMistakes: Mistakes = {
         {
           check: "containerd-part",
           field: "machineDefaults.patches[0] (blackwell and 3 more)",
-          says: ["set it under machineDefaults.containerd"],
+          says: ["set the options under machineDefaults.containerd"],
         },
       ],
     },

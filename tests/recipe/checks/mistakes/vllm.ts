@@ -349,8 +349,8 @@ export const vllmMistakes: Mistakes = {
           check: "chart-version",
           field: "leaderWorkerSet.version",
           says: [
-            '"0.7.0" is not a release of the chart lws that this package supports',
-            "an upgrade from a release before 0.8.0 deletes the CRD and all LeaderWorkerSets (lws#880), and those releases give a pod no volume of its own",
+            '"0.7.0" is not a supported release of the chart lws',
+            "releases before 0.8.0 cannot create a volume for each pod, and an upgrade from them deletes the CRD with all LeaderWorkerSets (lws#880)",
           ],
         },
       ],
