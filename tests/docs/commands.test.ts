@@ -39,7 +39,7 @@ const wordsOf = (command: string): string[] =>
     .match(/(?:"[^"]*"|\S)+/g)!
     .map((word) => word.replaceAll('"', ""));
 
-test("the pages show commands", () => expect(shown.length).toBeGreaterThan(15));
+test("the pages show more than 15 commands", () => expect(shown.length).toBeGreaterThan(15));
 
 test.each(shown)("%s: `%s` is an existing command with existing options", (_page, command) => {
   const [first, second, third = "", ...rest] = wordsOf(command);
@@ -88,6 +88,6 @@ const blocks = pages.flatMap((page) =>
   blocksOf(page, /^ya?ml$/).map((text, index) => [page, index, text] as const),
 );
 
-test.each(blocks)("%s: block %d is YAML", (_page, _index, text) => {
+test.each(blocks)("%s: the YAML in block %d can be parsed", (_page, _index, text) => {
   expect(parseAllDocuments(text).flatMap(({ errors }) => errors)).toEqual([]);
 });

@@ -29,7 +29,7 @@ const schema = JSON.parse(read("sdk/schema.json")) as Schema;
 const ours = Object.entries(resources).filter(([, { type }]) => type.startsWith("talos-gpu:"));
 
 // pulumi/pulumi-yaml v1.38.1, pkg/pulumiyaml/ast/template.go, ResourceOptionsDecl.Providers: a list of expressions.
-test("the YAML example passes providers as a list", () => {
+test("every component in the YAML example passes providers as a list", () => {
   const lists = ours.map(([name, { options }]) => [name, Array.isArray(options?.["providers"])]);
   expect(lists).toEqual(ours.map(([name]) => [name, true]));
 });
@@ -90,7 +90,7 @@ describe("the C# example", () => {
     ({ 1: name, index }) => [name!, index] as const,
   );
 
-  test("makes the cluster, a machine, its card and the device plugin", () => {
+  test("creates the cluster, a machine, its card and the device plugin", () => {
     expect(created.map(([name]) => name)).toEqual([
       "GpuCluster",
       "MachineEntrySpec",
@@ -116,7 +116,7 @@ describe("the C# example", () => {
   test.each([
     ["MachineRole", "Worker"],
     ["ConfigurationOwner", "Adopted"],
-  ])("%s.%s is a value of the schema's", (name, value) => {
+  ])("uses %s.%s, which the schema has", (name, value) => {
     expect(text).toContain(`${name}.${value}`);
     expect(
       schema.types[`talos-gpu:index:${name}`]!.enum!.map((each) => capital(each.value)),
@@ -127,7 +127,7 @@ describe("the C# example", () => {
 // pulumi/registry, .github/pull_request_template.md: the front matter, and an example in each language.
 describe("the package's pages in Pulumi's registry", () => {
   test.each(["docs/_index.md", "docs/installation-configuration.md"])(
-    "%s has its front matter",
+    "%s has front matter with title, description and layout",
     (page) => {
       const [, matter] = /^---\n([\s\S]+?)^---\n/m.exec(read(page))!;
       const text = expect.stringMatching(/\w/) as unknown;
@@ -141,7 +141,7 @@ describe("the package's pages in Pulumi's registry", () => {
     ["go", "examples/go/main.go"],
     ["csharp", "examples/csharp/Program.cs"],
     ["yaml", "examples/yaml/Pulumi.yaml"],
-  ])("its example in %s is %s", (language, file) => {
+  ])("the example in %s equals the file %s", (language, file) => {
     const blocks = blocksOf("docs/_index.md", new RegExp(`^${language}$`));
     expect(blocks.map((block) => block.trim())).toEqual([read(file).trim()]);
   });
@@ -155,11 +155,11 @@ test.each([
   ["go", "go.mod", /^module \S+\n\ngo 1\.\d+\n/],
   ["typescript", "package.json", /"@pulumi\/kubernetes"/],
   ["csharp", "gpu-csharp.csproj", /Include="Pulumi.Kubernetes"/],
-])("examples/%s has %s, which package add writes to", (folder, file, text) => {
+])("examples/%s has the file %s, which pulumi package add changes", (folder, file, text) => {
   expect(read(`examples/${folder}/${file}`)).toMatch(text);
 });
 
-test("examples/python installs into an environment of its own", () => {
+test("examples/python uses a virtual environment", () => {
   expect(parse(read("examples/python/Pulumi.yaml"))).toMatchObject({
     runtime: { name: "python", options: { virtualenv: "venv" } },
   });

@@ -81,7 +81,7 @@ const named = [
   ...pages.flatMap((page) => pathsOf(read(page)).map((field) => [page, field] as const)),
 ];
 
-test("texts name fields by their paths", () => {
+test("texts mention more than 50 fields by their paths, and a misspelt path is recognised", () => {
   expect(new Set(named.map(([, field]) => field)).size).toBeGreaterThan(50);
   expect(has(["machines", "gpu-1", "address"])).toBe(true);
   expect(has(["machines", "gpu-1", "adress"])).toBe(false);
@@ -94,7 +94,7 @@ test("every field path in a message or a page exists in a stack", () => {
 });
 
 // A field that is documented, typed and tested may still do nothing.
-test("code reads every field of a stack, beyond its type and its schema", () => {
+test("code outside of types and schemas mentions every field of a stack", () => {
   const readers = sources
     .filter((file) => file.startsWith("components/") && !/\/spec\/|spec-schema\.ts$/.test(file))
     .map(read)

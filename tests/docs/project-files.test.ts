@@ -53,7 +53,7 @@ describe("a form for issues", () => {
     expect(named.filter((verb) => !verbs.includes(verb))).toEqual([]);
   });
 
-  test("about a failure requests the plan and the bug report", () => {
+  test("for a failure requests the plan, the doctor's report and the bug report", () => {
     const text = read(`${folder}fails.yml`);
     expect(verbsIn(text)).toEqual(expect.arrayContaining(["plan", "bug-report", "doctor"]));
     expect(text).toContain("SECURITY.md");
@@ -76,7 +76,7 @@ describe("the preset of Renovate", () => {
   const found = (line: string): Record<string, string | undefined> | undefined =>
     new RegExp(matchStrings[0]!).exec(line)?.groups;
 
-  test("reads the comments that its page shows", () => {
+  test("reads the versions and sources in the comments that docs/operations.md shows", () => {
     const lines = blocksOf("docs/operations.md", /^yaml$/).flatMap((block) =>
       block.split("\n").filter((line) => line.includes("# renovate:")),
     );
@@ -112,7 +112,7 @@ describe("the preset of Renovate", () => {
     );
 
   test.each([gpuProviders.operator, gpuProviders.devicePlugin])(
-    "reads a stack with $field as import writes it, without a comment",
+    "reads the versions of a stack with $field that has no comments",
     ({ field, chart, repository }) => {
       const stack = `config:\n  talos-gpu:talosVersion: v1.13.9\n  talos-gpu:${field}:\n    version: 1.2.3\n`;
       expect(renewed(stack)).toEqual([
@@ -122,12 +122,12 @@ describe("the preset of Renovate", () => {
     },
   );
 
-  test("finds each version once, with or without a comment", () => {
+  test("finds each version of the template's example once", () => {
     const names = renewed(read("templates/talos-gpu-typescript/Pulumi.example.yaml"));
     expect(names.map(([name]) => name)).toEqual(["siderolabs/talos", "gpu-operator"]);
   });
 
-  test("matches stack files, and its name is the one in the page", () => {
+  test("applies only to stack files, and has the name that docs/operations.md shows", () => {
     const pattern = new RegExp(managerFilePatterns[0]!.slice(1, -1));
     expect(
       ["stacks/Pulumi.velaryon.yaml", "Pulumi.yaml", "a.yaml"].map((file) => pattern.test(file)),
@@ -136,15 +136,15 @@ describe("the preset of Renovate", () => {
   });
 });
 
-describe("the pack of policies", () => {
-  test("lists each policy with its description in the page", () => {
+describe("the policy pack", () => {
+  test("has a page that lists each policy with its description", () => {
     const rows = [...read("policy/README.md").matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)];
     expect(rows.map(([, name, asks]) => [name, asks])).toEqual(
       policies.map(({ name, description }) => [name, description]),
     );
   });
 
-  test("is a package with the files that Pulumi needs", () => {
+  test("is a public package with the files that Pulumi needs, without sources", () => {
     const manifest = JSON.parse(read("policy/package.json")) as { main: string; private?: boolean };
     expect(manifest).toMatchObject({ main: "bin/index.js", scripts: { prepack: "npm run build" } });
     expect(manifest.private).toBeUndefined();
@@ -162,7 +162,7 @@ describe("the pack of policies", () => {
   });
 });
 
-test("the page on security names the port of every server", () => {
+test("SECURITY.md has the port of every server", () => {
   const servers = Object.values(workloadDescriptors).flatMap(
     ({ server }: WorkloadDescriptor<never>) => server ?? [],
   );

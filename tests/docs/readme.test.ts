@@ -21,21 +21,21 @@ import { planOf } from "../support/plans";
 import { anchorsOf, blocksOf, files, pages, read } from "./pages";
 import { stacks } from "../support/stacks";
 
-test("the stack that README shows is a stack that the checks accept", () => {
+test("the checks accept the stack that README shows", () => {
   const [, text] = /```yaml\n(config:[\s\S]*?)```/.exec(read("README.md"))!;
   const { spec, findings } = parseSpec(configurationOf(text!, "README.md"));
   expect(findings).toEqual([]);
   expect(checkCluster(spec!)).toEqual([]);
 });
 
-test("the page of stacks has every stack in its table, and no other", () => {
+test("the table in docs/stacks/README.md has exactly the stacks", () => {
   const named = [
     ...read("docs/stacks/README.md").matchAll(/^\| \[`([^`]+)`\]\(\.\.\/\.\.\/stacks\//gm),
   ].map(([, name]) => name);
   expect(named.sort()).toEqual(stacks);
 });
 
-test("every page of a stack has its stack", () => {
+test("every page in docs/stacks has a stack file", () => {
   const without = stacks.filter(
     (name) => !fs.existsSync(path.join(stacksDir, `Pulumi.${name}.yaml`)),
   );
@@ -50,7 +50,7 @@ test("no cell of a table in the first pages has more than 160 characters", () =>
   expect(cells.filter((cell) => cell.length > 160)).toEqual([]);
 });
 
-test.each(pages)("%s: every file that it links to exists", (page) => {
+test.each(pages)("every file that %s links to exists", (page) => {
   const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(
     ([, link]) => link!,
   );
@@ -58,7 +58,7 @@ test.each(pages)("%s: every file that it links to exists", (page) => {
   expect(missing).toEqual([]);
 });
 
-test.each(pages)("%s: every heading that it links to exists", (page) => {
+test.each(pages)("every heading that %s links to exists", (page) => {
   const links = [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)];
   const missing = links.filter(([, file, anchor]) => {
     const target = file === "" ? page : path.posix.join(path.posix.dirname(page), file!);
@@ -101,7 +101,7 @@ test("every page that a message, a docstring or a comment names exists", () => {
   expect(links.filter(([, link]) => !isThere(link))).toEqual([]);
 });
 
-test.each(pages)("%s: its TypeScript and JSON can be parsed", (page) => {
+test.each(pages)("the TypeScript and JSON blocks of %s can be parsed", (page) => {
   const wrong = blocksOf(page, /^(ts|typescript)$/).flatMap((text) => {
     const { diagnostics = [] } = ts.transpileModule(text, { reportDiagnostics: true });
     return diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
@@ -122,7 +122,7 @@ test.each(["README.md", "docs/get-started.md", "docs/use.md"])(
   },
 );
 
-test("every place names the same oldest Node", () => {
+test("every package.json and page has the same oldest Node release", () => {
   const engines = ["package.json", "components/package.json", "policy/package.json"].map(
     (file) => (JSON.parse(read(file)) as { engines: { node: string } }).engines.node,
   );
@@ -132,7 +132,7 @@ test("every place names the same oldest Node", () => {
     expect(read(page)).toContain(`Node ≥ ${oldest}`);
 });
 
-test("README and the field name the Talos releases that the tables know", () => {
+test("README and docs/reference.md have the range of Talos minors that the tables have", () => {
   const [oldest, newest] = [knownMinors()[0], knownMinors().at(-1)];
   expect(read("README.md")).toContain(`| Talos | ${oldest} to ${newest};`);
   expect(read("docs/reference.md")).toContain(`of the minors ${oldest} to ${newest}.`);
@@ -150,7 +150,7 @@ test("README's quotes of a preview equal the program's text", () => {
   ]);
 });
 
-test("pages name the oldest Go that the lab's module requires", () => {
+test("README and CONTRIBUTING have the oldest Go release that the lab's module requires", () => {
   const [, oldest] = /^go (\S+)$/m.exec(read("lab/machines/go.mod"))!;
   for (const page of ["README.md", "CONTRIBUTING.md"])
     expect(read(page)).toContain(`Go ≥ ${oldest}`);
@@ -169,7 +169,7 @@ test("every test that CONTRIBUTING names exists", () => {
   expect(named.filter((name) => !sources.some((source) => source.includes(name)))).toEqual([]);
 });
 
-test("the site's list has every page", () => {
+test("the site's navigation has every page", () => {
   const site = read("docs/.vitepress/config.ts");
   const files = fs.readdirSync(path.join(root, "docs")).map((file) => path.join("docs", file));
   const links = files

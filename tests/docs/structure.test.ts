@@ -44,7 +44,7 @@ const isOfBench = (file: string, other: string): boolean =>
   (other.startsWith("tests/support/") || other === "tests/recipe/checks/patches/right.ts");
 
 test.each(floors.map((rooms): [string, string[]] => [rooms.join(", "), rooms]))(
-  "imports run downward: %s",
+  "each folder imports only from itself and the folders before it: %s",
   (_, rooms) => {
     const floorOf = (file: string): number =>
       rooms.findIndex((room) => file.replace(/^lab\/tests\//, "tests/lab/").startsWith(`${room}/`));
@@ -80,7 +80,7 @@ function inCircles(graph: ReadonlyMap<string, readonly string[]>): string[] {
 /** `sdk` is laid out as Pulumi generates it, with types that name each other. */
 const own = new Map([...imports].filter(([file]) => !file.startsWith("sdk/")));
 
-test("no files import each other in a circle", () => {
+test("no files form an import cycle", () => {
   expect(imports.size).toBeGreaterThan(600);
   expect(inCircles(own)).toEqual([]);
 });
@@ -93,7 +93,7 @@ const folders = new Set(
     .filter((folder) => folder !== ""),
 );
 
-test.each([...folders])("the entries of %s do not import each other in a circle", (folder) => {
+test.each([...folders])("the entries of the folder %s form no import cycle", (folder) => {
   const neighbourOf = (file: string): string[] =>
     file.startsWith(`${folder}/`) ? [file.slice(folder.length + 1).split("/")[0]!] : [];
   const graph = new Map<string, string[]>();
@@ -116,7 +116,7 @@ const catalogues = [
   /(^|\/)data$/,
 ];
 
-test("no folder has more than twenty files, except catalogues and data", () => {
+test("no folder has more than twenty files, except folders of tables and data", () => {
   const count = new Map<string, number>();
   for (const file of files)
     count.set(path.posix.dirname(file), (count.get(path.posix.dirname(file)) ?? 0) + 1);

@@ -16,7 +16,7 @@ const types = {
 const run = (plan: Plan): Promise<Run> =>
   record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
 
-test("with the device plugin: its RuntimeClass before the release, and no namespace in kube-system", async () => {
+test("with the device plugin, the RuntimeClass comes before the release, and no namespace is created", async () => {
   const ran = await run(planOf("aarhus-h100"));
   const release = find(ran, types.release);
   const runtimeClass = find(ran, types.runtimeClass);
@@ -26,7 +26,7 @@ test("with the device plugin: its RuntimeClass before the release, and no namesp
   expect(findAll(ran, types.daemonSet)).toEqual([]);
 });
 
-test("a release in another namespace is installed after the old one is deleted: both would own the chart's ClusterRoles", async () => {
+test("a release that moves to another namespace is deleted before it is installed again", async () => {
   expect(find(await run(planOf("rtx5070ti")), types.release).deleteBeforeReplace).toBe(true);
 });
 
@@ -34,13 +34,13 @@ test.each([
   ["rtx5070ti", []],
   ["rtx3090", ["values.nfd", "values.gfd"]],
 ])(
-  "%s: a release is replaced if its new chart has CRDs, which no upgrade installs",
+  "%s: a change of the values that bring CRDs replaces the release, which an upgrade would not do: %j",
   async (stack, paths) => {
     expect(find(await run(planOf(stack)), types.release).replaceOnChanges).toEqual(paths);
   },
 );
 
-test("the release is pinned, named and bounded", async () => {
+test("the release has the stack's name, namespace, chart version and timeout", async () => {
   const { inputs } = find(
     await run(planOf("rtx5070ti", { timeouts: { release: "3m" } })),
     types.release,
@@ -58,18 +58,17 @@ test("the release is pinned, named and bounded", async () => {
   expect(inputs.values.driver).toEqual({ enabled: false });
 });
 
-test.each([
-  ["rtx5070ti", undefined],
-  ["rtx3090", true],
-])(
-  "%s: Helm replaces the device plugin's objects, and patches the operator's",
-  async (stack, forced) => {
-    expect(find(await run(planOf(stack)), types.release).inputs["forceUpdate"]).toBe(forced);
-  },
-);
+test("Helm replaces the device plugin's objects when it upgrades them", async () => {
+  expect(find(await run(planOf("rtx3090")), types.release).inputs["forceUpdate"]).toBe(true);
+});
+
+test("Helm patches the operator's objects when it upgrades them", async () => {
+  const { inputs } = find(await run(planOf("rtx5070ti")), types.release);
+  expect(inputs["forceUpdate"]).toBeUndefined();
+});
 
 test.each(["rtx5070ti", "aarhus-h100"])(
-  "%s: the release uses no deprecated input of the provider",
+  "%s: the release does not use the provider's deprecated input allowNullValues",
   async (stack) => {
     expect(find(await run(planOf(stack)), types.release).inputs).not.toHaveProperty(
       "allowNullValues",
@@ -77,7 +76,7 @@ test.each(["rtx5070ti", "aarhus-h100"])(
   },
 );
 
-test("workloads depend on the gate, and the gate on every smoke test; the gate's output is known at preview", async () => {
+test("at preview a workload knows its runtime class, and depends on the gate, which depends on every smoke test", async () => {
   const { core } = await import("@pulumi/kubernetes");
   const machines = {
     "gpu-1": {
@@ -112,17 +111,20 @@ test("workloads depend on the gate, and the gate on every smoke test; the gate's
 test.each([
   [{}, true],
   [{ "aarhus-h100": "all 2 units of nvidia.com/gpu are in use by default/train (2)" }, false],
-])("machines that could not be tested are %j: passed is %s", async (untested, expected) => {
-  let result: boolean | undefined;
-  await record(
-    () =>
-      passed(gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {})).apply(
-        (value) => void (result = value),
-      ),
-    {
-      outputs: ({ name }) =>
-        name === "lab-gate" ? { stdout: JSON.stringify({ passed: [], untested }) } : {},
-    },
-  );
-  expect(result).toBe(expected);
-});
+])(
+  "if the gate's untested machines are %j, the output passed is %s",
+  async (untested, expected) => {
+    let result: boolean | undefined;
+    await record(
+      () =>
+        passed(gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {})).apply(
+          (value) => void (result = value),
+        ),
+      {
+        outputs: ({ name }) =>
+          name === "lab-gate" ? { stdout: JSON.stringify({ passed: [], untested }) } : {},
+      },
+    );
+    expect(result).toBe(expected);
+  },
+);

@@ -53,54 +53,63 @@ const emptyClaim = [
   /nothing is lost: remove the workload .* for one update, then add it again with this class; after a kill/,
 ];
 const creations: Guarded[] = [
-  { name: "is not there", verdict: "create" },
-  { name: "was lost by a killed update", live: { owner: ours }, verdict: "delete first" },
-  { name: "was lost, at preview", live: { owner: ours }, preview: true, verdict: "create" },
+  { name: "creates an object that does not exist", verdict: "create" },
   {
-    name: "was lost, and holds something",
+    name: "first deletes the stack's object that a killed update left out of the state",
+    live: { owner: ours },
+    verdict: "delete first",
+  },
+  {
+    name: "at preview accepts the stack's object that the state lacks",
+    live: { owner: ours },
+    preview: true,
+    verdict: "create",
+  },
+  {
+    name: "refuses to replace a namespace that contains a pod",
     live: { owner: ours, holds: ["Pod x"] },
     verdict: /contains Pod x/,
   },
   {
-    name: "holds something, at preview",
+    name: "at preview refuses to replace a namespace that contains a pod",
     live: { owner: ours, holds: ["Pod x"] },
     preview: true,
     verdict: /--replace.*contains Pod x/,
   },
   {
-    name: "is a claim with a volume, at preview",
+    name: "at preview refuses to replace a claim with a volume",
     live: { ...claim, holds: ["volume v"] },
     preview: true,
     verdict:
       /would be replaced \(another storageClass, or --replace\).*contains volume v.*set storageClass to its former value/,
   },
-  { name: "is a claim that never got a volume", live: claim, verdict: emptyClaim },
+  { name: "refuses to replace a claim that never got a volume", live: claim, verdict: emptyClaim },
   {
-    name: "is a claim that never got a volume, at preview",
+    name: "at preview refuses to replace a claim that never got a volume",
     live: claim,
     preview: true,
     verdict: emptyClaim,
   },
   {
-    name: "is of a kind that keeps no data, at preview",
+    name: "at preview accepts the replacement of an object whose kind keeps no data",
     live: { kind: "ConfigMap", owner: ours, holds: ["x"] },
     preview: true,
     verdict: "create",
   },
   {
-    name: "is another stack's",
+    name: "refuses an object of another stack",
     live: { owner: ownerText("shop/test", "gpu-namespace", "77") },
     verdict: /shop\/test/,
   },
   {
-    name: "is another stack's, at preview",
+    name: "at preview refuses an object of another stack if this stack has no state yet",
     live: { owner: ownerText("shop/test", "ns", "77") },
     withoutState: true,
     preview: true,
     verdict: /already exists; .* created it/,
   },
   {
-    name: "is of another stack of this project, whose name this one may have had",
+    name: "at preview proposes to undo a rename of the stack",
     live: { owner: ownerText("shop/test", "gpu-namespace", "6f1c") },
     preview: true,
     verdict: [
@@ -109,53 +118,50 @@ const creations: Guarded[] = [
     ],
   },
   {
-    name: "is another project's",
+    name: "at preview proposes an alias for an object of another project",
     live: { owner: ownerText("home/test", "gpu-namespace", "77") },
     preview: true,
     verdict: /if you renamed the resource, give it an alias$/,
   },
   {
-    name: "is of a stack of this name with another state",
+    name: "refuses an object of a stack with the same name and another state",
     live: { owner: ownerText("shop/prod", "gpu-namespace", "0") },
     verdict: /already exists; .* created it/,
   },
   {
-    name: "is another resource's of this stack",
+    name: "proposes an alias for an object of another resource of the stack",
     live: { owner: ownerText("shop/prod", "x", "6f1c") },
     verdict: /alias/,
   },
   {
-    name: "is a namespace without a mark, at preview",
+    name: "at preview refuses a namespace without an owner mark",
     live: {},
     preview: true,
     verdict: /not this stack's/,
   },
   // The operator's own RuntimeClass goes by the very update that brings ours.
   {
-    name: "may be removed by this update",
+    name: "at preview accepts a RuntimeClass without an owner mark, which the update may remove",
     live: { kind: "RuntimeClass", name: "nvidia" },
     preview: true,
     verdict: "create",
   },
   {
-    name: "has no mark, and is still there",
+    name: "refuses a RuntimeClass without an owner mark",
     live: { kind: "RuntimeClass", name: "nvidia" },
     verdict: /not this stack's/,
   },
 ];
 
-test.each(creations)(
-  "an object that Pulumi is about to create $name",
-  ({ live: differs, withoutState, preview, verdict }) => {
-    const there = differs && live(differs);
-    const decided = verdictOnObject(there, withoutState ? undefined : ours, preview ?? false);
-    if (verdict === "create") expect(decided).toMatchObject({ take: [] });
-    else if (verdict === "delete first") expect(decided).toMatchObject({ take: [there] });
-    else for (const pattern of [verdict].flat()) expect(refusalOf(decided)).toMatch(pattern);
-  },
-);
+test.each(creations)("the guard $name", ({ live: differs, withoutState, preview, verdict }) => {
+  const there = differs && live(differs);
+  const decided = verdictOnObject(there, withoutState ? undefined : ours, preview ?? false);
+  if (verdict === "create") expect(decided).toMatchObject({ take: [] });
+  else if (verdict === "delete first") expect(decided).toMatchObject({ take: [there] });
+  else for (const pattern of [verdict].flat()) expect(refusalOf(decided)).toMatch(pattern);
+});
 
-describe("an object of the same resource in another namespace", () => {
+describe("the former object of a resource that moves to another namespace", () => {
   const claim = {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
@@ -169,7 +175,7 @@ describe("an object of the same resource in another namespace", () => {
     holds: ["Pod x", "PersistentVolumeClaim y"],
   });
 
-  test("is not deleted if it is a claim with a volume, or a namespace with a claim", () => {
+  test("may not be deleted if it is a claim with a volume, or a namespace with a claim", () => {
     const refused =
       /^PersistentVolumeClaim ollama\/ollama-models: contains volume v, and would be deleted once .*ai\/ollama-models exists; /;
     expect(refusalOf(verdictOnMove([former], claim))).toMatch(refused);
@@ -187,7 +193,7 @@ describe("an object of the same resource in another namespace", () => {
     });
   });
 
-  test("is not the new object itself, which may hold data", () => {
+  test("is not mistaken for the new object, which may hold data", () => {
     expect(verdictOnMove([live({ ...former, namespace: "ai" })], claim)).toEqual({ take: [] });
   });
 });
@@ -218,19 +224,19 @@ describe("a Helm release", () => {
   const takes = (verdict: ReturnType<typeof verdictOnRelease>): number[] | string =>
     "refuse" in verdict ? refusalOf(verdict) : verdict.take.map(({ revision }) => revision);
 
-  test("without a record, and one that is deployed, is left alone", () => {
+  test("keeps its records if it has none or is deployed", () => {
     expect(takes(verdictOnRelease([], step, false))).toEqual([]);
     expect(
       takes(verdictOnRelease([record("deployed")], { ...step, creates: false }, false)),
     ).toEqual([]);
   });
 
-  test("whose installation was killed is installed again over the existing objects", () => {
+  test("whose installation was killed loses its record, but not at preview", () => {
     expect(takes(verdictOnRelease([record("pending-install")], step, false))).toEqual([1]);
     expect(takes(verdictOnRelease([record("pending-install")], step, true))).toEqual([]);
   });
 
-  test("whose installation was killed, and whose values have changed since, is known by its namespace", () => {
+  test("whose installation was killed is the stack's despite changed values if its namespace is the stack's", () => {
     const other = { ...step, values: { driver: { enabled: true } } };
     expect(takes(verdictOnRelease([record("pending-install")], other, false))).toMatch(
       /not this stack's/,
@@ -243,7 +249,7 @@ describe("a Helm release", () => {
   });
 
   // In a namespace that is not the stack's, such as kube-system, nothing tells at preview whose it is.
-  test("with other values is reported at preview; with another chart it is refused", () => {
+  test("with other values is reported at preview, and refused by the update", () => {
     const changed = { ...step, values: { driver: { enabled: true } } };
     const told = {
       take: [],
@@ -253,52 +259,65 @@ describe("a Helm release", () => {
     expect(takes(verdictOnRelease([record("deployed")], changed, false))).toMatch(
       /not this stack's/,
     );
+  });
+
+  test("with another chart is refused at preview", () => {
     const another = record("deployed", 1, { chart: "another" });
+    const changed = { ...step, values: { driver: { enabled: true } } };
     expect(takes(verdictOnRelease([another], changed, true))).toMatch(
       /already exists \(another, deployed\), and is not/,
     );
   });
 
-  test("that the stack takes over loses its records, whatever its values; another chart's is refused", () => {
+  test("that the stack takes over loses its records despite other values, but not at preview", () => {
     const over = { ...step, values: { driver: { enabled: true } }, takesOver: true };
     const records = [record("superseded", 1), record("deployed", 2)];
     expect(takes(verdictOnRelease(records, over, false))).toEqual([1, 2]);
     expect(takes(verdictOnRelease(records, over, true))).toEqual([]);
+  });
+
+  test("that the stack takes over is refused if its chart is another", () => {
+    const over = { ...step, takesOver: true };
     expect(
       takes(verdictOnRelease([record("deployed", 1, { chart: "another" })], over, false)),
     ).toMatch(/not this stack's/);
   });
 
-  test("whose upgrade was killed continues from the revision before", () => {
+  test("whose upgrade was killed loses the record of that upgrade, but not at preview", () => {
     const records = [record("deployed", 1), record("pending-upgrade", 2)];
     expect(takes(verdictOnRelease(records, { ...step, creates: false }, false))).toEqual([2]);
     expect(takes(verdictOnRelease(records, { ...step, creates: false }, true))).toEqual([]);
   });
 });
 
-describe("LeaderWorkerSet, one per cluster", () => {
+describe("the check for another LeaderWorkerSet in the cluster", () => {
   const of = (name: string, namespace = "lws-system") => ({
     "meta.helm.sh/release-name": name,
     "meta.helm.sh/release-namespace": namespace,
   });
   test.each([
-    ["a cluster without one", undefined, undefined, undefined],
-    ["the stack's own", {}, of("lws"), undefined],
+    ["accepts a cluster without LeaderWorkerSet", undefined, undefined, undefined],
+    ["accepts the stack's release", {}, of("lws"), undefined],
     [
-      "another owner's under another name",
+      "refuses an additional release with another name",
       {},
       of("sets"),
       /already has a LeaderWorkerSet controller; .* remove this field/,
     ],
-    ["another owner's without Helm", {}, {}, /already has a LeaderWorkerSet controller/],
     [
-      "one whose upgrade deletes every set",
+      "refuses an additional installation without Helm",
+      {},
+      {},
+      /already has a LeaderWorkerSet controller/,
+    ],
+    [
+      "refuses a release whose upgrade would delete every LeaderWorkerSet",
       of("lws"),
       of("lws"),
       /lws-system\/lws is 0\.7\.0 or older; .*resource-policy=keep/,
     ],
     [
-      "one whose definition an upgrade keeps",
+      "accepts a release whose upgrade keeps the CRD",
       { ...of("lws"), "helm.sh/resource-policy": "keep" },
       of("lws"),
       undefined,
@@ -316,14 +335,15 @@ describe("LeaderWorkerSet, one per cluster", () => {
   });
 });
 
-test("owners belong to one stack if its name and its state agree", () => {
+test("two owner marks belong to the same stack if the stack's name and state ID are equal", () => {
   const [one, other] = [ownerText("shop/prod", "a", "6f1c"), ownerText("shop/prod", "b", "6f1c")];
   expect(sameStack(one, other)).toBe(true);
   expect(sameStack(one, ownerText("shop/prod", "a", "77"))).toBe(false);
   expect(sameStack(one, ownerText("shop/test", "a", "6f1c"))).toBe(false);
 });
 
-test("every object is marked, and deleted before it is replaced; the exceptions are named", async () => {
+/** Annotations and deleteBeforeReplace of guarded objects, by their names. */
+async function guardedObjects(): Promise<(name: string) => [unknown, boolean]> {
   const run = await record(
     () => {
       const provider = new k8s.Provider("cluster", {});
@@ -340,21 +360,30 @@ test("every object is marked, and deleted before it is replaced; the exceptions 
     },
     { project: "shop", stack: "prod" },
   );
-  const of = (name: string): [unknown, boolean] => {
+  return (name) => {
     const { inputs, deleteBeforeReplace } = run.resources.find(
       (resource) => resource.name === name,
     )!;
     return [inputs["metadata"]?.annotations, deleteBeforeReplace];
   };
+}
+
+test("every object except a patch gets the owner mark and the field manager", async () => {
+  const of = await guardedObjects();
   const manager = { "pulumi.com/patchFieldManager": "talos-gpu" };
-  expect(of("ns")).toEqual([{ a: "b", ...manager, [OWNER]: "shop/prod/ns cluster-id" }, false]);
-  expect(of("map")).toEqual([{ ...manager, [OWNER]: "shop/prod/map cluster-id" }, true]);
-  expect(of("claim")[1]).toBe(false);
-  expect(of("job")).toEqual([{ ...manager, [OWNER]: "shop/prod/job cluster-id" }, false]);
-  expect(of("node")).toEqual([undefined, false]);
+  const mark = (name: string) => ({ ...manager, [OWNER]: `shop/prod/${name} cluster-id` });
+  expect(of("ns")[0]).toEqual({ a: "b", ...mark("ns") });
+  for (const name of ["map", "claim", "job"]) expect(of(name)[0]).toEqual(mark(name));
+  expect(of("node")[0]).toBeUndefined();
 });
 
-test("a failed connection to the cluster is retried for the next object; an open one is kept", async () => {
+test("an object that keeps its name is deleted before its replacement, except a namespace or a claim", async () => {
+  const of = await guardedObjects();
+  expect(of("map")[1]).toBe(true);
+  for (const name of ["ns", "claim", "job", "node"]) expect(of(name)[1]).toBe(false);
+});
+
+test("a failed connection to the cluster is opened again for the next object, and then kept", async () => {
   const opened = jest
     .fn<Promise<string>, []>()
     .mockRejectedValueOnce(new Error("no such file"))

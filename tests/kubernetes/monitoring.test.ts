@@ -19,12 +19,12 @@ const daemonSet = "kubernetes:apps/v1:DaemonSet";
 const configMap = "kubernetes:core/v1:ConfigMap";
 const monitor = "kubernetes:monitoring.coreos.com/v1:ServiceMonitor";
 
-test("without the field monitoring, nothing for it is created", async () => {
+test("without the field monitoring, no exporter, dashboard or ServiceMonitor is created", async () => {
   const ran = await run("aarhus-h100");
   expect([daemonSet, configMap, monitor].flatMap((type) => findAll(ran, type))).toEqual([]);
 });
 
-test("with the device plugin: exporter on the GPU nodes under the runtime class, holding no card", async () => {
+test("with the device plugin, the exporter runs on the GPU nodes under the runtime class and requests no card", async () => {
   const ran = await run("aarhus-h100", { serviceMonitor: true, labels: { release: "prometheus" } });
   expect(ran.error).toBeUndefined();
   const set = find(ran, daemonSet);
@@ -55,9 +55,9 @@ test("with the device plugin: exporter on the GPU nodes under the runtime class,
 });
 
 test.each([
-  ["renamed slices", { renameByDefault: true }, ["nvidia.com/gpu.shared"]],
-  ["slices under the cards' name", {}, []],
-])("the exporter knows the resource of %s, so that it names the pods", async (_, named, names) => {
+  ["renamed slices", ["nvidia.com/gpu.shared"], { renameByDefault: true }],
+  ["slices under the cards' name", [], {}],
+])("for %s, the exporter's NVIDIA_RESOURCE_NAMES is set to %j", async (_, names, named) => {
   const plan = planOf("aarhus-h100", {
     monitoring: {},
     sharing: { timeSlicing: { replicas: 2, ...named } },
@@ -71,7 +71,7 @@ test.each([
 });
 
 test.each(["aarhus-h100", "rtx5070ti"])(
-  "%s: alerts, and an exporter with the metrics that they use",
+  "with alerts, %s gets a PrometheusRule and an exporter with the stack's list of metrics",
   async (stack) => {
     const ran = await run(stack, {
       alerts: true,
@@ -98,7 +98,7 @@ test.each(["aarhus-h100", "rtx5070ti"])(
 );
 
 test.each(["aarhus-h100", "rtx5070ti"])(
-  "%s: the CRD of ServiceMonitors is checked first, and only if the stack wants one",
+  "%s: the CRD of ServiceMonitors is read first if serviceMonitor is set, and not otherwise",
   async (stack) => {
     expect((await run(stack, { serviceMonitor: true })).reads).toEqual([
       {
@@ -112,7 +112,7 @@ test.each(["aarhus-h100", "rtx5070ti"])(
   },
 );
 
-test("the dashboard is on by default, the ServiceMonitor is not", async () => {
+test("by default monitoring has the dashboard and no ServiceMonitor", async () => {
   const ran = await run("aarhus-h100", {});
   expect(findAll(ran, monitor)).toEqual([]);
   const { metadata, data } = find(ran, configMap).inputs;
@@ -121,7 +121,7 @@ test("the dashboard is on by default, the ServiceMonitor is not", async () => {
   expect(findAll(await run("aarhus-h100", { dashboard: false }), configMap)).toEqual([]);
 });
 
-test("with the operator: its own exporter, configured by values in every release", async () => {
+test("with the operator, chart values of every release configure the operator's exporter", async () => {
   const ran = await run("rtx5070ti", {
     serviceMonitor: true,
     labels: { release: "prometheus" },

@@ -92,7 +92,7 @@ const ofKubernetes = {
   "/apis/metrics.k8s.io/v1beta1/pods": ["old"],
 };
 
-test("a namespace with only the objects that Kubernetes puts into each is empty", async () => {
+test("a namespace is empty if it has only the objects that Kubernetes creates in every namespace", async () => {
   expect(await heldIn(answersOf(kinds, ofKubernetes, {}))).toEqual([]);
 });
 
@@ -109,30 +109,33 @@ test.each([
 
 test.each([
   [
-    "is forbidden",
+    "is forbidden (403)",
     "/apis/batch/v1/namespaces/gpu/cronjobs",
     403,
     "possibly a CronJob (not listed: ",
   ],
   [
-    "is not there",
+    "is not found (404)",
     "/apis/batch/v1/namespaces/gpu/cronjobs",
     404,
     "possibly a CronJob (not listed: ",
   ],
   [
-    "of a server that is down is unknown",
+    "is unknown because its API server is down (503)",
     "/apis/example.com/v1",
     503,
     "possibly objects of apis/example.com/v1 (kinds not listed: ",
   ],
-])("a namespace is not empty while a list %s", async (_, path, status, words) => {
-  const [held, ...others] = await heldIn(answersOf(kinds, ofKubernetes, { [path]: status }));
-  expect(held).toContain(words);
-  expect(others).toEqual([]);
-});
+])(
+  "a namespace does not count as empty if a list of objects %s",
+  async (_, path, status, words) => {
+    const [held, ...others] = await heldIn(answersOf(kinds, ofKubernetes, { [path]: status }));
+    expect(held).toContain(words);
+    expect(others).toEqual([]);
+  },
+);
 
-test("a namespace is not empty if one of its kinds cannot be listed", async () => {
+test("a namespace does not count as empty if the API server cannot list one of its kinds", async () => {
   const hidden = { ...kinds, "/apis/example.com/v1": [kind("Key", "keys", ["create", "delete"])] };
   expect(await heldIn(answersOf(hidden, ofKubernetes, {}))).toEqual([
     "possibly a Key (the API server cannot list this kind)",

@@ -48,7 +48,7 @@ const fleet: [string, Record<string, unknown>][] = [
 ];
 
 test.each(fleet)(
-  "no container of %s has more rights than it needs (%j)",
+  "pods of %s mount no token, and their containers drop all capabilities and are not privileged (%j)",
   async (stack, changes) => {
     const pods = podsOf(await build(arguments_(stack, { ...access[stack], ...changes })));
     expect(pods.length).toBeGreaterThan(0);

@@ -28,7 +28,7 @@ const machines = {
 const stack = (): Promise<Run> =>
   record(() => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}));
 
-test("one DaemonSet per limit, on exactly the machines that have it, after the release", async () => {
+test("each power limit has one DaemonSet, which runs on exactly its machines and waits for the release", async () => {
   const run = await stack();
   const plan = planOf("aarhus-h100", { machines });
   const hosts = findAll(run, daemonSet).map(({ inputs, name }) => [
@@ -43,7 +43,7 @@ test("one DaemonSet per limit, on exactly the machines that have it, after the r
     expect(waitsFor(run, each)).toContain(find(run, "kubernetes:helm.sh/v3:Release").urn);
 });
 
-test("the DaemonSet of a power limit sees all cards without taking one from the workloads", async () => {
+test("the DaemonSet of a power limit sees all cards without requesting one", async () => {
   const { inputs } = findAll(await stack(), daemonSet)[0]!;
   const [container] = inputs.spec.template.spec.containers;
   expect(Object.keys(container.resources.limits)).toEqual(["cpu", "memory"]);
@@ -122,7 +122,7 @@ async function runScript(
   return output;
 }
 
-test("the DaemonSet of a power limit sets each card once, and again after its limit has changed", async () => {
+test("the DaemonSet of a power limit sets each card once, and again if something changes the card's limit", async () => {
   await runScript(300, async (folder, said) => {
     await said("card 1: 400.00 W -> 300 W");
     fs.writeFileSync(path.join(folder, "limit-1"), "350.00\n");
@@ -134,7 +134,7 @@ test("the DaemonSet of a power limit sets each card once, and again after its li
   });
 });
 
-test("the DaemonSet of a power limit may set limits, and nothing else: no privileges, one capability, a read-only root", async () => {
+test("the DaemonSet of a power limit has a read-only root and no capability but SYS_ADMIN", async () => {
   const { inputs } = findAll(await stack(), daemonSet)[0]!;
   expect(inputs.spec.template.spec.containers[0].securityContext).toEqual({
     runAsUser: 0,

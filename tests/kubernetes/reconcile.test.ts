@@ -39,7 +39,7 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
     for (const { error } of [plain, one, two]) expect(error).toBeUndefined();
   });
 
-  test("a new token runs each program of machines and gate again, and applies release and labels again", () => {
+  test("a new token changes exactly the inputs of programs, releases, nodes and configurations, which then run or apply again", () => {
     const [before, after] = [inputsOf(one), inputsOf(two)];
     expect(Object.keys(after)).toEqual(Object.keys(before));
     const changed = Object.keys(before).filter((name) => before[name] !== after[name]);
@@ -53,7 +53,7 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
     expect(changed.sort()).toEqual(wanted.map(({ type, name }) => `${type} ${name}`).sort());
   });
 
-  test("every object is checked, by its name and with its owner's mark", () => {
+  test("with a token, every object is looked for by its name and owner mark", () => {
     const looks = findAll(one, types.program).filter(({ name }) => name.includes("-reconcile-"));
     const looked = looks.flatMap(({ inputs }) => JSON.parse(inputs["stdin"]).objects as any[]);
     const objects = one.resources.filter(isObject);
@@ -70,12 +70,12 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
     }
   });
 
-  test("without a token no further resource is registered", () => {
+  test("a token adds only the resources that look for objects", () => {
     const names = (run: Run): string[] => run.resources.map(({ name }) => name);
     expect(names(one).filter((name) => !name.includes("-reconcile-"))).toEqual(names(plain));
   });
 
-  test("objects are restored before the objects that need them", () => {
+  test("lost objects are restored before the objects that need them", () => {
     const look = (step: string): Registered => find(one, types.program, `-reconcile-${step}`);
     const waits = (later: Registered, earlier: Registered): void =>
       expect(waitsFor(one, later)).toContain(earlier.urn);
@@ -86,7 +86,7 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
   });
 });
 
-test("an external object that is only read has no mark of this stack, and is not restored", async () => {
+test("an external object that the stack only reads is not restored", async () => {
   const run = await build(
     arguments_("velaryon", { reconcileToken: "one", monitoring: { serviceMonitor: true } }),
     {

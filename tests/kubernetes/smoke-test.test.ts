@@ -15,7 +15,7 @@ const smokeTest = async (changes: Record<string, unknown> = {}): Promise<any> =>
   return find(run, "kubernetes:batch/v1:Job").inputs;
 };
 
-test("the smoke test requests one unit through the device plugin, on its machine, within the gate's limit", async () => {
+test("the smoke test requests one card on its machine, and may run longer than the gate waits", async () => {
   const { spec } = await smokeTest({ timeouts: { gate: "5m" } });
   expect(spec.activeDeadlineSeconds).toBeGreaterThan(300); // the gate ends first, and says more
   const pod = spec.template.spec;
@@ -42,7 +42,7 @@ test("the smoke test's Job uses the stack's PriorityClass, which never preempts"
   );
 });
 
-test("the gate waits for the smoke test for the stack's timeout, and a tenth of it for a unit in use", async () => {
+test("the gate waits for the smoke test as long as timeouts.gate, and a tenth of that for a unit in use", async () => {
   const changes = { timeouts: { gate: "5m" } };
   const run = await record(
     () => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}),
@@ -86,14 +86,14 @@ test("the gate accepts any number of units of a card with unknown MIG geometry",
   expect(test).not.toHaveProperty("units");
 });
 
-test("the smoke test's last log lines are in the pod's status, where the doctor reads them", async () => {
+test("a failed smoke test's last log lines become its termination message", async () => {
   const { spec } = await smokeTest();
   expect(spec.template.spec.containers[0].terminationMessagePolicy).toBe("FallbackToLogsOnError");
 });
 
 test.each([
-  ["started by NVIDIA's runtime, it only reports what it sees", "aarhus-h100", "0"],
-  ["by claims it must see nothing", "dra", "1"],
+  ["with the device plugin, it only reports the cards that it sees", "aarhus-h100", "0"],
+  ["with DRA, it fails if it sees a card", "dra", "1"],
 ])("the container next to the smoke test requests no card: %s", async (_, stack, code) => {
   const run = await record(() => void gpuStack("lab", planOf(stack), { ahead: [] }, {}));
   const [test, onlooker] = findAll(run, "kubernetes:batch/v1:Job")[0]!.inputs.spec.template.spec
@@ -107,15 +107,15 @@ test.each([
   });
 });
 
-test("an additional workload: the smoke test is the same Job", async () => {
+test("an additional workload does not change the smoke test's Job", async () => {
   expect(await smokeTest({ workloads: { ollama: {} } })).toEqual(await smokeTest());
 });
 
 test.each<[string, Record<string, unknown>]>([
-  ["driver", { talosVersion: "v1.12.6" }],
-  ["device plugin", { devicePlugin: { version: "0.18.2", namespace: "kube-system" } }],
+  ["a new Talos release", { talosVersion: "v1.12.6" }],
+  ["a new device plugin", { devicePlugin: { version: "0.18.2", namespace: "kube-system" } }],
   [
-    "its values",
+    "a new value of the device plugin",
     {
       devicePlugin: {
         version: "0.17.4",
@@ -124,13 +124,13 @@ test.each<[string, Record<string, unknown>]>([
       },
     },
   ],
-  ["sharing", { sharing: { timeSlicing: { replicas: 2 } } }],
-])("another %s: the smoke test is another Job", async (_what, changes) => {
+  ["time slicing", { sharing: { timeSlicing: { replicas: 2 } } }],
+])("%s changes the smoke test's Job", async (_what, changes) => {
   const [before, after] = [await smokeTest(), await smokeTest(changes)];
   expect(after.spec.template).not.toEqual(before.spec.template); // which a Job cannot change
 });
 
-test("a long machine name still gives a name that a Job's pods can carry as label", async () => {
+test("a long machine name is shortened to a Job name that is a valid label", async () => {
   const machine = {
     address: "192.0.2.1",
     role: "worker",
@@ -167,7 +167,7 @@ test.each([
   ["the part that is cut off", `${long}-1`, `${long}-2`],
   ["`.` and `-`", "gpu-1.a", "gpu-1-a"],
 ])(
-  "machines whose names differ only in %s have a test each; the tests of other machines stay",
+  "machines whose names differ only in %s get different Jobs, and other machines' Jobs keep their names",
   async (_, a, b) => {
     const [together, alone] = [await jobsOf(a, b, "gpu-9"), await jobsOf(a, "gpu-9")];
     expect(new Set(Object.values(together)).size).toBe(3);
@@ -181,7 +181,7 @@ test.each([
   },
 );
 
-test("two machines get different Job names even if one name is cut at its separator", async () => {
+test("two machines get different Job names even if the longer name is cut at its hyphen", async () => {
   const short = "x".repeat(31);
   const names = await jobsOf(short, `${short}-2`);
   expect(names).toEqual({
@@ -191,12 +191,12 @@ test("two machines get different Job names even if one name is cut at its separa
   expect(new Set(Object.values(names)).size).toBe(2);
 });
 
-describe("MIG", () => {
+describe("the smoke test with MIG", () => {
   const operator = { devicePlugin: undefined, gpuOperator: { version: "v25.10.1" } };
   const split = (strategy: string, profile: string): Promise<any> =>
     smokeTest({ ...operator, sharing: { mig: { strategy, profile } } });
 
-  test("waits for the MIG manager, and checks the slice if slices have the resource of whole cards", async () => {
+  test("waits for the MIG manager, and checks its device if slices and whole cards have the same resource", async () => {
     const { spec } = await split("single", "all-1g.12gb");
     const pod = spec.template.spec;
     expect(pod.nodeSelector).toEqual({
@@ -218,22 +218,22 @@ describe("MIG", () => {
 
   test.each([
     [
-      "the slice",
-      "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb     Device  0: (UUID: MIG-1)",
+      "a slice of the profile",
       true,
+      "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb     Device  0: (UUID: MIG-1)",
     ],
-    ["a card that is not split", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)", false],
+    ["a card that is not split", false, "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)"],
     [
-      "a previous slice",
+      "a slice of another size",
+      false,
       "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 2g.24gb     Device  0: (UUID: MIG-1)",
-      false,
     ],
     [
-      "another kind",
-      "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb+me  Device  0: (UUID: MIG-1)",
+      "a slice with media engines",
       false,
+      "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb+me  Device  0: (UUID: MIG-1)",
     ],
-  ])("its check accepts only the slice: %s", async (_what, list, passes) => {
+  ])("passes its check with %s: %s", async (_what, passes, list) => {
     const [check] = (await split("single", "1g.12gb")).spec.template.spec.initContainers;
     const [program, ...args] = check.command;
     const bin = fs.mkdtempSync(path.join(os.tmpdir(), "smi-"));
@@ -252,7 +252,7 @@ describe("MIG", () => {
     }
   });
 
-  test("needs no check if the resource names the slice, or if no card is split", async () => {
+  test("has no check of its device if the resource names the slice, or if no card is split", async () => {
     const mixed = (await split("mixed", "all-balanced")).spec.template.spec;
     expect(mixed.nodeSelector).toHaveProperty(["nvidia.com/mig.config.state"], "success");
     expect(mixed.initContainers).toBeUndefined();
@@ -262,7 +262,7 @@ describe("MIG", () => {
     ).toBeUndefined();
   });
 
-  test("another profile: another Job", async () => {
+  test("is a different Job for a different profile", async () => {
     const [before, after] = [await split("single", "1g.12gb"), await split("single", "2g.24gb")];
     expect(after.spec.template).not.toEqual(before.spec.template);
   });

@@ -36,7 +36,7 @@ test("the markers' pod is not privileged and mounts only the markers' folder", a
   expect(container.lifecycle).toBeUndefined(); // a preStop hook would take the markers from under the operands
 });
 
-test("the markers are kept only on the stack's own machines, although the operator labels every machine with a card", async () => {
+test("the markers' pods run only on the stack's machines, although the operator labels every machine with a card", async () => {
   const { pod } = await markers();
   const plan = planOf("rtx5070ti");
   expect(selected(pod.nodeSelector, plan, { "nvidia.com/gpu.present": "true" })).toEqual([
@@ -45,7 +45,7 @@ test("the markers are kept only on the stack's own machines, although the operat
   expect(fits(pod.nodeSelector, { "nvidia.com/gpu.present": "true" })).toBe(false);
 });
 
-test("other content of the markers rolls their pods", async () => {
+test("changed content of the markers replaces their pods", async () => {
   const hashOf = async (without: FixId[], more = ""): Promise<string> => {
     const plan = leaveOut(without, planCluster(validStack("mig")));
     plan.kubernetes.markers[0]!.content += more;
@@ -84,7 +84,7 @@ async function script(folder: string): Promise<string[]> {
   ];
 }
 
-test("the markers' pod writes whole files, only while the driver is up, and again when a validator has deleted them", async () => {
+test("the markers' pod writes the markers once the driver is loaded, and again after they were deleted or changed", async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "markers-"));
   const [loop, probe, names] = (await script(folder)) as [string, string, string];
   const env = { ...process.env, MARKERS: names };

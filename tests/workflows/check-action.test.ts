@@ -42,7 +42,7 @@ beforeAll(() => {
 });
 afterAll(() => fs.rmSync(temp, { recursive: true }));
 
-test("the action check annotates what is wrong, writes it for code scanning, and ends with the command's status", () => {
+test("the action check annotates findings, writes the same findings as SARIF, and exits with the command's status", () => {
   const { status, said } = check({ paths: "talos\na folder\n", sarif: "found.sarif" });
   expect(said).toMatch(/^::error file=a folder\/runtime class\.yaml,line=\d+,title=/m);
   expect(status).toBe(1);
@@ -54,7 +54,7 @@ test("the action check annotates what is wrong, writes it for code scanning, and
   expect(runs[0]!.results).toHaveLength(said.match(/^::error/gm)!.length);
 });
 
-test("the action check is content with files that are sound, and hands arguments on", () => {
+test("the action check passes sound files, and hands its arguments to the command", () => {
   const { status, said } = check({ paths: "talos", arguments: "--talos\nv1.13.6\n" });
   expect([status, said]).toEqual([0, expect.stringContaining("Nothing is wrong in")]);
   expect(check({ paths: "talos", arguments: "--talos\nv9.9.9" })).toMatchObject({
@@ -63,17 +63,20 @@ test("the action check is content with files that are sound, and hands arguments
   });
 });
 
-test("the action check takes no path for an option, and asks for one", () => {
+test("the action check reads a path that looks like an option as a path", () => {
   expect(check({ paths: "--format=text" })).toMatchObject({
     said: expect.stringContaining("--format=text: cannot be read") as unknown,
   });
+});
+
+test("the action check refuses an empty list of paths", () => {
   expect(check({ paths: "\n" })).toMatchObject({
     status: 2,
     said: expect.stringContaining("paths: is empty") as unknown,
   });
 });
 
-test("the action check leaves no empty file for code scanning where the command could not look", () => {
+test("the action check writes no SARIF file if the command could not check (status 2)", () => {
   expect(check({ paths: "talos", arguments: "--talos\nv9.9.9", sarif: "none.sarif" }).status).toBe(
     2,
   );

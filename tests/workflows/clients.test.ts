@@ -38,7 +38,7 @@ const install = (stackName: string, environment: NodeJS.ProcessEnv = {}) => {
 };
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-test("the steps install the clients that a stack needs, of its release", () => {
+test("the steps install talosctl of the stack's release, and omnictl for a stack of Omni", () => {
   served(sha256);
   expect(install("velaryon")).toMatchObject({
     status: 0,
@@ -77,7 +77,7 @@ test.each([
     "talos-gpu:machineDefaults: { configuration: omni }\n  talos-gpu:machines: { a: { configuration: owned } }",
     false,
   ],
-])("by %s: install omnictl: %s", (_where, lines, omni) => {
+])("configuration: omni from %s makes the steps install omnictl: %s", (_where, lines, omni) => {
   served(sha256);
   fs.writeFileSync(
     path.join(work, "stacks", "Pulumi.said.yaml"),
@@ -89,14 +89,14 @@ test.each([
   });
 });
 
-test("the steps install nothing whose checksum is another, or that has none", () => {
+test("the steps install no client whose checksum differs or is missing", () => {
   served((text) => sha256(`${text}!`));
   expect(install("velaryon")).toMatchObject({ status: 1, there: [] });
   served(() => "no checksum");
   expect(install("velaryon")).toMatchObject({ status: 1, there: [] });
 });
 
-test("the steps say which variable a stack of Omni's needs", () => {
+test("without OMNI_VERSION, the steps for a stack of Omni fail and name that variable", () => {
   served(sha256);
   expect(install("frank", { OMNI_VERSION: "" })).toMatchObject({
     status: 1,
@@ -104,7 +104,7 @@ test("the steps say which variable a stack of Omni's needs", () => {
   });
 });
 
-test("the steps write credentials for the runner's user alone", () => {
+test("the steps write each given credential to a file that only the runner's user can read", () => {
   const { status, output } = runStep(stepOf(workflow, "up", "write-credentials.js"), {
     ...where,
     expressions: {
@@ -117,5 +117,6 @@ test("the steps write credentials for the runner's user alone", () => {
     0,
     `TALOSCONFIG=${temp}/talosconfig\nKUBECONFIG=${temp}/kubeconfig\n`,
   ]);
-  expect(fs.statSync(path.join(temp, "kubeconfig")).mode & 0o777).toBe(0o600);
+  for (const name of ["talosconfig", "kubeconfig"])
+    expect(fs.statSync(path.join(temp, name)).mode & 0o777).toBe(0o600);
 });

@@ -78,7 +78,7 @@ beforeAll(() => {
 });
 beforeEach(() => fs.rmSync(facts, { recursive: true, force: true }));
 
-test("nothing new: no difference, and nothing is proposed", () => {
+test("if the tables are up to date, the job proposes no pull request", () => {
   factsThat({}, "nothing new\n");
   const { status, output } = run("renew", checkedOut("nothing"));
   expect([status, output]).toEqual([0, "changed=false\n"]);
@@ -93,32 +93,35 @@ test("if no source answers, the job fails", () => {
 test.each([
   ["", ["pr", "create", "--base", "main", "--head", "facts"]],
   ["7", ["pr", "edit", "7"]],
-])("what changed becomes a branch and a pull request (open: %j)", (open, expected) => {
-  const hostile =
-    "Ollama: 1 → 2\nCUDA: left as it is: </details> **[click](https://evil.example)**\n";
-  factsThat({ [table]: '{ "ollama": "2" }\n', "README.md": "rewritten\n" }, hostile);
-  const renewed = run("renew", checkedOut(`renew-${open}`));
-  expect([renewed.status, renewed.output]).toEqual([0, "changed=true\n"]);
+])(
+  "changed tables become one commit on the branch facts, with a pull request (already open: %j)",
+  (open, expected) => {
+    const hostile =
+      "Ollama: 1 → 2\nCUDA: left as it is: </details> **[click](https://evil.example)**\n";
+    factsThat({ [table]: '{ "ollama": "2" }\n', "README.md": "rewritten\n" }, hostile);
+    const renewed = run("renew", checkedOut(`renew-${open}`));
+    expect([renewed.status, renewed.output]).toEqual([0, "changed=true\n"]);
 
-  gitHubWith(open);
-  const proposed = run("propose", checkedOut(`propose-${open}`));
-  expect(proposed.said).not.toContain("token-of-the-job");
-  expect(proposed.status).toBe(0);
-  const git = gitIn(origin);
-  expect(git("show", `facts:${table}`)).toBe('{ "ollama": "2" }\n');
-  expect(git("diff", "--name-only", "main", "facts").trim()).toBe(table);
-  expect(git("rev-list", "--count", "main..facts").trim()).toBe("1");
+    gitHubWith(open);
+    const proposed = run("propose", checkedOut(`propose-${open}`));
+    expect(proposed.said).not.toContain("token-of-the-job");
+    expect(proposed.status).toBe(0);
+    const git = gitIn(origin);
+    expect(git("show", `facts:${table}`)).toBe('{ "ollama": "2" }\n');
+    expect(git("diff", "--name-only", "main", "facts").trim()).toBe(table);
+    expect(git("rev-list", "--count", "main..facts").trim()).toBe("1");
 
-  const last = calls().at(-1)!;
-  expect(last.args.slice(0, expected.length)).toEqual(expected);
-  expect(last.args.join(" ")).not.toContain("token-of-the-job");
-  expect(last.token).toBe("token-of-the-job");
-  // What registries say is a block of code: it makes no link and closes nothing.
-  expect(last.body).toMatch(/^ {4}CUDA: left as it is: <\/details> /m);
-  expect(last.body).not.toMatch(/^(?! {4}).*evil\.example/m);
-});
+    const last = calls().at(-1)!;
+    expect(last.args.slice(0, expected.length)).toEqual(expected);
+    expect(last.args.join(" ")).not.toContain("token-of-the-job");
+    expect(last.token).toBe("token-of-the-job");
+    // What registries say is a block of code: it makes no link and closes nothing.
+    expect(last.body).toMatch(/^ {4}CUDA: left as it is: <\/details> /m);
+    expect(last.body).not.toMatch(/^(?! {4}).*evil\.example/m);
+  },
+);
 
-test("only changes of the tables are committed", () => {
+test("the branch has only changes of the tables, even if the patch has others", () => {
   const work = checkedOut("tampered");
   const git = gitIn(work);
   fs.writeFileSync(path.join(work, table), '{ "ollama": "3" }\n');
@@ -131,7 +134,7 @@ test("only changes of the tables are committed", () => {
   expect(gitIn(origin)("diff", "--name-only", "main", "facts").trim()).toBe(table);
 });
 
-test("the job that runs packages has no token that writes, and the other runs none", () => {
+test("the job that runs packages has no token that can write, and the job with that token runs no package", () => {
   expect(workflow.permissions).toEqual({ contents: "read" });
   const { renew, propose } = workflow.jobs;
   expect(renew!.permissions).toBeUndefined();

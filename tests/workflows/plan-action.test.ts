@@ -99,7 +99,7 @@ describe("the steps of the action plan, on a fork's pull request", () => {
   const sectionOf = (body: string, name: string): string =>
     body.split("\n## ").find((section) => section.startsWith(`Plan of ${name}\n`))!;
 
-  describe("comment on each changed stack, by the code that lies next to the action", () => {
+  describe("comments on each changed stack", () => {
     let body: string;
     beforeAll(() => {
       answers({ [comments]: [[]] });
@@ -111,7 +111,7 @@ describe("the steps of the action plan, on a fork's pull request", () => {
       body = bodyOf(post);
     });
 
-    test("with the marker first, and no account mentioned", () => {
+    test("the comment begins with the marker, and mentions no account", () => {
       expect(body).toMatch(
         /^<!-- talos-gpu plan -->\nComputed from the files of the pull request, with code that does not come from it\./,
       );
@@ -120,13 +120,13 @@ describe("the steps of the action plan, on a fork's pull request", () => {
       expect(body.match(/<!--/g)).toHaveLength(1);
     });
 
-    test("running nothing of the fork's", () =>
+    test("no code of the fork runs", () =>
       expect(fs.existsSync(path.join(temp, "foreign-code"))).toBe(false));
 
-    test("with the files that the pull request has", () =>
+    test("the plan uses the pull request's files", () =>
       expect(sectionOf(body, "own")).toContain("ofThePullRequest"));
 
-    test("also where only a file changes that the stack names", () => {
+    test("a stack is also planned if only a file that it names has changed", () => {
       expect(sectionOf(body, "named")).toContain("changedByTheFork");
       expect(sectionOf(body, "untouched")).toBeUndefined();
     });
@@ -137,20 +137,20 @@ describe("the steps of the action plan, on a fork's pull request", () => {
       ["device", "it is outside of the repository"],
       ["upwards", "it is outside of the repository"],
       ["linked", "it is no plain file"],
-    ])("and with no file of the runner: %s", (name, reason) =>
+    ])("the section on the stack %s says why a file was not read: %s", (name, reason) =>
       expect(sectionOf(body, name)).toContain(reason),
     );
 
-    test("which leaves no content of such a file in the comment", () => {
+    test("the comment has no content of a file that was not read", () => {
       expect(body).not.toContain("s3cr3t");
       expect(body).not.toContain("root:");
     });
 
-    test("leaving the working tree as it was", () =>
+    test("stacks and actions stay unchanged in the working tree", () =>
       expect(git("status", "--porcelain", "--", "stacks", "actions")).toBe(""));
   });
 
-  test("bring that comment up to date, and no other", () => {
+  test("updates the bot's comment, and not a user's comment with the same marker", () => {
     const marked = "<!-- talos-gpu plan -->\nold";
     answers({
       [comments]: [
@@ -164,7 +164,7 @@ describe("the steps of the action plan, on a fork's pull request", () => {
     );
   });
 
-  test("look only at the folder of the stacks, which may be the root", () => {
+  test("with the repository's root as folder, changed stacks in a subfolder get no comment", () => {
     answers({ [comments]: [[]] });
     expect(comment({ "inputs.folder": "." })).toMatchObject({
       status: 0,
@@ -173,12 +173,12 @@ describe("the steps of the action plan, on a fork's pull request", () => {
     calls();
   });
 
-  describe("of a program that", () => {
+  describe("the program that computes a plan", () => {
     let real: string;
     beforeAll(() => void (real = fs.readFileSync(command, "utf8")));
     afterEach(() => fs.writeFileSync(command, real));
 
-    test("computes and hears no signal, end within the limit", () => {
+    test("ends at the time limit, even if it ignores SIGTERM", () => {
       standIn(path.dirname(command), "cli.js", `process.on("SIGTERM", () => {}); for (;;);`);
       answers({ [comments]: [[]] });
       expect(comment({ "inputs.limit": "1" })).toMatchObject({ status: 0 });
@@ -187,7 +187,7 @@ describe("the steps of the action plan, on a fork's pull request", () => {
       );
     });
 
-    test("looks for a token, leave none in its environment", () => {
+    test("has no token in its environment", () => {
       standIn(path.dirname(command), "cli.js", `console.log(JSON.stringify(process.env));`);
       answers({ [comments]: [[]] });
       expect(comment()).toMatchObject({ status: 0 });

@@ -6,7 +6,7 @@ import { workflowStand } from "./stand";
 
 const { work, git, stack, expressions, where } = workflowStand(["velaryon"]);
 
-describe("the steps of preview.yml", () => {
+describe("preview.yml", () => {
   const workflow = read("preview.yml");
   const given = { ...expressions, "matrix.stack": "velaryon" };
   let main: string;
@@ -36,7 +36,7 @@ describe("the steps of preview.yml", () => {
   beforeAll(() => void (main = fs.readFileSync(stack("velaryon"), "utf8")));
   afterEach(() => git("checkout", "-q", "--", "stacks"));
 
-  test("are about the stacks that change", () => {
+  test("previews only the stacks that the pull request changes", () => {
     const { status, output } = onPullRequest(
       "stacks.js",
       (config) => (config["talos-gpu:clusterName"] = "other"),
@@ -44,7 +44,7 @@ describe("the steps of preview.yml", () => {
     expect([status, output]).toEqual([0, 'stacks=[{"stack":"velaryon"}]\n']);
   });
 
-  test("take what the stack says of its cluster, and nothing else of the pull request", () => {
+  test("takes only the stack's talos-gpu fields from the pull request", () => {
     const machines = { a: { labels: { "1_000": "1_000", yes: "on" } } };
     const { status } = onPullRequest("take-stack.js", (config) => {
       config["talos-gpu:clusterName"] = "other";
@@ -99,13 +99,13 @@ describe("the steps of preview.yml", () => {
       (config) => (config["talos-gpu:machines"] = { a: { labels: { l: { secure: "v1:x" } } } }),
       /talos-gpu:machines: has an encrypted value/,
     ],
-  ])("refuse %s", (_, edit, reason) => {
+  ])("refuses a stack file that adds %s", (_, edit, reason) => {
     const { status, said } = onPullRequest("take-stack.js", edit);
     expect([status, said]).toEqual([1, expect.stringMatching(reason)]);
     expect(fs.readFileSync(stack("velaryon"), "utf8")).toBe(main);
   });
 
-  test("refuse a stack that is a symbolic link", () => {
+  test("refuses a stack file that is a symbolic link", () => {
     git("checkout", "-qb", "edit");
     fs.rmSync(stack("velaryon"));
     fs.symlinkSync("/etc/passwd", stack("velaryon"));

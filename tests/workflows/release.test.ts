@@ -72,7 +72,7 @@ test.each<[string, string, string[], string[], string]>([
   ["v1.0.0-rc.1", "1.0.0-rc.1", ["1.0.0-rc.1"], ["v0.9.0", "v1.0.0-beta.4"], "next"],
   ["v1.0.0", "1.0.0", ["1.0.0"], ["v1.0.0-rc.10", "v0.10.0", "something-else"], "latest"],
 ])(
-  "%s may be released, as the newest, described and on main",
+  "the tag %s is accepted, and its version, channel and notes are written",
   (tag, version, described, tags, channel) => {
     released(version, described, tags);
     expect(check(tag)).toEqual({
@@ -85,7 +85,7 @@ test.each<[string, string, string[], string[], string]>([
   },
 );
 
-test("whatever is wrong with a tag is reported at once, and nothing is written", () => {
+test("all faults of a tag are reported together, and nothing is written", () => {
   released("0.2.0", ["0.2.0"], ["v0.10.0"], { onMain: false });
   const { status, said, output } = check("v0.3.0");
   expect([status, output]).toEqual([1, ""]);
@@ -100,7 +100,7 @@ test("whatever is wrong with a tag is reported at once, and nothing is written",
   expect(fs.existsSync(path.join(work, "release"))).toBe(false);
 });
 
-test("a policy pack that a tag leaves behind is refused", () => {
+test("a tag is refused if the policy pack has an older version", () => {
   const policy = { version: "0.1.0", dependencies: { "talos-gpu": "0.1.0" } };
   released("0.2.0", ["0.2.0"], [], { policy });
   const { status, said } = check("v0.2.0");
@@ -113,15 +113,18 @@ test("a policy pack that a tag leaves behind is refused", () => {
   ]);
 });
 
-test.each(["v1.0", "v01.0.0", "v1.0.0-", "latest"])("%s is not a version", (tag) => {
-  released("1.0.0", ["1.0.0"], []);
-  expect(check(tag)).toMatchObject({
-    status: 1,
-    said: expect.stringContaining("is not a version") as unknown,
-  });
-});
+test.each(["v1.0", "v01.0.0", "v1.0.0-", "latest"])(
+  "the tag %s is refused, because it is not a version",
+  (tag) => {
+    released("1.0.0", ["1.0.0"], []);
+    expect(check(tag)).toMatchObject({
+      status: 1,
+      said: expect.stringContaining("is not a version") as unknown,
+    });
+  },
+);
 
-test("a package that names another repository than the one that it is published from is refused", () => {
+test("a tag is refused if the package names a different repository than the one that publishes it", () => {
   released("0.2.0", ["0.2.0"], []);
   expect(check("v0.2.0", "fork/gpus")).toMatchObject({
     status: 1,
@@ -131,7 +134,7 @@ test("a package that names another repository than the one that it is published 
   });
 });
 
-test("all parts of a release are packed by the script that the dry run has", () => {
+test("the workflow's jobs together pack every part that generate/release/pack.js knows", () => {
   const script = fs.readFileSync(path.join(repository, "generate/release/pack.js"), "utf8");
   const known = [.../const parts = \{([^}]*)\}/.exec(script)![1]!.matchAll(/^ {2}(\w+):/gm)].map(
     ([, name]) => name,
@@ -143,7 +146,7 @@ test("all parts of a release are packed by the script that the dry run has", () 
   expect([...packed, "checksums"].sort()).toEqual([...known].sort());
 });
 
-describe("publishing", () => {
+describe("the job publish", () => {
   const expressions = {
     "needs.pack.outputs.version": "0.2.0-rc.1",
     "needs.pack.outputs.channel": "next",
@@ -182,22 +185,22 @@ describe("publishing", () => {
   const published = (answer: string): string[][] =>
     called("npm", "npm publish", answer).filter(([verb]) => verb === "publish");
 
-  test("goes to npm with provenance, in the channel of its version, the policy pack behind the package", () => {
+  test("publishes the package, then the policy pack, with provenance and the version's channel", () => {
     const unknown = "if (process.argv[2] === 'view') process.exit(1);";
     expect(published(unknown)).toEqual([publishing("talos-gpu"), publishing("talos-gpu-policy")]);
   });
 
-  test("that is run again goes on behind what npm has", () => {
+  test("publishes only the missing packages when it runs again", () => {
     const first = "if (process.argv[3] === 'talos-gpu@0.2.0-rc.1') console.log('0.2.0-rc.1');";
     expect(published(first)).toEqual([publishing("talos-gpu-policy")]);
   });
 
-  test("needs no token of npm: the workflow itself is trusted", () => {
+  test("uses no npm token, because npm trusts the workflow's identity", () => {
     expect(workflow.jobs["publish"]!.permissions).toMatchObject({ "id-token": "write" });
     expect(JSON.stringify(workflow)).not.toMatch(/secrets\.|NODE_AUTH_TOKEN/);
   });
 
-  test("gives checksums of all files, and attests to them", () => {
+  test("writes checksums of all packages, and attests to them", () => {
     released("0.2.0-rc.1", [], []);
     fs.mkdirSync(path.join(work, "release"));
     for (const name of ["notes.md", "a.tgz", "b.whl"])
@@ -218,7 +221,7 @@ describe("publishing", () => {
     expect(attested?.with).toEqual({ "subject-checksums": "release/SHA256SUMS" });
   });
 
-  test("makes a release of the tag, with its part of the changelog", () => {
+  test("creates the tag's GitHub release with notes and schema", () => {
     const [args] = called("gh", "gh release");
     expect(args!.slice(0, 4)).toEqual(["release", "create", "v0.2.0-rc.1", "--verify-tag"]);
     expect(args).toEqual(
@@ -226,7 +229,7 @@ describe("publishing", () => {
     );
   });
 
-  test("happens behind the checks and an environment, and only there is a right to publish", () => {
+  test("needs the checks and the environment release, and runs no code of the repository", () => {
     const { checks, pack, plugin, publish } = workflow.jobs;
     expect(checks).toMatchObject({ uses: "./.github/workflows/checks.yml" });
     expect(read("checks.yml").on).toHaveProperty("workflow_call");

@@ -5,14 +5,14 @@ import { workflowStand } from "./stand";
 
 const { work, git, change, answers, where } = workflowStand(["velaryon", "rtx3090", "frank"]);
 
-describe("the steps of up.yml", () => {
+describe("up.yml", () => {
   const workflow = read("up.yml");
   let first: string;
   beforeAll(() => void (first = git("rev-parse", "HEAD").trim()));
   const deployments = (environment: string): string =>
     `repos/owner/gpus/deployments?environment=${environment}&per_page=20`;
 
-  test("ask for approval where a machine may reboot since the last successful update", () => {
+  test("asks for approval if changes since the last successful update may reboot a machine", () => {
     change("velaryon", "slot: X", "slot: Y");
     change("rtx3090", "v1.10.9", "v1.10.8");
     git("commit", "-qam", "edit");
@@ -36,12 +36,12 @@ describe("the steps of up.yml", () => {
   });
 
   test.each([
-    ["an approved update that failed after", "velaryon-reboots", "2026-02-02", true],
-    ["an approved update that failed before", "velaryon-reboots", "2025-12-31", false],
-    ["an update without approval that failed after", "velaryon", "2026-02-02", false],
+    ["an approved update that failed after", true, "velaryon-reboots", "2026-02-02"],
+    ["an approved update that failed before", false, "velaryon-reboots", "2025-12-31"],
+    ["an update without approval that failed after", false, "velaryon", "2026-02-02"],
   ])(
-    "ask for approval, or not, by %s the last success",
-    (_what, environment, created_at, reboots) => {
+    "%s the last success makes approval necessary: %s",
+    (_what, reboots, environment, created_at) => {
       // The commit of the failed update is not in the branch any more: what it did to a machine, no plan tells.
       const failed = { id: 2, sha: "f".repeat(40), created_at };
       const succeeded = { id: 1, sha: git("rev-parse", "HEAD").trim(), created_at: "2026-01-01" };
@@ -62,24 +62,34 @@ describe("the steps of up.yml", () => {
     },
   );
 
-  test.each<[string, Record<string, unknown>, string[]]>([
-    ["no environment exists", {}, []],
+  const warnings = (present: Record<string, unknown>): string[] => {
+    answers(
+      Object.fromEntries(
+        Object.entries(present).map(([place, answer]) => [`repos/owner/gpus/${place}`, answer]),
+      ),
+    );
+    const { status, said } = runStep(stepOf(workflow, "stacks", "environments.js"), where);
+    expect(status).toBe(0);
+    return said.split("\n").filter(Boolean);
+  };
+
+  test.each<[string, Record<string, unknown>, string]>([
     [
-      "one takes every branch",
+      "every branch",
       { "environments/velaryon": { deployment_branch_policy: null } },
-      ["::warning title=environment velaryon::It accepts every branch, so"],
+      "::warning title=environment velaryon::It accepts every branch, so",
     ],
     [
-      "one takes every protected branch",
+      "every protected branch",
       {
         "environments/velaryon-reboots": {
           deployment_branch_policy: { protected_branches: true, custom_branch_policies: false },
         },
       },
-      ["::warning title=environment velaryon-reboots::It accepts every protected branch, so"],
+      "::warning title=environment velaryon-reboots::It accepts every protected branch, so",
     ],
     [
-      "one takes a pattern as well as main",
+      "main and a pattern of branches",
       {
         "environments/velaryon-preview": {
           deployment_branch_policy: { protected_branches: false, custom_branch_policies: true },
@@ -88,32 +98,26 @@ describe("the steps of up.yml", () => {
           branch_policies: [{ name: "main", type: "branch" }, { name: "feat/*" }],
         },
       },
-      ['::warning title=environment velaryon-preview::It accepts "feat/*", so'],
+      '::warning title=environment velaryon-preview::It accepts "feat/*", so',
     ],
+  ])("warns of an environment that accepts %s", (_, present, warned) =>
+    expect(warnings(present)).toEqual([expect.stringContaining(warned)]),
+  );
+
+  test.each<[string, Record<string, unknown>]>([
+    ["if no environment exists", {}],
     [
-      "one takes main alone",
+      "of an environment that accepts only main",
       {
         "environments/velaryon": {
           deployment_branch_policy: { protected_branches: false, custom_branch_policies: true },
         },
         "environments/velaryon/deployment-branch-policies": { branch_policies: [{ name: "main" }] },
       },
-      [],
     ],
-  ])("warn of environments that other branches reach: %s", (_, there, warned) => {
-    answers(
-      Object.fromEntries(
-        Object.entries(there).map(([place, answer]) => [`repos/owner/gpus/${place}`, answer]),
-      ),
-    );
-    const { status, said } = runStep(stepOf(workflow, "stacks", "environments.js"), where);
-    expect(status).toBe(0);
-    expect(said.split("\n").filter(Boolean)).toEqual(
-      warned.map((start) => expect.stringContaining(start) as string),
-    );
-  });
+  ])("does not warn %s", (_, present) => expect(warnings(present)).toEqual([]));
 
-  test("ask for approval where the code has changed by which a plan is computed", () => {
+  test("asks for approval if the code that computes plans has changed", () => {
     fs.mkdirSync(path.join(work, "components"), { recursive: true });
     fs.writeFileSync(path.join(work, "components", "recipe.ts"), "");
     git("add", "components");

@@ -40,40 +40,40 @@ describe.each(files)("%s", (file) => {
   const workflow = read(file);
   const steps = stepsOf(file);
 
-  test("says what it may do", () => {
+  test("declares its permissions, with contents: read", () => {
     expect(workflow.permissions).toEqual(expect.objectContaining({ contents: "read" }));
   });
 
   // An expression in a script may put a stranger's text into a shell. What an action of another owner's does is
   // decided by its commit.
-  test("puts no expression into a script, and names each action's commit", () => {
+  test("puts no expression into a script, and pins each action to a commit", () => {
     expectSafe(steps);
     expectReleases(fs.readFileSync(path.join(folder, file), "utf8"));
   });
 
   // The token in .git/config is readable for all that runs after it. The one job that pushes has its own in the step
   // that does.
-  test("keeps no credentials of a checkout", () => {
+  test("checks out without leaving credentials in .git/config", () => {
     const checkouts = steps.filter(({ uses }) => uses?.startsWith("actions/checkout@"));
     expect(checkouts).not.toEqual([]);
     for (const { with: given } of checkouts)
       expect(given).toMatchObject({ "persist-credentials": false });
   });
 
-  test("runs scripts that are there", () => {
+  test("runs only scripts that exist", () => {
     const scripts = steps.flatMap(({ run }) =>
       [...(run ?? "").matchAll(/(?:\.github|actions)\/\S+\.(?:js|sh)/g)].map(([script]) => script),
     );
     for (const script of scripts) expect(fs.existsSync(path.join(repository, script))).toBe(true);
   });
 
-  test("limits each job", () => {
+  test("sets a time limit for each job", () => {
     for (const job of Object.values(workflow.jobs))
       expect(job.uses?.startsWith("./.github/workflows/") || job["timeout-minutes"]).toBeTruthy();
   });
 
   // GitHub's tokens for other services prove who runs: only what publishes has a use for one.
-  test("asks for a token of identity only where something is published", () => {
+  test("requests an identity token only in a job publish", () => {
     const asking = Object.entries(workflow.jobs).filter(
       ([, { permissions }]) => permissions?.["id-token"] === "write",
     );
@@ -85,12 +85,12 @@ describe.each(actions)("the action %s", (name) => {
   const action = readAction(name);
   const text = fs.readFileSync(path.join(repository, "actions", name, "action.yml"), "utf8");
 
-  test("puts no expression into a script, and names each action's commit", () => {
+  test("puts no expression into a script, and pins each action to a commit", () => {
     expectSafe(action.runs.steps);
     expectReleases(text);
   });
 
-  test("says what each input is, and runs scripts that are there", () => {
+  test("describes each input, and runs only scripts that exist", () => {
     expect(action.runs.using).toBe("composite");
     for (const { description } of Object.values(action.inputs)) expect(description).not.toBe("");
     for (const { run, shell } of action.runs.steps) {
@@ -100,13 +100,13 @@ describe.each(actions)("the action %s", (name) => {
     }
   });
 
-  test("uses only inputs that it has", () => {
+  test("declares exactly the inputs that it uses", () => {
     const used = [...text.matchAll(/inputs\.([\w-]+)/g)].map(([, input]) => input);
     expect([...new Set(used)].sort()).toEqual(Object.keys(action.inputs).sort());
   });
 });
 
-test("one release of each action is used everywhere", () => {
+test("all workflows and actions use the same release of each action", () => {
   const texts = [
     ...files.map((file) => path.join(folder, file)),
     ...actions.map((name) => path.join(repository, "actions", name, "action.yml")),
@@ -121,7 +121,7 @@ test("one release of each action is used everywhere", () => {
     expect({ action, releases: [...found] }).toEqual({ action, releases: [[...found][0]] });
 });
 
-test("Dependabot renews every action, and the packages", () => {
+test("Dependabot renews all actions and npm packages", () => {
   const { updates } = parse(
     fs.readFileSync(path.join(repository, ".github/dependabot.yml"), "utf8"),
   ) as {
@@ -138,20 +138,20 @@ test("Dependabot renews every action, and the packages", () => {
   expect(of("npm")).toEqual(["/", "/docs"]);
 });
 
-test("every action of the folder is looked at", () => {
+test("this file tests every action in the folder actions", () => {
   const there = fs.readdirSync(path.join(repository, "actions"), { withFileTypes: true });
   expect(there.filter((entry) => entry.isDirectory()).map(({ name }) => name)).toEqual([
     ...actions,
   ]);
 });
 
-describe("others' code", () => {
+describe("a pull request's code", () => {
   /** Those that have a token while they read another author's change. */
   const privileged = files.filter((file) =>
     ["pull_request_target", "workflow_run"].some((event) => event in read(file).on),
   );
 
-  test("is looked at with a token by these alone", () =>
+  test("is read by a workflow with a token only in plan.yml and preview.yml", () =>
     expect(privileged).toEqual(["plan.yml", "preview.yml"]));
 
   test.each(privileged)("never runs in %s", (file) => {
@@ -171,7 +171,7 @@ describe("others' code", () => {
   test("gets no secret in plan.yml", () =>
     expect(fs.readFileSync(path.join(folder, "plan.yml"), "utf8")).not.toContain("secrets."));
 
-  test("gets secrets in preview.yml only in an environment, and never a fork's", () => {
+  test("gets secrets in preview.yml only in an environment, and never from a fork", () => {
     const { stacks, preview } = read("preview.yml").jobs;
     expect(stacks).toMatchObject({
       if: "github.event.pull_request.head.repo.full_name == github.repository",
@@ -181,13 +181,13 @@ describe("others' code", () => {
   });
 });
 
-test("credentials of a cluster are used on main alone", () => {
+test("up.yml runs only on main, and preview.yml only for pull requests to main", () => {
   expect(read("up.yml").on).toEqual({ push: { branches: ["main"] } });
   expect(read("up.yml").jobs["up"]).toMatchObject({ if: "github.ref == 'refs/heads/main'" });
   expect(read("preview.yml").on).toMatchObject({ pull_request_target: { branches: ["main"] } });
 });
 
-test("every stack lives with the published plugins and charts", () => {
+test("the job conformance updates every stack twice with the published plugins", () => {
   const { strategy, steps } = read("conformance.yml").jobs["conformance"]!;
   expect(strategy).toMatchObject({ matrix: { stack: stacks } });
   const lab = /npm run --silent lab -- (.*)$/.exec(
@@ -197,7 +197,7 @@ test("every stack lives with the published plugins and charts", () => {
   expect(options).toMatchObject({ updates: 2, pulumi: "installed" });
 });
 
-test("the published plugins judge tests that there are", () => {
+test("the job judged runs only existing tests, with the published plugins", () => {
   const { strategy, steps } = read("conformance.yml").jobs["judged"]!;
   const { tests } = (strategy as { matrix: { tests: string[] } }).matrix;
   for (const each of tests)
@@ -209,7 +209,7 @@ test("the published plugins judge tests that there are", () => {
   expect(parseOptions(env!["LAB_OPTIONS"]!.split(" "))).toMatchObject({ pulumi: "installed" });
 });
 
-describe("the job of the real node", () => {
+describe("the job node", () => {
   const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-workflow-node-"));
   const tools = path.join(temp, "tools");
   const step = stepOf(read("checks.yml"), "node", "lab/tests/real-node");
@@ -230,7 +230,7 @@ process.exit(require("node:child_process").spawnSync(args[0], args.slice(1), { s
   };
   afterAll(() => fs.rmSync(temp, { recursive: true }));
 
-  test("asks for its tests as root", () => {
+  test("builds its tools and runs its tests as root", () => {
     expect(run(0)).toEqual({
       status: 0,
       called: [
@@ -240,12 +240,12 @@ process.exit(require("node:child_process").spawnSync(args[0], args.slice(1), { s
     });
   });
 
-  test("fails where the runner cannot have one, instead of leaving the tests out", () => {
+  test("fails if the runner cannot have a real node, instead of skipping the tests", () => {
     expect(run(1)).toEqual({ status: 1, called: ["npm run --silent tools -- --node --look 1"] });
   });
 });
 
-test("an update goes one stack at a time, in an environment that follows from its plan", () => {
+test("up.yml updates one stack at a time, in the environment that its first job chose", () => {
   const { concurrency, jobs } = read("up.yml");
   expect(concurrency).toEqual({ group: "up", "cancel-in-progress": false });
   expect(jobs["up"]).toMatchObject({
@@ -266,7 +266,7 @@ describe("the site", () => {
   const { "": root, ...packages } = lock.packages;
 
   // It is published, so what builds it must not change by itself.
-  test("is built from a lock file, which has a hash of every package and names no host", () => {
+  test("is built from a lock file with each package's hash and no registry but npm's", () => {
     const { scripts } = JSON.parse(
       fs.readFileSync(path.join(repository, "package.json"), "utf8"),
     ) as {
@@ -282,7 +282,7 @@ describe("the site", () => {
     }
   });
 
-  test("has the packages that it asks for", () => {
+  test("has the same packages in docs/package.json and its lock file", () => {
     const { devDependencies } = JSON.parse(
       fs.readFileSync(path.join(repository, "docs/package.json"), "utf8"),
     ) as {

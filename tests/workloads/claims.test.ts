@@ -24,11 +24,11 @@ test.each([
     { architecture: "Hopper" as const, cel: ["true"] },
     [`device.attributes['gpu.nvidia.com'].architecture == "Hopper"`, "true"],
   ],
-])("%j is %j in CEL", (claim, expressions) => {
+])("the claim %j has the CEL selectors %j", (claim, expressions) => {
   expect(selectorsOf(claim)).toEqual(expressions);
 });
 
-test("with dra, each pod, smoke tests included, claims from its own template and waits for the gate", async () => {
+test("with dra, each pod uses a claim template of the stack instead of a RuntimeClass", async () => {
   const outputs: Record<string, unknown> = {};
   const run = await build(arguments_("dra"), {}, ({ runtimeClassName, gpuResourceName }) => {
     runtimeClassName.apply((value) => (outputs["runtimeClassName"] = value));
@@ -73,7 +73,7 @@ test("with dra, each pod, smoke tests included, claims from its own template and
   expect(findAll(run, "kubernetes:node.k8s.io/v1:RuntimeClass")).toEqual([]);
 });
 
-test("another claim is another template, and so another pod", async () => {
+test("a changed claim gets a template with a new name", async () => {
   const named = async (claim: object): Promise<string[]> => {
     const run = await build(
       arguments_("dra", { workloads: { pods: { one: { image: "busybox", claim } } } }),
@@ -87,7 +87,7 @@ test("another claim is another template, and so another pod", async () => {
   ]);
 });
 
-test("a pod names the user's claim or template, and the stack makes none", async () => {
+test("a pod uses the user's claim or template, and the stack creates no template for it", async () => {
   const pods = {
     one: { image: "busybox", claim: { resourceClaimName: "shared" } },
     two: { image: "busybox", claim: { resourceClaimTemplateName: "slice" } },
@@ -105,7 +105,7 @@ test("a pod names the user's claim or template, and the stack makes none", async
   ).toEqual([]);
 });
 
-test("a node offers its resources, and the whole cards that the driver publishes of it", () => {
+test("a node offers its allocatable resources and the whole cards in its ResourceSlices", () => {
   const node = { metadata: { name: "a" }, status: { allocatable: { cpu: "4" } } };
   const device = (type: string) => ({ name: type, attributes: { type: { string: type } } });
   const slice = (nodeName: string, driver: string, ...types: string[]): any => ({

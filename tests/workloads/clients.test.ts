@@ -32,7 +32,7 @@ const servers: [string, (allowFrom?: string[]) => void][] = [
 ];
 
 describe.each(servers)("%s", (kind, make) => {
-  test("with allowFrom, a NetworkPolicy admits the server's namespace and the listed ones, and exists before the pod", async () => {
+  test("with allowFrom, a NetworkPolicy admits the server's and the listed namespaces before the pod starts", async () => {
     const run = await record(() => make(["open-webui"]));
     const policy = find(run, types.policy);
     const { metadata, spec } = policy.inputs;
@@ -52,7 +52,7 @@ describe.each(servers)("%s", (kind, make) => {
     expect(waitsFor(run, find(run, types.deployment)).has(policy.urn)).toBe(true);
   });
 
-  test("with an empty allowFrom, a NetworkPolicy admits only the server's namespace", async () => {
+  test("with an empty allowFrom, the NetworkPolicy admits only the server's namespace", async () => {
     const run = await record(() => make([]));
     expect(find(run, types.policy).inputs.spec.ingress[0].from).toEqual([{ podSelector: {} }]);
   });
@@ -62,7 +62,7 @@ describe.each(servers)("%s", (kind, make) => {
   });
 });
 
-test("pods of a server over several machines reach each other at every port", async () => {
+test("the NetworkPolicy lets the pods of a server on several machines reach each other at every port", async () => {
   const run = await record(
     () => void new Vllm("s", { model, ...access, machines: 2, allowFrom: [] }),
   );
@@ -76,12 +76,12 @@ test("pods of a server over several machines reach each other at every port", as
   expect(waitsFor(run, find(run, types.group)).has(policy.urn)).toBe(true);
 });
 
-describe("a key of vLLM", () => {
+describe("vLLM's API key", () => {
   const apiKeySecret = { name: "vllm-key", key: "key" };
   const variables = (run: Run): any =>
     find(run, types.deployment).inputs.spec.template.spec.containers[0].env;
 
-  test("comes from a Secret by name", async () => {
+  test("comes from the user's Secret", async () => {
     const run = await record(
       () => void new Vllm("s", { model, ...access, namespace: "ai", apiKeySecret }),
     );
@@ -90,7 +90,7 @@ describe("a key of vLLM", () => {
     ]);
   });
 
-  test("is known to LiteLLM by a Secret of its own namespace, and stands in no configuration", async () => {
+  test("reaches LiteLLM as a variable from a Secret, not in its configuration", async () => {
     const open = {
       provider: "ollama_chat",
       models: ["llama3.2:3b"],
@@ -129,7 +129,7 @@ describe("in a stack", () => {
     return remarks.map(renderFinding).filter((note) => note.includes("every pod of the cluster"));
   };
 
-  test("LiteLLM may reach the servers of language models behind it, and no other server", () => {
+  test("LiteLLM's namespace may reach servers of language models, and no other server", () => {
     const workloads = { litellm: { namespace: "gateway" }, ollama: { models: ["a"] }, comfyui: {} };
     const allowFrom = ["open-webui"];
     expect(allowedNamespaces({ workloads }, "ollama", { allowFrom })).toEqual([

@@ -14,7 +14,7 @@ const liteLlm = (more: Partial<LiteLlmArgs> = {}): Promise<Run> =>
   record(() => void new LiteLlm("proxy", { servers: [ollama(models)], ...more }));
 const container = (run: Run): any => find(run, deployment).inputs.spec.template.spec.containers[0];
 
-test("routes every model by its name to ollama, and serves on port 4000", async () => {
+test("LiteLLM routes every model by its name to Ollama, and serves on port 4000", async () => {
   const run = await liteLlm();
   const { data } = find(run, "kubernetes:core/v1:ConfigMap").inputs;
   expect(parse(data["config.yaml"])).toEqual({
@@ -29,14 +29,14 @@ test("routes every model by its name to ollama, and serves on port 4000", async 
   expect(find(run, deployment).inputs.spec.template.spec.runtimeClassName).toBeUndefined();
 });
 
-test("another list of models is another pod", async () => {
+test("a changed list of models changes the pod", async () => {
   const revision = async (list: string[]): Promise<unknown> =>
     container(await liteLlm({ servers: [ollama(list)] })).env[0].value;
   expect(await revision(models)).toBe(await revision(models));
   expect(await revision(models)).not.toBe(await revision(["llama3.2:3b"]));
 });
 
-test("the master key comes from a Secret by name, in a namespace that is there already", async () => {
+test("the master key comes from a Secret in an existing namespace, which the component does not create", async () => {
   const run = await liteLlm({ masterKeySecret: "litellm-key", namespace: "ai" });
   expect(container(run).env[1]).toEqual({
     name: "LITELLM_MASTER_KEY",
@@ -46,11 +46,11 @@ test("the master key comes from a Secret by name, in a namespace that is there a
   expect(find(run, deployment).inputs.metadata.namespace).toBe("ai");
 });
 
-test("inactive: kept, with no replicas", async () => {
+test("an inactive LiteLLM has no replicas", async () => {
   expect(find(await liteLlm({ active: false }), deployment).inputs.spec.replicas).toBe(0);
 });
 
-test("routes to several servers, each by its own interface", async () => {
+test("LiteLLM routes to several servers, each with its provider and URL", async () => {
   const servers: LiteLlmArgs["servers"] = [
     { provider: "ollama_chat", models: [models[0]!], url: "http://small.small.svc:11434" },
     {

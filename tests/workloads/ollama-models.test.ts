@@ -19,7 +19,7 @@ test.each([
   ["registry.ollama.ai/team/model", "team/model:latest"],
   ["hf.co/library/model", "hf.co/library/model:latest"], // the namespace stands for nothing in another registry
   ["library", "library:latest"],
-])("%s is %s", (model, full) => {
+])("Ollama's full name of the model %s is %s", (model, full) => {
   expect(fullName(model)).toBe(full);
 });
 
@@ -70,23 +70,23 @@ async function pull(server: http.Server, model = "llama3.2:3b"): Promise<number 
   return code;
 }
 
-test("pulls a model that is not there", async () => {
+test("the Job pulls a model that the server does not have", async () => {
   const server = serve(["llama3.2:1b"], true);
   expect(await pull(server)).toBe(0);
   expect(server.pulls).toEqual([{ model: "llama3.2:3b", stream: false }]);
 });
 
-test("leaves a model alone that is there", async () => {
+test("the Job does not pull a model that the server has", async () => {
   const server = serve(["llama3.2:3b"], true);
   expect(await pull(server)).toBe(0);
   expect(server.pulls).toEqual([]);
 });
 
-test("fails when the server cannot pull", async () => {
+test("the Job fails if the server cannot pull the model", async () => {
   expect(await pull(serve([], false))).not.toBe(0);
 });
 
-test("two spellings of a model are one Job, which finds the model under the name that the server lists", async () => {
+test("two spellings of a model get one Job, which finds the model under the server's name", async () => {
   const models = ["registry.ollama.ai/library/llama3.2:3b", "llama3.2:3b"];
   const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
   const run = await record(() => void new Ollama("chat", { ...access, models }));

@@ -10,7 +10,7 @@ const vllm = (args: Partial<VllmArgs> = {}): Promise<Run> =>
   record(() => void new Vllm("serve", { model, ...access, ...args }));
 const pod = (run: Run): any => find(run, deployment).inputs.spec.template.spec;
 
-test("splits the model over the GPUs that it requests, with shared memory for the processes", async () => {
+test("vLLM splits the model over the GPUs that it requests, with shared memory for its processes", async () => {
   const run = await vllm({ gpus: 2, sharedMemory: "16Gi", args: ["--max-model-len=8192"] });
   const { containers, volumes, enableServiceLinks } = pod(run);
   expect(containers[0].command).toEqual([
@@ -55,13 +55,13 @@ test.each([
     ["--tensor-parallel-size=4", "--pipeline-parallel-size=1", ...ofGroup, "-dp=2"],
   ],
 ])(
-  "with the arguments %j, %i GPUs and %i machines it runs with %j",
+  "with the arguments %j, %i GPUs and %i machines, vLLM runs with %j",
   (args, gpus, machines, expected) => {
     expect(vllmCommand({ model, args, gpus, machines }).slice(3)).toEqual(expected);
   },
 );
 
-describe("over two machines", () => {
+describe("vLLM over two machines", () => {
   const group = "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet";
   const twins = {
     gpus: 4,
@@ -69,7 +69,7 @@ describe("over two machines", () => {
     fabric: { leastBandwidth: 9, settings: { NCCL_SOCKET_IFNAME: "eth0" } },
   };
 
-  test("it is a group that is made again as a whole, each pod on a machine of its own with a volume of its own", async () => {
+  test("is a LeaderWorkerSet that restarts as a whole, with one pod and one volume per machine", async () => {
     const run = await vllm({
       ...twins,
       storage: "600Gi",
@@ -125,7 +125,7 @@ describe("over two machines", () => {
     expect(findAll(run, "kubernetes:core/v1:PersistentVolumeClaim")).toEqual([]);
   });
 
-  test("its Service selects the leader, and its endpoint resolves after the group", async () => {
+  test("has a Service for the leader, and an endpoint that resolves after the group", async () => {
     const { core } = await import("@pulumi/kubernetes");
     const run = await record(() => {
       const { endpoint } = new Vllm("serve", { model, ...access, ...twins });
@@ -140,7 +140,7 @@ describe("over two machines", () => {
     expect(waitsFor(run, user)).toContain(find(run, group).urn);
   });
 
-  test("all its pods claim cards from the same template", async () => {
+  test("claims the cards of all pods from the same template", async () => {
     const run = await vllm({
       ...twins,
       gpuResourceName: "gpu.nvidia.com",
@@ -156,12 +156,12 @@ describe("over two machines", () => {
     }
   });
 
-  test("it has no group if active is false", async () => {
+  test("has no LeaderWorkerSet if active is false", async () => {
     expect(findAll(await vllm({ ...twins, active: false }), group)).toEqual([]);
   });
 });
 
-test("the token comes from the Secret, and is nowhere else", async () => {
+test("the Hugging Face token comes from a Secret in an existing namespace", async () => {
   const run = await vllm({
     namespace: "models",
     huggingFaceToken: { name: "hugging-face", key: "token" },
@@ -173,7 +173,7 @@ test("the token comes from the Secret, and is nowhere else", async () => {
   expect(find(run, deployment).inputs.metadata.namespace).toBe("models");
 });
 
-test("may take its time to come up, and gives the cards up before the next one starts", async () => {
+test("vLLM may take readyWithin to start, and an update ends the old pod before it starts the new one", async () => {
   const { spec } = find(await vllm({ readyWithin: 3600 }), deployment).inputs;
   const { startupProbe } = spec.template.spec.containers[0];
   expect(startupProbe.httpGet.path).toBe("/health");
@@ -182,7 +182,7 @@ test("may take its time to come up, and gives the cards up before the next one s
   expect(spec.progressDeadlineSeconds).toBe(3600);
 });
 
-test("the endpoint is the OpenAI API's, and resolves once the model is served", async () => {
+test("the endpoint is the OpenAI API's, and resolves after the Deployment", async () => {
   const { core } = await import("@pulumi/kubernetes");
   const run = await record(() => {
     const { endpoint } = new Vllm("serve", { model, ...access });

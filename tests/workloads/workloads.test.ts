@@ -16,7 +16,7 @@ const ollama = (args: Partial<OllamaArgs> = {}): Promise<Run> =>
 const container = (run: Run): any => find(run, deployment).inputs.spec.template.spec.containers[0];
 
 describe("Ollama", () => {
-  test("requests the resource by its name, under the runtime class, and sets no NVIDIA variable", async () => {
+  test("requests the given resource under the given runtime class, and sets no NVIDIA variable", async () => {
     const run = await ollama({
       gpus: 2,
       tolerations: [{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }],
@@ -35,7 +35,7 @@ describe("Ollama", () => {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
   });
 
-  test("gives the card up before the next one starts, and may take its time to come up", async () => {
+  test("may take readyWithin to start, and an update ends the old pod before it starts the new one", async () => {
     const { spec } = find(await ollama({ readyWithin: 900 }), deployment).inputs;
     expect(spec.strategy).toEqual({ type: "Recreate" });
     expect(spec.progressDeadlineSeconds).toBe(900);
@@ -43,7 +43,7 @@ describe("Ollama", () => {
     expect(startupProbe.periodSeconds * startupProbe.failureThreshold).toBeGreaterThanOrEqual(900);
   });
 
-  test("one Job per model, after the server, by name: another model leaves the first Job alone", async () => {
+  test("has one Job per model, which waits for the server and stays the same if a model is added", async () => {
     const one = await ollama({ models: ["llama3.2:3b"] });
     const two = await ollama({ models: ["mistral", "llama3.2:3b", "mistral:latest"] });
     expect(waitsFor(one, find(one, job))).toContain(find(one, deployment).urn);
@@ -51,7 +51,7 @@ describe("Ollama", () => {
     expect(findAll(two, job).map((each) => each.inputs)).toContainEqual(find(one, job).inputs);
   });
 
-  test("inactive: kept, with no replicas and nothing pulled", async () => {
+  test("keeps its Deployment and volume if active is false, with no replicas and no pull", async () => {
     const run = await ollama({ active: false, models: ["llama3.2:3b"] });
     expect(find(run, deployment).inputs.spec.replicas).toBe(0);
     // Its claim may be one that is bound with the first pod.
@@ -63,7 +63,7 @@ describe("Ollama", () => {
     expect(find(run, "kubernetes:core/v1:PersistentVolumeClaim").name).toBe("chat-models");
   });
 
-  test("the Job that pulls models has the server's tolerations, and no such field if the server has none", async () => {
+  test("gives the Job that pulls models exactly the server's tolerations", async () => {
     const tolerations = [{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }];
     const podOf = (run: Run): any => find(run, job).inputs.spec.template.spec;
     expect(podOf(await ollama({ models: ["mistral"], tolerations })).tolerations).toEqual(
@@ -72,7 +72,7 @@ describe("Ollama", () => {
     expect(podOf(await ollama({ models: ["mistral"] }))).not.toHaveProperty("tolerations");
   });
 
-  test("the endpoint resolves after the models are pulled", async () => {
+  test("has an endpoint that resolves after the models are pulled", async () => {
     const { core } = await import("@pulumi/kubernetes");
     const run = await record(() => {
       const { endpoint } = new Ollama("chat", { ...access, models: ["llama3.2:3b"] });
@@ -84,7 +84,7 @@ describe("Ollama", () => {
   });
 });
 
-test("LiteLLM routes to every server of language models that runs", async () => {
+test("LiteLLM routes to every active server of language models", async () => {
   const plan = planOf("rtx5070ti");
   const small = { ollama: { models: ["mistral"] } };
   const coder = {
@@ -120,7 +120,7 @@ test("LiteLLM routes to every server of language models that runs", async () => 
   expect(await routesOf()).toEqual([]);
 });
 
-test("each named server has objects with its name, next to those of the unnamed ollama", async () => {
+test("each named server gets objects with its name, in addition to those of workloads.ollama", async () => {
   const plan = planOf("rtx5070ti");
   plan.spec.workloads = {
     ollama: {},
@@ -162,11 +162,11 @@ describe("ComfyUI", () => {
     ["12.9", "cu128-slim"],
     ["13.0", "cu130-slim-v2"],
     ["13.2", "cu130-slim-v2"],
-  ])("a driver of CUDA %s runs the image of %s", (cuda, image) => {
+  ])("with a driver of CUDA %s, the image is %s", (cuda, image) => {
     expect(comfyUiImage(cuda)).toBe(`yanwk/comfyui-boot:${image}`);
   });
 
-  test("serves on 8188, from its volume", async () => {
+  test("serves on port 8188, and has a volume of the given size and storage class", async () => {
     const run = await record(
       () =>
         void new ComfyUi("draw", {
@@ -189,7 +189,7 @@ describe("ComfyUI", () => {
 });
 
 describe("GpuPod", () => {
-  test("is the user's pod with the GPU's part right", async () => {
+  test("is the user's pod, with the GPU request and the RuntimeClass", async () => {
     const run = await record(
       () =>
         void new GpuPod("test", {
@@ -219,7 +219,7 @@ describe("GpuPod", () => {
   });
 });
 
-test("a workload waits for the resource that gives its runtime class, but its volume does not depend on that resource", async () => {
+test("a workload waits for the resource that outputs its runtime class, but its volume does not depend on it", async () => {
   const { core } = await import("@pulumi/kubernetes");
   const run = await record(() => {
     const gate = new core.v1.ConfigMap("gate", { metadata: { name: "nvidia" } });
