@@ -18,7 +18,7 @@ const takes = ({ testRegex, testPathIgnorePatterns = [] }: Project, file: string
       !testPathIgnorePatterns.some((part) => new RegExp(part).test(file))
     : testRegex.some((part) => new RegExp(part).test(file));
 
-test("every file of tests belongs to exactly one of the two kinds", () => {
+test("every test file belongs to exactly one of the two kinds", () => {
   const files = ["tests", "lab/tests"].flatMap((folder) =>
     fs
       .readdirSync(path.join(repository, folder), { recursive: true, encoding: "utf8" })
@@ -33,7 +33,7 @@ test("every file of tests belongs to exactly one of the two kinds", () => {
   expect(kinds.filter(([, count]) => count !== 1)).toEqual([]);
 });
 
-test("a file that starts the command or a workflow's steps is no unit test", () => {
+test("no unit test starts the command or a workflow's steps", () => {
   const starts = /\b(?:cliStand|runCommand|consult|workflowStand|checkout)\(/;
   const unit = projects.find(({ displayName }) => displayName === "unit")!;
   const wrong = fs

@@ -12,14 +12,14 @@ function patternsIn(value: unknown): string[] {
   );
 }
 
-test("every regular expression is written in the sources, but for those of Talos' schema", () => {
+test("every regular expression is a literal in the sources, except those of Talos' schema", () => {
   expect(expressions.length).toBeGreaterThan(300);
   expect(files.flatMap(({ unread }) => unread)).toEqual([
     "components/recipe/machine/talos-schema/values.ts",
   ]);
 });
 
-test("the count tells an expression that takes the square of a text's length from a linear one", () => {
+test("growthOf distinguishes a regular expression of quadratic cost from a linear one", () => {
   const ratio = (source: string): number => growthOf({ source, flags: "" }).ratio;
   for (const slow of ["\\s+$", "\\$\\{[^}]+\\}", "(a+)+b", "CUDA.*: not", "^\\d+\\.?\\d*$"])
     expect([slow, ratio(slow) > mostGrowth]).toEqual([slow, true]);
@@ -27,7 +27,7 @@ test("the count tells an expression that takes the square of a text's length fro
     expect([linear, ratio(linear) > mostGrowth]).toEqual([linear, false]);
 });
 
-test("no regular expression takes the square of a text's length", () => {
+test("no regular expression has a cost that grows with the square of a text's length", () => {
   const ofSchema = [...new Set(patternsIn(schema))].map((source) => ({
     ...{ at: "talos-schema.json", source },
     flags: "u",

@@ -24,14 +24,14 @@ describe("results of several rounds", () => {
   // The computer was three times as slow in the second round.
   const rounds = [round(2, 1), round(6, 3), round(3, 1)];
 
-  test("a ratio is that of one round, so a slow round does not change it", () => {
+  test("a ratio compares both sides within one round, which makes a slow round harmless", () => {
     const { cpu } = resultOf(comparison, rounds);
     expect(cpu.ours).toEqual({ minimum: 2, median: 3, maximum: 6 });
     expect(cpu.theirs).toEqual({ minimum: 1, median: 1, maximum: 3 });
     expect(cpu.ratio).toEqual({ minimum: 2, median: 2, maximum: 3 });
   });
 
-  test("memory is compared only where the comparison says so", () => {
+  test("memory is compared only if the comparison has memory: true", () => {
     expect(resultOf(comparison, [round(1, 1, 1.5)]).memory?.ratio.median).toBe(1.5);
     expect(resultOf({ ...comparison, memory: false }, [round(1, 1)]).memory).toBeUndefined();
   });
@@ -43,9 +43,10 @@ describe("limits of a ratio", () => {
       one: { cpu: 1.5, memory: 1.2 },
     });
 
-  test("a little more than expected passes", () => expect(failuresOf(2.9, 2.3)).toEqual([]));
+  test("a ratio below twice the expected one passes", () =>
+    expect(failuresOf(2.9, 2.3)).toEqual([]));
 
-  test("twice the expected ratio fails, of CPU and of memory", () => {
+  test("a ratio of CPU or memory that is twice the expected one fails", () => {
     expect(failuresOf(3, 1)).toEqual([
       expect.stringMatching(/^one\.cpu: the ratio is 3\.00, and 1\.5 was expected/),
     ]);
@@ -54,14 +55,14 @@ describe("limits of a ratio", () => {
     ]);
   });
 
-  test("it is the median that counts, so one disturbed round passes", () => {
+  test("one disturbed round passes, because the median counts", () => {
     const rounds = [round(1.5, 1), round(9, 1), round(1.6, 1)];
     expect(doubledRatios([resultOf(comparison, rounds)], { one: { cpu: 1.5, memory: 1 } })).toEqual(
       [],
     );
   });
 
-  test("a ratio without an expected value fails, since its doubling would not be noticed", () =>
+  test("a ratio without an expected value fails", () =>
     expect(doubledRatios([resultOf(comparison, [round(1.75, 1)])], {})).toEqual([
       expect.stringContaining(
         "one.cpu: no ratio is expected; a doubling would not be noticed; add 1.75 to",
@@ -69,7 +70,7 @@ describe("limits of a ratio", () => {
       expect.stringContaining("one.memory: no ratio is expected"),
     ]));
 
-  test("each comparison has its expected ratios, and there are no others", () => {
+  test("the expected ratios are exactly those of the comparisons", () => {
     const figures = comparisons.map(({ id, memory }) => [id, memory ? ["cpu", "memory"] : ["cpu"]]);
     expect(Object.entries(expected).map(([id, ratios]) => [id, Object.keys(ratios)])).toEqual(
       figures,
@@ -77,7 +78,7 @@ describe("limits of a ratio", () => {
   });
 });
 
-test("the table has minimum, median and maximum of each figure, and the ratio below both sides", () => {
+test("the report's table has minimum, median and maximum of both sides, of their ratio and of a lab", () => {
   const page = renderReport({
     comparisons: [resultOf(comparison, [round(2, 1, 2), round(4, 1, 2)])],
     labs: [
@@ -102,7 +103,7 @@ test("the table has minimum, median and maximum of each figure, and the ratio be
   expect(rows).toContainEqual(["a warm lab, by the clock", "20 s", "21 s", "22 s"]);
 });
 
-test("Bash's times of a command are read off its last line", () =>
+test("a command's times are read from the last line, which Bash prints", () =>
   expect(commandTimeOf("some progress\nmore of it\n23.105 41.500 3.250\n")).toEqual({
     wall: 23.105,
     cpu: 44.75,

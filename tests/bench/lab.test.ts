@@ -1,6 +1,6 @@
 import { firstLabEnvironment } from "../../bench/lab";
 
-test("the first lab finds nothing that another left, and downloads only where that is asked for", () => {
+test("the first lab has empty caches, and downloads tools only if TALOS_GPU_LAB_RELEASES is set", () => {
   const left = { PATH: "/usr/bin", GOCACHE: "/left", GOMODCACHE: "/left", XDG_CACHE_HOME: "/left" };
   const environment = {
     PATH: "/usr/bin",

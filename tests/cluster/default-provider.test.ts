@@ -43,50 +43,53 @@ const by = (KUBECONFIG?: string, config: Partial<Record<string, string>> = {}): 
   home: folder,
 });
 
-test.each<[string, Ambient, RegExp | undefined]>([
-  ["nothing", by(), /uses no cluster that this program can find/],
-  ["the shell's kubeconfig of the same cluster", by(file("home", stacks)), undefined],
-  ["another URL of the same cluster", by(file("vip", kubeconfig({ vip: VIP }))), undefined],
+test.each<[string, Ambient]>([
+  ["the shell's kubeconfig of the same cluster", by(file("home", stacks))],
+  ["another URL of the same cluster", by(file("vip", kubeconfig({ vip: VIP })))],
   [
-    "another cluster",
+    "the path of a kubeconfig of the same cluster in its configuration",
+    by(undefined, { kubeconfig: file("home", stacks) }),
+  ],
+])("a default Kubernetes provider with %s gets no warning", (_, ambient) =>
+  expect(providerWarning(stacks, ambient)).toBeUndefined(),
+);
+
+test.each<[string, Ambient, RegExp]>([
+  ["no kubeconfig", by(), /uses no cluster that this program can find/],
+  [
+    "the shell's kubeconfig of another cluster",
     by(file("work", kubeconfig({ work: WORK }))),
     /uses https:\/\/198\.51\.100\.1:6443; .* in https:\/\/192/,
   ],
   [
-    "its own configuration, which goes before the shell",
+    "another cluster in its configuration, despite the shell's kubeconfig",
     by(file("home", stacks), { kubeconfig: kubeconfig({ work: WORK }) }),
     /198/,
   ],
   [
-    "a path in its own configuration",
-    by(undefined, { kubeconfig: file("home", stacks) }),
-    undefined,
-  ],
-  [
-    "another context of its own configuration",
+    "another context in its configuration",
     by(file("both", kubeconfig({ home: HOME, work: WORK })), { context: "work" }),
     /198/,
   ],
-  ["a file that is none", by(file("none", "a: [")), /no cluster that this program can find/],
-])(
-  "without a Kubernetes provider in the options, if the default one has %s",
-  (_, ambient, warning) => {
-    const said = providerWarning(stacks, ambient);
-    if (warning === undefined) expect(said).toBeUndefined();
-    else expect(said).toMatch(warning);
-  },
+  [
+    "a file that is no kubeconfig",
+    by(file("none", "a: [")),
+    /no cluster that this program can find/,
+  ],
+])("a default Kubernetes provider with %s gets a warning", (_, ambient, warning) =>
+  expect(providerWarning(stacks, ambient)).toMatch(warning),
 );
 
-test("a cluster that the same program creates is not the default provider's", () => {
+test("a default Kubernetes provider gets a warning if the program itself creates the cluster", () => {
   expect(providerWarning(undefined, by(file("home", stacks)))).toMatch(
     /^providers: .*; .*; pass a provider/,
   );
 });
 
 test.each([
-  ["no provider", false, true],
-  ["a provider", true, false],
-])("a cluster with a kubeconfig and %s in its options", async (_, has, warned) => {
+  ["no Kubernetes provider", true, false],
+  ["a Kubernetes provider", false, true],
+])("a GpuCluster with %s in its options prints a warning: %s", async (_, warned, has) => {
   const lines: string[] = [];
   const warn = jest
     .spyOn(pulumi.log, "warn")

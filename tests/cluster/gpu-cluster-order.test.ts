@@ -5,7 +5,7 @@ import { expectWait, find, findAll, waitsFor } from "../support/graph";
 import type { Registered } from "../support/recorder";
 
 describe("order", () => {
-  test("schematic, upgrade, node, namespace, markers, release, smoke test, server, model: each after all before it", async () => {
+  test("each step from the schematic to the pull of a model waits for all steps before it", async () => {
     const run = await build(arguments_("rtx5070ti"));
     const chain = [
       find(run, types.schematic),
@@ -34,7 +34,7 @@ describe("order", () => {
       /^$/,
     ],
   ])(
-    "%s: the GPU provider is replaced when its kind changes, before any machine",
+    "%s: if its kind changes, the GPU provider is replaced before any machine changes",
     async (...expected) => {
       const [stack, offer, does] = expected;
       const run = await build(arguments_(stack));
@@ -75,7 +75,7 @@ describe("order", () => {
     ).toContain("lws-system");
   });
 
-  test("the CRD of an external LeaderWorkerSet is read by a resource whose name says what needs it", async () => {
+  test("the resource that reads the CRD of an external LeaderWorkerSet has the needing field in its name", async () => {
     const run = await build(arguments_("large", { leaderWorkerSet: undefined }));
     expect(run.reads).toMatchObject([
       {
@@ -86,7 +86,7 @@ describe("order", () => {
     expect(findAll(run, types.release).map(({ name }) => name)).toEqual(["lab-release"]);
   });
 
-  test("every namespace of the stack is checked before the first machine changes, whichever part creates it", async () => {
+  test("the preflight checks every namespace that the stack creates", async () => {
     const model = { model: "Qwen/Qwen3-0.6B", gpus: 1 };
     const run = await build(
       arguments_("aarhus-h100", {
@@ -103,7 +103,7 @@ describe("order", () => {
     ).toEqual(made.sort());
   });
 
-  test("every volume of the stack is checked before the first machine changes, with its final properties", async () => {
+  test("the preflight checks every volume of the stack with its name, namespace and storage class", async () => {
     const workloads = {
       ollama: { storageClass: "fast" },
       comfyui: { active: false },
@@ -127,7 +127,7 @@ describe("order", () => {
     );
   });
 
-  test("the preflight runs again for each change that may reboot a machine, and for another chart", async () => {
+  test("the preflight runs again after a change that may reboot a machine, or of the chart's release", async () => {
     const asked = async (changes: Record<string, unknown> = {}) => {
       const run = await build(arguments_("aarhus-h100", changes), { preview: true });
       return find(run, types.program, "lab-preflight").inputs;
@@ -157,7 +157,7 @@ describe("order", () => {
     expect((await asked({ devicePlugin: { version: "0.18.2" } })).stdin).not.toBe(stdin);
   });
 
-  test("every workload depends on the release through the gate", async () => {
+  test("every workload depends on the release only through the gate", async () => {
     const run = await build(
       arguments_("aarhus-h100", {
         workloads: { ollama: {}, pods: { mine: { image: "busybox" } } },
@@ -171,7 +171,7 @@ describe("order", () => {
     }
   });
 
-  test("volumes and namespaces wait for the machines, but for no gate, so a destroy deletes all namespaces at once", async () => {
+  test("volumes, namespaces and Services wait for the machines, but not for the release or the gate", async () => {
     const workloads = {
       ollama: { models: ["qwen3:0.6b"] },
       litellm: {},
@@ -219,7 +219,7 @@ describe("order", () => {
       );
   });
 
-  test("control planes one at a time, then workers in a window", async () => {
+  test("control planes are upgraded one at a time, and then up to maxParallel workers at the same time", async () => {
     const roles = {
       cp1: "controlplane",
       cp2: "controlplane",
@@ -238,7 +238,7 @@ describe("order", () => {
     expect(waitsFor(run, upgrade("w3"))).not.toContain(upgrade("w2").urn);
   });
 
-  test("with upgrade.first: control planes, those, the GPU provider, their tests, the other workers, their tests, the gate", async () => {
+  test("with upgrade.first, the other workers wait until the first ones have passed their gate", async () => {
     const roles = { cp1: "controlplane", w1: "worker", w2: "worker", w3: "worker", w4: "worker" };
     const upgrade = { first: ["w3"], maxParallel: "50%" };
     const limited = Object.fromEntries(
@@ -292,7 +292,7 @@ describe("order", () => {
     expectWait(run, find(run, types.deployment, "ollama-deployment"), gate);
   });
 
-  test("with upgrade.first of all workers: no further stage", async () => {
+  test("with all workers in upgrade.first, the stack has only one gate", async () => {
     const upgrade = { first: ["w2", "w1"] };
     const run = await build(
       arguments_("aarhus-h100", { machines: machines({ w1: "worker", w2: "worker" }), upgrade }),
@@ -301,7 +301,7 @@ describe("order", () => {
     expectWait(run, find(run, types.program, "w1-upgrade"), find(run, types.program, "w2-upgrade"));
   });
 
-  test("the cluster's objects wait only for machines with a GPU", async () => {
+  test("the release waits for machines with a GPU, and not for others", async () => {
     const run = await build(
       arguments_("aarhus-h100", {
         machines: machines({ cp1: "controlplane", cp2: "controlplane", w1: "worker" }),
@@ -321,7 +321,7 @@ describe("order", () => {
     );
   });
 
-  test("only the first step of the cluster's objects depends on each machine", async () => {
+  test("release and smoke tests of twenty machines have at most three direct dependencies each", async () => {
     const roles = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [`w${index}`, "worker"]),
     );

@@ -24,7 +24,7 @@ describe("resources", () => {
   });
 
   test.each(["rtx5070ti", "aarhus-h100"])(
-    "%s: all below the cluster, named after it",
+    "%s: all resources are below the cluster, and have its name",
     async (stack) => {
       const run = await build(arguments_(stack));
       const [cluster] = findAll(run, types.cluster);
@@ -62,7 +62,7 @@ describe("resources", () => {
 });
 
 describe("outputs", () => {
-  test("name the machines' images, and the fields that pods need", async () => {
+  test("have the machines' images, and the fields that pods need", async () => {
     const outputs = await resolved(arguments_("rtx5070ti"));
     expect(outputs).toEqual({
       machines: {
@@ -108,7 +108,7 @@ describe("outputs", () => {
 });
 
 describe("a stack with mistakes", () => {
-  test("is refused with all of them, before anything is registered", async () => {
+  test("is refused with all mistakes before anything is registered", async () => {
     const run = await attempt(
       arguments_("rtx5070ti", {
         talosVersoin: "v1.12.6",
@@ -159,7 +159,7 @@ describe("a cluster that the stack bootstraps", () => {
   };
 
   test.each([
-    ["whose first control plane is taken out", ["cp-2", "cp-3"]],
+    ["that loses its first control plane", ["cp-2", "cp-3"]],
     ["that gets a control plane before all others", ["alpha", "cp-1", "cp-2", "cp-3"]],
   ])("%s is not bootstrapped a second time", async (_, controlPlanes) => {
     const before = await made(["cp-1", "cp-2", "cp-3"]);
@@ -168,7 +168,7 @@ describe("a cluster that the stack bootstraps", () => {
     expect(after[0]!.ignoreChanges).toEqual(["node", "endpoint", "clientConfiguration"]);
   });
 
-  test("keeps every credential that it makes secret, whatever fields the provider marks", async () => {
+  test("has all generated credentials marked as secrets", async () => {
     const run = await build(
       arguments_("modern", {
         talosconfig: undefined,
@@ -189,7 +189,7 @@ describe("a cluster that the stack bootstraps", () => {
     ]);
   });
 
-  test("fetches its kubeconfig again for another clusterEndpoint", async () => {
+  test("fetches its kubeconfig again if clusterEndpoint changes", async () => {
     const clusterEndpoint = "https://192.0.2.99:6443";
     const [, before] = await made(["cp-1"]);
     const [bootstrap, after] = await made(["cp-1"], { clusterEndpoint });
@@ -209,7 +209,7 @@ test("a line break in a name is escaped in the program's error", () => {
   expect(acting(message)).toEqual([]);
 });
 
-test("findings of lookups are reported with those of the arguments", () => {
+test("findings of lookups are reported like findings of the arguments", () => {
   const also = [
     { check: "x", field: "elsewhere", problem: "is wrong", why: "it is", remedy: "fix it" },
   ];

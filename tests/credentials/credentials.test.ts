@@ -28,17 +28,18 @@ test.each<[ConfigurationOwner, boolean, string[]]>([
   ["omni", false, ["talosconfig", "kubeconfig", "omniEndpoint", "omniServiceAccountKey"]],
   ["owned", true, []],
   ["omni", true, ["omniEndpoint", "omniServiceAccountKey"]],
-])("a machine that is %s, bootstrap %s: asks for %j", (configuration, bootstrap, fields) =>
-  expect(missing(configuration, bootstrap)).toEqual(fields),
+])(
+  "a machine with configuration %s and bootstrap %s requires the credentials %j",
+  (configuration, bootstrap, fields) => expect(missing(configuration, bootstrap)).toEqual(fields),
 );
 
-test("Omni's own variables will do", () => {
+test("OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY replace the fields of Omni", () => {
   expect(
     missing("omni", true, { OMNI_ENDPOINT: "https://omni", OMNI_SERVICE_ACCOUNT_KEY: "k" }),
   ).toEqual([]);
 });
 
-test("an address of Omni's by its variable is looked at, too", () => {
+test("the address in OMNI_ENDPOINT is checked only if a machine belongs to Omni", () => {
   const environment = { OMNI_ENDPOINT: "http://omni.example", OMNI_SERVICE_ACCOUNT_KEY: "k" };
   expect(missing("omni", true, environment)).toEqual(["omniEndpoint"]);
   expect(missing("adopted", true, environment)).not.toContain("omniEndpoint");
@@ -50,7 +51,7 @@ test.each([
   ["machineSecrets", {}, "is of type object but must be text"],
   ["omniEndpoint", "omni.example", "URL"],
   ["omniEndpoint", "http://omni.example", "is plain HTTP"],
-])("%s that is %j is refused", (field, value, problem) => {
+])("%s with the value %j is refused", (field, value, problem) => {
   const given = { ...nothing, talosconfig, kubeconfig, [field]: value };
   const found = credentialFindings(given, oneMachine("v1.12.6", {}), {});
   expect(found).toEqual([
@@ -58,7 +59,7 @@ test.each([
   ]);
 });
 
-test("null is not set, and what is yet to come is taken", () => {
+test("null counts as not set, and an Output or a promise is accepted", () => {
   const found = (given: unknown) =>
     credentialFindings(
       { ...nothing, talosconfig, kubeconfig: given },
@@ -74,7 +75,18 @@ test("null is not set, and what is yet to come is taken", () => {
 
 const omni =
   "context: o\ncontexts: { o: { endpoints: [https://omni], auth: { siderov1: { identity: me } } } }\n";
-test.each<[string, string, ConfigurationOwner, RegExp | undefined]>([
+const problemsOf = (field: string, text: string, configuration: ConfigurationOwner) =>
+  credentialFindings(
+    { ...nothing, talosconfig, kubeconfig, machineSecrets, [field]: text },
+    oneMachine("v1.12.6", { configuration }),
+    {},
+  );
+
+test("a talosconfig of Omni is accepted for an adopted machine", () => {
+  expect(problemsOf("talosconfig", omni, "adopted")).toEqual([]);
+});
+
+test.each<[string, string, ConfigurationOwner, RegExp]>([
   ["talosconfig", "a: [hidden", "adopted", /it is not YAML/],
   ["talosconfig", "/home/hidden/.talos/config", "adopted", /it lacks the form of such a file/],
   [
@@ -89,7 +101,6 @@ test.each<[string, string, ConfigurationOwner, RegExp | undefined]>([
     "adopted",
     /is not among .*: it has toString, home$/,
   ],
-  ["talosconfig", omni, "adopted", undefined],
   ["talosconfig", omni, "owned", /missing or of the wrong type: contexts\.o\.ca/],
   ["kubeconfig", "~/.kube/hidden", "adopted", /it lacks the form of such a file/],
   [
@@ -104,20 +115,12 @@ test.each<[string, string, ConfigurationOwner, RegExp | undefined]>([
     "owned",
     /missing or of the wrong type: cluster/,
   ],
-])("%s that says %j, of a machine that is %s", (field, text, configuration, problem) => {
-  const given = {
-    talosconfig,
-    kubeconfig,
-    machineSecrets,
-    omniEndpoint: undefined,
-    omniServiceAccountKey: undefined,
-  };
-  const found = credentialFindings(
-    { ...given, [field]: text },
-    oneMachine("v1.12.6", { configuration }),
-    {},
-  );
-  expect(found.map((finding) => finding.field)).toEqual(problem === undefined ? [] : [field]);
-  if (problem !== undefined) expect(found[0]!.problem).toMatch(problem);
-  expect(JSON.stringify(found)).not.toContain("hidden");
-});
+])(
+  "%s with the content %j is refused for a machine with configuration %s, and not printed",
+  (field, text, configuration, problem) => {
+    const found = problemsOf(field, text, configuration);
+    expect(found.map((finding) => finding.field)).toEqual([field]);
+    expect(found[0]!.problem).toMatch(problem);
+    expect(JSON.stringify(found)).not.toContain("hidden");
+  },
+);

@@ -6,7 +6,7 @@ const LONGEST = 128 * 1024;
 const certificate = "c".repeat(4_000);
 const numbers = Array.from({ length: 50 }, (_, number) => number);
 
-test("a credential that fits is left as it is", () => {
+test("a credential below the size limit stays unchanged", () => {
   expect(fittingCredential("kubeconfig", "a: 1 # as it is\n")).toBe("a: 1 # as it is\n");
 });
 
@@ -43,7 +43,7 @@ test("a talosconfig with fifty contexts is reduced to the one that it uses", () 
   expect(parse(fitting)).toEqual({ context: "home-7", contexts: { "home-7": contexts["home-7"] } });
 });
 
-test("a credential that is too long in any form is refused with what to do, and without its content", () => {
+test("a credential that cannot be reduced below the size limit is refused with a remedy", () => {
   const secret = "s".repeat(LONGEST);
   expect(() =>
     fittingCredential("kubeconfig", JSON.stringify({ users: [{ token: secret }], more: secret })),

@@ -46,9 +46,9 @@ const OF_KUBERNETES =
   "kubeconfig: the client certificate of user me (context admin@home) expired on 2021-01-01";
 
 test.each<[string, Record<string, unknown>, NodeJS.ProcessEnv, string[]]>([
-  ["given as texts", late, {}, [OF_TALOS, OF_KUBERNETES]],
+  ["in the arguments", late, {}, [OF_TALOS, OF_KUBERNETES]],
   [
-    "in the files of the environment",
+    "in files that environment variables name",
     {},
     {
       TALOSCONFIG: file("late-talosconfig", late.talosconfig),
@@ -57,7 +57,7 @@ test.each<[string, Record<string, unknown>, NodeJS.ProcessEnv, string[]]>([
     [OF_TALOS, OF_KUBERNETES],
   ],
   [
-    "in a file of its own, which the kubeconfig names",
+    "in a separate file that the kubeconfig names",
     {
       talosconfig,
       kubeconfig: kubeconfigOf({ "client-certificate": file("client.crt", expired) }),
@@ -65,40 +65,47 @@ test.each<[string, Record<string, unknown>, NodeJS.ProcessEnv, string[]]>([
     {},
     [OF_KUBERNETES],
   ],
-  ["that the arguments do not use", { talosconfig, kubeconfig }, { KUBECONFIG: "/nowhere" }, []],
-])("a preview is refused with client certificates %s", (_, args, environment, problems) => {
+])("a preview refuses expired client certificates %s", (_, args, environment, problems) => {
   expect(said(args, environment)).toEqual(problems);
 });
 
-test.each<[string, NodeJS.ProcessEnv, RegExp | undefined]>([
-  ["files that are there", FINE, undefined],
+test("a preview does not read KUBECONFIG if the arguments have a kubeconfig", () => {
+  expect(said({ talosconfig, kubeconfig }, { KUBECONFIG: "/nowhere" })).toEqual([]);
+});
+
+test.each<[string, NodeJS.ProcessEnv]>([
+  ["existing files", FINE],
+  ["an existing and a missing kubeconfig", { KUBECONFIG: `${FINE.KUBECONFIG}:/nowhere/b` }],
+])("a preview accepts %s in environment variables", (_, environment) => {
+  expect(said({}, { ...FINE, ...environment })).toEqual([]);
+});
+
+test.each<[string, NodeJS.ProcessEnv, RegExp]>([
   [
-    "one file that is there, and one that is not",
-    { KUBECONFIG: `${FINE.KUBECONFIG}:/nowhere/b` },
-    undefined,
-  ],
-  [
-    "files that are not there",
+    "two missing kubeconfigs",
     { KUBECONFIG: "/nowhere/a:/nowhere/b" },
     /KUBECONFIG names cannot be read \(ENOENT/,
   ],
-  ["a folder", { KUBECONFIG: folder }, /KUBECONFIG names cannot be read \(.* is a folder/],
   [
-    "a file of something else",
+    "a folder as kubeconfig",
+    { KUBECONFIG: folder },
+    /KUBECONFIG names cannot be read \(.* is a folder/,
+  ],
+  [
+    "a talosconfig as kubeconfig",
     { KUBECONFIG: FINE.TALOSCONFIG },
     /missing or of the wrong type: clusters/,
   ],
   [
-    "a talosconfig that is not there",
+    "a missing talosconfig",
     { TALOSCONFIG: "/nowhere" },
     /TALOSCONFIG names cannot be read \(ENOENT/,
   ],
-])("a program's preview looks at %s", (_, environment, problem) => {
-  const found = said({}, { ...FINE, ...environment });
-  expect(found).toEqual(problem === undefined ? [] : [expect.stringMatching(problem)]);
+])("a preview refuses %s in environment variables", (_, environment, problem) => {
+  expect(said({}, { ...FINE, ...environment })).toEqual([expect.stringMatching(problem)]);
 });
 
-test("a stack that makes its cluster reads no kubeconfig or talosconfig of another cluster", () => {
+test("a stack that bootstraps its cluster ignores KUBECONFIG and TALOSCONFIG", () => {
   const spec = { ...oneMachine("v1.12.6", { configuration: "owned" }), bootstrap: true };
   expect(said({}, { KUBECONFIG: "/nowhere", TALOSCONFIG: "/nowhere" }, spec)).toEqual([]);
 });
@@ -115,7 +122,7 @@ test.each(["talosconfig", "kubeconfig"] as const)(
   },
 );
 
-test("a cluster whose kubeconfig has expired is refused before anything is registered", async () => {
+test("a cluster whose kubeconfig has expired is refused before it is registered", async () => {
   const { error, resources } = await attempt(
     arguments_("rtx5070ti", { kubeconfig: late.kubeconfig }),
     {

@@ -7,7 +7,7 @@ import {
 } from "../../components/credentials/texts";
 import { machineSecrets, talosconfig } from "../support/talos";
 
-test("a bundle of talosctl becomes what the provider takes", () => {
+test("machineSecretsOf turns talosctl's bundle of secrets into the provider's input", () => {
   const pair = { cert: "Y2VydA==", key: "bG9uZy1zZWNyZXQ=" };
   expect(machineSecretsOf(machineSecrets)).toEqual({
     cluster: { id: "aWQ=", secret: "bG9uZy1zZWNyZXQ=" },
@@ -26,7 +26,7 @@ test("a bundle of talosctl becomes what the provider takes", () => {
   });
 });
 
-test("the provider's output becomes a bundle that the provider accepts as input", () => {
+test("bundleOf turns the provider's secrets into a bundle that machineSecretsOf reads back", () => {
   const secrets = machineSecretsOf(machineSecrets);
   expect(machineSecretsOf(bundleOf(secrets))).toEqual(secrets);
   expect(bundleOf(secrets)).toContain("bootstraptoken: zp8du1.0gn7ja4tmx6qulju");
@@ -42,14 +42,14 @@ test("an older bundle keeps its AES-CBC secret", () => {
 });
 
 test.each([
-  ["only the older key", [["secretboxencryptionsecret", "aescbcencryptionsecret"]], 1],
+  ["only the older key", 1, [["secretboxencryptionsecret", "aescbcencryptionsecret"]]],
   [
     "both keys",
-    [["    secretbox", "    aescbcencryptionsecret: bG9uZy1zZWNyZXQ=\n    secretbox"]],
     1,
+    [["    secretbox", "    aescbcencryptionsecret: bG9uZy1zZWNyZXQ=\n    secretbox"]],
   ],
-  ["only the newer key", [], 0],
-] as const)("a bundle with %s: patches with the AES-CBC key", (_, replacements, count) => {
+  ["only the newer key", 0, []],
+] as const)("a bundle with %s needs %d patches with the AES-CBC key", (_, count, replacements) => {
   const text = replacements.reduce(
     (before, [from, to]) => before.replace(from, to),
     machineSecrets,
@@ -60,7 +60,7 @@ test.each([
   );
 });
 
-test("the client is that of the current context", () => {
+test("talosClientOf returns the client of the current context", () => {
   expect(talosClientOf(talosconfig)).toEqual({
     configuration: {
       caCertificate: "Y2E=",
@@ -91,6 +91,6 @@ test.each([
   ["10.0.0.1", [], "10.0.0.1"],
   ["10.0.0.1", ["10.0.0.10", "10.0.0.11"], "10.0.0.10"],
   ["10.0.0.11", ["10.0.0.10", "10.0.0.11"], "10.0.0.11"],
-])("%s is reached through %j by %s", (address, endpoints, endpoint) =>
+])("the machine %s with the endpoints %j is reached through %s", (address, endpoints, endpoint) =>
   expect(endpointFor(address, endpoints)).toBe(endpoint),
 );

@@ -55,7 +55,7 @@ test.each<[string, (address: string) => string[], string]>([
   ["program", (address) => [program(address)], root],
   ["policy pack", (address) => [command("run-policy-pack"), address, policy], policy],
 ])(
-  "the %s ends when Pulumi and its host are killed, and not earlier",
+  "the %s ends if the engine is killed, but not if only a connection breaks",
   async (_what, args, cwd) => {
     const pulumi = start(["-e", engine]);
     const child = start(args(`127.0.0.1:${await firstLine(pulumi)}`), cwd);
@@ -70,7 +70,7 @@ test.each<[string, (address: string) => string[], string]>([
   60_000,
 );
 
-test("a program that is loaded only after Pulumi was killed ends at once", async () => {
+test("a program that is loaded after the engine was killed ends", async () => {
   const pulumi = start(["-e", engine]);
   const address = `127.0.0.1:${await firstLine(pulumi)}`;
   const ended = new Promise((resolve) => pulumi.once("exit", resolve));
@@ -81,43 +81,54 @@ test("a program that is loaded only after Pulumi was killed ends at once", async
 });
 
 test.each([
-  ["the components alone connect to nothing", ["index.js"], "runs"],
-  ["with what ends a program, it does", ["pulumi/engine-gone.js", "index.js"], "connects"],
-])("in a user's own program: %s", async (_what, load, said) => {
+  ["does not connect to the engine if it loads only the components", ["index.js"], "runs"],
+  [
+    "connects to the engine if it loads pulumi/engine-gone.js",
+    ["pulumi/engine-gone.js", "index.js"],
+    "connects",
+  ],
+])("a user's own program %s", async (_what, load, said) => {
   const before = `require("node:http2").connect = () => { console.log("connects"); process.exit(); };`;
   expect(await firstLine(start([program("127.0.0.1:1", load, before)]))).toBe(said);
 });
 
+const asStarted = () => [
+  "node",
+  "--flag=x:1",
+  command("run-policy-pack"),
+  "127.0.0.1:6000",
+  policy,
+];
+const sources = { ofProgram: () => "127.0.0.1:5000", asStarted };
+
 test.each([
   [
-    "a plugin, as Pulumi's host starts it",
+    "a plugin that Pulumi's host starts",
     ["node", command("run-plugin"), "127.0.0.1:4000"],
     "127.0.0.1:4000",
   ],
   [
-    "one with flags of the engine's",
+    "a plugin with flags of the engine",
     ["node", command("run-plugin"), "-v=9", "127.0.0.1:4000"],
     "127.0.0.1:4000",
   ],
-  ["a plugin that is attached by hand, to no engine", ["node", command("run-plugin")], undefined],
   [
-    "a program that the SDK knows",
+    "a program, which the SDK knows",
     ["node", path.join(command("run"), "index.js")],
     "127.0.0.1:5000",
   ],
   [
-    "a policy pack, whose arguments are gone",
+    "a policy pack, which lost its arguments",
     ["node", command("run-policy-pack")],
     "127.0.0.1:6000",
   ],
-  ["the user's own command", ["node", "/srv/deploy.js", "127.0.0.1:4000"], undefined],
-])("the engine of %s", (_what, argv, address) => {
-  const asStarted = () => [
-    "node",
-    "--flag=x:1",
-    command("run-policy-pack"),
-    "127.0.0.1:6000",
-    policy,
-  ];
-  expect(engineOf(argv, { ofProgram: () => "127.0.0.1:5000", asStarted })).toBe(address);
+])("engineOf finds the engine's address for %s", (_what, argv, address) => {
+  expect(engineOf(argv, sources)).toBe(address);
+});
+
+test.each([
+  ["a plugin that the user starts without an engine", ["node", command("run-plugin")]],
+  ["the user's own command", ["node", "/srv/deploy.js", "127.0.0.1:4000"]],
+])("engineOf finds no engine for %s", (_what, argv) => {
+  expect(engineOf(argv, sources)).toBeUndefined();
 });

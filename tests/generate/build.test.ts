@@ -49,7 +49,7 @@ function build(compiler: number, generator: number): number | null {
 
 const isThere = (file: string): boolean => fs.existsSync(path.join(root, "components", file));
 
-test("the compiler and the schema's generator run at once, then come the bundles and the copies", () => {
+test("the build runs compiler and schema generator at the same time, and then makes bundles and copies", () => {
   expect(build(0, 0)).toBe(0);
   const made = ["bin/program.js", "bin/stack.schema.json", "bin/schema.json", "LICENSE"];
   expect(made.filter((file) => !isThere(file))).toEqual([]);
@@ -59,7 +59,7 @@ test.each([
   [2, 0],
   [0, 3],
 ])(
-  "where they end with %d and %d, the build fails and leaves no program, so it stays stale",
+  "if the compiler exits with %d and the generator with %d, the build fails and leaves no program",
   (compiler, generator) => {
     expect(build(compiler, generator)).toBe(compiler || generator);
     expect(isThere("bin/program.js")).toBe(false);

@@ -39,12 +39,12 @@ function calls(tools: string[], environment: NodeJS.ProcessEnv = {}): string[] {
   return stdout.split("\n").filter((line) => line !== "");
 }
 
-test("with the tools of the build, prepare builds and does no more", () => {
+test("if all build tools are installed, prepare only builds", () => {
   expect(calls(["typescript", "esbuild", "tsx"])).toEqual([expect.stringMatching(/^run build /)]);
 });
 
 test.each([[[]], [["typescript"]], [["typescript", "esbuild"]]])(
-  "prepare installs missing build tools (%j) first, regardless of the outer npm's options",
+  "if only the build tools %j are installed, prepare first installs all, regardless of the outer npm's options",
   (tools) => {
     const outer = {
       npm_config_omit: "dev",
@@ -60,7 +60,7 @@ test.each([[[]], [["typescript"]], [["typescript", "esbuild"]]])(
   },
 );
 
-test("prepare builds in a folder whose name has a colon, as Pulumi makes it of a server's port", () => {
+test("prepare builds in a folder whose name contains a colon", () => {
   const folder = path.join(root, "example.org:8443_components");
   const write = (file: string, text: string, mode = 0o644): void => {
     fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
@@ -89,7 +89,7 @@ test("prepare builds in a folder whose name has a colon, as Pulumi makes it of a
   ]);
 });
 
-test("npm install builds only what is older than its sources, npm ci always", () => {
+test("prepare builds only a stale package in npm install, and always in npm ci", () => {
   const write = (file: string, minutes: number): void => {
     fs.mkdirSync(path.dirname(path.join(root, file)), { recursive: true });
     fs.writeFileSync(path.join(root, file), "");
@@ -108,7 +108,7 @@ test("npm install builds only what is older than its sources, npm ci always", ()
   expect(calls(tools, { npm_command: "install" })).toEqual(build);
 });
 
-test("npm runs prepare after each installation of this repository", () => {
+test("package.json declares generate/prepare.js as its script prepare", () => {
   const { scripts } = JSON.parse(
     fs.readFileSync(path.join(repository, "package.json"), "utf8"),
   ) as {

@@ -20,7 +20,7 @@ function texts(): [string, string][] {
     .map((file) => [file, fs.readFileSync(path.join(root, file), "utf8")]);
 }
 
-test("every file names the repository that components/package.json says", () => {
+test("every file has the repository's owner from components/package.json", () => {
   const others = texts().flatMap(([file, text]) =>
     [...text.matchAll(/(?:github(?:usercontent)?\.com\/|github>|uses: +)([\w-]+)\/talos-gpu\b/g)]
       .filter(([, account]) => account !== owner)
@@ -34,7 +34,7 @@ describe("in a fork", () => {
   afterAll(() => fs.rmSync(folder, { recursive: true }));
   const at = (file: string): string => path.join(folder, file);
 
-  test("one command changes it in all of them, and nothing else", () => {
+  test("publishBy changes the owner in all files, and no other text", () => {
     const git = gitIn(folder);
     fs.mkdirSync(at("components"));
     fs.writeFileSync(at("components/package.json"), JSON.stringify(manifest));
@@ -55,7 +55,7 @@ describe("in a fork", () => {
     });
   });
 
-  test.each(["", "a/b", "-x"])("%p is no account", (account) => {
+  test.each(["", "a/b", "-x"])("publishBy refuses %p as an account", (account) => {
     expect(() => publishBy(folder, account)).toThrow(/^ACCOUNT: /);
   });
 });

@@ -6,7 +6,7 @@ import { withFailures } from "../../generate/troubleshooting";
 const file = path.join(__dirname, "../../docs/troubleshooting.md");
 
 /** `UPDATE_DOCS=1 npx jest tests/generate/troubleshooting` writes the page. */
-test("docs/troubleshooting.md says what the fixes say", () => {
+test("docs/troubleshooting.md equals the page that is generated from fixes and causes", () => {
   const page = withFailures(fs.readFileSync(file, "utf8"));
   if (process.env.UPDATE_DOCS) fs.writeFileSync(file, page);
   expect(fs.readFileSync(file, "utf8")).toBe(page);
@@ -37,6 +37,6 @@ test("every known cause has a section with its literal errors", () => {
 });
 
 // A name keeps its form: `vLLM`, not `VLLM`.
-test("no heading changes a name that begins with a small letter", () => {
+test("no heading capitalises a name such as vLLM", () => {
   expect(fs.readFileSync(file, "utf8")).not.toMatch(/^### (?:VLLM|Ext-|Nvidia-)/m);
 });

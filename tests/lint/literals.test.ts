@@ -57,7 +57,7 @@ function isSplit(node: ts.Node): boolean {
 }
 
 // A search for the printed text finds a sentence only where one literal holds it; and a line break in one is printed.
-test("one literal on one line holds each sentence of a message", () => {
+test("each sentence of a message is in one literal on one line", () => {
   expect(sources.length).toBeGreaterThan(400);
   const found = sources
     .filter((file) => !wordLists.includes(file))
@@ -66,11 +66,11 @@ test("one literal on one line holds each sentence of a message", () => {
 });
 
 test.each([
-  ["a sentence over two literals", '"the update ends " + "there"', 1],
-  ["a sentence over two templates", "`${title}: the update ends ` + `there`", 1],
-  ["a line break in a template", "`${title}: the\n      update ends`", 1],
-  ["two sentences in two literals", '"the update ends; " + "run it again"', 0],
-  ["a program in a text", "`\nset -u\n  while true`", 0],
-])("%s", (_, text, count) => {
+  ["a sentence over two literals", 1, '"the update ends " + "there"'],
+  ["a sentence over two templates", 1, "`${title}: the update ends ` + `there`"],
+  ["a line break in a template", 1, "`${title}: the\n      update ends`"],
+  ["two sentences in two literals", 0, '"the update ends; " + "run it again"'],
+  ["a program in a text", 0, "`\nset -u\n  while true`"],
+])("the test finds in %s this number of broken sentences: %d", (_, count, text) => {
   expect(brokenSentences("a.ts", `const said = ${text};`)).toHaveLength(count);
 });

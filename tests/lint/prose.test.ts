@@ -37,23 +37,23 @@ describe.each(phrases)("$name", ({ bad, good, better }) => {
 const words = (count: number) => Array.from({ length: count }, () => "word").join(" ");
 
 test.each([
-  ["a sentence of the most words", words(longest)],
+  ["a sentence of the greatest length", words(longest)],
   ["two sentences", `${words(longest)}. ${words(longest)}.`],
   ["a colon and a semicolon between thoughts", `${words(20)}: ${words(20)}; ${words(20)}`],
   ["items of a list", `- ${words(20)}\n- ${words(20)}`],
   ["paragraphs", `${words(20)}\n\n${words(20)}`],
   ["cells of a table", `| ${words(20)} | ${words(20)} |`],
   ["a source in parentheses", `${words(20)} (talos v1.13.0, ${words(20)}) ${words(5)}.`],
-  ["an abbreviation, which ends no sentence", `${words(20)}, e.g. ${words(4)}.`],
-])("accepts %s", (_, text) => {
+  ["a sentence with an abbreviation", `${words(20)}, e.g. ${words(4)}.`],
+])("the limit on words accepts %s", (_, text) => {
   expect(flawsOf(text)).toEqual([]);
 });
 
 test.each([
-  ["one word more than the most", words(longest + 1), longest + 1],
-  ["a sentence over several lines", `${words(20)}\n${words(20)}`, 40],
-  ["an abbreviation, which ends no sentence", `${words(20)}, e.g. ${words(20)}`, 41],
-])("refuses %s", (_, text, count) => {
+  ["a sentence with one word too many", words(longest + 1), longest + 1],
+  ["a long sentence over several lines", `${words(20)}\n${words(20)}`, 40],
+  ["a long sentence with an abbreviation", `${words(20)}, e.g. ${words(20)}`, 41],
+])("the limit on words refuses %s", (_, text, count) => {
   expect(flawsOf(text).map(({ message }) => message)).toEqual([
     `a sentence of ${count} words: write one thought per sentence, in at most ${longest} words`,
   ]);
@@ -62,7 +62,7 @@ test.each([
 describe("a part of a message", () => {
   const long = `${words(20)}: ${words(longestPart - 19)}`;
 
-  test("has at most so many words from one semicolon to the next, whatever colons it has", () => {
+  test("is refused if it has too many words, also with a colon in it", () => {
     expect(flawsOf(long, { byLine: true }).map(({ message }) => message)).toEqual([
       `a part of a message of ${longestPart + 1} words: split it, since a part has at most ${longestPart} words`,
     ]);
@@ -71,7 +71,7 @@ describe("a part of a message", () => {
   test.each([
     ["a semicolon", `${words(20)}; ${words(20)}`],
     ["a full stop", `${words(20)}. ${words(20)}.`],
-    ["a source", `${words(25)} (talos v1.13.0, ${words(20)})`],
+    ["a source in parentheses", `${words(25)} (talos v1.13.0, ${words(20)})`],
   ])("ends with %s", (_, text) => {
     expect(flawsOf(text, { byLine: true })).toEqual([]);
   });
@@ -79,12 +79,12 @@ describe("a part of a message", () => {
   test.each([
     ["a comment or a page", { byLine: false }],
     ["a test's quote of another program", { byLine: true, parts: false }],
-  ])("is not counted in %s", (_, options) => {
+  ])("has no limit of words in %s", (_, options) => {
     expect(flawsOf(long, options)).toEqual([]);
   });
 });
 
-test("code, links and marks are no prose, and places stay", () => {
+test("code, links and tags are masked by text of the same length", () => {
   for (const [proseOf, text] of [
     [proseOfComment, "/** Writes `is told` {@link somebody} https://example.org/nobody. */"],
     [proseOfComment, " * A phrase:\n *     somebody shall\n"],
@@ -108,7 +108,7 @@ test.each([
   ["values.yaml", "why: It waits for ever.\n"],
   ["values.yml", "# It waits\n# for ever.\n"],
   ["run.sh", "# It waits for ever.\n"],
-])("%s: %s", (name, text) => {
+])("a phrase is found in %s: %j", (name, text) => {
   expect(proseOfFile(name, () => text).flatMap((one) => flawsOf(one.text, one))).toEqual([
     expect.objectContaining({ message: expect.stringMatching(/^"for ever": write forever/) }),
   ]);
@@ -118,11 +118,11 @@ test.each([
   ["package-lock.json", '{ "a": "for ever and ever" }'],
   ["logo.png", "for ever"],
   ["values.yaml", "beside: [a, b]\n"],
-])("%s is no prose of ours: %s", (name, text) => {
+])("no phrase is found in %s, which has no prose here: %j", (name, text) => {
   expect(proseOfFile(name, () => text).flatMap((one) => flawsOf(one.text, one))).toEqual([]);
 });
 
-describe("in TypeScript", () => {
+describe("the ESLint rule", () => {
   const found = (code: string) =>
     new Linter()
       .verify(code, [{ plugins: { prose }, rules: { "prose/plain-words": "error" } }])
@@ -134,11 +134,11 @@ describe("in TypeScript", () => {
     ["a string", 'foo("waits for ever");\n', "1:12"],
     ["a template", "foo(`${a} waits for ever`);\n", "1:17"],
     ["strings that are joined", 'foo("waits for " +\n  "ever");\n', "1:12"],
-  ])("%s", (_, code, place) => {
+  ])("finds a phrase in %s", (_, code, place) => {
     expect(found(code)).toEqual([expect.stringMatching(new RegExp(`^${place} "for`))]);
   });
 
-  test("names, keys and single words are not read", () => {
+  test("does not read names, keys and single words", () => {
     expect(found('foo(somebody.nobody, { shall: "nobody" });\n')).toEqual([]);
   });
 });

@@ -22,23 +22,26 @@ async function opened(kubeconfig: unknown): Promise<string[]> {
   return texts;
 }
 
-test.each<[string, () => unknown, string[]]>([
-  ["a text", () => "the stack's", ["the stack's"]],
+test.each<[string, string[], () => unknown]>([
+  ["a text", ["the stack's"], () => "the stack's"],
   [
-    "a secret, as config.requireSecret gives it",
-    () => pulumi.secret("the stack's"),
+    "a secret, as config.requireSecret returns it",
     ["the stack's"],
+    () => pulumi.secret("the stack's"),
   ],
-  ["a promise", () => Promise.resolve("the stack's"), ["the stack's"]],
+  ["a promise", ["the stack's"], () => Promise.resolve("the stack's")],
   [
     "an Output that is not known yet",
-    () => pulumi.output(new Promise<string>(() => undefined)),
     [],
+    () => pulumi.output(new Promise<string>(() => undefined)),
   ],
-  ["an empty Output", () => pulumi.output(""), []],
-  ["something that is no text", () => 7, []],
-  ["nothing", () => undefined, [SHELLS]],
-  ["null, as other languages say nothing", () => null, [SHELLS]],
-])("%s in the arguments is not replaced by another cluster", async (_, kubeconfig, texts) => {
-  expect(await opened(kubeconfig())).toEqual(texts);
-});
+  ["an empty Output", [], () => pulumi.output("")],
+  ["a number", [], () => 7],
+  ["no value", [SHELLS], () => undefined],
+  ["null, which other languages pass for no value", [SHELLS], () => null],
+])(
+  "with %s as the argument kubeconfig, the kubeconfigs that are opened are %j",
+  async (_, texts, kubeconfig) => {
+    expect(await opened(kubeconfig())).toEqual(texts);
+  },
+);

@@ -42,7 +42,7 @@ describe("a file that another file names", () => {
     ["an absolute path outside", secret, /^it is outside of /],
     ["a path upwards", path.join(project, "flux/../../secret.yaml"), /^it is outside of /],
     [
-      "a path upwards that is not there",
+      "a path upwards to a missing file",
       path.join(project, "../nothing.yaml"),
       /^it is outside of /,
     ],
@@ -63,23 +63,26 @@ describe("a file that another file names", () => {
     ["a path with a null byte", path.join(project, "flux/a\0.yaml"), /null bytes/],
   ])("%s is refused", (_, file, reason) => expect(() => textBelow(project, file)).toThrow(reason));
 
-  test.each(["/dev/zero", path.join(project, "flux/pipe.yaml"), project])(
-    "%s is refused, whichever file names it",
-    (file) => expect(() => boundedText(file)).toThrow(/^it is no plain file$/),
+  test.each([
+    ["a device", "/dev/zero"],
+    ["a pipe", path.join(project, "flux/pipe.yaml")],
+    ["a folder", project],
+  ])("%s is refused, also without a folder that must contain it", (_, file) =>
+    expect(() => boundedText(file)).toThrow(/^it is no plain file$/),
   );
 
-  test("is read from its beginning if it is too large", () => {
+  test("is read up to the size limit if it is too large", () => {
     const { text, isWhole } = beginningOf(path.join(project, "flux/large.yaml"));
     expect([text.length, isWhole]).toEqual([largestFile, false]);
     expect(beginningOf(path.join(project, "flux/full.yaml"))).toMatchObject({ isWhole: true });
   });
 
-  test("a device is refused, also below the folder", () =>
+  test("a device is refused even inside the folder", () =>
     expect(() => textBelow("/dev", "/dev/zero")).toThrow(/^it is no plain file$/));
 });
 
-describe("the folder that must contain these files", () => {
-  test("is the repository's", () => expect(projectRootOf(stacks)).toBe(project));
+describe("the folder that must contain the named files", () => {
+  test("is the repository's root", () => expect(projectRootOf(stacks)).toBe(project));
 
   test("is the Pulumi project's if there is no repository", () => {
     const alone = path.join(temp, "alone");
@@ -94,7 +97,7 @@ describe("external.files of a stack", () => {
   const read = (...files: string[]) =>
     withExternal({ external: { kind: "gpuOperator", files } }, stacks);
 
-  test("are read in the repository", () =>
+  test("are read inside the repository", () =>
     expect(read("../flux/release.yaml")).toMatchObject({
       external: { read: { values: { driver: { enabled: false } } } },
     }));
@@ -105,7 +108,7 @@ describe("external.files of a stack", () => {
     "../flux/leak.yaml",
     "../flux/zero.yaml",
     "../flux/large.yaml",
-  ])("are not read and report the reason: %s", (file) => {
+  ])("are reported with the reason instead of being read: %s", (file) => {
     const told = JSON.stringify(read(file));
     expect(told).toContain(`${file} cannot be read (it `);
     expect(told).not.toContain("s3cr3t");

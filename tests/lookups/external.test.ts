@@ -15,23 +15,26 @@ const outside = (external: object) => ({
 test.each([
   ["the device plugin", "aarhus-h100", { kind: "devicePlugin", runtimeClassName: "" }, undefined],
   ["the operator", "rtx5070ti", { kind: "gpuOperator" }, "nvidia"],
-])("%s is external: the stack does not create it, and uses its own namespace", async (...row) => {
-  const [, stack, external, runtimeClassName] = row;
-  const run = await build(arguments_(stack, outside(external)));
-  for (const type of [types.release, "kubernetes:node.k8s.io/v1:RuntimeClass"])
-    expect(findAll(run, type)).toEqual([]);
-  expect(find(run, types.namespace, "lab-namespace").inputs["metadata"].name).toBe("talos-gpu");
-  const [test] = findAll(run, types.job).filter(({ name }) => name.startsWith("gpu-smoke-test"));
-  expect(test!.inputs).toMatchObject({ metadata: { namespace: "talos-gpu" } });
-  expect(test!.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
-  expect(JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"])).not.toHaveProperty(
-    "chart",
-  );
-  const server = findAll(run, types.deployment)[0];
-  if (server) expect(server.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
-});
+])(
+  "if %s is external, the stack installs no release, and uses the namespace talos-gpu",
+  async (...row) => {
+    const [, stack, external, runtimeClassName] = row;
+    const run = await build(arguments_(stack, outside(external)));
+    for (const type of [types.release, "kubernetes:node.k8s.io/v1:RuntimeClass"])
+      expect(findAll(run, type)).toEqual([]);
+    expect(find(run, types.namespace, "lab-namespace").inputs["metadata"].name).toBe("talos-gpu");
+    const [test] = findAll(run, types.job).filter(({ name }) => name.startsWith("gpu-smoke-test"));
+    expect(test!.inputs).toMatchObject({ metadata: { namespace: "talos-gpu" } });
+    expect(test!.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
+    expect(
+      JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]),
+    ).not.toHaveProperty("chart");
+    const server = findAll(run, types.deployment)[0];
+    if (server) expect(server.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
+  },
+);
 
-test("the owner of an external release is printed as information, not as a warning", async () => {
+test("an external release is reported as information, not as a warning", async () => {
   const warn = jest.spyOn(pulumi.log, "warn").mockResolvedValue(undefined);
   const info = jest.spyOn(pulumi.log, "info").mockResolvedValue(undefined);
   await build(arguments_("rtx5070ti", outside({ kind: "devicePlugin" })));
@@ -41,7 +44,7 @@ test("the owner of an external release is printed as information, not as a warni
   jest.restoreAllMocks();
 });
 
-test("with an external DRA driver, tests and pods claim its cards", async () => {
+test("with an external DRA driver, the smoke test claims a card from a template", async () => {
   const worker = {
     address: "192.0.2.1",
     role: "worker",
@@ -66,7 +69,7 @@ test("with an external DRA driver, tests and pods claim its cards", async () => 
   ]);
 });
 
-describe("files", () => {
+describe("external.files", () => {
   const files: Record<string, string> = {
     "/repo/flux/release.yaml": [
       "kind: HelmRelease",
@@ -109,11 +112,11 @@ describe("files", () => {
       ["../flux/other.yaml"],
       /external\.files: the package finds no release of one of NVIDIA's charts in \.\.\/flux\/other\.yaml/,
     ],
-  ])("without content refuse the stack: %s", (names, said) => {
+  ])("without a readable release of NVIDIA's charts are a finding: %s", (names, said) => {
     expect(told(read(names)).join("\n")).toMatch(said);
   });
 
-  test("with missing values files are not checked for the values that they lack", () => {
+  test("are not checked for required values if a values file is missing", () => {
     const known = { kind: "gpuOperator", version: "v26.3.3", values: {} };
     const lacking = (...missing: object[]) =>
       told({ talosVersion: "v1.13.6", external: { read: { ...known, missing } } });
@@ -121,7 +124,7 @@ describe("files", () => {
     expect(lacking({ kind: "OCIRepository", name: "gpu-operator" })).toHaveLength(2);
   });
 
-  test("are read once, and only if the stack names them", () => {
+  test("are not read again, and not at all if the stack has none", () => {
     expect(withExternal({ external: { files: ["x"], read: {} } })).toEqual({});
     expect([withExternal({}), withExternal({ external: { kind: "devicePlugin" } })]).toEqual([
       {},
@@ -146,31 +149,32 @@ describe("an existing RuntimeClass", () => {
       () => ({ read: async () => there }),
       {},
     );
-  const taken = { devicePlugin: { version: "0.18.2", makeRuntimeClass: false } };
+
+  test("is used instead of a new one if a user created it with kubectl", async () => {
+    const there = found({ managedFields: [{ manager: "kubectl" }] });
+    expect(await ask(there)).toEqual({
+      devicePlugin: { version: "0.18.2", makeRuntimeClass: false },
+    });
+  });
 
   test.each([
-    ["a user's by hand", found({ managedFields: [{ manager: "kubectl" }] }), {}, taken],
-    ["without an owner", undefined, {}, {}],
-    ["of another handler", found({}, "nvidia-legacy"), {}, {}],
-    ["the operator's", found({ ownerReferences: [{ kind: "ClusterPolicy" }] }), {}, {}],
-    ["a stack's", found({}, "nvidia", "shop/prod/x 1"), {}, {}],
+    ["it does not exist", undefined, {}],
+    ["it has another handler", found({}, "nvidia-legacy"), {}],
+    ["the operator owns it", found({ ownerReferences: [{ kind: "ClusterPolicy" }] }), {}],
+    ["a stack created it", found({}, "nvidia", "shop/prod/x 1"), {}],
     [
-      "made by Pulumi without a mark",
+      "Pulumi created it without an owner mark",
       found({ managedFields: [{ manager: "pulumi-kubernetes-1" }] }),
       {},
-      {},
     ],
-    ["a user's, in a cluster that is yet to be made", found({}), { bootstrap: true }, {}],
-    ["a user's, where the stack has an operator", found({}), { devicePlugin: undefined }, {}],
-    [
-      "a user's, where the stack says whose",
-      found({}),
-      { devicePlugin: { makeRuntimeClass: true } },
-      {},
-    ],
-  ])("%s", async (_, there, stack, expected) => expect(await ask(there, stack)).toEqual(expected));
+    ["the stack bootstraps its cluster", found({}), { bootstrap: true }],
+    ["the stack installs no device plugin", found({}), { devicePlugin: undefined }],
+    ["the stack sets makeRuntimeClass", found({}), { devicePlugin: { makeRuntimeClass: true } }],
+  ])("does not change the stack if %s", async (_, there, stack) =>
+    expect(await ask(there, stack)).toEqual({}),
+  );
 
-  test("is unknown if the cluster does not answer", async () => {
+  test("does not change the stack if the cluster does not answer", async () => {
     const read = () => Promise.reject(new Error("connection refused"));
     expect(
       await withClassThere({ devicePlugin: {}, kubeconfig: "x" }, () => ({ read }), {}),

@@ -89,7 +89,7 @@ const real = JSON.stringify([
   },
 ]);
 
-test("a Factory that fails once is asked again", async () => {
+test("the request is repeated if the Image Factory answers 500 or 503", async () => {
   const server = await serve([status(500), status(503), status(200, real)]);
   expect(await ask("v1.14.3", server.url)).toEqual({
     talosVersion: "v1.14.3",
@@ -105,7 +105,7 @@ test("a Factory that fails once is asked again", async () => {
   await server.close();
 });
 
-test("a Factory that never answers does not delay the stack", async () => {
+test("an Image Factory that never answers is given up after the timeout", async () => {
   const server = await serve([() => undefined]);
   const hasty = { timeout: 50, pauses: [1] };
   const facts = await askFactory(
@@ -123,9 +123,9 @@ test("a Factory that never answers does not delay the stack", async () => {
 test.each([
   ["is down", undefined, "ECONNREFUSED"],
   ["answers errors", status(500), "it answers 500"],
-  ["answers a page", status(200, "<html>sign in</html>"), "JSON"],
-  ["answers something else", status(200, "{}"), "its answer is not a list"],
-])("a Factory that %s causes a message and no failure", async (_how, answer, why) => {
+  ["answers a web page", status(200, "<html>sign in</html>"), "JSON"],
+  ["answers JSON that is no list", status(200, "{}"), "its answer is not a list"],
+])("an Image Factory that %s causes a message and no failure", async (_how, answer, why) => {
   const server = await serve([answer ?? status(200)]);
   if (answer === undefined) await server.close();
   expect(await ask("v1.14.3", server.url)).toEqual({

@@ -26,9 +26,14 @@ const forbidden = new KubernetesError(
 
 const opening = (answer: () => Promise<string | undefined>) => () => ({ ownerOf: answer });
 
-test.each<[string, () => Promise<string | undefined>, string | undefined]>([
-  ["answers", () => Promise.resolve(undefined), undefined],
-  ["lets this user read no namespace", () => Promise.reject(forbidden), undefined],
+test.each<[string, () => Promise<string | undefined>]>([
+  ["answers", () => Promise.resolve(undefined)],
+  ["forbids the user to read the namespace", () => Promise.reject(forbidden)],
+])("a cluster that %s gets no warning", async (_, answer) => {
+  expect(await whyUnseen("the stack's", opening(answer), {}, 50)).toBeUndefined();
+});
+
+test.each<[string, () => Promise<string | undefined>, string]>([
   ["is down", () => Promise.reject(down), "https://192.0.2.1:6443 refuses the connection"],
   [
     "does not know the user",
@@ -36,18 +41,18 @@ test.each<[string, () => Promise<string | undefined>, string | undefined]>([
     "https://192.0.2.1:6443 does not accept the credentials (HTTP 401)",
   ],
   [
-    "takes its time",
+    "does not answer in time",
     () => new Promise(() => undefined),
     "the cluster does not answer within 0.05 s",
   ],
-])("a cluster that %s", async (_, answer, reason) => {
+])("a cluster that %s gets a warning with the reason", async (_, answer, reason) => {
   expect(await whyUnseen("the stack's", opening(answer), {}, 50)).toBe(reason);
 });
 
 test.each<[string, unknown]>([
   ["not known yet", pulumi.output(unknownValue)],
   ["not given, and no variable names one", undefined],
-])("no warning about an unreachable cluster if the kubeconfig is %s", async (_, kubeconfig) => {
+])("a cluster that is down gets no warning if its kubeconfig is %s", async (_, kubeconfig) => {
   expect(
     await whyUnseen(
       kubeconfig,
@@ -58,7 +63,7 @@ test.each<[string, unknown]>([
   ).toBeUndefined();
 });
 
-test("the preview's warning names problem, reason and remedy", () => {
+test("the preview's warning has a problem, a reason and a remedy", () => {
   expect(unseen("https://192.0.2.1:6443 refuses the connection").split("; ")).toEqual([
     "kubeconfig: the cluster did not answer (https://192.0.2.1:6443 refuses the connection)",
     "this preview cannot show which objects already exist, and the update first waits up to 3m for the cluster",

@@ -74,14 +74,14 @@ const cases: Record<
       ),
     },
     wrong: {
-      "two in the patches of a machine": [
+      "two parts in the patches of a machine": [
         program("adopt", "a", { machine: "a", patches: [part, part] }),
       ],
-      "one by Omni and one by hand": [
+      "one part from Omni and one from the stack's patches": [
         program("omni-apply", "a", { machine: "a", resources: [{ spec: { data: part } }] }),
         program("adopt", "b", { machine: "a", patches: [part] }),
       ],
-      "two for an owned machine": ["a", "b"].map((name) =>
+      "two parts for an owned machine": ["a", "b"].map((name) =>
         resource("talos:machine/configurationApply:ConfigurationApply", name, {
           node: "10.0.0.1",
           configPatches: [part],
@@ -91,14 +91,17 @@ const cases: Record<
   },
   "control-planes-one-by-one": {
     right: {
-      "one after the other": [
+      "control planes one after the other": [
         one,
         program("upgrade", "cp-2", { machine: "cp-2", role: "controlplane" }, [one]),
       ],
-      "workers next to each other": [upgrade("gpu-1"), upgrade("gpu-2")],
+      "workers at the same time": [upgrade("gpu-1"), upgrade("gpu-2")],
     },
     wrong: {
-      "two at a time": [one, program("upgrade", "cp-2", { machine: "cp-2", role: "controlplane" })],
+      "two control planes at the same time": [
+        one,
+        program("upgrade", "cp-2", { machine: "cp-2", role: "controlplane" }),
+      ],
     },
   },
   "gpus-behind-the-gate": {
@@ -107,29 +110,31 @@ const cases: Record<
     },
     wrong: {
       "a machine that no gate tests": [upgrade("gpu-1"), upgrade("gpu-2"), gate],
-      "a pod that waits for nothing": [upgrade("gpu-1"), gate, pod(gpu)],
+      "a pod that does not wait for the gate": [upgrade("gpu-1"), gate, pod(gpu)],
     },
   },
   "privileged-pods-where-declared": {
     right: {
-      "in a namespace that says so": [
+      "a privileged pod in a privileged namespace": [
         namespace(enforce("privileged")),
         pod({ securityContext: { privileged: true } }),
       ],
-      "none with the host's rights": [namespace(enforce("baseline")), pod({})],
+      "an unprivileged pod in a baseline namespace": [namespace(enforce("baseline")), pod({})],
     },
     wrong: {
-      "a privileged container": [
+      "a privileged pod in a baseline namespace": [
         namespace(enforce("baseline")),
         pod({ securityContext: { privileged: true } }),
       ],
-      "a folder of the host": [pod({}, { volumes: [{ hostPath: { path: "/" } }] })],
+      "a hostPath volume in a namespace without a level": [
+        pod({}, { volumes: [{ hostPath: { path: "/" } }] }),
+      ],
     },
   },
   "gpu-pods-ask-for-gpus": {
     right: {
-      "a pod that asks": [pod(gpu, { runtimeClassName: "nvidia" })],
-      "a pod that sees none": [
+      "a pod that requests a GPU": [pod(gpu, { runtimeClassName: "nvidia" })],
+      "a pod whose NVIDIA_VISIBLE_DEVICES is void": [
         pod(
           { env: [{ name: "NVIDIA_VISIBLE_DEVICES", value: "void" }] },
           { runtimeClassName: "nvidia" },
@@ -137,65 +142,69 @@ const cases: Record<
       ],
     },
     wrong: {
-      "a pod of the RuntimeClass alone": [pod({}, { runtimeClassName: "nvidia" })],
-      "a pod that sets the variable": [
+      "a pod with the RuntimeClass and no GPU request": [pod({}, { runtimeClassName: "nvidia" })],
+      "a pod that sets NVIDIA_VISIBLE_DEVICES to all": [
         pod({ env: [{ name: "NVIDIA_VISIBLE_DEVICES", value: "all" }] }),
       ],
     },
   },
   "pod-security-labels": {
     right: {
-      "a level": [namespace(enforce("baseline"))],
-      "a cluster that is yet to be made, of whose objects a preview knows nothing": [
+      "a namespace with a level": [namespace(enforce("baseline"))],
+      "a namespace whose properties the preview does not know": [
         resource("kubernetes:core/v1:Namespace", "ai", {}),
       ],
     },
-    wrong: { "no level": [namespace()], "another label": [namespace({ team: "a" })] },
+    wrong: {
+      "a namespace without labels": [namespace()],
+      "a namespace with another label only": [namespace({ team: "a" })],
+    },
   },
   "images-by-release": {
     right: {
-      "a release": [pod({ image: "r:5000/a/b:v1.2" })],
-      "a digest": [pod({ image: `a@sha256:${"0".repeat(64)}` })],
+      "an image with a release as tag": [pod({ image: "r:5000/a/b:v1.2" })],
+      "an image with a digest": [pod({ image: `a@sha256:${"0".repeat(64)}` })],
     },
-    wrong: { "no tag": [pod({ image: "r:5000/a/b" })], latest: [pod({ image: "a:latest" })] },
+    wrong: {
+      "an image without a tag": [pod({ image: "r:5000/a/b" })],
+      "an image with the tag latest": [pod({ image: "a:latest" })],
+    },
   },
 };
 
-test("every policy has stacks that keep to it, and stacks that break it", () => {
+test("every policy has resources that it accepts, and resources that it reports", () => {
   expect(Object.keys(cases)).toEqual(policies.map(({ name }) => name));
+  for (const { right, wrong } of Object.values(cases))
+    for (const each of [right, wrong]) expect(Object.keys(each)).not.toEqual([]);
 });
 
 describe.each(policies.map((policy) => [policy.name, policy] as const))("%s", (name, policy) => {
   const { right, wrong } = cases[name]!;
-  test.each(Object.entries(right))("%s: is right", (_name, resources) => {
+  test.each(Object.entries(right))("accepts %s", (_name, resources) => {
     expect(policy.find(resources, settings)).toEqual([]);
   });
-  test.each(Object.entries(wrong))(
-    "%s: is reported, with a reason and a remedy",
-    (_name, resources) => {
-      const found = policy.find(resources, settings);
-      expect(found).toHaveLength(1);
-      expect(found[0]!.message.split("; ").length).toBeGreaterThanOrEqual(3);
-      // Resources that a preview does not know yet, and that throw as they are read, do not hide it either. (An unknown namespace may
-      // be the one that allows a privileged pod.)
-      const others = resources.filter(
-        ({ type }) => name === "pod-security-labels" || !type.endsWith(":Namespace"),
-      );
-      const blank = others.map((each) => ({
-        ...each,
-        urn: `${each.urn}-blank`,
-        props: unknownCheckingProxy(allUnknown(each.props)),
-        dependencies: [],
-      }));
-      const beside = policy.find(knownPart([...resources, ...blank]), settings);
-      const told = (all: typeof found) =>
-        all.map(({ resource: { urn }, message }) => [urn, message]);
-      expect(told(beside)).toEqual(told(found));
-    },
-  );
+  test.each(Object.entries(wrong))("reports %s, with a reason and a remedy", (_name, resources) => {
+    const found = policy.find(resources, settings);
+    expect(found).toHaveLength(1);
+    expect(found[0]!.message.split("; ").length).toBeGreaterThanOrEqual(3);
+    // Resources that a preview does not know yet, and that throw as they are read, do not hide it either. (An unknown namespace may
+    // be the one that allows a privileged pod.)
+    const others = resources.filter(
+      ({ type }) => name === "pod-security-labels" || !type.endsWith(":Namespace"),
+    );
+    const blank = others.map((each) => ({
+      ...each,
+      urn: `${each.urn}-blank`,
+      props: unknownCheckingProxy(allUnknown(each.props)),
+      dependencies: [],
+    }));
+    const beside = policy.find(knownPart([...resources, ...blank]), settings);
+    const told = (all: typeof found) => all.map(({ resource: { urn }, message }) => [urn, message]);
+    expect(told(beside)).toEqual(told(found));
+  });
 });
 
-test.each(stacks)("stack %s keeps to every policy", async (stack) => {
+test.each(stacks)("the stack %s violates no policy", async (stack) => {
   const resources = asResources(await run(stack));
   expect(resources.length).toBeGreaterThan(10);
   const found = policies.flatMap((policy) =>

@@ -7,13 +7,17 @@ import { providers } from "../support/talos";
 // Frames of a stack cost where Pulumi's command maps each to a line of TypeScript, and the SDK writes a stack down for every promise.
 
 test.each([
-  ["a program that asks for none has none, and its own again", withoutStackTraces, 0],
   [
-    "transformations of a user's own program have theirs",
+    "withoutStackTraces turns stack frames off while resources are registered, and on again afterwards",
+    withoutStackTraces,
+    0,
+  ],
+  [
+    "transformations in a user's own program keep stack frames",
     <T>(register: () => T): T => register(),
     Error.stackTraceLimit,
   ],
-])("frames of a cluster's resources: %s", async (_what, within, limit) => {
+])("%s", async (_what, within, limit) => {
   const seen: [string, number][] = [];
   const transformations = [
     ({ name, props, opts }: { name: string; props: object; opts: object }) => {
@@ -31,7 +35,7 @@ test.each([
   expect(Error.stackTraceLimit).toBe(before);
 });
 
-test("a program of a user's own without transformations has no frames for its machines", async () => {
+test("in a user's own program without transformations, promises of machines have no stack frames", async () => {
   // What the SDK writes down of each promise (runtime/debuggable.ts) shows what it was given.
   const stacks: string[] = [];
   const define = Object.defineProperty;
@@ -48,7 +52,7 @@ test("a program of a user's own without transformations has no frames for its ma
   expect(stacks.length).toBeGreaterThan(20);
 });
 
-test("an error comes through, and frames with it from then on", () => {
+test("withoutStackTraces passes an error on, and later errors have stack frames", () => {
   const fail = (): never => {
     throw new Error("no such machine");
   };
@@ -56,7 +60,7 @@ test("an error comes through, and frames with it from then on", () => {
   expect(new Error().stack).toContain("without-stack-traces.test");
 });
 
-test("a search for a promise that never ends has the stacks", () => {
+test("withoutStackTraces keeps stack frames if PULUMI_DEBUG_PROMISE_LEAKS is set", () => {
   process.env["PULUMI_DEBUG_PROMISE_LEAKS"] = "1";
   try {
     expect(withoutStackTraces(() => new Error().stack)).toContain("without-stack-traces.test");

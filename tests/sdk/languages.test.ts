@@ -54,7 +54,7 @@ async function complaints(
 }
 
 test.each(["typescript", "python", "go", "csharp"])(
-  "the %s example takes the package from this repository",
+  "the %s example uses this repository's package",
   (language) => {
     const file = path.join(root, "examples", language, "Pulumi.yaml");
     expect(parse(fs.readFileSync(file, "utf8"))).toMatchObject({
@@ -65,7 +65,7 @@ test.each(["typescript", "python", "go", "csharp"])(
 
 // `nodenext` reads the kind of a program's modules from the package.json next to it.
 test.each(["commonjs", "module"])(
-  "the TypeScript SDK and its example pass the compiler, in a program of type %s",
+  "the TypeScript SDK and its example compile in a package of type %s",
   async (type) => {
     const sdk = await generated("nodejs");
     const folder = path.join(made, type);
@@ -93,7 +93,7 @@ test.each(["commonjs", "module"])(
 );
 
 test(
-  "the Go SDK and its example pass the compiler",
+  "the Go SDK and its example compile",
   async () => {
     const sdk = await generated("go");
     // `pulumi package add` makes the folder above the package a module of its own.
@@ -150,7 +150,7 @@ for node in ast.walk(ast.parse(example.read_text())):
 `;
 
 test(
-  "the Python SDK compiles, and takes what its example gives",
+  "the Python SDK compiles, and its constructors accept the example's arguments",
   async () => {
     const sdk = await generated("python");
     const example = path.join(root, "examples/python/__main__.py");

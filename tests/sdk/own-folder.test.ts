@@ -101,7 +101,7 @@ test.each([
     "; then pulumi stack init mine && pulumi preview -s mine",
   ],
 ])(
-  "three commands in %s: the tarball installed, a talconfig imported, a green plan",
+  "three commands in %s install the tarball, import a talconfig and plan the stack",
   async (name, files, then) => {
     const folder = emptyFolder(name.replaceAll(" ", "-"));
     for (const [file, text] of files) fs.writeFileSync(path.join(folder, file), text);
@@ -138,7 +138,7 @@ describe("the template", () => {
   });
   const own = { PULUMI_STACK: "me/gpus/dev" };
 
-  test("has one dependency, of this release, and three lines of program", () => {
+  test("has a program of three lines, and this release as its only dependency", () => {
     const { dependencies } = manifestOf(template);
     expect(dependencies).toEqual({
       "talos-gpu": `^${manifestOf(path.join(repository, "components")).version}`,
@@ -148,7 +148,7 @@ describe("the template", () => {
     ).toHaveLength(3);
   });
 
-  test("asks for nothing that keeps a stack file from being filled in, and its example is a stack that is right", async () => {
+  test("asks only for talosVersion, and has an example stack that can be planned", async () => {
     const { template: asked } = parse(
       fs.readFileSync(path.join(template, "Pulumi.yaml"), "utf8"),
     ) as {
@@ -163,14 +163,14 @@ describe("the template", () => {
       expect(await run(folder, `npx talos-gpu ${verb} --help`)).toMatchObject({ status: 0 });
   });
 
-  test("an editor finds the schema that its stack file names", () => {
+  test("has an example stack that names an existing schema", () => {
     const [, schema] = /\$schema=(\S+)/.exec(
       fs.readFileSync(path.join(folder, "Pulumi.example.yaml"), "utf8"),
     )!;
     expect(fs.existsSync(path.join(folder, schema!))).toBe(true);
   });
 
-  test("a stack that pulumi new began is refused with the commands that fill it in; import does, and its plan is green", async () => {
+  test("plan refuses the new stack with the command that fills it in, and succeeds after import", async () => {
     fs.writeFileSync(
       path.join(folder, "Pulumi.dev.yaml"),
       "encryptionsalt: v1:abc\nconfig:\n  talos-gpu:talosVersion: v1.13.9\n",
@@ -196,7 +196,7 @@ describe("the template", () => {
   });
 
   test.each(["doctor", "bug-report"])(
-    "%s takes the same stack, and says so before it looks",
+    "%s uses the stack that PULUMI_STACK names, and prints that",
     async (verb) => {
       const server =
         "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: http://127.0.0.1:1}}]\n";
@@ -209,7 +209,7 @@ describe("the template", () => {
     },
   );
 
-  test("a machine of the selected stack can be rebooted by its name, and no other", async () => {
+  test("reboot refuses a name that is no machine of the selected stack", async () => {
     const { status, said } = await run(folder, "npx talos-gpu reboot missing", {
       PULUMI_STACK: "example",
     });
@@ -219,7 +219,7 @@ describe("the template", () => {
     ]);
   });
 
-  test("its workflow plans by this repository's action, with what that action asks for", () => {
+  test("has a workflow with the action plan and its inputs, and the repository's preset of Renovate", () => {
     const workflow = parse(
       fs.readFileSync(path.join(template, ".github/workflows/plan.yml"), "utf8"),
     ) as {
@@ -271,7 +271,7 @@ describe("the template", () => {
       { module: "commonjs", moduleResolution: "bundler" },
     ],
     ["ES module, bundler", "module", asModule, { module: "esnext", moduleResolution: "bundler" }],
-  ])("its program passes the compiler: %s", async (name, type, text, options) => {
+  ])("has a program that compiles and loads as %s", async (name, type, text, options) => {
     const place = path.join(folder, name.replaceAll(/\W+/g, "-"));
     fs.mkdirSync(place);
     fs.writeFileSync(path.join(place, "package.json"), JSON.stringify({ type }));

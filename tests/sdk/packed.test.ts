@@ -67,7 +67,7 @@ beforeAll(() => {
 });
 afterAll(() => fs.rmSync(consumer, { recursive: true }));
 
-test("the packed package holds what a consumer needs, and nothing else", () => {
+test("the packed package contains every file that it needs, and no file of another kind", () => {
   const files = fs
     .readdirSync(installed(), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -116,18 +116,21 @@ test.each([
   ],
   ["the pre-release with the same resources", "0.9.0-alpha.1791550815", true],
   ["the minor after it, which no test has compared", "0.10.0", false],
-])("the packed package declares the published provider's SDK: %s", (_, version, fits) => {
-  expect(semver.satisfies(version, manifest.dependencies[talos]!)).toBe(fits);
-});
+])(
+  "the packed package's range for the Talos provider's SDK includes %s, %s: %s",
+  (_, version, fits) => {
+    expect(semver.satisfies(version, manifest.dependencies[talos]!)).toBe(fits);
+  },
+);
 
-test("publint finds nothing", () => {
+test("publint reports nothing about the packed package", () => {
   expect(run(tool("publint/src/cli.js"), "run", tarball, "--strict")).toEqual({
     status: 0,
     said: expect.stringContaining("All good!") as unknown,
   });
 });
 
-test("are-the-types-wrong finds nothing, in any way of resolving", () => {
+test("are-the-types-wrong reports no problem of the packed package", () => {
   const judge = `
     import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
     import { readFileSync } from "node:fs";
@@ -150,14 +153,14 @@ test("are-the-types-wrong finds nothing, in any way of resolving", () => {
   });
 });
 
-test("require by the package's folder gives the plugin's server, and by its name the components", () => {
+test("require returns the plugin's server for the package's folder, and the components for the package's name", () => {
   const both =
     "console.log(typeof require('./node_modules/talos-gpu'), typeof require('talos-gpu').GpuCluster)";
   fs.writeFileSync(at("both.js"), both);
   expect(run("both.js")).toEqual({ status: 0, said: "function function\n" });
 });
 
-test("the package's command runs without a single package next to it", () => {
+test("the package's command runs without any dependency", () => {
   fs.mkdirSync(at("alone"));
   fs.copyFileSync(installed("bin/cli.js"), at("alone/cli.js"));
   expect(run("alone/cli.js", "doctor", "--help")).toMatchObject({
@@ -170,7 +173,7 @@ test("the package's command runs without a single package next to it", () => {
   });
 });
 
-test("the package's command plans a stack, whose first line names the schema that came with the package", () => {
+test("the package's command imports a stack that names the packed schema, and plans it", () => {
   const talconfig = path.join(repository, "tests/fixtures/talhelper/talconfig.yaml");
   const imported = run(
     installed("bin/cli.js"),
@@ -209,7 +212,7 @@ pulumi.runtime.setMocks(
 void import("./compose.js").then(() => pulumi.runtime.disconnect()).then(() => console.log(JSON.stringify(types)));
 `;
 
-test("a program of a consumer's type-checks on it, and previews its whole chain", () => {
+test("a user's program compiles with the packed package, and previews the whole stack", () => {
   fs.copyFileSync(path.join(repository, "examples/compose/index.ts"), at("compose.ts"));
   fs.writeFileSync(at("index.ts"), program);
   fs.writeFileSync(at("package.json"), JSON.stringify({ name: "gpus", private: true }));

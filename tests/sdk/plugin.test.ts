@@ -20,13 +20,13 @@ const pod = {
   command: ["nvidia-smi"],
 };
 
-test("the plugin serves the published schema as it is, defaults and examples in it", async () => {
+test("the plugin serves the published schema unchanged, with defaults and examples", async () => {
   expect(provider).toMatchObject({ schema: text, version });
   expect(text).toContain("Default: ");
   expect(text).toContain("Example: ");
 });
 
-test("a component is made by its type, and gives the outputs of its schema", async () => {
+test("the plugin constructs a component by its type, with the outputs of the schema", async () => {
   const type = "talos-gpu:index:GpuPod";
   let made: ConstructResult | undefined;
   const { resources: registered } = await record(async () => {
@@ -40,14 +40,14 @@ test("a component is made by its type, and gives the outputs of its schema", asy
   expect(await promised).toBe(component.urn);
 });
 
-test.each(Object.keys(resources))("%s: there is a class of that name", async (type) => {
+test.each(Object.keys(resources))("the plugin has a class for %s", async (type) => {
   // What it says of no arguments at all is its own; that it has no such component is not.
   const said = await record(async () => void (await provider.construct!("x", type, {}, {})));
   expect(said.error?.message ?? "").not.toContain("no such component");
 });
 
 test.each(["talos-gpu:index:GpuRack", "other:index:GpuPod", "GpuPod"])(
-  "%s: no such component, and the message says how to go on",
+  "the plugin refuses the unknown component %s, and the error says what to do",
   async (type) => {
     await expect(provider.construct!("x", type, {}, {})).rejects.toThrow(
       new RegExp(`^${type}: talos-gpu ${version} has no such component .*generate the SDK again`),

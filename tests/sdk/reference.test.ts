@@ -14,11 +14,11 @@ const named = fields.map((field) => [field.path.join("."), field] as const);
 /** One for all fields: each new one compiles the schema of schemas again. */
 const ajv = new Ajv({ allErrors: true });
 
-test("docs/reference.md is what the source says (npm run schema)", () => {
+test("docs/reference.md equals the page that npm run schema generates", () => {
   expect(fs.readFileSync(referenceFile, "utf8")).toBe(referencePage(fields));
 });
 
-test("every field that the schema knows is documented, and no other", () => {
+test("the page documents exactly the fields of the schema", () => {
   const known = (at: JsonSchema, above: string[] = []): string[] => [
     ...Object.entries(at.properties ?? {}).flatMap(([key, child]) => [
       [...above, key].join("."),
@@ -33,7 +33,7 @@ test("every field that the schema knows is documented, and no other", () => {
 });
 
 test.each(named)(
-  "%s: says what it means, its default if it may be left out, and an example",
+  "%s has a meaning, an example, and a default if it is optional",
   (_name, field) => {
     expect(field.meaning).toMatch(/^[A-Z`].*\.$/s);
     expect(field.example).toMatch(/\S/);
@@ -44,12 +44,12 @@ test.each(named)(
   },
 );
 
-test.each(named)("%s: its example is a value that it takes", (_name, { path, example }) => {
+test.each(named)("the example of %s is valid", (_name, { path, example }) => {
   ajv.validate(schemaAt(schema, path) as object, parse(example!));
   expect(ajv.errors ?? []).toEqual([]);
 });
 
-test("the page says of every field which values it takes", () => {
+test("the page has a type for every field", () => {
   expect(referencePage(fields)).not.toMatch(/^anything ·/m);
 });
 
@@ -78,7 +78,7 @@ test("the schema requires the same fields as the types", () => {
   );
 });
 
-describe("effects of a change", () => {
+describe("the effect of a change", () => {
   const base = validStack("rtx5070ti");
   /**
    * What a machine is upgraded to, and what its configuration is made of, but for the installer's name: no boot brings
@@ -120,10 +120,11 @@ describe("effects of a change", () => {
       : [];
   });
 
-  test("most fields can be tried in one stack", () => expect(tried.length).toBeGreaterThan(45));
+  test("more than 45 fields can be changed in one stack", () =>
+    expect(tried.length).toBeGreaterThan(45));
 
   test.each(tried)(
-    "%s: says whether it changes the image or configuration of machines",
+    "the docs of %s mention a reboot exactly if its change affects a machine's image or configuration",
     (_name, { causes }, stack) => {
       expect(causes !== undefined && /\bone reboot\b/.test(causes)).toBe(
         JSON.stringify(machinesOf(stack)) !== JSON.stringify(before),

@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 const plugin = archiveOf(process.platform, process.arch);
 
-test("everything is there, and its checksums hold", () => {
+test("the release has every file, and SHA256SUMS is right for each", () => {
   const files = fs.readdirSync(release);
   expect(files).toEqual(
     expect.arrayContaining([
@@ -67,24 +67,21 @@ test("everything is there, and its checksums hold", () => {
 test.each([
   ["talos-gpu", ["@pulumi/pulumi", "@grpc/grpc-js", "yaml", "semver"], ["@pulumi/policy"]],
   ["talos-gpu-policy", ["@pulumi/policy", "talos-gpu", "@pulumiverse/talos", "yaml", "zod"], []],
-])(
-  "the list of %s's parts has what npm installs with it, and nothing of the workspace",
-  (whole, own, others) => {
-    const { components, metadata } = JSON.parse(
-      fs.readFileSync(at(`${whole}-${version}.cdx.json`), "utf8"),
-    ) as {
-      components: { name: string; group?: string }[];
-      metadata: { component: { name: string } };
-    };
-    const names = components.map(({ name }) => name);
-    expect(metadata.component.name).toBe(whole);
-    expect(names).toEqual(expect.arrayContaining(own));
-    for (const name of ["jest", "esbuild", "typescript-eslint", "cli-table3", ...others])
-      expect(names).not.toContain(name);
-  },
-);
+])("the SBOM of %s lists its dependencies, and no development tool", (whole, own, others) => {
+  const { components, metadata } = JSON.parse(
+    fs.readFileSync(at(`${whole}-${version}.cdx.json`), "utf8"),
+  ) as {
+    components: { name: string; group?: string }[];
+    metadata: { component: { name: string } };
+  };
+  const names = components.map(({ name }) => name);
+  expect(metadata.component.name).toBe(whole);
+  expect(names).toEqual(expect.arrayContaining(own));
+  for (const name of ["jest", "esbuild", "typescript-eslint", "cli-table3", ...others])
+    expect(names).not.toContain(name);
+});
 
-test("the policy pack's tarball has what Pulumi runs, and no sources", () => {
+test("the policy pack's tarball has exactly the files that Pulumi runs, without sources", () => {
   const tarball = at(`talos-gpu-policy-${version}.tgz`);
   const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
   expect(files.map((file) => file.replace("package/", "")).sort()).toEqual(
@@ -98,7 +95,7 @@ test("the policy pack's tarball has what Pulumi runs, and no sources", () => {
   );
 });
 
-test("the wheel is the SDK of this version", () => {
+test("the wheel contains the Python SDK of this version", () => {
   const list = execFileSync(
     "python3",
     ["-m", "zipfile", "-l", at(`pulumi_talos_gpu-${version}-py3-none-any.whl`)],
@@ -109,7 +106,7 @@ test("the wheel is the SDK of this version", () => {
 });
 
 test(
-  "Pulumi installs the plugin from a server, and gets the schema of it without Node's modules",
+  "Pulumi installs the plugin from a server, and gets its schema without a node_modules folder",
   async () => {
     const { pulumi } = await provideTools({ only: ["pulumi"] });
     const server = http.createServer((request, response) => {

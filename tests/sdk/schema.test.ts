@@ -27,13 +27,13 @@ describe("the published interface", () => {
     schema = JSON.parse(text) as typeof schema;
   });
 
-  test("is in git as the source makes it: `npm run build` writes it", () => {
+  test("equals the committed sdk/schema.json, which npm run build writes", () => {
     expect(files).toContain("sdk/schema.json");
     expect(fs.readFileSync(schemaFile, "utf8")).toBe(text);
   });
 
   // pulumi/registry, tools/resourcedocsgen, reads these; pulumi.com/docs, "Publishing to the Pulumi Registry", asks for them.
-  test("has what the registry shows of a package", () => {
+  test("has the fields that Pulumi's registry shows", () => {
     const address = expect.stringMatching(/^https:\/\/[\w.]+\/[\w./-]+$/) as unknown;
     expect(schema).toMatchObject({
       name: "talos-gpu",
@@ -53,7 +53,7 @@ describe("the published interface", () => {
   });
 
   test.each(["typescript", "python", "go", "csharp", "yaml"])(
-    "has an example in %s, which is a file of examples/",
+    "has an example in %s that equals one file in examples/",
     (language) => {
       const { description } = schema.resources["talos-gpu:index:GpuCluster"]!;
       const [, example] = new RegExp(`^\`\`\`${language}\n([\\s\\S]+?)^\`\`\`$`, "m").exec(
@@ -66,7 +66,7 @@ describe("the published interface", () => {
     },
   );
 
-  test("holds the components that a user composes, and no other", () => {
+  test("has exactly the exported component classes as resources", () => {
     const names = sources("components").flatMap((file) =>
       [
         ...fs
@@ -78,7 +78,7 @@ describe("the published interface", () => {
     expect(Object.keys(schema.resources).sort()).toEqual(names.sort());
   });
 
-  test("GpuCluster gives what others wait for, and nothing else", () => {
+  test("has exactly the listed outputs of GpuCluster", () => {
     expect(Object.keys(schema.resources["talos-gpu:index:GpuCluster"]!.properties).sort()).toEqual([
       "endpoints",
       "gpuNodeSelector",
@@ -92,7 +92,7 @@ describe("the published interface", () => {
     ]);
   });
 
-  test("every component, input and output says what it is", () => {
+  test("describes every component, input and output", () => {
     for (const [token, { description, inputProperties, properties }] of Object.entries(
       schema.resources,
     )) {

@@ -35,31 +35,37 @@ function errorsOf(file: unknown): string[] {
   );
 }
 
-test.each(stacks)("%s: names the schema in its first line, and is right by it", (name) => {
-  const file = path.join(stacksDir, `Pulumi.${name}.yaml`);
-  const [, named] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(
-    fs.readFileSync(file, "utf8"),
-  )!;
-  expect(path.join(stacksDir, named!)).toBe(stackSchemaFile);
-  expect(errorsOf(read(file))).toEqual([]);
-});
+test.each(stacks)(
+  "the stack file of %s names the schema in its first line, and is valid",
+  (name) => {
+    const file = path.join(stacksDir, `Pulumi.${name}.yaml`);
+    const [, named] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(
+      fs.readFileSync(file, "utf8"),
+    )!;
+    expect(path.join(stacksDir, named!)).toBe(stackSchemaFile);
+    expect(errorsOf(read(file))).toEqual([]);
+  },
+);
 
-test.each(filesOf("valid"))("%s is right by it", (file) => {
+test.each(filesOf("valid"))("the schema accepts %s", (file) => {
   expect(errorsOf(fileOf(read(path.join(fixtures, "valid", file))))).toEqual([]);
 });
 
 // Both ways: what an editor marks is what a preview refuses for its shape, and mistakes of meaning are left to the
 // preview.
-test.each(mistakes)("$name: is wrong by it where its shape is wrong", (mistake) => {
-  const stack = changedStack(mistake);
-  const shape = findingsOf(stack).filter(({ check }) => check === "shape");
-  expect({ shape: shape.length > 0, errors: errorsOf(fileOf(stack)) }).toEqual({
-    shape: shape.length > 0,
-    errors: shape.length > 0 ? expect.arrayContaining([expect.any(String)]) : [],
-  });
-});
+test.each(mistakes)(
+  "the schema refuses a mistake exactly if it is one of shape: $name",
+  (mistake) => {
+    const stack = changedStack(mistake);
+    const shape = findingsOf(stack).filter(({ check }) => check === "shape");
+    expect({ shape: shape.length > 0, errors: errorsOf(fileOf(stack)) }).toEqual({
+      shape: shape.length > 0,
+      errors: shape.length > 0 ? expect.arrayContaining([expect.any(String)]) : [],
+    });
+  },
+);
 
-test("keys of Pulumi and of other projects in a stack file are accepted", () => {
+test("the schema accepts keys of Pulumi and of other projects, but no misspelt or missing key", () => {
   const { config } = fileOf(read(path.join(fixtures, "valid/frank.yaml"))) as { config: object };
   const { "talos-gpu:talosVersion": talosVersion, ...others } = config as Record<string, unknown>;
   const file = {
@@ -81,21 +87,24 @@ const patterned = Object.entries(rules).filter(
     typeof entry[1] === "function" && "pattern" in entry[1],
 );
 
-test.each(patterned)("the pattern of %s refuses no text that the rule takes", (_name, rule) => {
-  const pattern = new RegExp(rule.pattern, "u");
-  let taken = 0;
-  const near = fc
-    .stringMatching(new RegExp(rule.pattern))
-    .chain((text) =>
-      fc.constantFrom(text, text.toUpperCase(), `+${text}`, text.slice(1), `${text}.`),
+test.each(patterned)(
+  "the pattern of %s matches every text that the rule accepts",
+  (_name, rule) => {
+    const pattern = new RegExp(rule.pattern, "u");
+    let taken = 0;
+    const near = fc
+      .stringMatching(new RegExp(rule.pattern))
+      .chain((text) =>
+        fc.constantFrom(text, text.toUpperCase(), `+${text}`, text.slice(1), `${text}.`),
+      );
+    fc.assert(
+      fc.property(fc.oneof(near, fc.string(), fc.webUrl()), (text) => {
+        if (rule(text) !== undefined) return;
+        taken++;
+        expect(text).toMatch(pattern);
+      }),
+      { numRuns: 2_000 }, // of a thousand texts that look like a wait, few are one that the rule takes
     );
-  fc.assert(
-    fc.property(fc.oneof(near, fc.string(), fc.webUrl()), (text) => {
-      if (rule(text) !== undefined) return;
-      taken++;
-      expect(text).toMatch(pattern);
-    }),
-    { numRuns: 2_000 }, // of a thousand texts that look like a wait, few are one that the rule takes
-  );
-  expect(taken).toBeGreaterThan(0);
-});
+    expect(taken).toBeGreaterThan(0);
+  },
+);

@@ -60,7 +60,7 @@ class Checkout {
   }
 }
 
-describe("a build of the package that is older than its sources", () => {
+describe("the build of the package", () => {
   let checkout: Checkout;
   beforeEach(() => {
     checkout = new Checkout();
@@ -72,19 +72,19 @@ describe("a build of the package that is older than its sources", () => {
     ["components/bin/index.ts", false] as const,
     ["components/node_modules/other/index.ts", false] as const,
     ["components/README.md", false] as const,
-  ])("a new %s makes it stale: %s", (file, stale) => {
+  ])("is stale after a change of %s: %s", (file, stale) => {
     expect(isStale(checkout.root)).toBe(false);
     checkout.write(file, "{}");
     expect(isStale(checkout.root)).toBe(stale);
   });
 
-  test.each(["sdk/schema.json", "components/bin/program.js"])("without %s it is stale", (file) => {
+  test.each(["sdk/schema.json", "components/bin/program.js"])("is stale without %s", (file) => {
     fs.rmSync(path.join(checkout.root, file));
     expect(isStale(checkout.root)).toBe(true);
   });
 
   test.each(["lab", "bench"])(
-    "npm run %s builds it first, and says nothing of it on standard output",
+    "is renewed by npm run %s if it is stale, without a word on standard output",
     async (script) => {
       const run = promisify(execFile);
       const options = {

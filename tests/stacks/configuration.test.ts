@@ -8,7 +8,7 @@ import { readStackFile } from "../../stacks/stack-file";
 
 const notSecret = (): boolean => false;
 
-test.each(stacks)("%s is read as its file has it", (stack) => {
+test.each(stacks)("the Pulumi configuration of %s gives the same stack as its file", (stack) => {
   const { spec, credentials } = readConfiguration(
     { ...stackConfig(stack), "kubernetes:context": "other" },
     notSecret,
@@ -18,7 +18,7 @@ test.each(stacks)("%s is read as its file has it", (stack) => {
   expect(credentials).toEqual({});
 });
 
-test("credentials come from the stack's secrets, else from files that the environment names", () => {
+test("credentials come from the stack's secrets, or else from the files that environment variables name", () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "credentials-"));
   const file = path.join(folder, "config");
   fs.writeFileSync(file, "from: a file");
@@ -34,26 +34,26 @@ test("credentials come from the stack's secrets, else from files that the enviro
 
 test.each([
   [
-    "a file that is not there",
+    "a missing kubeconfig",
     { KUBECONFIG: "/nowhere/config" },
     /^kubeconfig: .*KUBECONFIG.*ENOENT.*correct KUBECONFIG/,
   ],
   [
-    "several missing files",
+    "several missing kubeconfigs",
     { KUBECONFIG: `/nowhere/a${path.delimiter}/nowhere/b` },
     /^kubeconfig: .*none of these files exists: \/nowhere\/a, \/nowhere\/b.*correct KUBECONFIG/,
   ],
   [
-    "a talosconfig that is not there",
+    "a missing talosconfig",
     { TALOSCONFIG: "/nowhere/t" },
     /^talosconfig: .*ENOENT: \/nowhere\/t.*correct/,
   ],
-])("%s is refused", (_what, environment, message) => {
+])("an environment variable that names %s is reported", (_what, environment, message) => {
   const { findings } = readConfiguration({}, notSecret, environment);
   expect(findings.map(renderFinding)).toEqual([expect.stringMatching(message)]);
 });
 
-test("several files that KUBECONFIG names are merged", () => {
+test("several files in KUBECONFIG are merged", () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "credentials-"));
   const files = ["first", "second"].map((name) => {
     const cluster = { name, cluster: { server: `https://${name}` } };
@@ -68,7 +68,7 @@ test("several files that KUBECONFIG names are merged", () => {
   fs.rmSync(folder, { recursive: true });
 });
 
-test("a secret outside the credentials is refused, and not shown", () => {
+test("a secret in a field that is no credential is refused, and not printed", () => {
   const { spec, findings } = readConfiguration(
     { "talos-gpu:patches": '["hunter2"]' },
     () => true,
@@ -81,7 +81,7 @@ test("a secret outside the credentials is refused, and not shown", () => {
 });
 
 test.each(["talosconfig", "machineSecrets", "kubeconfig", "omniServiceAccountKey"])(
-  "%s in plain text is refused, and not shown",
+  "%s in plain text is refused, and not printed",
   (key) => {
     const { findings } = readConfiguration({ [`talos-gpu:${key}`]: "hunter2" }, notSecret, {});
     expect(findings.map(renderFinding)).toEqual([
@@ -93,13 +93,13 @@ test.each(["talosconfig", "machineSecrets", "kubeconfig", "omniServiceAccountKey
   },
 );
 
-test("Omni's address is no secret", () => {
+test("Omni's address may be in plain text", () => {
   expect(
     readConfiguration({ "talos-gpu:omniEndpoint": "https://omni" }, notSecret, {}).findings,
   ).toEqual([]);
 });
 
-test("a text that only looks like JSON stays a text; any key is data", () => {
+test("invalid JSON stays a text, and the key __proto__ stays data", () => {
   const { spec } = readConfiguration(
     { "talos-gpu:machines": "{half", "talos-gpu:__proto__": "{}" },
     notSecret,

@@ -9,7 +9,7 @@ import { readStackFile } from "../../stacks/stack-file";
 
 const folder = path.join(__dirname, "..", "fixtures", "plans");
 
-test("each stack has a test in the lab, with its expected result", () =>
+test("each stack has an expected result in the lab", () =>
   expect(Object.keys(expected).sort()).toEqual(stacks));
 
 /** Whether a mapping is as easily read on one line. */
@@ -23,12 +23,12 @@ const isSmall = ({ items }: YAMLMap): boolean =>
 describe.each(stacks)("plan of %s", (stack) => {
   const { findings, remarks, plan: whole } = judge(readStackFile(stack));
 
-  test("nothing is wrong with the stack", () => {
+  test("has no findings", () => {
     expect(findings).toEqual([]);
   });
 
   // The committed file is the planner's own word; what its owner expects is not.
-  test("has the releases, drivers, GPUs and taints that the stack's owner expects", () => {
+  test("has the releases, drivers, GPUs and taints of the expected result", () => {
     const { machines, of = "nvidia.com/gpu" } = expected[stack]!;
     const planned = whole!.machines.map((machine) => [
       machine.name,
@@ -48,7 +48,7 @@ describe.each(stacks)("plan of %s", (stack) => {
     expect(Object.fromEntries(planned)).toEqual(Object.fromEntries(wanted));
   });
 
-  test("is the committed one", () => {
+  test("equals the committed file", () => {
     const file = path.join(folder, `${stack}.yaml`);
     const { spec: _said, ...plan } = whole!;
     const document = new Document({ ...plan, remarks: remarks.map(renderRemark) });

@@ -9,7 +9,7 @@ const cluster = "talos-gpu:index:GpuCluster";
 const provider = "pulumi:providers:kubernetes";
 
 describe.each(stacks)("%s", (stack) => {
-  test("comes up as a cluster of the stack's name, by the stack's own kubeconfig", async () => {
+  test("registers a cluster with the stack's name and outputs, and a provider with a secret kubeconfig", async () => {
     const ran = await run(stack);
     expect(ran.error).toBeUndefined();
     expect(find(ran, cluster).name).toBe(stack);
@@ -34,12 +34,12 @@ describe.each(stacks)("%s", (stack) => {
       ]);
   });
 
-  test("runs again in the same process, to the same resources", async () => {
+  test("registers the same resources if it runs again in the same process", async () => {
     const urns = (ran: Run): string[] => ran.resources.map((resource) => resource.urn).sort();
     expect(urns(await run(stack))).toEqual(urns(await run(stack)));
   });
 
-  test("a preview registers what an update does", async () => {
+  test("registers the same resources in a preview as in an update", async () => {
     const urns = (ran: Run): string[] => ran.resources.map((resource) => resource.urn).sort();
     const preview = await run(stack, {}, { preview: true });
     expect(preview.error).toBeUndefined();
@@ -47,7 +47,7 @@ describe.each(stacks)("%s", (stack) => {
   });
 });
 
-test("a stack that makes its cluster: secrets, first configuration, etcd and kubeconfig, and only then Kubernetes and other machines", async () => {
+test("a stack that bootstraps its cluster creates the control plane, etcd and kubeconfig before GPU machines and charts", async () => {
   const ran = await run("modern");
   const chain = [
     find(ran, "talos:machine/secrets:Secrets"),
@@ -68,7 +68,7 @@ test("a stack that makes its cluster: secrets, first configuration, etcd and kub
   );
 });
 
-test("credentials of a cluster that the stack makes are secret outputs", async () => {
+test("a stack that bootstraps its cluster outputs the credentials as secrets", async () => {
   const { outputs = {} } = await run("modern");
   const { talosconfig, machineSecrets, kubeconfig } = outputs as Record<
     string,
@@ -79,7 +79,7 @@ test("credentials of a cluster that the stack makes are secret outputs", async (
 });
 
 // pulumi-kubernetes v4.32.0, provider/pkg/provider/provider.go, Configure: asked once, and never again in an update.
-test("Pulumi's Kubernetes provider of a new cluster waits until its API answers", async () => {
+test("the Kubernetes provider of a new cluster waits for the control plane's upgrade step", async () => {
   const ran = await run("modern");
   const providers = findAll(ran, provider).filter(({ inputs }) => isSecret(inputs.kubeconfig));
   expect(providers).toHaveLength(2);
@@ -87,11 +87,14 @@ test("Pulumi's Kubernetes provider of a new cluster waits until its API answers"
     expectWait(ran, made, find(ran, "command:local:Command", "control-upgrade"));
 });
 
-test("a stack that makes its cluster refuses a kubeconfig, and ignores that of the shell", async () => {
+test("a stack that bootstraps its cluster refuses a kubeconfig, and a talosconfig without machineSecrets", async () => {
   const given = await run("modern", { "talos-gpu:kubeconfig": kubeconfig });
   expect(given.error?.message).toMatch(/kubeconfig: is set, but this stack bootstraps its cluster/);
   const half = await run("modern", { "talos-gpu:talosconfig": talosconfig });
   expect(half.error?.message).toMatch(/machineSecrets: is not set, but talosconfig is/);
+});
+
+test("a stack that bootstraps its cluster ignores KUBECONFIG", async () => {
   const before = process.env.KUBECONFIG;
   process.env.KUBECONFIG = "/nowhere/kubeconfig";
   try {
@@ -102,14 +105,14 @@ test("a stack that makes its cluster refuses a kubeconfig, and ignores that of t
   }
 });
 
-test("a misspelt key is refused by name, without a stack trace and before any provider", async () => {
+test("a misspelt key is refused by name before a provider is created, without a stack trace", async () => {
   const ran = await run("rtx5070ti", { "talos-gpu:gpuOperater": '{"version":"v25.10.1"}' });
   expect(pulumi.RunError.isInstance(ran.error)).toBe(true);
   expect(ran.error?.message).toMatch(/gpuOperater: .*did you mean "gpuOperator"/);
   expect(findAll(ran, provider)).toEqual([]);
 });
 
-test("missing credentials hide no other mistake, and the error has no trace that would take long to render", async () => {
+test("missing credentials are reported together with other mistakes, without a stack trace", async () => {
   const before = process.env.TALOSCONFIG;
   process.env.TALOSCONFIG = "/nowhere/talosconfig";
   try {
@@ -129,7 +132,7 @@ test("missing credentials hide no other mistake, and the error has no trace that
   }
 });
 
-test("invalid credentials are reported with all other mistakes, and never shown", async () => {
+test("invalid credentials are reported together with other mistakes, and never printed", async () => {
   const wrong = {
     "talos-gpu:talosconfig": "hidden: [",
     "talos-gpu:kubeconfig": "/home/hidden/.kube/config",
@@ -152,7 +155,7 @@ test("the Talos provider uses the stack's Image Factory", async () => {
   );
 });
 
-test("TALOS_GPU_FACTORY also replaces the Talos provider's Image Factory", async () => {
+test("TALOS_GPU_FACTORY replaces the stack's Image Factory, also in the Talos provider", async () => {
   process.env["TALOS_GPU_FACTORY"] = "http://127.0.0.1:4";
   try {
     const ran = await run("aarhus-h100", { "talos-gpu:factoryUrl": "https://factory.example" });

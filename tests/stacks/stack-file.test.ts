@@ -14,7 +14,7 @@ test.each([
   ["./mine/Pulumi.home.yaml", "home"],
   ["/etc/Pulumi.home.lab.yml", "home.lab"],
   ["home.yaml", "home"],
-])("the name of stack %s is %s", (given, name) => {
+])("a stack that is given as %s has the name %s", (given, name) => {
   expect(stackNameOf(given)).toBe(name);
 });
 
@@ -36,7 +36,7 @@ config:
   fs.rmSync(folder, { recursive: true });
 });
 
-test("merge keys are read as Pulumi's own reader reads them", () => {
+test("YAML merge keys are applied, as in Pulumi", () => {
   const text =
     "config:\n  machines:\n    a: &a { role: worker, address: 10.0.0.1 }\n    b: { <<: *a, address: 10.0.0.2 }\n";
   expect(configurationOf(text, "f")).toEqual({
@@ -56,7 +56,7 @@ test("an unknown stack is refused with a list of the existing ones", () => {
   );
 });
 
-test("a folder in the place of a stack file is named, by the lab and by plan", () => {
+test("a folder in place of a stack file is refused, in the lab and by plan", () => {
   const folder = path.join(__dirname, "..");
   expect(() => readStackFile(folder)).toThrow(
     /^--stack: .* cannot be read \(it is no plain file\), so .*; name a stack file$/,
@@ -65,15 +65,15 @@ test("a folder in the place of a stack file is named, by the lab and by plan", (
 });
 
 test.each([
-  ["a program", "\x7fELF\x02\x01", ""],
+  ["a binary program", "\x7fELF\x02\x01", ""],
   ["a list", "- a\n- b\n", ""],
   ["a sentence in place of the configuration", "config: none\n", "config: "],
-])("%s is no stack file", (_, text, where) => {
+])("%s is refused as a stack file", (_, text, where) => {
   expect(() => configurationOf(text, "f")).toThrow(
     `f: ${where}is not a mapping, so the stack is unknown; name a stack file, Pulumi.<stack>.yaml`,
   );
 });
 
-test("an empty stack file is a stack file", () => {
+test("an empty stack file is valid", () => {
   expect([configurationOf("", "f"), configurationOf("config:\n", "f")]).toEqual([{}, {}]);
 });

@@ -25,7 +25,7 @@ const list = `#\tVersion: 2026.10.24
 10df  Emulex Corporation
 `;
 
-test("a list of PCI IDs becomes the names that drivers print, by chip and device", () => {
+test("pciCards turns a list of PCI IDs into the card names that drivers print", () => {
   expect(pciCards(list)).toEqual({
     version: "2026.10.24",
     chips: {
@@ -46,13 +46,13 @@ test("a text that is not a list of PCI IDs is refused", () => {
   expect(() => pciCards("<html>503</html>")).toThrow("is not a list of PCI IDs");
 });
 
-test("the committed table says where it is from", () => {
+test("the committed table has its source and version", () => {
   expect(committed.source).toContain("pci.ids");
   expect(committed.version).toMatch(/^\d{4}\.\d\d\.\d\d$/);
   expect(Object.keys(committed.chips).length).toBeGreaterThan(30);
 });
 
-test("the generator writes what it reads, a line for each device", async () => {
+test("the generator writes the cards of a list, with one line for each device", async () => {
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cards-")), "cards.json");
   const from = `${file}.ids`;
   fs.writeFileSync(from, list);
@@ -71,6 +71,6 @@ test.each([
   ["2c05", ["GeForce RTX 5070 Ti"]],
   ["1f07", ["GeForce RTX 2070"]],
   ["ffff", []],
-])("the device %s is %j", (id, names) => {
+])("the card names of the PCI device %s are %j", (id, names) => {
   expect(namesOfDevice(id)).toEqual(names);
 });

@@ -50,7 +50,7 @@ const newer = {
   "https://ghcr.io/v2/": 200,
 };
 
-test("newer releases that are served come into the tables, with their month, and nothing else changes", async () => {
+test("newer releases whose images are served are written with their month, and nothing else changes", async () => {
   registries(newer);
   const folder = tables();
   const lines = await renewImages(folder);
@@ -81,7 +81,7 @@ test("a release whose image no registry serves is reported, and not written", as
   expect(tableIn(folder, "images.json").workloads.litellm).toBe(workloads.litellm);
 });
 
-test("if a registry does not answer, only its row stays unchanged", async () => {
+test("if a source of releases does not answer, its row stays unchanged, and other rows are renewed", async () => {
   registries({
     ...newer,
     "https://pypi.org/pypi/vllm/": none,
@@ -107,7 +107,7 @@ test("if no release is newer, no registry is asked for its image, and nothing ch
   expect(tableIn(folder, "images.json")).toEqual(tableIn(data, "images.json"));
 });
 
-test("a public registry is asked with the token that its challenge names", async () => {
+test("isServed gets a token as the registry's challenge says, and repeats its request with the token", async () => {
   const challenge =
     'Bearer realm="https://auth.example/token",service="registry.example",scope="repository:a/b:pull"';
   const asked: { url: string; authorization: string | undefined }[] = [];
@@ -160,7 +160,7 @@ test("a digest is renewed when the tag in its registry names a new image", async
   });
 });
 
-test("a digest stays if its registry gives none for the tag", async () => {
+test("a digest stays unchanged if the registry gives none for the tag", async () => {
   registries({ "https://registry-1.docker.io/v2/library/ubuntu/": 200 });
   const folder = tables();
   expect(await renewDigests(folder)).toEqual([]);

@@ -24,7 +24,7 @@ const copyOf = (name: string) => {
   return file;
 };
 
-test("the tables get what the Factory lists of newer and of inferred releases, and nothing else changes", async () => {
+test("newer and inferred releases get the drivers that the Image Factory lists, and other rows stay unchanged", async () => {
   const factory = await startFactory();
   const file = copyOf("talos-releases.json");
   const said = await renewReleases(factory.url, file);
@@ -55,7 +55,7 @@ test("the tables get what the Factory lists of newer and of inferred releases, a
   for (const row of laterReleases) expect(drivers).toContainEqual(row);
 });
 
-test("an extension that the tables do not have is named, since checks would refuse it", async () => {
+test("an extension that since.json lacks is reported", async () => {
   const { minor, to } = driverRows.findLast(({ inferred }) => !inferred)!;
   const newer = `v1.${minor}.${to + 1}`;
   const listed = [
@@ -75,7 +75,7 @@ test("an extension that the tables do not have is named, since checks would refu
   expect(said).toContain(`${newer}: has extensions that since.json does not: siderolabs/new-one`);
 });
 
-test("a Factory that does not answer leaves the tables as they are", async () => {
+test("the tables stay unchanged if the Image Factory does not answer", async () => {
   const file = copyOf("untouched.json");
   await expect(renewReleases("http://127.0.0.1:65535", file)).rejects.toThrow("fetch failed");
   expect(fs.readFileSync(file, "utf8")).toBe(fs.readFileSync(table, "utf8"));

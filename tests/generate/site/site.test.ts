@@ -7,13 +7,15 @@ test.each([
   ["Pulumi's state and secrets", "pulumis-state-and-secrets"],
   ["From Talos 1.14 to 1.15", "from-talos-114-to-115"],
   ["`next`: Talos 1.15, with the operator's toolkit", "next-talos-115-with-the-operators-toolkit"],
-])("the heading %j has GitHub's anchor", (heading, anchor) => expect(slugOf(heading)).toBe(anchor));
+])("the heading %j has GitHub's anchor %s", (heading, anchor) =>
+  expect(slugOf(heading)).toBe(anchor),
+);
 
-test("the site gives headings these anchors", () => {
+test("the site's configuration uses GitHub's anchors for headings", () => {
   expect(read("docs/.vitepress/config.ts")).toContain("anchor: { slugify: slugOf }");
 });
 
-test("an issue of a known repository, or of a named one, is a link", () => {
+test("an issue becomes a link if its repository is known or written with its owner", () => {
   expect(piecesOf("see talos#14373, NVIDIA/mig-parted#356 and C#9 of unknown#1")).toEqual([
     { text: "see " },
     { text: "talos#14373", href: "https://github.com/siderolabs/talos/issues/14373" },
@@ -23,7 +25,7 @@ test("an issue of a known repository, or of a named one, is a link", () => {
   ]);
 });
 
-test("every issue that a page of the site names is a link", () => {
+test("every issue on the site's pages becomes a link", () => {
   const shown = pages.filter((page) => page.startsWith("docs/"));
   const plain = shown.flatMap((page) => {
     const text = read(page)
@@ -37,7 +39,7 @@ test("every issue that a page of the site names is a link", () => {
 });
 
 // VitePress gives such a block neither a box nor a scroll bar, and it makes the whole page wide.
-test("no page shows code by indentation alone", () => {
+test("no page has an indented code block without a fence", () => {
   const indented = pages.filter((page) =>
     /\n\n {4}(?! )\S/.test(read(page).replaceAll(/^ *```[\s\S]*?^ *```/gm, "")),
   );

@@ -95,7 +95,7 @@ async function recorded(program: () => void | Promise<void>): Promise<Recorder> 
 const filled = (names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, `<${name}>`]));
 
-test("stands for the published package of the version that it says", () => {
+test("the stand-in has the published package's name, version and plugin", () => {
   expect(packageJson).toMatchObject({
     name: "@pulumiverse/talos",
     version: "0.8.1",
@@ -110,7 +110,7 @@ test("stands for the published package of the version that it says", () => {
   });
 });
 
-test("every resource and function of the facts is here", () => {
+test("the stand-in has exactly the resources and functions in facts.json", () => {
   expect(Object.keys(classes).sort()).toEqual(Object.keys(facts.resources).sort());
   expect(Object.keys(functions).sort()).toEqual(Object.keys(facts.functions).sort());
 });
@@ -118,7 +118,7 @@ test("every resource and function of the facts is here", () => {
 describe.each(Object.entries<Facts>(facts.resources))("%s", (token, fact) => {
   const construct = classes[token]!;
 
-  test("registers its token, arguments, secrets and plugin", async () => {
+  test("registers with the token, inputs, secrets and plugin of the published class", async () => {
     let resource: pulumi.CustomResource | undefined;
     const recorder = await recorded(() => {
       resource = new construct("it", filled([...fact.inputs, "unheardOf"]));
@@ -141,7 +141,7 @@ describe.each(Object.entries<Facts>(facts.resources))("%s", (token, fact) => {
 });
 
 describe.each(Object.entries<Facts>(facts.functions))("%s", (token, fact) => {
-  test("asks by its token and arguments", async () => {
+  test("calls the plugin with the token and arguments of the published function", async () => {
     const recorder = await recorded(
       () => new Promise((resolve) => functions[token]!(filled(fact.inputs)).apply(() => resolve())),
     );
@@ -181,7 +181,7 @@ function interfaces(file: string): Record<string, Record<string, string>> {
   return found;
 }
 
-test.each(["input", "output"] as const)("types.%s are those of the published package", (side) => {
+test.each(["input", "output"] as const)("types.%s equal the published package's types", (side) => {
   const here = interfaces(`types/${side}.ts`);
   const types: Record<string, object> = facts.types[side];
   expect(Object.keys(here)).toContain("machine.ClientConfiguration");
@@ -189,7 +189,7 @@ test.each(["input", "output"] as const)("types.%s are those of the published pac
 });
 
 test.each(Object.entries({ ...facts.resources, ...facts.functions }))(
-  "argument and result interfaces of %s",
+  "the argument and result interfaces of %s equal the published ones",
   (token, fact) => {
     const [, module = "", name = ""] = /^talos:(.*):(.*)$/.exec(token) ?? [];
     const found = interfaces(`${module.replace("imageFactory", "imagefactory")}.ts`);
