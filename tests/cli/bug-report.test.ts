@@ -80,7 +80,7 @@ case "$1 $2" in
 esac
 `;
 
-test("a report describes the GPU provider, leaves out other workloads and secrets, and names what could not be read", async () => {
+test("a bug report describes the GPU provider without secrets and other workloads, and lists what could not be read", async () => {
   const file = kubeconfig(folder, await at(apiServer(cluster)));
   const talosconfig = path.join(folder, "talosconfig");
   const key = "bXkta2V5LW9mLXRhbG9z";

@@ -5,7 +5,7 @@ const clusters = Array.from({ length: many }, (_, index) => ({
   folder: `/repository/c${index}/talos`,
 }));
 
-test("each cluster's folder is looked at once, however many files there are", () => {
+test("the folder of each cluster is read once for any number of files", () => {
   let count = 0;
   const counted = clusters.map(({ folder }) => ({
     get folder() {

@@ -1,8 +1,8 @@
 import { helpOf, helpOfAll, parseOptions } from "../../cli/options";
 import { paint } from "./paint";
 
-describe("options, from one table", () => {
-  test("values, switches and the argument", () => {
+describe("the options of a verb", () => {
+  test("are parsed into values, switches and arguments", () => {
     const given = parseOptions(
       "paint",
       paint,
@@ -23,33 +23,44 @@ describe("options, from one table", () => {
     [["a", "--onto", ""], /--onto: is empty/],
     [[], /needs one FILE, but 0 are given/],
     [["a", "b"], /needs one FILE, but 2 are given/],
-  ])("%j is refused", (argv, expected) => {
+  ])("are refused if they are %j", (argv, expected) => {
     expect(() => parseOptions("paint", paint, argv, {})).toThrow(expected);
   });
 
-  test.each<[string, string[], NodeJS.ProcessEnv, RegExp | undefined]>([
+  test.each<[string, string[], NodeJS.ProcessEnv, RegExp]>([
     [
-      "its value stays",
+      "npm passed its value on",
       ["a", "x"],
       { npm_config_brush: "true" },
       /^--brush: .*; write `npm run art -- --brush a x`$/,
     ],
     [
-      "its value goes, too",
+      "npm also took its value",
       ["a"],
       { npm_config_brush: "x" },
       /^--brush: .*; write `npm run art -- --brush x a`$/,
     ],
-    ["npm's own option stands in its configuration", ["a"], { npm_config_json: "true" }, undefined],
-    ["it came here", ["a", "--brush", "x"], {}, undefined],
-  ])("an option before npm's two dashes: %s", (_, argv, taken, expected) => {
-    const parse = () =>
-      parseOptions("paint", paint, argv, { npm_lifecycle_event: "art", ...taken });
-    if (expected === undefined) expect(parse).not.toThrow();
-    else expect(parse).toThrow(expected);
+  ])(
+    "are reported with the right command if npm took one of them: %s",
+    (_, argv, taken, expected) => {
+      const environment = { npm_lifecycle_event: "art", ...taken };
+      expect(() => parseOptions("paint", paint, argv, environment)).toThrow(expected);
+    },
+  );
+
+  test.each<[string, string[], NodeJS.ProcessEnv]>([
+    [
+      "npm's configuration has an option of npm with the same name",
+      ["a"],
+      { npm_config_json: "true" },
+    ],
+    ["npm passed them on", ["a", "--brush", "x"], {}],
+  ])("are accepted if %s", (_, argv, taken) => {
+    const environment = { npm_lifecycle_event: "art", ...taken };
+    expect(() => parseOptions("paint", paint, argv, environment)).not.toThrow();
   });
 
-  test("help names every verb and every option", () => {
+  test("are all in the help, with the verb", () => {
     expect(helpOfAll({ paint })).toContain("paint  paints it's picture");
     for (const part of [
       "talos-gpu paint FILE [options]",

@@ -43,7 +43,7 @@ const servers: [string, () => Promise<string>, RegExp][] = [
     /redirects to https:\/\/login\.example: a login page or a proxy is in front of the API/,
   ],
   [
-    "something else that speaks JSON",
+    "another server that returns JSON",
     () =>
       at(
         listen((_, response) =>
@@ -53,17 +53,17 @@ const servers: [string, () => Promise<string>, RegExp][] = [
     /answers with JSON that is not a list of Kubernetes objects/,
   ],
   [
-    "a server that does not know the credentials",
+    "a server that rejects the credentials",
     () => at(listen((_, response) => response.writeHead(401).end("{}"))),
     /does not accept the credentials \(HTTP 401\)/,
   ],
-  ["nothing", async () => "http://127.0.0.1:1", /refuses the connection: no program listens there/],
+  ["down", async () => "http://127.0.0.1:1", /refuses the connection: no program listens there/],
   ["no URL", async () => "nowhere", /kubeconfig: the server nowhere is not a URL/],
   ["a name that does not exist", async () => "https://nowhere.invalid:6443", /cannot be found/],
 ];
 
-describe("exit status 2: nothing could be read", () => {
-  test.concurrent.each(servers)("%s", async (_, server, expected) => {
+describe("the doctor exits with status 2", () => {
+  test.concurrent.each(servers)("if the kubeconfig's server is %s", async (_, server, expected) => {
     const file = kubeconfig(folder, await server());
     // Time enough for a busy computer: each of these servers answers.
     const { status, report } = await consult(cli, ["--kubeconfig", file, "--within", "300"]);
@@ -72,7 +72,7 @@ describe("exit status 2: nothing could be read", () => {
     expect([status, report.status, report.differences, report.findings]).toEqual([2, 2, [], []]);
   });
 
-  test("a server that never answers", async () => {
+  test("if the API server never answers", async () => {
     const file = kubeconfig(folder, await at(listen(() => {})));
     const { status, report } = await consult(cli, ["--kubeconfig", file, "--within", "3"]);
     expect(report.unseen).toEqual([
@@ -81,7 +81,7 @@ describe("exit status 2: nothing could be read", () => {
     expect([status, report.status, report.differences, report.findings]).toEqual([2, 2, [], []]);
   });
 
-  test("a client certificate that has expired, by name and date", async () => {
+  test("if the client certificate has expired, and prints its name and date", async () => {
     const user = {
       "client-certificate-data": Buffer.from(expired).toString("base64"),
       "client-key-data": "",
@@ -96,23 +96,19 @@ describe("exit status 2: nothing could be read", () => {
 
   test.each([
     ["no kubeconfig at all", [], /KUBECONFIG is not set and ~\/\.kube\/config does not exist/],
-    [
-      "a kubeconfig that is not there",
-      ["--kubeconfig", "/nowhere"],
-      /--kubeconfig: cannot be read/,
-    ],
+    ["a missing kubeconfig", ["--kubeconfig", "/nowhere"], /--kubeconfig: cannot be read/],
     ["an empty kubeconfig", ["--kubeconfig", written("empty", "")], noKubeconfig],
     ["a kubeconfig of null", ["--kubeconfig", written("null", "null")], noKubeconfig],
-    ["a web page for a kubeconfig", ["--kubeconfig", written("page", page)], noKubeconfig],
-    ["a list for a kubeconfig", ["--kubeconfig", written("list", "[]")], noKubeconfig],
-    [
-      "a stack that is not there",
-      ["--stack", "nowhere.yaml"],
-      /--stack: there is no file nowhere\.yaml/,
-    ],
+    ["a web page as kubeconfig", ["--kubeconfig", written("page", page)], noKubeconfig],
+    ["a list as kubeconfig", ["--kubeconfig", written("list", "[]")], noKubeconfig],
+    ["a missing stack", ["--stack", "nowhere.yaml"], /--stack: there is no file nowhere\.yaml/],
     ["an unknown option", ["--kubekonfig", "x"], /Unknown option '--kubekonfig'/],
-    ["a time that is none", ["--within", "soon"], /--within: soon is not a number of seconds/],
-  ])("%s", async (_, args, expected) => {
+    [
+      "a time limit that is no number",
+      ["--within", "soon"],
+      /--within: soon is not a number of seconds/,
+    ],
+  ])("if it gets %s", async (_, args, expected) => {
     const { status, stdout, stderr } = await runCommand(cli, ["doctor", ...args]);
     expect([status, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(expected);
@@ -122,9 +118,13 @@ describe("exit status 2: nothing could be read", () => {
 
 test.each([
   ["no stack", ["gpu-1"], /--stack: is missing/],
-  ["a machine that the stack has not", ["gpu-9"], /gpu-9: is no machine of the stack; name one of/],
-  ["a machine of Omni's", ["gpu-1"], /gpu-1: Omni manages this machine/],
-])("nothing is rebooted by %s", async (which, args, expected) => {
+  [
+    "a machine that the stack does not have",
+    ["gpu-9"],
+    /gpu-9: is no machine of the stack; name one of/,
+  ],
+  ["a machine that Omni manages", ["gpu-1"], /gpu-1: Omni manages this machine/],
+])("reboot is refused for %s", async (which, args, expected) => {
   const of =
     which === "no stack" ? [] : ["--stack", path.join(__dirname, "../../stacks/Pulumi.frank.yaml")];
   const { status, stderr } = await runCommand(cli, ["reboot", ...args, ...of]);
@@ -132,7 +132,7 @@ test.each([
   expect(stderr).toMatch(expected);
 });
 
-describe("a part could not be read", () => {
+describe("a doctor that cannot read everything", () => {
   const talosconfig = path.join(folder, "talosconfig");
   const look = async (environment: NodeJS.ProcessEnv, within = "5"): ReturnType<typeof consult> => {
     fs.writeFileSync(
@@ -147,7 +147,7 @@ describe("a part could not be read", () => {
     );
   };
 
-  test("without a talosconfig the machines are skipped: the status is 0, and a note names them", async () => {
+  test("skips the machines without a talosconfig, exits with status 0 and prints a note", async () => {
     const file = kubeconfig(folder, await at(apiServer(offering)));
     const { status, report } = await consult(cli, ["--kubeconfig", file]);
     expect([status, report.unseen]).toEqual([0, []]);
@@ -156,7 +156,7 @@ describe("a part could not be read", () => {
     ]);
   });
 
-  test("talosctl does not exist, or is another program", async () => {
+  test("exits with status 2 if talosctl does not exist or is another program", async () => {
     const missing = await look({ TALOS_GPU_TALOSCTL: "/nowhere/talosctl" });
     expect([missing.status, missing.report.status]).toEqual([2, 2]);
     expect(missing.report.unseen[0]).toMatch(
@@ -167,7 +167,7 @@ describe("a part could not be read", () => {
     expect(other.report.unseen[0]).toContain("prints no version, so this program is not talosctl");
   });
 
-  test("a talosctl that hangs is ended with its child processes", async () => {
+  test("kills a talosctl that hangs, with its child processes", async () => {
     const { program, pids } = hangingProgram(folder, "talosctl");
     const { status, report } = await look({ TALOS_GPU_TALOSCTL: program });
     expect(status).toBe(2);
@@ -175,7 +175,7 @@ describe("a part could not be read", () => {
     await gone(pids());
   });
 
-  test("a credential plugin that hangs is ended with its child processes", async () => {
+  test("kills a credential plugin that hangs, with its child processes", async () => {
     const { program, pids } = hangingProgram(folder, "plugin");
     const exec = {
       apiVersion: "client.authentication.k8s.io/v1",
@@ -189,7 +189,7 @@ describe("a part could not be read", () => {
     await gone(pids());
   });
 
-  test("a credential plugin that works is used", async () => {
+  test("uses the token of a credential plugin", async () => {
     const token = JSON.stringify({ kind: "ExecCredential", status: { token: "t0ken" } });
     let seen: string | undefined;
     const url = await at(
@@ -209,10 +209,10 @@ describe("a part could not be read", () => {
   });
 });
 
-describe("the doctor's status and report", () => {
+describe("the doctor", () => {
   const stack = path.resolve(__dirname, "../../stacks/Pulumi.rtx5070ti.yaml");
 
-  test("an empty cluster is reported, with a stack or without one", async () => {
+  test("reports an empty cluster, with or without a stack", async () => {
     const file = kubeconfig(folder, await at(apiServer({})));
     for (const more of [[], ["--stack", stack]]) {
       const { status, report } = await consult(cli, ["--kubeconfig", file, ...more]);
@@ -223,7 +223,7 @@ describe("the doctor's status and report", () => {
     }
   });
 
-  test("a cluster of other nodes is not compared with the stack's plan", async () => {
+  test("does not compare a cluster with the stack's plan if none of its nodes is in the stack", async () => {
     const file = kubeconfig(folder, await at(apiServer(offering)));
     const { status, report } = await consult(cli, ["--kubeconfig", file, "--stack", stack]);
     expect([status, report.differences]).toEqual([2, []]);
@@ -234,7 +234,7 @@ describe("the doctor's status and report", () => {
     ]);
   });
 
-  test("as text: the differences in plain lines, without colours if there is no terminal", async () => {
+  test("prints plain lines without colours if its output is no terminal", async () => {
     const file = kubeconfig(
       folder,
       await at(apiServer({ ...offering, "/apis/apps/v1/daemonsets": [] })),

@@ -57,7 +57,7 @@ const hostile: Record<string, () => string[]> = {
   "import-talhelper": () => ["import-talhelper", talconfig(), "--out", "-"],
 };
 
-test("each verb is tested here with a hostile file", async () => {
+test("this file tests every verb with a hostile file", async () => {
   const { stdout } = await runCommand(stand.cli, ["--help"]);
   const verbs = [...stdout.matchAll(/^ {2}([a-z][a-z-]*) {2}/gm)].map(([, verb]) => verb!);
   expect(Object.keys(hostile).sort()).toEqual(verbs.sort());
@@ -68,9 +68,15 @@ test.each(
     [verb, "--no-color"],
     [verb, "--json"],
   ]),
-)("what a file says acts on nothing: %s %s", async (verb, ...options) => {
-  const { stdout, stderr, status } = await runCommand(stand.cli, [...hostile[verb]!(), ...options]);
-  expect([1, 2]).toContain(status);
-  expect(stdout + stderr).toContain("forged");
-  expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
-});
+)(
+  "%s %s prints a hostile file's text without effect on a terminal or a workflow",
+  async (verb, ...options) => {
+    const { stdout, stderr, status } = await runCommand(stand.cli, [
+      ...hostile[verb]!(),
+      ...options,
+    ]);
+    expect([1, 2]).toContain(status);
+    expect(stdout + stderr).toContain("forged");
+    expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
+  },
+);

@@ -116,7 +116,7 @@ test("the role for Helm's records has exactly the rights that the doctor lacks w
   expect(words(asked)).toEqual(words(rightsOf([...role("doctor"), ...role("helm-records")])));
 });
 
-test("the test notices a role that lacks a right", async () => {
+test("a role that lacks a needed right is noticed", async () => {
   const [first, ...rest] = role("doctor");
   const { said, asked } = await run(
     [{ ...first!, resources: first!.resources.filter((one) => one !== "pods") }, ...rest],
@@ -163,7 +163,7 @@ test("the role of a reboot has exactly the rights that a drain uses", async () =
   expect(words(asked)).toEqual(words(rightsOf(role("reboot"))));
 });
 
-test("the role of a reboot covers all of its calls to Kubernetes", () => {
+test("the upgrade calls exactly the methods of the cluster that this file tests", () => {
   const sources = path.join(__dirname, "../../components/program/upgrade");
   const texts = fs
     .readdirSync(sources)
@@ -194,10 +194,10 @@ test.each([
   ["PATCH", "/api/v1/nodes/a", "patch nodes"],
   ["DELETE", "/apis/batch/v1/namespaces/a/jobs/b", "delete jobs.batch"],
   ["GET", "/apis/batch/v1/jobs?watch=true", "watch jobs.batch"],
-])("%s %s asks to %s", (method, url, expected) =>
+])("the request %s %s needs the right to %s", (method, url, expected) =>
   expect(inWords(askedBy({ method, url })!)).toBe(expected),
 );
 
-test.each(["/api", "/apis/apps/v1", "/version"])("every account may read %s", (url) =>
+test.each(["/api", "/apis/apps/v1", "/version"])("the request for %s needs no right", (url) =>
   expect(askedBy({ method: "GET", url })).toBeUndefined(),
 );

@@ -38,30 +38,27 @@ const cases = Object.keys(verbs).flatMap((verb) =>
   signals.map((signal) => [signal, verb] as const),
 );
 
-test.each(cases)(
-  "%s ends %s in the middle of work that blocks the event loop",
-  async (signal, verb) => {
-    const hook = path.join(stand.folder, "busy.cjs");
-    fs.writeFileSync(hook, busy);
-    const file = path.join(stand.folder, "hold-me.yaml");
-    fs.writeFileSync(file, "{}\n");
-    const argv = ["--require", hook, stand.cli, verb, ...verbs[verb]!, file];
-    const command = spawn(process.execPath, argv, {
-      stdio: ["ignore", "ignore", "pipe"],
-      cwd: stand.folder,
-    });
-    try {
-      let said = "";
-      for await (const part of command.stderr) {
-        said += String(part);
-        if (said.includes("busy")) break;
-      }
-      expect(said).toContain("busy");
-      const ended = once(command, "exit");
-      command.kill(signal);
-      expect(await ended).toEqual([null, signal]);
-    } finally {
-      command.kill("SIGKILL");
+test.each(cases)("%s ends %s even while work blocks the event loop", async (signal, verb) => {
+  const hook = path.join(stand.folder, "busy.cjs");
+  fs.writeFileSync(hook, busy);
+  const file = path.join(stand.folder, "hold-me.yaml");
+  fs.writeFileSync(file, "{}\n");
+  const argv = ["--require", hook, stand.cli, verb, ...verbs[verb]!, file];
+  const command = spawn(process.execPath, argv, {
+    stdio: ["ignore", "ignore", "pipe"],
+    cwd: stand.folder,
+  });
+  try {
+    let said = "";
+    for await (const part of command.stderr) {
+      said += String(part);
+      if (said.includes("busy")) break;
     }
-  },
-);
+    expect(said).toContain("busy");
+    const ended = once(command, "exit");
+    command.kill(signal);
+    expect(await ended).toEqual([null, signal]);
+  } finally {
+    command.kill("SIGKILL");
+  }
+});

@@ -27,35 +27,35 @@ function project(name: string, file: string, text: string): string {
 test.each([
   ["next to the project's file", "beside", "Pulumi.yaml", "name: gpus\nruntime: nodejs\n", "../.."],
   [
-    "where stackConfigDir says",
+    "in the folder of stackConfigDir",
     "named",
     "Pulumi.yaml",
     "name: gpus\nstackConfigDir: clusters\n",
     "../../clusters",
   ],
   [
-    "where the older `config` says",
+    "in the folder of the older field `config`",
     "older",
     "Pulumi.yml",
     "name: gpus\nconfig: clusters\n",
     "../../clusters",
   ],
-  ["also for a project in JSON", "json", "Pulumi.json", '{ "name": "gpus" }', "../.."],
+  ["next to a project file in JSON", "json", "Pulumi.json", '{ "name": "gpus" }', "../.."],
 ])("stack files are looked for %s", (_, name, file, text, expected) => {
   expect(stackFolderOf(project(name, file, text))).toBe(expected);
 });
 
-test("the project's present `config`, a mapping, names no folder", () => {
+test("a mapping in the project's field `config` is no folder of stack files", () => {
   expect(stackFolderOf(project("mapping", "Pulumi.yaml", "name: gpus\nconfig:\n  a: b\n"))).toBe(
     "../..",
   );
 });
 
-test("a project file that is not YAML is left for Pulumi to refuse", () => {
+test("a project file that is not YAML has no folder of stack files", () => {
   expect(stackFolderOf(project("broken", "Pulumi.yaml", "name: [gpus\n"))).toBeUndefined();
 });
 
-test("in a subfolder of the project, a stack name means Pulumi's file if it exists, else the subfolder's", () => {
+test("in a subfolder of the project, Pulumi's stack file takes precedence over the subfolder's", () => {
   const below = project("found", "Pulumi.yaml", "name: gpus\nstackConfigDir: clusters\n");
   process.chdir(below);
   fs.writeFileSync("Pulumi.dev.yaml", "config: {}\n");
@@ -67,7 +67,7 @@ test("in a subfolder of the project, a stack name means Pulumi's file if it exis
   expect(placesOf("dev")).toHaveLength(3);
 });
 
-test("a stack without a file is reported with the places, the existing stacks, and the command that writes one", () => {
+test("a stack without a file is reported with the searched paths, the existing stacks, and the command that writes one", () => {
   const below = project("none", "Pulumi.yaml", "name: gpus\nstackConfigDir: clusters\n");
   process.chdir(below);
   fs.mkdirSync(path.join(home, "none/clusters"));
@@ -96,16 +96,16 @@ describe("the stack selected in Pulumi", () => {
   };
 
   test.each([
-    ["as older releases keep it", { stack: "organization/gpus/dev" }, {}],
+    ["in the format of older releases", { stack: "organization/gpus/dev" }, {}],
     ["for the only backend", { stacks: { "file://~": "organization/gpus/dev" } }, {}],
     [
-      "for the backend of the environment",
+      "for the backend in PULUMI_BACKEND_URL",
       { stacks: { a: "x", b: "dev" } },
       { PULUMI_BACKEND_URL: "b" },
     ],
     ["for the backend of the login", { stacks: { a: "x", c: "dev" } }, {}],
-    ["where PULUMI_STACK names it", { stack: "x" }, { PULUMI_STACK: "me/gpus/dev" }],
-  ])("%s", (_, settings, more) => {
+    ["from PULUMI_STACK", { stack: "x" }, { PULUMI_STACK: "me/gpus/dev" }],
+  ])("is read %s", (_, settings, more) => {
     select("selected", settings);
     fs.writeFileSync(path.join(pulumi, "credentials.json"), JSON.stringify({ current: "c" }));
     expect(selectedStack({ ...environment, ...more })?.name).toBe("dev");
@@ -126,7 +126,7 @@ describe("the stack selected in Pulumi", () => {
     expect(selectedStack({ ...environment, PWD: "/" })).toBeUndefined();
   });
 
-  test("is the default of a verb; without one the verb says how to name a stack", async () => {
+  test("is the default of a verb, which otherwise requires --stack", async () => {
     select("planned", { stack: "dev" });
     const said = fs.readFileSync(path.join(stacksDir, "Pulumi.velaryon.yaml"));
     fs.writeFileSync(path.join(home, "planned/Pulumi.dev.yaml"), said);
@@ -137,7 +137,7 @@ describe("the stack selected in Pulumi", () => {
     );
   });
 
-  test("none if the file is no JSON, or there is no home", () => {
+  test("is unknown if its file is no JSON, or if Pulumi has no home", () => {
     select("broken-settings", {});
     for (const file of fs.readdirSync(path.join(pulumi, "workspaces")))
       fs.writeFileSync(path.join(pulumi, "workspaces", file), "{");

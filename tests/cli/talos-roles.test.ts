@@ -67,7 +67,7 @@ async function run(role: "os:reader" | "os:admin", verb: string, ...more: string
   };
 }
 
-test("with Talos' role os:reader the doctor lacks only files and the configuration, and says so", async () => {
+test("with Talos' role os:reader the doctor lacks only files and the configuration, and reports that", async () => {
   const { stdout, denied, asked } = await run("os:reader", "doctor", "--json");
   expect(asked.length).toBeGreaterThan(3);
   expect(denied.filter((one) => one !== "get machineconfig" && !one.startsWith("read "))).toEqual(
@@ -85,7 +85,7 @@ test("with Talos' role os:reader discover still sees the card", async () => {
   );
 });
 
-test("with Talos' role os:reader a bug report lacks only files, and names each", async () => {
+test("with Talos' role os:reader a bug report lists each file that it could not read", async () => {
   const { stdout, denied } = await run(
     "os:reader",
     "bug-report",
@@ -108,8 +108,11 @@ test("with Talos' role os:reader a bug report lacks only files, and names each",
   );
 });
 
-test.each(["doctor", "discover"])("no command of %s changes a machine", async (verb) => {
-  const { asked } = await run("os:admin", verb);
-  const commands = new Set(asked.map(([command]) => command));
-  expect([...commands].filter((command) => ![...readers, "read"].includes(command!))).toEqual([]);
-});
+test.each(["doctor", "discover"])(
+  "%s runs only commands of talosctl that change no machine",
+  async (verb) => {
+    const { asked } = await run("os:admin", verb);
+    const commands = new Set(asked.map(([command]) => command));
+    expect([...commands].filter((command) => ![...readers, "read"].includes(command!))).toEqual([]);
+  },
+);

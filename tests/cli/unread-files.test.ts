@@ -41,7 +41,7 @@ async function checked(file: string, ...argv: string[]) {
   };
 }
 
-describe("a patch file that a talconfig names and that is not in git", () => {
+describe("a patch file that a talconfig names", () => {
   const sopsBinary = JSON.stringify({
     data: "ENC[AES256_GCM,data:a,type:str]",
     sops: { mac: "ENC[AES256_GCM,data:b]" },
@@ -50,33 +50,33 @@ describe("a patch file that a talconfig names and that is not in git", () => {
 
   test.each<[string, string, Record<string, string | Buffer>, RegExp]>([
     [
-      "of clustertool",
+      "clustertool",
       "./patches/all.yaml",
       { "clusterenv.yaml": "A: b\n" },
       /run `clustertool genconfig`/,
     ],
-    ["of talhelper", "./clusterconfig/x.yaml", {}, /run `talhelper genconfig`/],
+    ["talhelper", "./clusterconfig/x.yaml", {}, /run `talhelper genconfig`/],
     [
-      "of a template",
+      "a template",
       "./patches/x.yaml",
       { "talos/patches/x.yaml.j2": patch },
       /`minijinja-cli \S*talos\/patches\/x\.yaml\.j2 > \S*patches\/x\.yaml`/,
     ],
     [
-      "that SOPS has",
+      "SOPS",
       "./patches/x.yaml",
       { "talos/patches/x.sops.yaml": sopsBinary },
       /`sops --decrypt \S*x\.sops\.yaml > \S*x\.yaml`/,
     ],
     [
-      "of topf",
+      "topf",
       "./output/gpu.yaml",
       { "talos/topf.yaml": "nodes: []\n" },
       /run `topf render -o \S*output`/,
     ],
-    ["of an unknown kind", "./patches/x.yaml", {}, /make or fetch it as your repository does/],
+    ["an unknown tool", "./patches/x.yaml", {}, /make or fetch it as your repository does/],
   ])(
-    "is named with the command that makes it, and the rest is read: %s",
+    "is reported if it is missing, with the command that creates it from %s",
     async (_, name, files, command) => {
       const folder = repository({ "talos/talconfig.yaml": talconfig(name), ...files });
       const file = path.join(folder, "talos/talconfig.yaml");
@@ -110,14 +110,14 @@ describe("a patch file that a talconfig names and that is not in git", () => {
       sopsBinary,
       /SOPS has encrypted all of it.*`sops --decrypt \S+x\.yaml` prints it/,
     ],
-  ])("a file that is encrypted by %s is no patch with faults", async (_, content, said) => {
+  ])("is reported as encrypted by %s, instead of being checked", async (_, content, said) => {
     const folder = repository({ "talconfig.yaml": talconfig("./x.yaml"), "x.yaml": content });
     const { problems, unread } = await checked(path.join(folder, "talconfig.yaml"));
     expect(problems).toEqual([expect.stringMatching(/^machine\.sysctl/)]);
     expect(unread).toEqual([expect.stringMatching(said)]);
   });
 
-  test("a patch file that exists is read by its path, without @", async () => {
+  test("is read by its path without @ if it exists", async () => {
     const folder = repository({
       "talconfig.yaml": talconfig("./x.yaml").replace('"@./x.yaml"', "./x.yaml"),
       "x.yaml": "machine:\n  nodeLabel: {}\n",
@@ -130,7 +130,7 @@ describe("a patch file that a talconfig names and that is not in git", () => {
     ]);
   });
 
-  test("and that machineFiles write counts as written, with any content", async () => {
+  test("counts as written if machineFiles write it, even if it is missing", async () => {
     const part = {
       path: "/etc/cri/conf.d/20-customization.part",
       op: "create",
@@ -146,7 +146,7 @@ describe("a patch file that a talconfig names and that is not in git", () => {
     );
   });
 
-  test("is also reported if it is outside of the repository, also by import", async () => {
+  test("is reported by import if it is outside of the repository", async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "unread-"));
     folders.push(folder);
     fs.mkdirSync(path.join(folder, "talos"));
@@ -161,7 +161,7 @@ describe("a patch file that a talconfig names and that is not in git", () => {
   });
 });
 
-test("a missing file argument is named with the command that makes the file", async () => {
+test("a missing file argument is reported with the command that creates the file", async () => {
   const folder = repository({});
   const file = path.join(folder, "clusterconfig/gpu.yaml");
   expect((await checked(file)).unread).toEqual([
@@ -222,7 +222,7 @@ describe("the variables of a talconfig", () => {
     expect(result).toContain("machine.shown is not a field");
   });
 
-  test("are not read from a talenv.yaml that links out of the repository", async () => {
+  test("are not read from a talenv.yaml that is a link out of the repository", async () => {
     const folder = repository(files);
     const outside = repository({ "config.json": '{"MY_SECRET": "s3cr3t"}' });
     fs.symlinkSync(path.join(outside, "config.json"), path.join(folder, "talos/talenv.yaml"));

@@ -37,7 +37,7 @@ config:
     secure: v1:def
 `;
 
-test("the file of the selected stack is written, and keeps Pulumi's own entries", async () => {
+test("import writes the file of the selected stack, and keeps Pulumi's entries in it", async () => {
   fs.writeFileSync("Pulumi.dev.yaml", begun);
   const { status, remarks } = await run([], selected);
   expect(status).toBe(0);
@@ -73,8 +73,8 @@ test.each([
 test.each([
   ["machines", "config:\n  talos-gpu:machines: { a: {} }\n"],
   ["pools", "config:\n  talos-gpu:pools: { a: {} }\n"],
-  ["no YAML", "config: [\n"],
-  ["a list", "[]\n"],
+  ["invalid YAML", "config: [\n"],
+  ["a list as content", "[]\n"],
 ])("a stack file with %s is overwritten only with --force", async (_, text) => {
   fs.writeFileSync("Pulumi.dev.yaml", text);
   await expect(run(["--stack", "dev"])).rejects.toThrow(
@@ -99,7 +99,7 @@ test("--force keeps the salt and the credentials of an existing stack", async ()
   expect(JSON.stringify(stack())).not.toContain("old");
 });
 
-test("--stack NAME writes the file that Pulumi reads, and the printed next command first makes the stack", async () => {
+test("--stack NAME writes the file that Pulumi reads, and prints a next command that creates the stack", async () => {
   fs.writeFileSync("Pulumi.yaml", "name: gpus\nruntime: nodejs\nstackConfigDir: clusters\n");
   const { remarks } = await run(["--stack", "dev"]);
   expect(remarks.at(-1)).toBe(

@@ -8,7 +8,7 @@ import { run, written } from "./stand";
 
 const home = path.join(__dirname, "../../fixtures/talhelper/home-ops");
 
-test("a talconfig is checked with its patches for its release, and each finding is reported once", async () => {
+test("a talconfig is checked together with its patches for its Talos release", async () => {
   const { status: sound, result: nothing, remarks } = await run(home);
   expect([sound, nothing]).toEqual([0, ""]);
   expect(remarks).toEqual([
@@ -62,7 +62,7 @@ test("a file without a release is checked for the release and GPU provider of th
   expect(beside.checks).toContain("chart-values");
 });
 
-test("a finding that depends on the card has the card's line", async () => {
+test("with --gpu, check reports a driver that does not support the card", async () => {
   const modules = "siderolabs/nvidia-open-gpu-kernel-modules-production";
   const toolkit = "siderolabs/nvidia-container-toolkit-production";
   const folder = written({
@@ -97,7 +97,7 @@ test("a warning about a machine names its file, and the exit status is 0", async
   expect((await run(folder, "--gpu=RTX 4090")).result).not.toMatch(/virtual machines/);
 });
 
-describe("a remedy names fields of the file, not of a stack, for", () => {
+describe("a remedy uses fields of the file instead of a stack's, for", () => {
   const image = (names: string, kernelArgs = ""): string =>
     `customization: {extraKernelArgs: [${kernelArgs}], systemExtensions: {officialExtensions: [${names}]}}\n`;
   test.each([
@@ -139,7 +139,7 @@ describe("a remedy names fields of the file, not of a stack, for", () => {
   });
 });
 
-test("findings and remarks write each path in the same form, however the user wrote it", async () => {
+test("findings and remarks print relative arguments as absolute paths", async () => {
   const folder = written({ "gpu.yaml": "machine:\n  sysctl: {}\n", "nvidia.yaml": "nvidia: [\n" });
   const given = path.relative(process.cwd(), folder);
   expect(given).toMatch(/^\.\./);
@@ -157,7 +157,7 @@ test("in a terminal a finding's place and problem have colours, and the text is 
   expect(stripVTControlCharacters(coloured.result)).toBe(plain.result);
 });
 
-test("findings as a pull request shows them", async () => {
+test("--format=github and --format=sarif print a finding with its file, line and check", async () => {
   const file = path.join(written({ "a,b.yaml": "machine:\n  sysctl: {}\n" }), "a,b.yaml");
   expect((await run(file, "--format=github")).result).toMatch(
     /^::error file=\S+a%2Cb\.yaml,line=2,title=patch-schema::machine\.sysctl is not a field [^\n]+\n$/,
@@ -191,7 +191,7 @@ test("findings as a pull request shows them", async () => {
   });
 });
 
-test("unreadable files are reported", async () => {
+test("unreadable files are reported only if they contain the word nvidia or are arguments", async () => {
   const long = (word: string): string =>
     `machine: { sysctl: { a: "${`${word} `.repeat(200_000)}" } }\n`;
   const folder = written({
@@ -221,7 +221,7 @@ test("unreadable files are reported", async () => {
   await expect(run(folder, "--format=xml")).rejects.toThrow(/^--format: /);
 });
 
-test("values in other files are read there; a missing file is reported, and its values are not called missing", async () => {
+test("a chart's values are read from its values file, and a missing values file is reported", async () => {
   const chart = "dependencies: [{ name: gpu-operator, version: v26.3.3 }]\n";
   const folder = written({
     "Chart.yaml": chart,
@@ -250,7 +250,7 @@ test("values in other files are read there; a missing file is reported, and its 
 });
 
 test.each(["/dev/zero", "/dev/null"])(
-  "%s is not a regular file, and is reported at once",
+  "%s is reported, because it is no regular file",
   async (file) => {
     const { status, remark } = await run(file);
     expect([status, remark]).toEqual([
@@ -318,7 +318,7 @@ describe("a file from talhelper's machineFiles", () => {
     },
   );
 
-  test("is reported in the talconfig if its content is there", async () => {
+  test("is reported in the talconfig if the talconfig has its content", async () => {
     const content = `        content: |\n          ${dead.trim().replace("\n", "\n          ")}\n`;
     const item = `    machineFiles:\n      - op: create\n        path: /etc/cri/conf.d/20-customization.part\n${content}`;
     const { result } = await run(written({ "talconfig.yaml": `${head}${node}${item}` }));
@@ -354,7 +354,7 @@ describe("containerd's part, if a machine's files write it more than once", () =
     }));
   };
 
-  test("is reported with both places, and each part is judged", async () => {
+  test("is reported with both places, and each part is checked", async () => {
     expect(await findingsOf("v1.13.6")).toEqual([
       {
         at: "all.yaml:4 machine-file-once",
@@ -367,14 +367,14 @@ describe("containerd's part, if a machine's files write it more than once", () =
     ]);
   });
 
-  test("has only its first writer from Talos 1.14 on", async () => {
+  test("is reported on Talos 1.14, which uses only the first", async () => {
     expect(await findingsOf("v1.14.0")).toContainEqual({
       at: "all.yaml:4 machine-file-once",
       said: expect.stringMatching(/Talos ≥ 1\.14 uses the first/) as string,
     });
   });
 
-  test("is reported for a single patch, too", async () => {
+  test("is reported if a single patch writes it twice", async () => {
     const item = unpacked.split("\n").slice(2).join("\n");
     const { result } = await run(written({ "gpu.yaml": unpacked + item }), "--talos=v1.13.6");
     expect(result).toMatch(/^\S+gpu\.yaml:9: \S+ is written again, after \S+gpu\.yaml:4;/);

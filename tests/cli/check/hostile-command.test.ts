@@ -6,7 +6,7 @@ import { hostileFolder } from "./hostile-folder";
 
 const stand = cliStand();
 
-test("the command escapes every name in its output, also in an error", async () => {
+test("the command escapes hostile names in its output and its errors", async () => {
   const { stdout, stderr, status } = await runCommand(stand.cli, [
     "check",
     hostileFolder(stand.folder),

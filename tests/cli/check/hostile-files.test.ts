@@ -45,7 +45,7 @@ test.each(Object.entries(tooMany))(
   },
 );
 
-test("each of many findings of one file has its own line", async () => {
+test("each of 600 findings in one file has its line", async () => {
   const extensions = many(600, (index) => `      - siderolabs/nvidia-unheard-of-${index}\n`);
   const file = written(
     "some.yaml",
@@ -61,7 +61,7 @@ test("each of many findings of one file has its own line", async () => {
     expect(line).toBe(4 + Number(/unheard-of-(\d+)/.exec(problem)![1]));
 });
 
-test("a duplicate key is reported with its place", () => {
+test("a duplicate key is reported with its line and column", () => {
   const messages = (text: string): string[] =>
     talosDocuments(text).flatMap(({ errors }) => errors.map(({ message }) => message));
   expect(messages("machine:\n  env: {}\n  env: {}\n")).toEqual([
@@ -106,7 +106,7 @@ test.each(Object.entries(notLookedAt))(
   },
 );
 
-test("findings beyond a thousand are counted, not listed", async () => {
+test("findings after the first thousand are counted instead of listed", async () => {
   const args = many(3_000, (index) => `    - nvidia.NVreg_x${index}=1\n`);
   const { status, result, remark } = await runVerb("check", check, [
     written("args.yaml", `customization:\n  extraKernelArgs:\n${args}`),
@@ -116,7 +116,7 @@ test("findings beyond a thousand are counted, not listed", async () => {
   expect(remark).toContain("The first 1000 findings are reported, and 2000 more are not");
 });
 
-test("at most 2,000 machines, images, pods and releases are checked, and files beyond the limit are named", async () => {
+test("at most 2,000 machines, images, pods and releases are checked, and the unchecked files are listed", async () => {
   const schematic = "---\ncustomization: {extraKernelArgs: []}\n";
   const files = [1, 2].map((index) => written(`many-${index}.yaml`, schematic.repeat(1_000)));
   const { result } = await runVerb("check", check, [
@@ -136,7 +136,7 @@ test("at most 2,000 machines, images, pods and releases are checked, and files b
   });
 });
 
-test("after a thousand findings the rest is not checked, and its number is reported", async () => {
+test("after a thousand findings, the number of unchecked machines, images, pods and releases is reported", async () => {
   const schematic =
     "---\ncustomization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-x]}}\n";
   const { status, result, remark } = await runVerb("check", check, [
@@ -149,7 +149,7 @@ test("after a thousand findings the rest is not checked, and its number is repor
   );
 });
 
-test("each file is read once to locate the findings of several releases", async () => {
+test("check parses about twice as many characters for twice as many releases", async () => {
   const sources = (count: number): string =>
     written(
       `argo-${count}.yaml`,
@@ -162,9 +162,9 @@ test("each file is read once to locate the findings of several releases", async 
 });
 
 test.each([
-  ["in one comment", `# ${"unheard ".repeat(1_000)}\n`],
-  ["in a comment each", "# unheard\n".repeat(1_000)],
-])("a text is searched once for a word that it has a thousand times %s", (_, comments) => {
+  ["a thousand times in one comment", `# ${"unheard ".repeat(1_000)}\n`],
+  ["in a thousand comments", "# unheard\n".repeat(1_000)],
+])("fifty findings search a text only once for each line with their word: %s", (_, comments) => {
   const text = `${comments}a: unheard\n`;
   const search = jest.spyOn(String.prototype, "lastIndexOf");
   const lines = Array.from({ length: 50 }, () =>
@@ -316,7 +316,7 @@ async function charactersRead(act: () => Promise<unknown>): Promise<number> {
 test.each([
   ["check", check],
   ["import", importFiles],
-])("%s reads twice as many patches by reading twice as many characters", async (name, verb) => {
+])("%s parses about twice as many characters for twice as many patches", async (name, verb) => {
   const withPatches = (count: number): string =>
     written(
       `patches-${name}-${count}/talconfig.yaml`,

@@ -8,7 +8,7 @@ import { hostileFolder } from "./hostile-folder";
 const scratch = scratchOfFile();
 
 test.each(["text", "github", "sarif"])(
-  "names are escaped in the format %s and in remarks",
+  "hostile names are escaped in the format %s and in remarks",
   async (format) => {
     const { result, remark, status } = await runVerb("check", check, [
       hostileFolder(scratch),
@@ -43,7 +43,7 @@ test("a file's name cannot become a link in SARIF", async () => {
   expect(messagesIn(result).join("\n")).toContain("[forged] (https://example.com)");
 });
 
-test("JSON keeps the names, with control characters escaped", async () => {
+test("JSON keeps hostile names, with control characters escaped", async () => {
   const { result } = await runVerb("check", check, [hostileFolder(scratch), "--json"]);
   expect(acting(result)).toEqual([]);
   const { findings } = JSON.parse(result) as { findings: { file: string; problem: string }[] };

@@ -24,7 +24,7 @@ describe("a JSON patch that adds an existing member", () => {
     return (await runVerb("check", check, [file])).result;
   };
 
-  test("replaces it (RFC 6902, 4.1), so that nothing is written twice", async () => {
+  test("replaces it, as RFC 6902 says, which writes no file twice", async () => {
     expect(await resultOf(merged, patchOf("/machine/files", [item("a"), part]))).toBe("");
     expect(
       await resultOf(patchOf("/machine/files", [part]), patchOf("/machine/files", [part])),
@@ -32,13 +32,13 @@ describe("a JSON patch that adds an existing member", () => {
     expect(await resultOf(merged, patchOf("/machine/files", [part], "replace"))).toBe("");
   });
 
-  test("appends at the index -, and a merge patch always appends", async () => {
+  test("appends to a list at the index -, like a merge patch", async () => {
     const appended = await resultOf(merged, patchOf("/machine/files/-", part));
     expect(appended).toContain("20-customization.part is written again");
     expect(await resultOf(merged, merged)).toContain("/var/a is written 2 times");
   });
 
-  test("does not change later patches", async () => {
+  test("does not change the effect of later patches", async () => {
     const after = await resultOf(patchOf("/machine/files", [part]), merged);
     expect(after).toContain("20-customization.part is written again");
   });

@@ -27,22 +27,22 @@ async function releasesOf(given: string): Promise<string[]> {
   return findings.map(({ file, talos }) => `${path.basename(path.dirname(file))} ${talos.join()}`);
 }
 
-describe("a patch that no talconfig names is checked for the release of its repository", () => {
+describe("a patch that no talconfig names", () => {
   test.each<[string, Record<string, string>]>([
-    ["of a talconfig further up", { "talos/talconfig.yaml": talconfig("v1.12.6") }],
+    ["a talconfig in a folder above", { "talos/talconfig.yaml": talconfig("v1.12.6") }],
     [
-      "of a talconfig that is filled in",
+      "a talconfig with a variable from talenv.yaml",
       { "talos/talconfig.yaml": talconfig("${release}"), "talos/talenv.yaml": "release: 1.12.6\n" },
     ],
-    ["of talenv.yaml alone", { "talos/talenv.yaml": "talosVersion: v1.12.6\n" }],
-  ])("%s", async (_, files) => {
+    ["a talenv.yaml without a talconfig", { "talos/talenv.yaml": "talosVersion: v1.12.6\n" }],
+  ])("is checked for the release in %s", async (_, files) => {
     const folder = written({ ".git/HEAD": "", "talos/patches/a.yaml": flawed, ...files });
     expect(await releasesOf(path.join(folder, "talos/patches/a.yaml"))).toEqual([
       "patches v1.12.6",
     ]);
   });
 
-  test("two clusters of one repository keep their own releases", async () => {
+  test("is checked for the release of its cluster if a repository has two", async () => {
     const cluster = (name: string, release: string) => ({
       [`${name}/talconfig.yaml`]: talconfig(release),
       [`${name}/${name}-patches/a.yaml`]: flawed,
@@ -58,7 +58,7 @@ describe("a patch that no talconfig names is checked for the release of its repo
     ]);
   });
 
-  test("nothing is read above the project", async () => {
+  test("is not checked for a release from outside of the repository", async () => {
     const folder = written({
       "talconfig.yaml": talconfig("v1.11.5"),
       "repo/.git/HEAD": "",

@@ -15,9 +15,9 @@ const patches: Record<string, string> = {
   "in each of two documents": `machine:\n  sysctl: {}\nsops:\n  mac: ${mac}\n---\napiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\nsops:\n  mac: ${mac}\n`,
 };
 
-describe.each(Object.entries(patches))("what SOPS adds to a patch, %s", (_, text) => {
-  test.each(["alone", "of a talconfig"])(
-    "is not taken for a field, and the rest is checked: %s",
+describe.each(Object.entries(patches))("the section that SOPS adds to a patch, %s,", (_, text) => {
+  test.each(["patch alone", "patch of a talconfig"])(
+    "is not reported, unlike the patch's fault: %s",
     async (way) => {
       const patch = path.join(folder, "patch.yaml");
       fs.writeFileSync(patch, text);
@@ -27,7 +27,7 @@ describe.each(Object.entries(patches))("what SOPS adds to a patch, %s", (_, text
         "talosVersion: v1.14.0\nnodes: [{ hostname: a, ipAddress: 192.0.2.1, controlPlane: true, patches: ['@patch.yaml'] }]\n",
       );
       const { result } = await runVerb("check", check, [
-        way === "alone" ? patch : talconfig,
+        way === "patch alone" ? patch : talconfig,
         "--talos=v1.14.0",
       ]);
       expect(result).toMatch(/^\S+patch\.yaml:2: machine\.sysctl is not a field [^\n]+\n$/);
@@ -43,7 +43,7 @@ test("a field named sops that SOPS did not write is reported", async () => {
   );
 });
 
-test("a value that SOPS encrypted under a key with dots is no fault, and one next to it is reported with its line", async () => {
+test("a value that SOPS encrypted under a key with dots is not reported, unlike a faulty value next to it", async () => {
   const patch = path.join(folder, "registries.yaml");
   const secret = "ENC[AES256_GCM,data:a,iv:b,tag:c,type:str]";
   fs.writeFileSync(

@@ -40,7 +40,7 @@ const plugin = (values: object): string =>
   });
 
 describe("two clusters of one repository", () => {
-  test("each have their own charts: the GPU provider of one does not count for the other", async () => {
+  test("do not share a GPU provider", async () => {
     const operator = plugin({})
       .replaceAll("nvidia-device-plugin", "gpu-operator")
       .replace("0.19.3", "v26.3.3");
@@ -60,7 +60,7 @@ describe("two clusters of one repository", () => {
     ]);
   });
 
-  test("each have their own release, for which their charts and pods are checked", async () => {
+  test("have their charts and pods checked for their own Talos releases", async () => {
     const classed = stringify({
       kind: "Pod",
       apiVersion: "v1",
@@ -80,7 +80,7 @@ describe("two clusters of one repository", () => {
     ]);
   });
 
-  test("share a patch in a folder above both: it is checked for both releases", async () => {
+  test("have a patch in a folder above both checked for both releases", async () => {
     const lines = await found({
       "talos/home/talconfig.yaml": talconfig("v1.12.6"),
       "talos/lab/talconfig.yaml": talconfig("v1.13.6"),
@@ -93,7 +93,7 @@ describe("two clusters of one repository", () => {
     ]);
   });
 
-  test("are imported with their own releases", async () => {
+  test("are imported with the charts of their own folders", async () => {
     const folder = repository({
       "kubernetes/home/talos/talconfig.yaml": talconfig("v1.13.6"),
       "kubernetes/home/apps/plugin/release.yaml": plugin({}),
@@ -116,10 +116,10 @@ describe("two clusters of one repository", () => {
   });
 });
 
-describe("settings of other charts and tools are not reported", () => {
+describe("check reports nothing about", () => {
   test.each<[string, Record<string, string>]>([
     [
-      "AMD's operator, which has NVIDIA's name",
+      "AMD's operator, whose chart has a similar name",
       {
         "app.yaml": stringify({
           apiVersion: "argoproj.io/v1alpha1",
@@ -162,14 +162,14 @@ describe("settings of other charts and tools are not reported", () => {
       },
     ],
     [
-      "an object whose apiVersion is that of Talos' documents",
+      "an object of another tool with the apiVersion v1alpha1",
       {
         "cluster.yaml":
           "apiVersion: v1alpha1\nkind: TalosCluster\nmetadata: { name: a }\nspec: { controlplanes: { count: 1 } }\n",
       },
     ],
     [
-      "the platform that an image has anyway",
+      "a schematic's kernel argument talos.platform",
       {
         "schematic.yaml": stringify({
           customization: {
@@ -180,7 +180,7 @@ describe("settings of other charts and tools are not reported", () => {
       },
     ],
     [
-      "an image with a part that a template fills in",
+      "an image with a variable in its tag",
       {
         "pod.yaml": stringify({
           apiVersion: "v1",
@@ -218,7 +218,7 @@ test("a patch in a repository without talhelper is checked for the release that 
   expect(lines).toEqual([expect.stringMatching(/machine\.sysctl .*\(v1\.12\.6\)$/)]);
 });
 
-test("kernel arguments without effect are reported at their place", async () => {
+test("kernel arguments without effect are reported with their line", async () => {
   const text = `talosVersion: v1.9.6\nnodes:\n  - hostname: gpu\n    ipAddress: 192.0.2.1\n    schematic:\n      customization:\n        extraKernelArgs: [pci=realloc]\n`;
   const { result } = await runVerb("check", check, [
     repository({ "talconfig.yaml": text }),

@@ -95,7 +95,7 @@ const operator = {
 } as const;
 const discoveries: Discovery[] = [
   {
-    name: "a machine is written as it is: image, card, and the owner's labels and taints",
+    name: "the stack has a machine's image, card, labels and taints",
     seen: { releases: [operator] },
     stack: {
       talosVersion: "v1.12.6",
@@ -115,7 +115,7 @@ const discoveries: Discovery[] = [
     },
   },
   {
-    name: "an installer image of the user's own stays, and the stack lists nothing of its contents",
+    name: "a custom installer image stays, and the stack lists nothing of its contents",
     seen: {
       machines: [{ image: { own: true }, installer: "ghcr.io/somebody/installer:v1.12.6-2" }],
     },
@@ -133,7 +133,7 @@ const discoveries: Discovery[] = [
     comments: { "machines.gpu-1": /not from an Image Factory/ },
   },
   {
-    name: "what a stack of this package installed stays the stack's",
+    name: "an operator that a stack of this package installed becomes the stack's gpuOperator",
     seen: {
       machines: [
         {
@@ -145,7 +145,7 @@ const discoveries: Discovery[] = [
     stack: { gpuOperator: { version: "v25.10.1" }, external: null },
   },
   {
-    name: "what another tool installed stays external",
+    name: "an operator that another tool installed becomes external",
     seen: {
       machines: [
         {
@@ -158,7 +158,7 @@ const discoveries: Discovery[] = [
     comments: { external: /list under files the manifests from which Flux installs it/ },
   },
   {
-    name: "a machine of Omni's is known by its kernel arguments; platform and Secure Boot stay Omni's",
+    name: "a machine with Omni's kernel arguments gets configuration: omni, without platform and secureBoot",
     seen: {
       machines: [
         {
@@ -208,7 +208,7 @@ const discoveries: Discovery[] = [
   },
   // image-factory, internal/profile/profile.go: a name without a branch is that of lts.
   {
-    name: "proprietary modules without a branch are those of lts",
+    name: "proprietary modules without a branch belong to the branch lts",
     seen: { machines: [{ image: { extensions: ["siderolabs/nonfree-kmod-nvidia"] } }] },
     stack: {
       driver: { branch: "lts", flavour: "proprietary" },
@@ -217,7 +217,7 @@ const discoveries: Discovery[] = [
     findings: ["module-flavour"],
   },
   {
-    name: "open modules without a branch are those of lts",
+    name: "open modules without a branch belong to the branch lts",
     seen: { machines: [{ image: { extensions: ["siderolabs/nvidia-open-gpu-kernel-modules"] } }] },
     stack: {
       driver: { branch: "lts", flavour: "open" },
@@ -225,7 +225,7 @@ const discoveries: Discovery[] = [
     },
   },
   {
-    name: "machines with different drivers each name their own",
+    name: "machines with different drivers each have the field driver",
     seen: {
       machines: [
         {
@@ -252,13 +252,13 @@ const discoveries: Discovery[] = [
     findings: ["module-flavour", "module-flavour"],
   },
   {
-    name: "a label that kubectl set is taken",
+    name: "a label that kubectl set goes into the stack",
     seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["kubectl-label"] } }] },
     stack: { machines: { "gpu-1": { labels: { rack: "b2" } } } },
     noComment: "manages the label",
   },
   {
-    name: "a label that kubectl applied is taken",
+    name: "a label that kubectl applied goes into the stack",
     seen: {
       machines: [
         { labels: { rack: "b2" }, labelManagers: { rack: ["kubectl-client-side-apply"] } },
@@ -268,7 +268,7 @@ const discoveries: Discovery[] = [
     noComment: "manages the label",
   },
   {
-    name: "a label of a stack's own is taken",
+    name: "a label that a stack set goes into the stack",
     seen: {
       machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["talos-gpu-0123456789ab"] } }],
     },
@@ -292,25 +292,25 @@ const discoveries: Discovery[] = [
     },
   },
   {
-    name: "a label that Talos manages and the user has set by hand is taken",
+    name: "a label that both Talos and kubectl set goes into the stack",
     seen: {
       machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["Talos", "kubectl-label"] } }],
     },
     stack: { machines: { "gpu-1": { labels: { rack: "b2" } } } },
   },
   {
-    name: "labels without managers are taken, but for those of upgrade controllers",
+    name: "labels without managers go into the stack, except those of upgrade controllers",
     seen: { machines: [{ labels: { rack: "b2", "plan.upgrade.cattle.io/os": "d41d8c" } }] },
     stack: { machines: { "gpu-1": { labels: { rack: "b2", "plan.upgrade.cattle.io/os": null } } } },
   },
   {
-    name: "a second taint of a key becomes a comment, since a stack can list one",
+    name: "a second taint with the same key becomes a comment",
     seen: { machines: [{ taints: ["gpu=true:NoSchedule", "gpu=true:NoExecute"] }] },
     stack: { machines: { "gpu-1": { taints: { gpu: "true:NoSchedule" } } } },
     comments: { "machines.gpu-1": /it has a second taint with this key, gpu=true:NoExecute/ },
   },
   {
-    name: "the stack's Talos version is the newest; an older machine names its own",
+    name: "talosVersion is the newest of the machines, and an older machine gets runningVersion",
     seen: { machines: [{}, { name: "gpu-2", address: "192.0.2.32", talosVersion: "v1.11.5" }] },
     stack: {
       talosVersion: "v1.12.6",
@@ -318,13 +318,13 @@ const discoveries: Discovery[] = [
     },
   },
   {
-    name: "a containerd part of the user's own becomes a comment",
+    name: "a containerd part with other settings becomes a comment",
     seen: { machines: [{ containerdPart: "[debug]\nlevel = 'debug'\n" }] },
     stack: { machines: { "gpu-1": { containerd: null } } },
     comments: { "machines.gpu-1": /20-customization\.part/ },
   },
   {
-    name: "an unknown GPU provider has to go first",
+    name: "GPUs of an unknown GPU provider are mentioned in a comment",
     seen: { machines: [{ offers: ["nvidia.com/gpu"] }] },
     noComment: "no node offers GPUs yet",
     anyComment:
@@ -353,44 +353,44 @@ interface CardRow {
 }
 const cardRows: CardRow[] = [
   {
-    name: "several of a kind are counted",
+    name: "several cards of one model are counted",
     cards: [card("GA102 [GeForce RTX 3090]", "0x2204"), card("GA102 [GeForce RTX 3090]", "0x2204")],
     gpus: [{ model: "RTX 3090", count: 2 }],
     notes: 0,
   },
   {
-    name: "a name of two possible cards gets a note",
+    name: "a PCI name that means two cards gets a note",
     cards: [card("GA107GL [A2 / A16]", "0x25b6")],
     gpus: [{ model: "A2" }],
     notes: 1,
   },
   {
-    name: "one that is newer than the machine's PCI list is known by its ID",
+    name: "a card without a PCI name is recognised by its ID",
     cards: [card(null, "0x2c05")],
     gpus: [{ model: "RTX 5070 Ti" }],
     notes: 0,
   },
   {
-    name: "one with an unknown ID is known by its name",
+    name: "a card with an unknown ID is recognised by its PCI name",
     cards: [card("GA102 [GeForce RTX 3090]", "0x2fff")],
     gpus: [{ model: "RTX 3090" }],
     notes: 0,
   },
   {
-    name: "one that is newer than both lists has only its ID",
+    name: "a card with an unknown ID and no PCI name becomes TODO with a note",
     cards: [card(null, "0x2fff")],
     gpus: [{ model: "TODO" }],
     notes: 1,
   },
   {
-    name: "audio, bridges and other vendors are no cards",
+    name: "an audio device does not count as a card",
     cards: [card("GB203 High Definition Audio", "0x2c05", "0x04")],
     gpus: [],
     notes: 0,
   },
 ];
 
-test.each(cardRows)("cards: $name", ({ cards, gpus, notes }) => {
+test.each(cardRows)("discover's list of cards: $name", ({ cards, gpus, notes }) => {
   const found = cardsOf(cards);
   expect([found.gpus, found.notes.length]).toEqual([gpus, notes]);
 });
@@ -405,7 +405,7 @@ interface Provider {
 }
 const providers: Provider[] = [
   {
-    name: "a chart",
+    name: "a Helm chart",
     metadata: {
       labels: {
         "helm.sh/chart": "nvidia-device-plugin-0.18.2",
@@ -422,7 +422,7 @@ const providers: Provider[] = [
     },
   },
   {
-    name: "a chart by Flux",
+    name: "a chart that Flux installed",
     metadata: {
       labels: {
         "helm.sh/chart": "nvidia-device-plugin-0.18.2",
@@ -441,7 +441,7 @@ const providers: Provider[] = [
     },
   },
   {
-    name: "a chart by Argo CD, by its label",
+    name: "a chart with a label of Argo CD",
     metadata: {
       labels: {
         "helm.sh/chart": "nvidia-device-plugin-0.18.2",
@@ -476,7 +476,7 @@ const providers: Provider[] = [
     },
   },
   {
-    name: "NVIDIA's manifest by Argo CD, by its annotation",
+    name: "NVIDIA's manifest with an annotation of Argo CD",
     metadata: {
       annotations: { "argocd.argoproj.io/tracking-id": "gpu:apps/DaemonSet:kube-system/nvdp" },
     },
@@ -493,13 +493,13 @@ const providers: Provider[] = [
     release: { chart: "nvidia-device-plugin", namespace: "kube-system", version: "0.17.1" },
   },
   {
-    name: "NVIDIA's manifest without Helm, its image from a mirror by digest",
+    name: "NVIDIA's manifest with an image by digest from a mirror",
     metadata: {},
     image: "mirror.local/k8s-device-plugin@sha256:0123",
     release: { chart: "nvidia-device-plugin", namespace: "kube-system" },
   },
   {
-    name: "the operator's own DaemonSet is the operator's",
+    name: "a DaemonSet of the operator",
     metadata: {
       ownerReferences: [
         { apiVersion: "nvidia.com/v1", kind: "ClusterPolicy", name: "cluster-policy", uid: "1" },
@@ -508,21 +508,28 @@ const providers: Provider[] = [
     release: undefined,
   },
   {
-    name: "another DaemonSet",
+    name: "a DaemonSet of another project",
     metadata: {},
     image: "quay.io/cilium/cilium:v1.18.0",
     release: undefined,
   },
 ];
 
-test.each(providers)("GPU provider: $name", ({ metadata: differs, image, release }) => {
+const releasesIn = ({ metadata: differs, image }: Provider) => {
   const containers = [{ name: "main", image: image ?? "nvcr.io/nvidia/k8s-device-plugin:v0.17.1" }];
   const metadata = { namespace: "kube-system", ...differs };
-  const found = releasesOf([
-    { metadata, spec: { selector: {}, template: { spec: { containers } } } },
-  ]);
-  expect(found).toEqual(release === undefined ? [] : [release]);
-});
+  return releasesOf([{ metadata, spec: { selector: {}, template: { spec: { containers } } } }]);
+};
+
+test.each(providers.filter(({ release }) => release !== undefined))(
+  "a release is read from $name",
+  (provider) => expect(releasesIn(provider)).toEqual([provider.release]),
+);
+
+test.each(providers.filter(({ release }) => release === undefined))(
+  "no release is read from $name",
+  (provider) => expect(releasesIn(provider)).toEqual([]),
+);
 
 test("the managers of labels are read from managedFields", () => {
   const fieldsV1 = {
@@ -537,7 +544,7 @@ test("the managers of labels are read from managedFields", () => {
   expect(labelManagers(managed)).toEqual({ rack: managers, "example.org/use": managers });
 });
 
-test("containerd's options are recognised by their result", () => {
+test("containerd's options are recognised in the part that they produce", () => {
   const containerd = {
     nvidiaDefaultRuntime: true,
     baseRuntimeSpec: true,
@@ -548,7 +555,7 @@ test("containerd's options are recognised by their result", () => {
   expect(spec.machines["gpu-1"]).toMatchObject({ containerd });
 });
 
-describe("containerd's options on Talos 1.14, which merges them in memory", () => {
+describe("containerd's options on Talos 1.14", () => {
   const containerd = { nvidiaDefaultRuntime: true, cdiSpecDirs: ["/var/cdi/static"] };
   const part = containerdPart(containerd, "cdi").toml!;
   const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -577,7 +584,7 @@ describe("containerd's options on Talos 1.14, which merges them in memory", () =
     };
   };
 
-  test("are looked for in the merged configuration as well", async () => {
+  test("are also read from the merged configuration, if it has a customization", async () => {
     const whole = merged({ customization: part });
     const files: Record<string, string> = { "/etc/cri/conf.d/cri.toml": whole };
     const read = (path: string): Promise<string | undefined> => Promise.resolve(files[path]);
@@ -589,26 +596,26 @@ describe("containerd's options on Talos 1.14, which merges them in memory", () =
     expect(await lookAtContainerd({ read })).toEqual({ containerdPart: "" });
   });
 
-  test("are set in the stack if the part is the one that the stack would write", () => {
+  test("are set in the stack without a comment if the stack would write the same part", () => {
     const seen = seenWith({ customization: part });
     expect(seen.containerd).toEqual(containerd);
     expect(seen.comments).not.toContain("containerd");
   });
 
-  test("have a comment if the part has further settings", () => {
+  test("are set in the stack with a comment if the part has further settings", () => {
     const seen = seenWith({ customization: `${part}\n[debug]\nlevel = "info"\n` });
     expect(seen.containerd).toEqual(containerd);
     expect(seen.comments).toContain("set all of them under containerd");
   });
 
-  test("stay in the document that sets them", () => {
+  test("are only mentioned in a comment if a document sets them", () => {
     const seen = seenWith({ zz: part });
     expect(seen.containerd).toBeUndefined();
     expect(seen.comments).toContain("CRICustomizationConfig zz, which stays as it is");
   });
 });
 
-test("without a GPU provider, the newest fitting release is proposed", () => {
+test("without a GPU provider, the stack gets the newest release of the operator", () => {
   const { spec, comments, findings } = discovered();
   const [version] = semver.rsort(
     charts.filter(({ chart }) => chart === "gpu-operator").map((chart) => chart.version),
@@ -617,7 +624,7 @@ test("without a GPU provider, the newest fitting release is proposed", () => {
   expect(Object.values(comments).flat().join()).toContain("no node offers GPUs yet");
 });
 
-test("the file has the remaining tasks in comments, and is read back as the same stack", () => {
+test("the stack file has the remaining tasks in comments, and is read back as the same machines", () => {
   const made = discovered(discoveries[0]!.seen);
   const text = renderDiscovered(
     made,
@@ -632,9 +639,9 @@ test("the file has the remaining tasks in comments, and is read back as the same
 });
 
 test.each([
-  ["arm64", { "kubernetes.io/arch": "arm64" }, true],
-  ["amd64", { "kubernetes.io/arch": "amd64" }, false],
-])("a card in a slot of an %s machine: a note on arm64.nobti: %j", (_, labels, isTold) => {
+  ["arm64", true, { "kubernetes.io/arch": "arm64" }],
+  ["amd64", false, { "kubernetes.io/arch": "amd64" }],
+])("a card in an %s machine gets a comment about arm64.nobti: %j", (_, isTold, labels) => {
   const { comments } = discovered({ machines: [{ labels }] });
   expect((comments["machines.gpu-1"] ?? []).join().includes("arm64.nobti")).toBe(isTold);
 });

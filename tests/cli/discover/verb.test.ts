@@ -64,25 +64,28 @@ test("without a talosconfig, release, driver and extensions come from the nodes"
 });
 
 test.each([
-  [404, "Kubernetes has no ResourceSlices", false],
-  [403, "the user may not list them", true],
-  [503, "the API server fails once", true],
-])("ResourceSlices that are answered by %i: %s", async (status, _, isUnseen) => {
-  const server = listen((request, response) => {
-    const { pathname } = new URL(request.url!, "http://x");
-    response.statusCode = pathname.endsWith("/resourceslices") ? status : 200;
-    response.setHeader("content-type", "application/json");
-    const items = (labelled as Record<string, unknown[]>)[pathname] ?? null;
-    response.end(
-      JSON.stringify(response.statusCode === 200 ? { kind: "List", items } : { message: "no" }),
-    );
-  });
-  const { stderr } = await runCommand(cli, ["discover", ...(await leadTo(server)), "--out", "-"]);
-  const line = "could not read: the DRA driver's list of cards could not be read";
-  expect(stderr.includes(line)).toBe(isUnseen);
-});
+  [404, false, "Kubernetes has no ResourceSlices"],
+  [403, true, "the user may not list them"],
+  [503, true, "the API server failed"],
+])(
+  "the answer %i for ResourceSlices counts as unread: %s, because %s",
+  async (status, isUnseen) => {
+    const server = listen((request, response) => {
+      const { pathname } = new URL(request.url!, "http://x");
+      response.statusCode = pathname.endsWith("/resourceslices") ? status : 200;
+      response.setHeader("content-type", "application/json");
+      const items = (labelled as Record<string, unknown[]>)[pathname] ?? null;
+      response.end(
+        JSON.stringify(response.statusCode === 200 ? { kind: "List", items } : { message: "no" }),
+      );
+    });
+    const { stderr } = await runCommand(cli, ["discover", ...(await leadTo(server)), "--out", "-"]);
+    const line = "could not read: the DRA driver's list of cards could not be read";
+    expect(stderr.includes(line)).toBe(isUnseen);
+  },
+);
 
-test("a machine that the cluster lacks, and a name that no stack may have, are reported", async () => {
+test("discover refuses a machine that the cluster lacks, and an invalid stack name", async () => {
   const args = ["discover", ...(await leadTo(apiServer(offering))), "--out", "-"];
   expect((await runCommand(cli, [...args, "--machine", "gpu-9"])).stderr).toContain(
     "has no machine gpu-9; take gpu-1",
@@ -95,7 +98,7 @@ test("a machine that the cluster lacks, and a name that no stack may have, are r
 test.each([
   ["a server that never answers", () => listen(() => {}), "does not answer within 0.6 s"],
   ["a cluster without Talos", () => apiServer({}), "has no node that runs Talos"],
-])("%s ends discover with status 2, in its time", async (_, server, said) => {
+])("%s makes discover exit with status 2", async (_, server, said) => {
   const { status, stderr } = await runCommand(cli, [
     "discover",
     ...(await leadTo(server())),
@@ -105,7 +108,7 @@ test.each([
   expect([status, stderr]).toEqual([2, expect.stringContaining(said)]);
 });
 
-test("a talosctl that hangs is ended with its child processes, and the rest of the file is written", async () => {
+test("discover kills a talosctl that hangs with its child processes, and writes the rest of the file", async () => {
   const { program, pids } = hangingProgram(folder, "talosctl-hangs");
   const talosconfig = path.join(folder, "talosconfig");
   fs.writeFileSync(talosconfig, "context: a\ncontexts: {a: {endpoints: [127.0.0.1]}}\n");

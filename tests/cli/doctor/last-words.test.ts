@@ -86,7 +86,7 @@ test("the doctor first reads the logs of pods for which the stack's own pods wai
   ]);
 });
 
-test("the doctor reports the last words of containers; a deleted log changes nothing", async () => {
+test("the doctor reports the last log lines of failed containers, except of those whose log is gone", async () => {
   const text = (_: string, path: string): Promise<string> =>
     path.includes("/failed/")
       ? Promise.reject(new Error("HTTP 404"))
@@ -101,7 +101,7 @@ test("the doctor reports the last words of containers; a deleted log changes not
   });
 });
 
-test("a container's last words come from its log, unless its status has a message", () => {
+test("a container's last words come from its log if its status has no message", () => {
   const said = (one: V1Pod): string | undefined => {
     const [container] =
       observedPod(one, new Map([[`gpu/${one.metadata!.name}/main`, "heard"]])).containers ?? [];

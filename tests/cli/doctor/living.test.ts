@@ -36,7 +36,7 @@ test("events of healthy objects and of deleted objects do not count", () => {
   expect(told({ pods, daemonSets, deployments: [] })).toEqual(["ill", "set-idle", "gone", "ill"]);
 });
 
-test("events of unlisted objects count for a while", () => {
+test("events of objects that the doctor does not list count only if they are recent", () => {
   const events = [event("talos-1", 1, "Node"), event("talos-2", 20, "Node")];
   expect(
     livingEvents(events, { pods: [], daemonSets: [], deployments: [], jobs: [] }, now),
@@ -98,7 +98,7 @@ test("events of replaced pods do not count", () => {
   ]);
 });
 
-test("events of pods of a DaemonSet that now wants none do not count: its node lost the label, and an earlier failure is over", () => {
+test("events of pods do not count if their DaemonSet now wants no pods", () => {
   const about = (uid: string, name: string, kind = "Pod"): k8s.CoreV1Event => ({
     metadata: {},
     involvedObject: { kind, uid, name, namespace: "gpu" },

@@ -1,6 +1,6 @@
 import { repeatedFilesOf } from "../../../cli/doctor/observe/observe-machines";
 
-test("files that the machine document of a configuration has more than once", () => {
+test("repeatedFilesOf returns the files that a machine configuration writes more than once", () => {
   const item = (path: string): string => `    - {path: ${path}, op: create, content: "x"}\n`;
   const machine = `machine:\n  files:\n${item("/var/a")}${item("/var/b")}${item("/var/a")}${item("/var/a")}`;
   const other = "apiVersion: v1alpha1\nkind: HostnameConfig\n";

@@ -51,7 +51,7 @@ test("for a healthy cluster, the report lists its GPUs", () => {
   ]);
 });
 
-test("a difference with its own remedy does not advise an update of the stack", () => {
+test("the report advises no update of the stack for a difference with a remedy", () => {
   const cordoned: Difference = {
     about: "node gpu-1",
     problem: "is cordoned",
@@ -68,7 +68,7 @@ test("a difference with its own remedy does not advise an update of the stack", 
   );
 });
 
-test("a pod's words cannot control the terminal or add a line, also in a report with colours", () => {
+test("hostile texts of a cluster cannot control the terminal or add a line to the report", () => {
   const said = {
     differences: [
       {

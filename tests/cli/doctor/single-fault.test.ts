@@ -186,12 +186,12 @@ test("without a fault the doctor sees the card, and the last words of the failin
 });
 
 const cases = faultKinds.flatMap((fault) => [
-  { ...fault, fault, held: "without a plan", planned: undefined },
-  { ...fault, fault, held: "with the plan", planned: plan },
+  { ...fault, fault, held: "without a stack", planned: undefined },
+  { ...fault, fault, held: "with the stack", planned: plan },
 ]);
 
 test.each(cases)(
-  "each call fails once, $name, $held: the doctor's report is the same, or names the missing observation",
+  "if any single call fails ($name, $held), the doctor's report is the same or has the missing observation",
   async ({ fault, planned }) => {
     const without = await look(undefined, planned);
     expect(without.calls.length).toBeGreaterThan(10);

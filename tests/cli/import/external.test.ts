@@ -5,7 +5,7 @@ import { parse, stringify } from "yaml";
 import { importFiles } from "../../../cli/import/verb";
 import { runVerb } from "../stand";
 
-describe("the GPU provider of a repository", () => {
+describe("the GPU provider that import finds in a repository", () => {
   /** A repository with a talconfig of one machine, and files of Flux'. */
   async function imported(files: Record<string, string>) {
     const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
@@ -42,7 +42,7 @@ describe("the GPU provider of a repository", () => {
     "{ nvidiaDriverRoot: /usr/local, gpuResourcesEnabledOverride: true }",
   );
 
-  test("is a note if no file installs one: the stack would, and the user chooses", async () => {
+  test("is the operator, with a note, if no file installs one", async () => {
     const { config, text, remarks, status } = await imported({});
     expect(config).toHaveProperty(["talos-gpu:gpuOperator"]);
     const said =
@@ -52,13 +52,13 @@ describe("the GPU provider of a repository", () => {
     expect(status).toBe(0);
   });
 
-  test("may be the DRA driver, also by its former chart", async () => {
+  test("is the DRA driver if a file installs its former chart", async () => {
     const { config } = await imported({ "apps/dra/helmrelease.yaml": dra });
     expect(config["talos-gpu:external"]).toEqual({ files: ["apps/dra/helmrelease.yaml"] });
     expect(config).not.toHaveProperty(["talos-gpu:gpuOperator"]);
   });
 
-  test("is the DRA driver if an operator is next to it", async () => {
+  test("is the DRA driver if files install the driver and the operator", async () => {
     const { config, remarks } = await imported({
       "apps/a.yaml": helmRelease("gpu-operator", "gpu-operator"),
       "apps/dra.yaml": dra,
@@ -69,7 +69,7 @@ describe("the GPU provider of a repository", () => {
     );
   });
 
-  test("may be in a file that is not YAML, which is then named", async () => {
+  test("is unknown if its file is not YAML, which is reported", async () => {
     const { remarks, status } = await imported({
       "apps/gpu/helmrelease.yaml": helmRelease("gpu-operator", "gpu-operator").replace(
         "spec:",
@@ -84,7 +84,7 @@ describe("the GPU provider of a repository", () => {
     expect(status).toBe(1);
   });
 
-  test("has the namespace of a Flux Kustomization, whose file the stack lists", async () => {
+  test("is listed together with the Flux Kustomization that sets its namespace", async () => {
     const ks =
       "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: { path: ./apps/gpu/app, targetNamespace: kube-system }\n";
     const { config } = await imported({

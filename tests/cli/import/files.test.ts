@@ -22,7 +22,7 @@ const written = (text: string, name = "gpu-1.yaml"): string => {
   return file;
 };
 
-test("a talconfig in the style of the home-ops template can be planned once the cards are named", async () => {
+test("a talconfig like the home-ops template's is imported without findings if --gpu names the cards", async () => {
   const talconfig = path.join(folder, "talconfig.yaml");
   const { status, config, remarks } = await run(
     talconfig,
@@ -77,7 +77,7 @@ test("the note on a node with NVIDIA's modules but no card says how to leave the
   );
 });
 
-test("a missing version is requested, and --talos sets it", async () => {
+test("a missing Talos version is requested, and --talos or --env-file sets it", async () => {
   const text = "talosVersion: ${version}\nnodes: [{hostname: gpu, ipAddress: 10.0.0.1}]\n";
   const asked = await run(written(text), "--gpu", "gpu=RTX 3060");
   expect(asked.remarks).toEqual([
@@ -153,13 +153,13 @@ describe("a machine's configuration", () => {
   test.each([
     ["talm renders it", `# talm: nodes=["192.0.2.7"], endpoints=["192.0.2.1"]\n${documents()}`],
     ["topf renders it", documents({ network: { interfaces: [{ addresses: ["192.0.2.7/24"] }] } })],
-  ])("is read as %s; only NVIDIA's part is imported", async (_, text) => {
+  ])("is read as %s, without its secrets", async (_, text) => {
     const { config, status } = await run(written(text), ...args);
     expect([status, config["talos-gpu:machines"]]).toEqual([0, expected]);
     expect(JSON.stringify(config)).not.toContain("secret");
   });
 
-  test("without a host name and address, and with an old installer, is reported", async () => {
+  test("is reported if it has no host name and no address", async () => {
     const { remarks, config } = await run(
       written(stringify({ machine }), "node0.yaml"),
       "--gpu=node0=RTX 3060",
@@ -181,11 +181,11 @@ test.each([
   ["$$patch", "$patch"],
   ["$A ${A} ${B:-b} ${B-$A} ${A:+c} ${B}", "a a b a c ${B}"],
   ["100$ $, $", "100$ $, $"],
-])("variables of %s", (text, filled) => {
+])("the variables in %j are filled in as %j", (text, filled) => {
   expect(substitute(text, { A: "a" })).toBe(filled);
 });
 
-test("a schematic's ID equals the Factory's, in any order of fields", () => {
+test("a schematic's ID equals the Image Factory's for any order of fields", () => {
   const content = { extensions: ["siderolabs/zfs"], kernelArgs: ["-selinux", "a=b"] };
   const overlay = { name: "turingrk1", image: "siderolabs/sbc-rockchip" };
   const more = { secureboot: { includeWellKnownCertificates: true }, bootloader: "sd-boot" };
@@ -199,7 +199,7 @@ test("a schematic's ID equals the Factory's, in any order of fields", () => {
   );
 });
 
-test("a release that Flux installs from the talconfig's repository becomes `external` of the stack, and is checked", async () => {
+test("a release that Flux installs from the talconfig's repository becomes the stack's `external`, and is checked", async () => {
   const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
   const app = path.join(repository, "apps/gpu");
   fs.cpSync(folder, path.join(repository, "talos"), { recursive: true });
@@ -304,7 +304,7 @@ test("a stack's machine has the node name that Talos derives from the host name"
   expect(Object.keys(config["talos-gpu:machines"] as object)).toEqual(["gpu-1", "b.home.arpa"]);
 });
 
-test("a faulty containerd part stays with its tool, and the stack's plan has none", async () => {
+test("a faulty containerd part is reported instead of being imported", async () => {
   const content = '[plugins."io.containerd.cri.v1.runtime"]\ndefault_runtime_name = "nvidia"\n';
   const file = { op: "create", path: "/etc/cri/conf.d/20-customization.part", content };
   const node = {

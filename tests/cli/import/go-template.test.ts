@@ -38,7 +38,7 @@ test.each<[string, string]>([
   ["{{ (index .Node.Data.modules 0).name }}", "nvidia"],
   ["{{ .Data.names }} {{ len .Data.names }} {{ `a}}b` }}", "[a b] 2 a}}b"],
   ["a:{{ toYaml .Data.names | nindent 2 }}", "a:\n  - a\n  - b"],
-])("%s", (template, text) => {
+])("the Go template %j becomes %j", (template, text) => {
   expect(renderTemplate(template, data)).toBe(text);
 });
 
@@ -51,7 +51,7 @@ test.each<[string, RegExp]>([
   ["{{ ! }}", /cannot be read$/],
   ["{{ constructor }}", /^the function constructor is unknown$/],
   ["{{ $a }}", /^\$a is not there$/],
-])("%s is refused", (template, reason) => {
+])("the Go template %j is refused", (template, reason) => {
   expect(() => renderTemplate(template, data)).toThrow(reason);
 });
 
@@ -65,7 +65,7 @@ test.each<[string, string]>([
   ["very many tokens", `{{ print ${'"a" '.repeat(100_000)} }}`],
   ["very many brackets", `{{ ${"( ".repeat(100_000)} }}`],
   ["very many blanks", `{{ ${" ".repeat(500_000)}x`],
-])("%s ends soon", (_, template) => {
+])("the rendering of %s is bounded", (_, template) => {
   const many = Array.from({ length: 1000 }, (__, at) => at);
   let said: string;
   try {

@@ -44,7 +44,7 @@ describe("the containerd part in a talconfig's machineFiles", () => {
     );
   });
 
-  test("is reported if a patch also writes it, since the machine would not boot", async () => {
+  test("is reported if a patch also writes it", async () => {
     const patch = stringify({ machine: { files: [{ ...file, content: "[metrics]\n" }] } });
     const from = written(talconfig({ patches: [patch] }, { machineFiles: [file] }));
     const { remarks } = await run(from, "--gpu", "gpu=RTX 3060");
@@ -55,7 +55,7 @@ describe("the containerd part in a talconfig's machineFiles", () => {
     );
   });
 
-  test("is not reported as written twice if a JSON patch replaces the files", async () => {
+  test("is not reported as written twice if a JSON patch replaces all files", async () => {
     const patch = stringify([{ op: "add", path: "/machine/files", value: [file] }]);
     const from = written(talconfig({ patches: [patch] }, { machineFiles: [file] }));
     const { config, remarks } = await run(from, "--gpu", "gpu=RTX 3060");
@@ -67,7 +67,7 @@ describe("the containerd part in a talconfig's machineFiles", () => {
     'cdi_spec_dirs = ["/var/cdi/static", "/var/cdi/dynamic"]',
     "device_ownership_from_security_context = true",
     "enable_unprivileged_ports = true\n  enable_unprivileged_icmp = true",
-  ])("stays with the other tool if it has no setting of NVIDIA: %s", async (setting) => {
+  ])("is not imported if it has no setting of NVIDIA: %s", async (setting) => {
     const content = `[plugins."io.containerd.cri.v1.runtime"]\n  ${setting}\n`;
     const from = written(talconfig({ worker: { machineFiles: [{ ...file, content }] } }));
     const { config, remarks } = await run(from, "--gpu", "gpu=RTX 3060");
@@ -75,7 +75,7 @@ describe("the containerd part in a talconfig's machineFiles", () => {
     expect(remarks.filter((one) => one.startsWith("machines"))).toEqual([]);
   });
 
-  test("is named with file and line if it is faulty, for its owner to fix", async () => {
+  test("is reported with file and line instead of being imported if it is faulty", async () => {
     const from = written(talconfig({ talosVersion: "v1.13.6", patches: ["@gpu.yaml"] }));
     const patch = stringify({ machine: { files: [file] } });
     fs.writeFileSync(path.join(path.dirname(from), "gpu.yaml"), patch);
@@ -89,7 +89,7 @@ describe("the containerd part in a talconfig's machineFiles", () => {
     expect(left).toMatch(/change the other tool's file: this stack does not configure containerd$/);
   });
 
-  test("is named with its file if its patch is not YAML", async () => {
+  test("is reported with its file if its patch is not YAML", async () => {
     const from = written(talconfig({ patches: ["@gpu.yaml"] }));
     fs.writeFileSync(path.join(path.dirname(from), "gpu.yaml"), "machine: [\n# x\nnvidia\n");
     const { remarks } = await run(from, "--gpu", "gpu=RTX 3060");

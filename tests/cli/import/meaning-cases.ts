@@ -97,24 +97,24 @@ export const meaningCases: MeaningCase[] = [
     ],
   },
   {
-    name: "a schematic that is only an ID, and not a known one, is to be looked up",
+    name: "a schematic with an unknown ID gets a note",
     nodes: [{ talosImageURL: installerOfUnknownSchematic }],
     stack: { driver: null },
     notes: [/^machines\.gpu\.extensions .*222222222222…/],
   },
   {
-    name: "nodes without anything of NVIDIA's are left alone",
+    name: "a file without GPU nodes is refused with a request for --gpu",
     nodes: [{ hostname: "pi" }],
     gpu: null,
     throws: /name the card of a node: --gpu 'pi=MODEL'/,
   },
   {
-    name: "a card of a node that is not there is refused",
+    name: "a card of a missing node is refused",
     nodes: [{ hostname: "pi" }],
     throws: /--gpu: there is no node gpu; name one of pi/,
   },
   {
-    name: "a containerd part that touches NVIDIA's becomes that machine's, and parameters of modules stay",
+    name: "a containerd part with NVIDIA's settings and parameters of NVIDIA's modules become the machine's",
     nodes: [
       {
         kernelModules: [
@@ -154,7 +154,7 @@ export const meaningCases: MeaningCase[] = [
   },
   // Nothing is lost silently.
   {
-    name: "taints that the kubelet registers with are the node's",
+    name: "taints that the kubelet registers become the machine's taints",
     nodes: [
       {
         patches: [
@@ -167,7 +167,7 @@ export const meaningCases: MeaningCase[] = [
     checks: [],
   },
   {
-    name: "a cluster template of Omni's is another file",
+    name: "a cluster template of Omni is refused",
     text: yaml`
       kind: Cluster
       ---
@@ -176,7 +176,7 @@ export const meaningCases: MeaningCase[] = [
     throws: /nodes: expected array.*talosctl get machineconfig/,
   },
   {
-    name: "a file of Terraform's is another one",
+    name: "a file of Terraform is refused",
     text: yaml`
       resource "a" "b" {
         c = 1
@@ -185,7 +185,7 @@ export const meaningCases: MeaningCase[] = [
     throws: /expected object.*talosctl get machineconfig/,
   },
   {
-    name: "the fabric manager's and GDRCopy's extensions come along",
+    name: "the extensions of fabric manager and GDRCopy become the machine's extensions",
     nodes: [
       {
         schematic: {
@@ -206,7 +206,7 @@ export const meaningCases: MeaningCase[] = [
     },
   },
   {
-    name: "names without a branch are those of lts, and the fabric manager's comes along",
+    name: "extensions without a branch belong to lts, and the fabric manager's gets the branch",
     nodes: [
       {
         schematic: {
@@ -225,7 +225,7 @@ export const meaningCases: MeaningCase[] = [
     machine: { extensions: ["siderolabs/nvidia-fabricmanager-lts"] },
   },
   {
-    name: "nodes of different drivers say each its own",
+    name: "nodes with different drivers each have the field driver",
     nodes: [
       {
         schematic: {
@@ -252,7 +252,7 @@ export const meaningCases: MeaningCase[] = [
     notes: [/^machines\.b\.gpus /],
   },
   {
-    name: "platform and Secure Boot of an installer",
+    name: "an installer's name gives platform and Secure Boot",
     nodes: [
       { talosImageURL: `factory.talos.dev/nocloud-installer-secureboot/${unknownSchematic}` },
     ],
@@ -260,29 +260,29 @@ export const meaningCases: MeaningCase[] = [
     notes: [/the content of schematic 2222/],
   },
   {
-    name: "Secure Boot of an installer of old",
+    name: "an older installer's name gives Secure Boot and no platform",
     nodes: [{ talosImageURL: `factory.talos.dev/installer-secureboot/${unknownSchematic}` }],
     machine: { secureBoot: true, platform: null },
     notes: [/the content of schematic 2222/],
   },
   {
-    name: "a platform of two words",
+    name: "an installer's name gives a platform of two words",
     nodes: [{ talosImageURL: `factory.talos.dev/digital-ocean-installer/${unknownSchematic}` }],
     machine: { platform: "digital-ocean", secureBoot: null },
     notes: [/the content of schematic 2222/],
   },
   {
-    name: "an overlay comes along",
+    name: "a schematic's overlay becomes the machine's",
     nodes: [{ schematic: { overlay: rockchipOverlay, customization: {} } }],
     machine: { overlay: rockchipOverlay },
   },
   {
-    name: "an overlay comes along, of a schematic without anything else",
+    name: "the overlay of a schematic without customization becomes the machine's",
     nodes: [{ schematic: { overlay: rockchipOverlay } }],
     machine: { overlay: rockchipOverlay },
   },
   {
-    name: "another overlay is reported",
+    name: "an incomplete overlay is reported",
     nodes: [{ schematic: { overlay: { name: "rpi" }, customization: {} } }],
     notes: [/overlay/],
   },
@@ -292,7 +292,7 @@ export const meaningCases: MeaningCase[] = [
     notes: [/customization\.meta/],
   },
   {
-    name: "a schematic's boot loader and keys go over",
+    name: "a schematic's boot loader and Secure Boot keys become the machine's customization",
     nodes: [
       {
         schematic: {
@@ -309,40 +309,40 @@ export const meaningCases: MeaningCase[] = [
     notes: [],
   },
   {
-    name: "another registry is reported",
+    name: "an installer from another registry is reported",
     nodes: [{ talosImageURL: `registry.local/metal-installer/${unknownSchematic}` }],
     notes: [/the content of schematic 2222/, /its installer comes from registry\.local/],
   },
   {
-    name: "an installation's own extensions are reported",
+    name: "extensions of the install section are reported",
     nodes: [{ patches: ["machine: { install: { extensions: [{ image: a }] } }"] }],
     notes: [/install\.extensions/],
   },
   // talhelper, pkg/config/config.go, ImageFactory: a registry without scheme, and its protocol.
   {
-    name: "another Image Factory comes along",
+    name: "another Image Factory becomes factoryUrl",
     more: { imageFactory: { registryURL: "factory.local:5000" } },
     stack: { factoryUrl: "https://factory.local:5000" },
   },
   {
-    name: "another Image Factory by HTTP",
+    name: "another Image Factory by HTTP becomes factoryUrl",
     more: { imageFactory: { registryURL: "factory.local", protocol: "http" } },
     stack: { factoryUrl: "http://factory.local" },
   },
   {
-    name: "the usual Image Factory",
+    name: "the default Image Factory is not written",
     more: { imageFactory: { registryURL: "factory.talos.dev" } },
     stack: { factoryUrl: null },
   },
   {
-    name: "a template of the installer's URL is reported",
+    name: "a template for the installer's URL is reported",
     more: { imageFactory: { installerURLTmpl: "{{.ID}}" } },
     notes: [/installerURLTmpl/],
   },
   // talhelper, pkg/config/nodeconfigs.go, mergeNodeConfigs: patches come together unless told otherwise, all else is
   // one or the other.
   {
-    name: "what a node says itself takes the place of what its role says, and patches come after the role's",
+    name: "a node's settings replace its role's, and its patches come after the role's",
     nodes: [
       { nodeLabels: { b: "node" }, patches: ["machine: { nodeTaints: { c: ':NoSchedule' } }"] },
     ],
@@ -355,20 +355,20 @@ export const meaningCases: MeaningCase[] = [
     },
   },
   {
-    name: "patches that take the place of the role's",
+    name: "with overridePatches, a node's patches replace its role's",
     nodes: [{ overridePatches: true, patches: ["machine: { nodeTaints: { c: ':NoSchedule' } }"] }],
     more: workerSettings,
     machine: { taints: { gpu: "true:NoSchedule", c: ":NoSchedule", a: null } },
   },
   {
-    name: "modules that take the place of the role's",
+    name: "a node's modules replace its role's",
     nodes: [{ kernelModules: [{ name: "nbd" }] }],
     more: workerSettings,
     machine: { moduleParameters: null },
   },
   // talhelper, pkg/talos/nodeconfig.go, installerURL: of the node with its role's settings.
   {
-    name: "the image's URL goes before a schematic, whichever of node and role says it",
+    name: "the role's image URL takes precedence over the node's schematic",
     nodes: [
       {
         schematic: {
@@ -382,12 +382,12 @@ export const meaningCases: MeaningCase[] = [
     notes: [/the content of schematic 222222222222…/],
   },
   {
-    name: "a label of null is empty, a taint without a colon is the effect",
+    name: "a node's label of null is empty, and a taint without a colon is an effect",
     nodes: [{ nodeLabels: { a: null, b: 1 }, nodeTaints: { gpu: "NoSchedule", x: "y:NoExecute" } }],
     machine: { labels: { a: "", b: "1" }, taints: { gpu: ":NoSchedule", x: "y:NoExecute" } },
   },
   {
-    name: "a label of null and a taint without a colon in a patch",
+    name: "a patch's label of null is empty, and a taint without a colon is an effect",
     nodes: [
       {
         patches: [
@@ -398,14 +398,14 @@ export const meaningCases: MeaningCase[] = [
     machine: { labels: { a: "", b: "1" }, taints: { gpu: ":NoSchedule", x: "y:NoExecute" } },
   },
   {
-    name: "labels and taints of the patches for all nodes come last",
+    name: "labels and taints of patches for all nodes take precedence",
     nodes: [{ nodeLabels: { a: "node", b: "node" } }],
     more: { patches: ["machine: {nodeLabels: {a: all}, nodeTaints: {gpu: NoSchedule}}"] },
     stack: { patches: null },
     machine: { labels: { a: "all", b: "node" }, taints: { gpu: ":NoSchedule" } },
   },
   {
-    name: "labels and taints that talhelper fills in are reported",
+    name: "labels and taints with variables of talhelper are reported",
     nodes: [{ nodeLabels: { a: "{{ .X }}", b: "c" }, nodeTaints: { t: "${T}:NoSchedule" } }],
     machine: { labels: { b: "c", a: null }, taints: null },
     notes: [
@@ -414,7 +414,7 @@ export const meaningCases: MeaningCase[] = [
     ],
   },
   {
-    name: "YAML merge keys are followed",
+    name: "YAML merge keys are applied",
     text: yaml`
       x: &x { ipAddress: 10.0.0.1, nodeLabels: { a: b } }
       talosVersion: 1.11.5
@@ -425,7 +425,7 @@ export const meaningCases: MeaningCase[] = [
     machine: { address: "10.0.0.1", labels: { a: "b" } },
   },
   {
-    name: "nothing",
+    name: "null values of a node count as not set",
     nodes: [
       {
         patches: null,
@@ -440,7 +440,7 @@ export const meaningCases: MeaningCase[] = [
     machine: nothingSaid,
   },
   {
-    name: "nothing in the role",
+    name: "null values of a role count as not set",
     more: {
       worker: {
         patches: null,
@@ -455,19 +455,23 @@ export const meaningCases: MeaningCase[] = [
     machine: nothingSaid,
   },
   {
-    name: "nothing for all",
+    name: "null values at the top count as not set",
     more: { patches: null, imageFactory: null },
     stack: { patches: null, factoryUrl: null },
     machine: nothingSaid,
   },
   {
-    name: "nothing in a schematic",
+    name: "null values of a schematic count as not set",
     nodes: [{ schematic: { customization: { extraKernelArgs: null, systemExtensions: null } } }],
     machine: { ...nothingSaid, kernelArgs: null },
   },
-  { name: "two nodes of one name are refused", nodes: [{}, {}], throws: /two have the hostname/ },
   {
-    name: "two nodes of one address are refused",
+    name: "two nodes with the same name are refused",
+    nodes: [{}, {}],
+    throws: /two have the hostname/,
+  },
+  {
+    name: "two nodes with the same address are refused",
     nodes: [{ ipAddress: "10.0.0.1" }, { hostname: "b", ipAddress: "10.0.0.1" }],
     throws: /two have the ipAddress/,
   },
@@ -477,15 +481,15 @@ export const meaningCases: MeaningCase[] = [
     throws: /nodes\.0\.ipAddress: /,
   },
   // What is no talconfig, in one line that says what, why and how.
-  { name: "an empty file", text: "", throws: neitherKind },
+  { name: "an empty file is refused", text: "", throws: neitherKind },
   {
-    name: "a web page",
+    name: "a web page is refused",
     text: "<!DOCTYPE html><html><body>Login</body></html>",
     throws: neitherKind,
   },
-  { name: "a list", text: "[]", throws: neitherKind },
+  { name: "a list is refused", text: "[]", throws: neitherKind },
   {
-    name: "a template",
+    name: "a template is refused",
     text: yaml`
       nodes:
         {% for node in nodes %}
@@ -494,9 +498,9 @@ export const meaningCases: MeaningCase[] = [
     `,
     throws: /^FILE. is a template/,
   },
-  { name: "tabs", text: "nodes:\n\t- hostname: a\n", throws: neitherKind },
+  { name: "tabs are refused", text: "nodes:\n\t- hostname: a\n", throws: neitherKind },
   {
-    name: "two documents",
+    name: "two documents are refused",
     text: yaml`
       nodes: []
       ---
@@ -504,9 +508,13 @@ export const meaningCases: MeaningCase[] = [
     `,
     throws: neitherKind,
   },
-  { name: "what is encrypted", text: "nodes: ENC[AES256_GCM,data:abc]\n", throws: neitherKind },
   {
-    name: "more aliases than anybody writes",
+    name: "encrypted nodes are refused",
+    text: "nodes: ENC[AES256_GCM,data:abc]\n",
+    throws: neitherKind,
+  },
+  {
+    name: "too many aliases are refused",
     text: yaml`
       a: &a [x, x, x, x, x, x, x, x, x, x]
       b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]

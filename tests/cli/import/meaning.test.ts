@@ -25,7 +25,7 @@ function checksOf({ spec }: Imported): string[] {
   return [...findings, ...(parsed ? checkCluster(parsed) : [])].map(({ check }) => check);
 }
 
-test.each(meaningCases)("$name", (its) => {
+test.each(meaningCases)("import of a talconfig: $name", (its) => {
   if (its.throws !== undefined) return expect(() => imported(its)).toThrow(its.throws);
   const made = imported(its);
   expectSaid(made.spec, its.stack ?? {});
@@ -41,7 +41,7 @@ test.each(meaningCases)("$name", (its) => {
 const talconfig = fixture("talhelper/talconfig.yaml");
 const newestPlugin = charts.findLast(({ chart }) => chart === "nvidia-device-plugin")?.version;
 
-test("a talconfig's GPU worker becomes a stack that passes the checks once its card is named", () => {
+test("a talconfig's GPU worker becomes a stack without findings if the user names its card", () => {
   const made = convert(readTalconfig(talconfig), { velaryon: [{ model: "RTX 2070 SUPER" }] });
   expect(checksOf(made)).toEqual([]);
   const { config } = parse(renderStack(made, "talconfig.yaml")) as {
@@ -66,7 +66,7 @@ test("a talconfig's GPU worker becomes a stack that passes the checks once its c
   expect([made.notes, made.leftOut]).toEqual([[], ["allyrion"]]);
 });
 
-test("without a card's name the stack has a placeholder, which the checks refuse", () => {
+test("without a card's name, the stack has a placeholder that the checks refuse", () => {
   const made = convert(readTalconfig(talconfig), {});
   expect(made.notes.map(({ field }) => field)).toContain("machines.velaryon.gpus");
   expect(renderStack(made, "talconfig.yaml")).toContain(
@@ -75,7 +75,7 @@ test("without a card's name the stack has a placeholder, which the checks refuse
   expect(checksOf(made)).toContain("gpu-model");
 });
 
-describe("only NVIDIA's part of a patch is imported", () => {
+describe("import takes only NVIDIA's part of a patch", () => {
   const nothing = { speaksOfNvidia: false, labels: {}, taints: {}, notes: [], modules: [] };
   const mixed = `machine:
   nodeLabels: { a: b }
@@ -86,7 +86,7 @@ describe("only NVIDIA's part of a patch is imported", () => {
 `;
   test.each<[string, string, object]>([
     [
-      "modules with parameters, labels and taints",
+      "reads modules with parameters, labels and taints",
       mixed,
       {
         ...nothing,
@@ -97,34 +97,38 @@ describe("only NVIDIA's part of a patch is imported", () => {
       },
     ],
     [
-      "what operations add",
+      "reads labels and modules that JSON patch operations add",
       '[{"op": "add", "path": "/machine/kernel/modules/-", "value": {"name": "nvidia"}}, {"op": "add", "path": "/machine/nodeLabels/a.b~1c", "value": "d"}]',
       { ...nothing, speaksOfNvidia: true, labels: { "a.b/c": "d" } },
     ],
     [
-      "operations on an item of a list are skipped and reported",
+      "reports JSON patch operations on an item of a list",
       '[{"op": "replace", "path": "/machine/kernel/modules/0/name", "value": "nvidia"}]',
       { ...nothing, notes: [{ problem: "is a list of operations (JSON 6902)" }] },
     ],
     [
-      "no $patch: delete",
+      "ignores $patch: delete",
       "cluster: {apiServer: {admissionControl: [{$patch: delete, name: PodSecurity}]}}",
       nothing,
     ],
     [
-      "no comment",
+      "ignores comments",
       "# nvidia device plugin\ncluster: {allowSchedulingOnControlPlanes: true}",
       nothing,
     ],
-    ["no operations", '[{"op": "remove", "path": "/cluster/apiServer/admissionControl"}]', nothing],
     [
-      "no secret",
+      "ignores JSON patch operations on the cluster",
+      '[{"op": "remove", "path": "/cluster/apiServer/admissionControl"}]',
+      nothing,
+    ],
+    [
+      "ignores secrets",
       "machine: {env: {KEY: 'ENC[AES256_GCM,data:abc]'}}\nsops: {mac: 'ENC[AES256_GCM,data:def]'}",
       nothing,
     ],
-    ["no template", "machine: {env: {ROLE: {{ .MachineConfig.MachineType }}}}", nothing],
+    ["ignores templates", "machine: {env: {ROLE: {{ .MachineConfig.MachineType }}}}", nothing],
     [
-      "no containerd part of everybody's",
+      "ignores a containerd part without NVIDIA's settings",
       "machine: {files: [{op: create, path: /etc/cri/conf.d/20-customization.part, content: 'a = 1'}]}",
       nothing,
     ],

@@ -13,7 +13,7 @@ function repository(): { folder: string; out: string } {
   return { folder, out: path.join(folder, "Pulumi.mine.yaml") };
 }
 
-test("a folder's talconfig.yaml is imported; it reports what it wrote, with the next command", async () => {
+test("import reads a folder's talconfig.yaml, and prints the written file with the next command", async () => {
   const { folder, out } = repository();
   const { status, remarks } = await run(folder, "--gpu", "gpu=RTX 3060", "--out", out);
   expect([status, fs.existsSync(out)]).toEqual([0, true]);
@@ -39,7 +39,7 @@ test("an existing stack is overwritten only with --force", async () => {
   expect(fs.readFileSync(out, "utf8")).toContain("RTX 3060");
 });
 
-test("an unknown card is reported before an existing file", async () => {
+test("an unknown card is reported even if the stack file already exists", async () => {
   const { folder, out } = repository();
   fs.writeFileSync(out, "mine\n");
   const remarks: string[] = [];

@@ -70,7 +70,7 @@ describe("import of a topf.yaml", () => {
     expect(status).toBe(1);
   });
 
-  test("finds the machine with a GPU by its patches: those for all, for its role and its own, with templates rendered", async () => {
+  test("reads the machine's patches for all nodes, its role and itself, with rendered templates", async () => {
     const { config, status } = await imported({
       "topf.yaml": topf({ data: { modules: ["nvidia", "nvidia_uvm"] } }, { data: { zone: "a" } }),
       ...plain,
@@ -109,7 +109,7 @@ describe("import of a topf.yaml", () => {
     expect(unsaid.remark).not.toContain("machines.gpu-1.address");
   });
 
-  test("reads the installer in a patch, and its release", async () => {
+  test("reads the installer image in a patch, and its release", async () => {
     const { config } = await imported({
       "topf.yaml": topf({}, { talosVersion: undefined, schematicId: undefined }),
       "all/install.yaml": "machine: { install: { image: 'registry.example.com/talos:v1.12.6' } }\n",
@@ -122,43 +122,43 @@ describe("import of a topf.yaml", () => {
 
   test.each<[string, Record<string, string>, RegExp]>([
     [
-      "a template that asks for what only topf knows",
+      "a template with a variable of the environment",
       { "all/a.yaml.tpl": '{{ env "MIRROR" }}' },
       /names \S*all\/a\.yaml\.tpl, which cannot be read \(it is a template, and the variable MIRROR .*run `topf render -o FOLDER`/,
     ],
     [
-      "a value that is missing",
+      "a template with a missing value",
       { "all/a.yaml.tpl": "a: {{ .Node.Data.b }}" },
       /\(it is a template, and \.Node\.Data\.b is missing\)/,
     ],
     [
-      "a patch that SOPS has as a whole",
+      "a patch that SOPS encrypted as a whole",
       { "all/a.yaml": '{"data":"ENC[AES256_GCM,data:a]","sops":{"mac":"ENC[AES256_GCM,data:b]"}}' },
       /SOPS has encrypted all of it/,
     ],
     [
-      "a schematic that is not there",
+      "a missing schematic",
       { "topf.yaml": topf({ schematicId: "@gpu.yaml" }) },
       /schematicId names \S*gpu\.yaml, which does not exist/,
     ],
     [
-      "a program that gives nodes",
+      "a program as nodesProvider",
       { "topf.yaml": topf({}, { nodesProvider: "./nodes" }) },
       /nodesProvider names \S*nodes, which cannot be read \(it is a program/,
     ],
     [
-      "two releases",
+      "two Talos releases",
       { "topf.yaml": topf({ talosVersion: "v1.12.6" }) },
       /^talosVersion: has several values \(v1\.13\.6, v1\.12\.6\)/m,
     ],
-  ])("tells %s, and reads the rest", async (_, files, said) => {
+  ])("reports %s, and reads the rest", async (_, files, said) => {
     const { config, remarks, status } = await imported({ "topf.yaml": topf(), ...plain, ...files });
     expect(config["talos-gpu:machines"]).toHaveProperty("gpu-1");
     expect(remarks.join("\n")).toMatch(said);
     expect(status).toBe(1);
   });
 
-  test("reads no file outside of the project, and prints no name of one", async () => {
+  test("reads no file outside of the project", async () => {
     const outside = repository({ "s3cr3t.yaml": "machine: { nodeLabels: { s3: cr3t } }\n" });
     const { config, remark } = await imported({
       "topf.yaml": topf(
@@ -194,7 +194,7 @@ describe("check of a topf.yaml", () => {
     };
   }
 
-  test("checks its patches and templates once each for its release, with their lines", async () => {
+  test("reports faults of patches and templates once each, with their lines and the release", async () => {
     const { found } = await checked({
       "topf.yaml": topf(),
       ...plain,

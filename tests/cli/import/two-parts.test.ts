@@ -25,9 +25,9 @@ function imported(talosVersion: string, patches: string[]) {
   };
 }
 
-describe("several writers of containerd's part", () => {
+describe("import of several items for containerd's part", () => {
   test.each(["v1.12.6", "v1.14.1"])(
-    "NVIDIA's first part is imported, with a note: Talos %s",
+    "takes NVIDIA's first item with a note on Talos %s",
     (release) => {
       const { extra, notes } = imported(release, [cdi, runtime]);
       expect(extra).toContain("cdi_spec_dirs");
@@ -38,7 +38,7 @@ describe("several writers of containerd's part", () => {
     },
   );
 
-  test("on Talos 1.14 none is imported if another comes first: NVIDIA's has no effect today", () => {
+  test("takes no item on Talos 1.14 if NVIDIA's item is not the first", () => {
     const { extra, notes } = imported("v1.14.1", [other, runtime]);
     expect(extra).toBeUndefined();
     expect(notes).toMatch(
@@ -47,7 +47,7 @@ describe("several writers of containerd's part", () => {
     expect(notes).not.toMatch(/delete the file from/);
   });
 
-  test("before Talos 1.14 NVIDIA's is imported, in any order", () => {
+  test("takes NVIDIA's item before Talos 1.14, even if it is not the first", () => {
     const { extra, notes } = imported("v1.13.6", [other, runtime]);
     expect(extra).toContain("default_runtime_name");
     expect(notes).toMatch(/, and the stack imports NVIDIA's item$/m);

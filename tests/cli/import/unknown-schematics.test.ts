@@ -52,20 +52,17 @@ async function imported(ids: string[], files: Record<string, object> = {}, ...ar
 }
 
 test.each([
-  ["the file of today without kernel arguments", idOf(schematic(today))],
-  [
-    "the file of today by the old names of the extensions",
-    idOf(schematic(former, ["pci=realloc"])),
-  ],
-  ["both", idOf(schematic(former))],
-])("the file of today still matches the schematic of an earlier image: %s", async (_, id) => {
+  ["without kernel arguments", idOf(schematic(today))],
+  ["with the old names of the extensions", idOf(schematic(former, ["pci=realloc"]))],
+  ["with the old names and without kernel arguments", idOf(schematic(former))],
+])("a schematic file also matches the ID of an earlier image %s", async (_, id) => {
   const { driver, machines } = await imported([id], {
     "schematics/gpu.yaml": schematic(today, ["pci=realloc"]),
   });
   expect([driver, machines["gpu-0"].extensions]).toEqual([lts, ["siderolabs/iscsi-tools"]]);
 });
 
-test("the driver of an unknown schematic is not taken from another machine, and a note requests it", async () => {
+test("a note requests the driver of a machine with an unknown schematic", async () => {
   const known = idOf(schematic(today));
   const { driver, machines, remarks } = await imported([known, "2".repeat(64)], {
     "talos/gpu.yaml": schematic(today),
@@ -82,7 +79,7 @@ test("the driver of an unknown schematic is not taken from another machine, and 
   );
 });
 
-test("an Image Factory that does not answer is reported", async () => {
+test("an Image Factory that does not answer with --factory is reported", async () => {
   const asked = jest.spyOn(globalThis, "fetch").mockRejectedValue(new TypeError("fetch failed"));
   const { remarks } = await imported(["2".repeat(64)], {}, "--factory");
   asked.mockRestore();
@@ -95,18 +92,18 @@ test("an Image Factory that does not answer is reported", async () => {
 
 test.each([
   [
-    "of today",
+    "current",
     "lts",
     ["siderolabs/nonfree-kmod-nvidia-lts", "siderolabs/nvidia-container-toolkit-lts"],
   ],
-  ["earlier", "lts", ["siderolabs/nonfree-kmod-nvidia", "siderolabs/nvidia-container-toolkit"]],
+  ["former", "lts", ["siderolabs/nonfree-kmod-nvidia", "siderolabs/nvidia-container-toolkit"]],
   [
-    "earlier, in the other order",
+    "former, reversed",
     "lts",
     ["siderolabs/nvidia-container-toolkit", "siderolabs/nonfree-kmod-nvidia"],
   ],
 ])(
-  "a schematic that has only NVIDIA's extensions is recognised by its ID, with the names %s",
+  "a schematic with only NVIDIA's extensions is recognised by its ID, with %s names",
   async (_, branch, names) => {
     const { driver, remarks } = await imported([idOf(schematic(names))]);
     expect(driver).toEqual({ branch, flavour: "proprietary" });

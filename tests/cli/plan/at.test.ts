@@ -58,7 +58,7 @@ afterEach(() => void git("branch", "-qD", "head"));
 const plan = (...argv: string[]) =>
   runVerb("plan", verb, ["--stack", stack, "--at", "head", ...argv]);
 
-test("the stack and the files that it names are those of the commit", async () => {
+test("with --at, the stack's external files are read from the commit", async () => {
   pullRequest(() => write("flux/values.yaml", values({ mark: "of the pull request" })));
   const { result } = await plan("--base", "main", "--json");
   expect(result).toContain("of the pull request");
@@ -116,7 +116,7 @@ test.each<[string, string, (() => void) | undefined, RegExp]>([
   expect(result).not.toContain(secret);
 });
 
-test("a file that only the working tree has is not read", async () => {
+test("an external file that only the working tree has is not read", async () => {
   pullRequest(() => writeStack(["../flux/untracked.yaml"]));
   write("flux/untracked.yaml", stringify({ auths: { d: secret } }));
   const { result } = await plan();

@@ -58,13 +58,13 @@ function forged(page: string): string[] {
   ];
 }
 
-test("the test recognises Markdown", () => {
+test("this file recognises forged Markdown", () => {
   expect(forged(hostile.replace("```", "")).length).toBeGreaterThan(5);
 });
 
 test.each([
   ["alone", undefined],
-  ["against another", stack("x")],
+  ["compared with another stack", stack("x")],
 ])("no text of a stack becomes Markdown in its plan's page: %s", (_, before) => {
   const base = before === undefined ? undefined : "main`**forged**";
   const page = pageOf(
@@ -83,7 +83,7 @@ test.each([
   ).toEqual([]);
 });
 
-test("no text of a refused stack becomes Markdown in the message about it", () => {
+test("no text of a refused stack becomes Markdown in the refusal's page", () => {
   const page = refusalOf([
     { check: "x", field: hostile, problem: hostile, why: hostile, remedy: hostile },
   ]);

@@ -1,13 +1,13 @@
 import { asCell, asCode, asHtml, asLabel, asProse } from "../../../cli/plan/markdown";
 
-test("code stays code with any content", () => {
+test("asCode keeps any content as code", () => {
   expect(asCode("a.b")).toBe("`a.b`");
   expect(asCode("x\n\n## Plan of velaryon")).toBe("`x\\n\\n## Plan of velaryon`");
   expect(asCode("a``b`c")).toBe("```a``b`c```");
   expect(asCode("`")).toBe("`` ` ``");
 });
 
-test("prose has no Markdown except pairs of backticks", () => {
+test("asProse escapes all Markdown except pairs of backticks", () => {
   expect(asProse("write `--out` again")).toBe("write `--out` again");
   expect(asProse("x\n\n## Plan of a\n**No machine reboots.**")).toBe(
     "x ## Plan of a \\*\\*No machine reboots.\\*\\*",
@@ -20,13 +20,13 @@ test("prose has no Markdown except pairs of backticks", () => {
   expect(asProse("NVIDIA_VISIBLE_DEVICES _x_")).toBe("NVIDIA_VISIBLE_DEVICES \\_x\\_");
 });
 
-test("names in HTML and in a graph are text", () => {
+test("asHtml and asLabel escape names in HTML and in a graph", () => {
   expect(asHtml("a</summary>\n&")).toBe("a&lt;/summary&gt; &amp;");
   expect(asHtml("[a](b) `c` *d*")).toBe("&#91;a&#93;(b) &#96;c&#96; &#42;d&#42;");
   expect(asLabel('a"]\n  x["b')).toBe("a#34;#93;#10;  x#91;#34;b");
 });
 
-test("prose mentions no account, and links to nothing", () => {
+test("asProse breaks mentions and links", () => {
   expect(asProse("@me, see a/b#12 and GH-3")).toBe("@\u200bme, see a/b#\u200b12 and GH-\u200b3");
   expect(asProse("www.example.com mailto:a@b.example")).toBe(
     "www\u200b.example.com mailto\u200b:a@\u200bb.example",

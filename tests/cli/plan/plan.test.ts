@@ -38,7 +38,7 @@ const side = (said: Said) => ({
 const of = (stack: string, after: Said): Comparison =>
   compare(stack, "main", side(readStackFile(stack)), side(after));
 
-test("the page of a stack alone", () => {
+test("the page of one stack equals the committed file", () => {
   expectGolden(
     "modern",
     pageOf(compare("modern", undefined, undefined, side(readStackFile("modern")))),
@@ -55,22 +55,22 @@ test.each(stacks)("%s against itself changes nothing", (stack) => {
 const kept = ["containerd-part-on-omni", "driver-branch", "operator-to-plugin", "talos-minor"];
 
 test.each(edits.filter(({ name }) => kept.includes(name)))(
-  "the page of $name",
+  "the page of the edit $name equals the committed file",
   ({ name, stack, change }) => {
     expectGolden(`edits/${name}`, pageOf(of(stack, edited({ stack, change }))));
   },
 );
 
-describe.each(edits)("$name of $stack", ({ name, stack, change, reboots }) => {
+describe.each(edits)("the plan of the edit $name of $stack", ({ name, stack, change, reboots }) => {
   const comparison = of(stack, edited({ stack, change }));
 
-  test("the page names the stack and what changes", () => {
+  test("has the stack and the changed fields in its page", () => {
     const page = pageOf(comparison);
     expect(page).toContain(`## Plan of ${stack}`);
     for (const { field } of comparison.stackChanges) expect(page).toContain(`- \`${field}\``);
   });
 
-  test("each line is one change, and says whether it reboots", () => {
+  test("has one change, and the expected effect on each machine", () => {
     // From operator to plugin is one choice, and two fields.
     expect(comparison.stackChanges).toHaveLength(
       /-to-(plugin|operator|claims)$/.test(name) ? 2 : 1,
@@ -81,7 +81,7 @@ describe.each(edits)("$name of $stack", ({ name, stack, change, reboots }) => {
   });
 });
 
-test("the graph of a large fleet has the number of machines instead of their names", () => {
+test("the graph of a large fleet shows the number of machines instead of their names", () => {
   const machines = Object.fromEntries(
     Array.from({ length: 30 }, (_, index) => [
       `gpu-${index}`,
@@ -103,7 +103,7 @@ test("the graph of a large fleet has the number of machines instead of their nam
   expect(page.match(/15 machines<br\/>may reboot/g)).toHaveLength(2);
 });
 
-test("with upgrade.first: the GPU provider and its tests come between those machines and the others", () => {
+test("with upgrade.first, the page has the GPU provider's step after the first machines and before the others", () => {
   const gpus = [{ model: "H100 NVL" }];
   const machines = Object.fromEntries(
     ["a", "b", "c", "d"].map((name, index) => [
@@ -132,7 +132,7 @@ test("a line difference keeps unchanged lines", () => {
   ]);
 });
 
-test("secrets are hidden in every field", () => {
+test("secrets are hidden in stack fields and in the configuration", () => {
   expect(
     redacted({ machine: { token: "abc.def" }, list: [{ env: "hf_abcdefghijklmnopqrstuvwx" }] }),
   ).toEqual({
@@ -156,18 +156,18 @@ test.each<[string, Said, Said, FieldChange]>([
     { patches: [secret] },
     { field: "patches[0]", before: "(a patch)", after: "(a patch)" },
   ],
-  ["new", {}, { patches: [secret] }, { field: "patches", after: '["(a patch)"]' }],
+  ["added", {}, { patches: [secret] }, { field: "patches", after: '["(a patch)"]' }],
   [
     "of a new machine",
     { machines: {} },
     { machines: { a: { role: "worker", patches: [secret, "b: 2"] } } },
     { field: "machines.a", after: '{"role":"worker","patches":["(a patch)","(a patch)"]}' },
   ],
-])("a patch on one line may have a secret, and is not quoted: %s", (_, before, after, expected) => {
+])("a patch is not quoted, because it may contain a secret: %s", (_, before, after, expected) => {
   expect(fieldChanges(before, after)).toEqual([expected]);
 });
 
-describe("the verb", () => {
+describe("the verb plan", () => {
   const folder = scratch();
   const file = path.join(folder, "Pulumi.velaryon.yaml");
   const git = gitIn(folder);
@@ -202,12 +202,12 @@ describe("the verb", () => {
     });
   });
 
-  test("a missing commit is reported", async () => {
+  test("reports a missing commit", async () => {
     await expect(run("--base", "nowhere")).rejects.toThrow(/--base: git has no commit nowhere/);
     await expect(run("--base=--help")).rejects.toThrow(/--base: git has no commit/);
   });
 
-  test("a stack that the base does not have is new", async () => {
+  test("treats a stack that the base does not have as new", async () => {
     git("checkout", "-q", "--orphan", "empty");
     git("rm", "-q", "-f", "--cached", "Pulumi.velaryon.yaml");
     git("commit", "-q", "--allow-empty", "-m", "nothing");
@@ -219,7 +219,7 @@ describe("the verb", () => {
     expect(result).toContain("Without an earlier stack to compare with");
   });
 
-  test("a base that is not YAML counts as no base, since the edit may fix it", async () => {
+  test("treats a stack as new if the base has invalid YAML", async () => {
     git("checkout", "-q", "--orphan", "broken");
     fs.writeFileSync(file, "config: [");
     git("add", ".");
@@ -232,7 +232,7 @@ describe("the verb", () => {
     ]);
   });
 
-  test("a refused stack is a finding", async () => {
+  test("exits with status 1 if the stack is refused", async () => {
     write({ ...readStackFile("velaryon"), talosVersion: "v1.11" });
     expect(await run()).toMatchObject({
       status: 1,
@@ -242,7 +242,7 @@ describe("the verb", () => {
     expect(await run()).toMatchObject({ status: 1, result: expect.stringContaining("`machines`") });
   });
 
-  test("a configuration over 128 KiB, which Pulumi could not hand to its program, is a finding", async () => {
+  test("reports a configuration over 128 KiB", async () => {
     write({
       ...readStackFile("velaryon"),
       patches: [`# ${"long ".repeat(30_000)}\nmachine: {}\n`],
@@ -253,7 +253,7 @@ describe("the verb", () => {
   });
 });
 
-test("a thousand machines exceed the limit under machines, also with YAML anchors, but not as a pool", () => {
+test("a thousand machines exceed the size limit as `machines` with YAML anchors, but not as a pool", () => {
   const like = { role: "worker", configuration: "adopted", gpus: [{ model: "RTX 2070 SUPER" }] };
   const addressOf = (index: number): string =>
     `10.1.${Math.floor(index / 250)}.${(index % 250) + 1}`;

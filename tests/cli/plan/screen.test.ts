@@ -33,21 +33,21 @@ test.each([132, 80, 60, 40, 24])("every plan fits %i columns", (columns) => {
       expect([name, line, widthOf(line) <= columns]).toEqual([name, line, true]);
 });
 
-test("a terminal sees tables, and neither Markdown, HTML nor Mermaid", () => {
+test("a terminal gets tables without Markdown, HTML or Mermaid", () => {
   const text = plain(modern);
   expect(text).toContain("│ machine │ reboots │");
   expect(text).toMatch(/1\. control \(may reboot\)\n {2}2\. gpu \(may reboot\)\n {2}3\. /);
   expect(text).not.toMatch(/<details>|```|mermaid|\*\*|^#/m);
 });
 
-test("colours change nothing of the text, and without them there is no code", () => {
+test("colours do not change the text, and no colour codes are printed without colours", () => {
   const coloured = screenOf(modern, { columns: 80, colour: true });
   expect(coloured).toContain("\u001b[33monly if\u001b[39m");
   expect(stripVTControlCharacters(coloured)).toBe(plain(modern));
   expect(stripVTControlCharacters(plain(modern))).toBe(plain(modern));
 });
 
-test("page and terminal list the extensions, and say that their order does not change the image", () => {
+test("page and terminal list the extensions, and say that their order does not matter", () => {
   const same = "The order of the extensions does not matter";
   const names = modern.machines.flatMap(({ after }) => after!.extensions);
   expect(names).not.toEqual([]);
@@ -57,7 +57,7 @@ test("page and terminal list the extensions, and say that their order does not c
   }
 });
 
-test("with a base it shows the changed lines of the configuration, in colours", () => {
+test("a comparison with a base shows the changed lines of the configuration in colours", () => {
   const [, comparison] = compared.find(([name]) => name === "talos-minor")!;
   const text = screenOf(comparison, { columns: 100, colour: true });
   expect(text).toContain("\u001b[32m  + ");
@@ -73,13 +73,13 @@ test("a hostile name cannot control the terminal", () => {
   expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
 });
 
-describe("the verb", () => {
+describe("the verb plan", () => {
   const folder = scratch();
   afterAll(() => fs.rmSync(folder, { recursive: true }));
   const screen = { columns: 72, colour: false };
   const stack = path.join(__dirname, "../../../stacks/Pulumi.modern.yaml");
 
-  test("prints tables in a terminal, and Markdown into a pipe or with --markdown", async () => {
+  test("prints tables in a terminal, but Markdown into a pipe or with --markdown", async () => {
     const [shown, piped, asked] = await Promise.all([
       runVerb("plan", plan, ["--stack", stack], {}, screen),
       runVerb("plan", plan, ["--stack", stack]),
@@ -90,7 +90,7 @@ describe("the verb", () => {
     expect(asked.result).toBe(piped.result);
   });
 
-  test("says in both formats why a stack is refused", async () => {
+  test("prints why a stack is refused, within the terminal's width", async () => {
     const file = path.join(folder, "Pulumi.broken.yaml");
     fs.writeFileSync(file, "config:\n  talos-gpu:talosVersion: v1.12.6\n  talos-gpu:machnes: {}\n");
     const shown = await runVerb("plan", plan, ["--stack", file], {}, screen);

@@ -42,21 +42,15 @@ const read = (...files: string[]) =>
 // client-go, tools/clientcmd/loader.go, Load.
 test.each([
   [
-    "the first context and the first of each name win",
+    "the first context and the first entry of each name count",
     [first, second],
     "a",
     "https://first",
     "one",
   ],
-  ["in the other order, too", [second, first], "b", "https://second", "two"],
-  [
-    "one that is not there, or is empty, is skipped",
-    ["/nowhere", blank, second],
-    "b",
-    "https://second",
-    "two",
-  ],
-])("several files: %s", (_, files, context, server, token) => {
+  ["the order of the files decides", [second, first], "b", "https://second", "two"],
+  ["a missing or empty file is skipped", ["/nowhere", blank, second], "b", "https://second", "two"],
+])("of several kubeconfigs, %s", (_, files, context, server, token) => {
   const found = read(...files);
   expect([
     found.getCurrentContext(),
@@ -76,9 +70,9 @@ test("an incomplete entry does not affect the others", () => {
 });
 
 test.each([
-  ["that is not there", "/nowhere", /--kubeconfig: cannot be read \(ENOENT/],
+  ["that is missing", "/nowhere", /--kubeconfig: cannot be read \(ENOENT/],
   ["that is empty", blank, /--kubeconfig: cannot be read \(it names no cluster/],
-])("a file alone %s is reported", (_, file, message) => {
+])("a single kubeconfig %s is reported", (_, file, message) => {
   expect(() => read(file)).toThrow(message);
 });
 
@@ -89,17 +83,17 @@ describe("tokenFile", () => {
       ?.token;
 
   test.each([
-    ["next to the kubeconfig", { tokenFile: "token" }, "t0ken"],
-    ["by its whole path", { tokenFile: path.join(folder, "token") }, "t0ken"],
-    ["goes before a token", { tokenFile: "token", token: "old" }, "t0ken"],
-    ["that cannot be read leaves the token", { tokenFile: "gone", token: "old" }, "old"],
+    ["is read next to the kubeconfig", { tokenFile: "token" }, "t0ken"],
+    ["is read by its absolute path", { tokenFile: path.join(folder, "token") }, "t0ken"],
+    ["takes precedence over a token", { tokenFile: "token", token: "old" }, "t0ken"],
+    ["that cannot be read is replaced by the token", { tokenFile: "gone", token: "old" }, "old"],
   ])("%s", (_, user, token) => expect(tokenOf(user)).toBe(token));
 
-  test("that cannot be read is reported", () => {
+  test("that cannot be read is reported if no token exists", () => {
     expect(() => tokenOf({ tokenFile: "gone" })).toThrow(/the token of user me: ENOENT.*gone/);
   });
 
-  test("of another user is not needed", () => {
+  test("of another user may be missing", () => {
     const other = { name: "other", user: { tokenFile: "gone" } };
     const { users, ...rest } = config("a", "https://first");
     expect(

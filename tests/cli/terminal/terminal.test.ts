@@ -7,43 +7,58 @@ describe("terminalOf", () => {
   const stream = { isTTY: true, columns: 132 };
 
   test.each<[string, NodeJS.ProcessEnv, { colour: boolean; moves: boolean }]>([
-    ["a terminal", { TERM: "xterm" }, { colour: true, moves: true }],
-    ["with NO_COLOR", { NO_COLOR: "1" }, { colour: false, moves: true }],
-    ["with an empty NO_COLOR", { NO_COLOR: "" }, { colour: true, moves: true }],
-    ["a dumb one", { TERM: "dumb" }, { colour: false, moves: false }],
+    [
+      "gives an ordinary terminal colours and movement",
+      { TERM: "xterm" },
+      { colour: true, moves: true },
+    ],
+    [
+      "gives a terminal no colours with NO_COLOR",
+      { NO_COLOR: "1" },
+      { colour: false, moves: true },
+    ],
+    [
+      "gives a terminal colours with an empty NO_COLOR",
+      { NO_COLOR: "" },
+      { colour: true, moves: true },
+    ],
+    ["gives a dumb terminal neither", { TERM: "dumb" }, { colour: false, moves: false }],
   ])("%s", (_, environment, expected) => {
     expect(terminalOf(stream, environment)).toEqual({ columns: 132, ...expected });
   });
 
-  test("a pipe is no terminal", () => {
+  test("does not count a pipe as a terminal", () => {
     expect(terminalOf({ columns: 132 }, {})).toBeUndefined();
   });
 
-  test.each([undefined, 0])("a terminal that says %p columns has 80", (columns) => {
+  test.each([
+    ["no columns", undefined],
+    ["0 columns", 0],
+  ])("assumes 80 columns for a terminal that reports %s", (_, columns) => {
     expect(terminalOf({ isTTY: true, columns }, {})?.columns).toBe(80);
   });
 });
 
 describe("wrap", () => {
-  test("breaks between words, and indents what follows", () => {
+  test("breaks between words, and indents the following lines", () => {
     expect(wrap("- one two three", 9, "  ")).toEqual(["- one two", "  three"]);
   });
 
-  test("breaks a word that does not fit, and keeps the text's own lines", () => {
+  test("breaks a word that does not fit, and keeps the text's line breaks", () => {
     expect(wrap("abcdefgh ij\nk", 5)).toEqual(["abcde", "fgh", "ij", "k"]);
   });
 
-  test("keeps the blanks at the beginning of a line", () => {
+  test("keeps the spaces at the beginning of a line", () => {
     expect(wrap("  a b", 4, "  ")).toEqual(["  a", "  b"]);
   });
 
-  test.each([1, 2, 7, 40])("no line has more than %i characters", (columns) => {
+  test.each([1, 2, 7, 40])("makes no line longer than %i columns", (columns) => {
     const text = "  a word, an-address-that-is-long: https://example.org/a/b/c and the rest";
     for (const line of wrap(text, columns, "      "))
       expect(widthOf(line)).toBeLessThanOrEqual(columns);
   });
 
-  test("a word that does not fit begins after its bullet", () => {
+  test("begins a word that does not fit next to its bullet", () => {
     expect(wrap("- abcdefghij", 8, "  ")).toEqual(["- abcdef", "  ghij"]);
   });
 
@@ -95,7 +110,7 @@ describe("renderTable", () => {
     ]);
   });
 
-  test("paints each line of a cell by itself, so that no colour runs over the frame", () => {
+  test("colours each line of a cell separately, without the frame", () => {
     const painted = renderTable(
       ["a", "b"],
       [[{ text: "red words", style: "red" }, "x".repeat(9)]],
