@@ -9,37 +9,34 @@ import { makeExtension } from "./nvidia";
 import { startRegistry, type Registry } from "./registry";
 import { kubeletImage, type Parts } from "./root";
 
-/**
- * The Image Factory itself (siderolabs/image-factory), with the registry that has what it makes images of and what it
- * has made.
- */
+/** The Image Factory itself (siderolabs/image-factory), with a registry for its inputs and its images. */
 export interface ImageFactory {
-  /** Address, without a slash at the end. */
+  /** Its URL, without a slash at the end. */
   url: string;
   port: number;
   registry: Registry;
-  /** Its errors so far: its users see only "internal server error". */
+  /** Its errors so far; a client gets only "internal server error". */
   errors: readonly string[];
-  /** Registers a schematic (YAML). Gives its ID. */
+  /** Registers a schematic (YAML), and gives its ID. */
   register(schematic: string): Promise<string>;
   stop(): Promise<void>;
 }
 
 /**
- * These modules have no signature; SELinux and IMA need what Debian's kernel lacks; the console is a file; the
- * kubelet wants what Talos' kernel does at an oops. An emulated processor forgets its pages at each change of page
- * tables, which `pti=on` makes two of each system call: Talos asks that the first one says so
- * (pkg/kernel/kspp/kspp.go), and the kernel takes the last.
+ * Changes of Talos' kernel arguments. Debian's modules have no signature, and its kernel lacks what SELinux and IMA
+ * need. The console is a file. `oops=panic` is the setting of Talos' own kernel, which the kubelet requires. `pti=on`
+ * makes two changes of page tables per system call, which are slow on an emulated processor. Talos requires `pti=on` as
+ * the first such argument (pkg/kernel/kspp/kspp.go); the kernel uses the last.
  */
 const kernelArgs =
   "-selinux -module.sig_enforce -ima_template -ima_appraise -ima_hash pti=off init_on_alloc=0 console=ttyS0 talos.dashboard.disabled=1 oops=panic";
 
 /**
- * Starts the Factory with the registry of a release's images.
+ * Starts the Image Factory, with the registry of a release's images.
  *
- * @param store folder of what that registry has, and of the key by which the Factory knows what it made.
- * @param work folder that it works in; made here.
- * @param bootLoader of the disks that it makes. An installer takes the one that its machine boots by.
+ * @param store folder with the registry's content, and the Factory's key, which signs its images.
+ * @param work working folder, which this function makes.
+ * @param bootLoader boot loader of its disks. An installer keeps the boot loader of its machine.
  */
 export async function startImageFactory(
   { debian, tools }: Pick<Parts, "debian" | "tools">,
@@ -99,16 +96,15 @@ export async function startImageFactory(
   const url = `http://127.0.0.1:${port}`;
   const register: ImageFactory["register"] = async (body) => {
     const answer = await fetch(`${url}/schematics`, { method: "POST", body });
-    if (!answer.ok)
-      throw new Error(`Image Factory: the schematic was not taken: ${await answer.text()}`);
+    if (!answer.ok) throw new Error(`Image Factory: refused the schematic: ${await answer.text()}`);
     return ((await answer.json()) as { id: string }).id;
   };
   return { url, port, registry, errors, register, stop };
 }
 
 /**
- * Fills a registry with what the Factory makes images of: Talos' files, the base installer, NVIDIA's extensions and
- * their list.
+ * Fills a registry with the Image Factory's inputs: Talos' files, the base installer, NVIDIA's extensions and their
+ * list.
  */
 export async function fillRegistry(
   parts: Parts,

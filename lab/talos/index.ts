@@ -5,6 +5,7 @@ import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
+import { transform } from "esbuild";
 import * as semver from "semver";
 import { officialExtensions } from "../factory";
 import { cacheFolder, forgetOldVersions } from "../tools/cache";
@@ -32,10 +33,10 @@ export {
 export type { ImageFactory } from "./factory";
 export { kubeletImage } from "./root";
 
-/** Talos releases that can be built here, the newest first. */
+/** Talos releases that this computer can build, the newest first. */
 export const releases: readonly string[] = Object.keys(talosModules);
 
-/** The one of them that is nearest to a release: by its minor, then by its patch. */
+/** The release that can be built and is nearest to a given one: by minor, then by patch. */
 export function nearestRelease(wanted: string): string {
   const far = (release: string): number =>
     Math.abs(semver.minor(release) - semver.minor(wanted)) * 1000 +
@@ -46,17 +47,23 @@ export function nearestRelease(wanted: string): string {
 /** Images of a Talos release that this computer has built. */
 export interface TalosImages {
   release: string;
-  /** A disk on which that version is installed, without extensions: it boots by UEFI and systemd-boot, into maintenance mode. */
+  /**
+   * A disk with that release installed, without extensions. It boots with UEFI and systemd-boot, into maintenance mode.
+   */
   disk: string;
-  /** Such a disk by GRUB, which boots by BIOS and by UEFI. It is made when it is first asked for. */
+  /** Makes such a disk with GRUB, which boots with BIOS and with UEFI. The first call makes it. */
   grubDisk(signal?: AbortSignal): Promise<string>;
-  /** Folder of the lab's own programs (`startMachine`). */
+  /** Folder of the lab's own programs, for `startMachine`. */
   programs: string;
-  /** The version's own client, if the lab's talosctl does not know its documents. */
+  /** The talosctl of this release, if the lab's talosctl does not know its documents. */
   talosctl: string | undefined;
-  /** Folder of the registry that has what these images were made of, and what its Factory has made. */
+  /** Folder of the registry with the parts of these images, and with the images that its Factory has made. */
   registry: string;
-  /** Starts the Image Factory that makes its images, and those of further releases. @param work folder that it works in; made here. */
+  /**
+   * Starts the Image Factory for this release and further ones.
+   *
+   * @param work working folder, which this function makes.
+   */
   factory(
     work: string,
     signal?: AbortSignal,
@@ -67,9 +74,11 @@ export interface TalosImages {
 const run = promisify(execFile);
 
 /**
- * Provides images of real Talos: built once per release, from Go modules and Debian's packages, and kept in the lab's cache.
+ * Provides images of real Talos: built once per release, from Go modules and Debian's packages, and kept in the lab's
+ * cache.
  *
- * @throws where the release is none of {@link releases}, or something cannot be had; the message says what to do.
+ * @throws Error if the release is not in {@link releases}, or a part cannot be fetched or built; the message says what
+ * to do.
  */
 export async function provideTalos(
   release: string,
@@ -77,7 +86,7 @@ export async function provideTalos(
 ): Promise<TalosImages> {
   if (!releases.includes(release))
     throw new Error(
-      `--talos: ${release} is none of ${releases.join(", ")}, and only of those the Go modules are named; ` +
+      `--talos: ${release} is not one of ${releases.join(", ")}, the releases whose Go modules the catalogue names; ` +
         "give the nearest one, or add it to talosModules in lab/tools/catalogue.yaml",
     );
   const { signal } = options;
@@ -186,10 +195,16 @@ export async function provideTalos(
   };
 }
 
-/** A short hash of what the images are made of: what they are made from, and the files that say how. */
+/** A short hash of the images' inputs: their parts, and the source files that assemble them. */
 async function keyOf(from: readonly unknown[]): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify(from));
-  for (const file of ["index.ts", "factory.ts", "nvidia.ts", "root.ts", nvml])
-    hash.update(await fs.readFile(path.resolve(__dirname, file)));
+  for (const file of ["index.ts", "factory.ts", "nvidia.ts", "root.ts", nvml]) {
+    const text = await fs.readFile(path.resolve(__dirname, file), "utf8");
+    hash.update(path.extname(file) === ".ts" ? await withoutComments(text) : text);
+  }
   return hash.digest("hex").slice(0, 16);
 }
+
+/** The same code without comments and layout, so that a reworded comment rebuilds no image. */
+const withoutComments = async (text: string): Promise<string> =>
+  (await transform(text, { loader: "ts", minifyWhitespace: true, legalComments: "none" })).code;

@@ -6,8 +6,9 @@ import { eraOf } from "../../components/recipe/facts/talos-release";
 import type { Extension } from "../factory";
 import type { Parts } from "./root";
 
-// Stand-ins for NVIDIA's extensions: names, versions, manifests, services and containerd parts are theirs (siderolabs/extensions,
-// nvidia-gpu, at Talos 1.12 and 1.13); the modules and programs make what Talos and this package look at, and drive no card.
+// Stand-ins for NVIDIA's extensions. Names, versions, manifests, services and containerd parts are the real ones
+// (siderolabs/extensions, nvidia-gpu, at Talos 1.12 and 1.13). The modules and programs create the files that Talos and
+// this package read, and drive no card.
 
 const sourceOf = (init: string, exit: string, globals = ""): string => `
 #include <linux/dmi.h>
@@ -21,11 +22,11 @@ static int __init begin(void) { ${init} }
 static void __exit end(void) { ${exit} }
 module_init(begin); module_exit(end); MODULE_LICENSE("Dual MIT/GPL"); MODULE_VERSION(DRIVER);
 `;
-/** A module that only needs the first one. */
+/** A kernel module that only depends on the first one. */
 const standIn = sourceOf("return nvidia_stand_in();", "", "int nvidia_stand_in(void);");
 /**
- * The first makes /proc/driver/nvidia, /sys/bus/pci/drivers/nvidia and the cards' devices in /dev, as many as the board's asset tag
- * begins with; the others need it, as the real ones do.
+ * The stand-in kernel modules. The first makes /proc/driver/nvidia, /sys/bus/pci/drivers/nvidia and the cards' devices
+ * in /dev; the board's asset tag begins with their number. The others depend on it, like the real ones.
  */
 const modules: Record<string, string> = {
   nvidia: sourceOf(
@@ -69,7 +70,7 @@ const shared = [
   bind("/usr/local/glibc", "bind", "ro"),
 ];
 const own = bind("/usr/local/bin", "bind", "ro");
-/** The services of the toolkit's extension, word for word but for their comments. */
+/** The services of the toolkit's extension, copied without their comments. */
 const services: Record<string, object> = {
   "nvidia-persistenced": {
     name: "nvidia-persistenced",
@@ -118,7 +119,10 @@ const runtime = `[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvi
     BinaryName = "/usr/local/bin/nvidia-container-runtime"
 `;
 
-/** Lays out what an extension's image holds; gives the folder's name below `work`. Undefined where nothing stands in for that extension. */
+/**
+ * Lays out the content of an extension's image. Gives the folder's name below `work`; undefined if the extension has no
+ * stand-in.
+ */
 export async function makeExtension(
   { work, ...parts }: Parts,
   release: string,
@@ -174,7 +178,7 @@ async function modulesOf(
   await fs.rm(folder, { recursive: true });
 }
 
-/** What stands in for NVML, for NVIDIA's own programs in pods: that of the real node. */
+/** The stand-in for NVML that NVIDIA's programs in pods use: the one of the real node. */
 export const nvml = path.join(__dirname, "../machines/internal/realnode/driver/native/nvml.c");
 
 async function toolkitOf(

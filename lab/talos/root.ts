@@ -8,22 +8,21 @@ import type { Debian } from "./debian";
 // Talos' root filesystem and initramfs, laid out as its Dockerfile does (siderolabs/talos v1.11.1 to v1.14.1, stages
 // rootfs-base-amd64 and initramfs), with Debian's builds of the same programs.
 
-/** Where each part comes from. */
+/** Sources of the parts of an image. */
 export interface Parts {
-  /** Of Talos, e.g. `v1.14.1`. */
+  /** Talos release, e.g. `v1.14.1`. */
   release: string;
   debian: Debian;
   tools: TalosPrograms;
-  /** Talos' module, and that of its machinery, on this computer. */
+  /** Folders of Talos' Go module and of its machinery module. */
   sources: Record<"talos" | "machinery", string>;
   /** The kernel's release, e.g. `7.3.4+deb13-cloud-amd64`. */
   kernel: string;
-  /** Folder that is written to; /work inside. */
+  /** Folder for the results, mounted at /work. */
   work: string;
 }
 
-// runc is Debian's, too: Talos' services have seccomp profiles, and the lab's own build of it is without that C
-// library.
+// runc also comes from Debian: Talos' services have seccomp profiles, and the lab's own build lacks libseccomp.
 const programs = [
   "udevadm",
   "kmod",
@@ -105,7 +104,7 @@ const links: Record<string, string> = {
   "usr/lib64": "lib",
   "usr/bin/modprobe": "kmod",
   "usr/bin/systemd-udevd": "udevadm",
-  // Of Talos ≥ 1.14: machined runs itself by this name as PID 1 of the sandbox that isolates workloads.
+  // Since Talos 1.14, machined runs itself under this name as PID 1 of the sandbox that isolates workloads.
   "usr/bin/sandboxd": "init",
   "usr/bin/iptables": "xtables-nft-multi",
   "usr/bin/iptables-save": "xtables-nft-multi",
@@ -120,13 +119,13 @@ const links: Record<string, string> = {
   "usr/share/ca-certificates": "/etc/ssl",
   "usr/local/share/ca-certificates": "/etc/ssl",
 };
-/** Files that Talos mounts its own over. */
+/** Files over which Talos mounts its own. */
 const mountedOver = [
   "etc/extensions.yaml",
   "etc/selinux/targeted/contexts/files/file_contexts",
   "etc/ssl/certs/ca-certificates.crt",
 ];
-/** Those of Talos < 1.14 besides, whose /etc is not yet an overlay that Talos composes. */
+/** Further such files on Talos < 1.14, whose /etc is not an overlay yet. */
 const mountedOverBefore14 = [
   "etc/resolv.conf",
   "etc/hosts",
@@ -139,7 +138,7 @@ const mountedOverBefore14 = [
   "etc/nvme/hostid",
   "etc/nvme/hostnqn",
 ];
-/** Of Talos' module: where it lies there, and where it goes. */
+/** Files of Talos' module: their path in it, and their path in the root filesystem. */
 const own: Record<string, string> = {
   "hack/zoneinfo/Etc/UTC": "usr/share/zoneinfo/Etc/UTC",
   "hack/nfsmount.conf": "etc/nfsmount.conf",
@@ -175,9 +174,7 @@ const texts: Record<string, string> = {
     .join(""),
   "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 };
-/**
- * Drivers that Talos' own kernel has built in, and Debian's has as modules (hack/modules-amd64.txt has none of them).
- */
+/** Drivers that are built into Talos' kernel, and modules in Debian's (hack/modules-amd64.txt has none of them). */
 const builtIn = [
   "loop",
   "squashfs",
@@ -200,7 +197,7 @@ const builtIn = [
   "veth",
 ];
 
-/** Lays out the root filesystem in `work/root`, and makes `work/vmlinuz` and `work/initramfs.xz` of it. */
+/** Lays out the root filesystem in `work/root`, then makes `work/vmlinuz` and `work/initramfs.xz`. */
 export async function layOutRoot(parts: Parts): Promise<void> {
   const { debian, tools, sources, work } = parts;
   const root = path.join(work, "root");
@@ -234,7 +231,8 @@ export async function layOutRoot(parts: Parts): Promise<void> {
   for (const file of await fs.readdir(rules))
     if (/-(default|block|persistent-storage.*|serial|drivers|dm|dm-notify|lvm)\.rules$/.test(file))
       await put(path.join(rules, file), path.join(root, "usr/lib/udev/rules.d", file), 0o644);
-  // Talos ≥ 1.14 copies it to where udev writes, and does not start without it (v1alpha2/udev_writable_paths.go).
+  // Talos ≥ 1.14 copies it to a path that udev may write, and does not start without it
+  // (v1alpha2/udev_writable_paths.go).
   await debian.inside(work, ["systemd-hwdb", "update", "--usr"]);
   const hardware = "usr/lib/udev/hwdb.bin";
   await put(path.join(debian.root, hardware), path.join(root, hardware), 0o644);
@@ -263,7 +261,7 @@ export async function layOutRoot(parts: Parts): Promise<void> {
   await initramfs(parts);
 }
 
-/** Lays out the installer's image in `work/installer`: what Talos runs from it on the machine. */
+/** Lays out the installer's image in `work/installer`: the programs that Talos runs from it on the machine. */
 export async function layOutInstaller({ debian, tools, work }: Parts): Promise<void> {
   const root = path.join(work, "installer");
   const { "usr/sbin": sbin, "usr/lib64": lib64, bin, sbin: top, lib, lib64: top64 } = links;
@@ -299,7 +297,7 @@ export async function layOutInstaller({ debian, tools, work }: Parts): Promise<v
   await fs.cp(path.join(debian.root, grub), path.join(root, grub), { recursive: true });
 }
 
-/** Programs of Debian, and every library that they or `more` load. */
+/** Paths of Debian's programs, and of every library that they or `more` load. */
 async function copyPrograms(
   debian: Debian,
   work: string,
@@ -320,7 +318,7 @@ async function copyPrograms(
   const libraries = new Set([...loaded.matchAll(/(\/\S+) \(0x/g)].map(([, file]) => file!));
   for (const file of [...files, ...more, ...libraries]) {
     const real = (await debian.inside(work, ["readlink", "-f", file])).trim();
-    // Talos looks in /usr/lib and /usr/bin alone; Debian's loader knows its own folder, too.
+    // Talos searches only /usr/lib and /usr/bin. Debian's loader also searches its own folder.
     const folder = files.includes(file)
       ? "/usr/bin"
       : path
@@ -332,7 +330,8 @@ async function copyPrograms(
 }
 
 /**
- * Talos formats for its own kernel's series (internal/pkg/partition, mkfs.xfs -c): 6.12, and 6.18 from Talos 1.13 on.
+ * Settings of mkfs.xfs (`-c`), which Talos selects by the series of its own kernel (internal/pkg/partition): 6.12, and
+ * 6.18 from Talos 1.13 on.
  */
 async function xfsSettings(debian: Debian, root: string): Promise<void> {
   const folder = "usr/share/xfsprogs/mkfs";
@@ -346,7 +345,7 @@ async function modules({ debian, kernel, work }: Parts, root: string): Promise<v
     recursive: true,
     filter: (file) => !/\/(build|source|vmlinuz|config|System\.map)$/.test(file),
   });
-  // As Talos has them, uncompressed; and its order, in which an extension's come before the kernel's own.
+  // Uncompressed modules, as in Talos, and Talos' order: an extension's modules come before the kernel's.
   const unpack = `find /work/root/${folder} -name '*.ko.xz' -print0 | xargs -0 -r -n 64 -P 4 xz -d && depmod -b /work/root/usr ${kernel}`;
   await debian.inside(work, ["sh", "-c", unpack]);
 }
@@ -385,13 +384,13 @@ async function initramfs({ debian, tools, kernel, work }: Parts): Promise<void> 
 }
 
 /**
- * The kubelet's image in a lab's registry, by the newest release that Talos takes: it looks at the tag, and the
- * kubelet in it is v1.36.3.
+ * Name of the kubelet's image in a lab's registry. Its tag is the newest release that Talos accepts; the kubelet in it
+ * is v1.36.3.
  */
 export const kubeletImage = (release: string): string =>
   `siderolabs/kubelet:v1.${findRelease(release)!.minor.kubernetes.to}.0`;
 
-/** Lays out what the kubelet's image holds in `work/kubelet`: it, and what it calls. */
+/** Lays out the kubelet's image in `work/kubelet`: the kubelet, and the programs that it calls. */
 export async function layOutKubelet({ debian, tools, work }: Parts): Promise<void> {
   const root = path.join(work, "kubelet");
   await skeleton(
