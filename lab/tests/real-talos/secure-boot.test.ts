@@ -98,7 +98,9 @@ real(`Secure Boot ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
     "the program upgrades to the signed image, and the encrypted volume survives",
     async () => {
       expect((await stand.start("adopt", stand.adoption()).ended).code).toBe(0);
-      const { code, answer } = await stand.start("upgrade", stand.gpuTask()).ended;
+      // The machine unpacks the installer onto an encrypted volume, whose cipher the emulated processor runs slowly.
+      const timeouts = { pull: "30m", drain: "2m", reboot: "20m", verify: "5m" };
+      const { code, answer } = await stand.start("upgrade", stand.gpuTask({ timeouts })).ended;
       expect([code, answer["rebooted"], answer["schematicId"]]).toEqual([
         0,
         true,
@@ -109,7 +111,7 @@ real(`Secure Boot ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
       await stand.machine.cutPower();
       copy("machine", "copy");
     },
-    minutes(30),
+    minutes(65),
   );
 
   test.each([
