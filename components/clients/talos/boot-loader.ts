@@ -1,3 +1,4 @@
+import type { BootPartition } from "../../recipe/machine/boot-partition";
 import { valueAt } from "../../recipe/mapping";
 import { isInstallation, valuesOf } from "./configuration-text";
 import type { Resource } from "./talosctl-output";
@@ -10,15 +11,30 @@ import type { Resource } from "./talosctl-output";
  *
  * @param volumes the machine's `discoveredvolumes`.
  */
-export function bootsByGrub(volumes: readonly Resource[]): boolean {
+export const bootsByGrub = (volumes: readonly Resource[]): boolean =>
+  onTalosDisk(volumes, "BOOT") !== undefined;
+
+/**
+ * The partition from which the machine's boot loader reads images; undefined if Talos reports no size.
+ *
+ * @param volumes the machine's `discoveredvolumes`.
+ */
+export function bootPartitionOf(volumes: readonly Resource[]): BootPartition | undefined {
+  const name = bootsByGrub(volumes) ? "BOOT" : "EFI";
+  const bytes = Number(valueAt(onTalosDisk(volumes, name)?.spec, "size"));
+  return bytes > 0 ? { name, bytes } : undefined;
+}
+
+/** The partition with a label on Talos' disk, or on any disk if the disk is unknown. */
+function onTalosDisk(volumes: readonly Resource[], label: string): Resource | undefined {
   // Talos 1.8 writes partitionLabel, later releases partition_label (pkg/machinery/resources/block/discovered_volume.go).
   const labelOf = ({ spec }: Resource): unknown =>
     valueAt(spec, "partition_label") ?? valueAt(spec, "partitionLabel");
   const diskOf = ({ spec }: Resource): unknown => valueAt(spec, "parent");
   const ofTalos = volumes.filter((volume) => labelOf(volume) === "META").map(diskOf);
-  return volumes.some(
+  return volumes.find(
     (volume) =>
-      labelOf(volume) === "BOOT" && (ofTalos.length === 0 || ofTalos.includes(diskOf(volume))),
+      labelOf(volume) === label && (ofTalos.length === 0 || ofTalos.includes(diskOf(volume))),
   );
 }
 

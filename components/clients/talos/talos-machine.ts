@@ -3,7 +3,7 @@ import type { RunningImage } from "../../recipe/machine/losses";
 import { defined } from "../../recipe/mapping";
 import { imageId } from "../../recipe/machine/schematic";
 import { bootErrorsOf, consoleLines } from "./console";
-import { bootsByGrub, takesImageArgs } from "./boot-loader";
+import { bootPartitionOf, bootsByGrub, takesImageArgs } from "./boot-loader";
 import { sealedVolumes } from "../../recipe/machine/secure-boot";
 import { installArgs, valuesOf } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
@@ -217,7 +217,8 @@ export class TalosMachine implements Machine {
     const [security] = parseResources(await this.ask("get", "securitystate", "-o", "json"));
     const { active = "", persistent = active } = await this.configurations();
     const commandLine = await this.read("/proc/cmdline");
-    const byImage = takesImageArgs(active, bootsByGrub(await this.resources("discoveredvolumes")));
+    const volumes = await this.resources("discoveredvolumes");
+    const byImage = takesImageArgs(active, bootsByGrub(volumes));
     return {
       ...defined({ schematic: schematic || undefined, commandLine: commandLine?.trim() }),
       extensions: Object.fromEntries(
@@ -227,6 +228,7 @@ export class TalosMachine implements Machine {
       configuredArgs: byImage ? [] : installArgs(persistent),
       ...defined({
         bootArgs: byImage ? undefined : installArgs(active),
+        bootPartition: bootPartitionOf(volumes),
         platform: platform?.spec?.platform as string | undefined,
         secureBoot: security?.spec?.secureBoot as boolean | undefined,
       }),

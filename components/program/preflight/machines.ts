@@ -11,6 +11,7 @@ import { installerAt } from "../../recipe/machine/schematic";
 import { type Releases, wayOf } from "../seen/way";
 import { isCordonedByUs } from "../cluster/cordon-mark";
 import type { AskedNode, Cluster } from "../cluster/cluster";
+import { askForRoom, type SizeOfImage } from "./boot-images";
 import { askForSigner } from "./signer";
 import type { AskedMachine, PreflightResult } from "./task";
 import type { Places, Web } from "./web";
@@ -44,6 +45,8 @@ export async function askMachines(
     releases: Releases;
     /** Checks the installer images of the releases between a machine's current and its wanted one. */
     installers: (images: string[]) => Promise<FieldFinding[]>;
+    /** Sizes of installer images. */
+    sizeOf: SizeOfImage;
   },
 ): Promise<FieldFinding[]> {
   const findings: FieldFinding[] = [];
@@ -54,7 +57,7 @@ export async function askMachines(
     const { machine, address, schematicId } = next;
     const ask = around.machineAt(address);
     try {
-      const { found, bootId } = await waitFor(around.clock, {
+      const { found, room, bootId } = await waitFor(around.clock, {
         what: `an answer of machine ${machine}`,
         limit: ANSWER,
         poll: 1_000,
@@ -62,18 +65,21 @@ export async function askMachines(
           const running = await ask.schematic();
           const ours = [schematicId, ...(before[machine]?.brought ?? [])];
           const brought = running !== undefined && ours.includes(running) ? running : undefined;
-          const found = await checkImage(next, ask, running, brought, around.report);
-          found.push(...(await askForSigner(next, ask, around)));
+          const image = await ask.image();
+          const found = checkImage(next, image, running, brought, around.report);
+          found.push(...(await askForSigner(next, ask, image, around)));
           const release = await ask.version();
           const way = await wayOf(next, ask, release, around.releases);
           if (way.findings.length === 0)
             for (const hop of way.hops) passed.add(installerAt(next.installerImage, hop));
           found.push(...way.findings, ...checkContract(next, release));
           found.push(...(await checkContainerd(next, ask)), ...(await checkMultipath(next, ask)));
-          return { done: { found, bootId: await ask.bootId() } };
+          const room = (): Promise<FieldFinding[]> =>
+            askForRoom(next, image, release, way.hops, around.sizeOf);
+          return { done: { found, room, bootId: await ask.bootId() } };
         },
       });
-      findings.push(...found);
+      findings.push(...found, ...(await room()));
       bootIds.push([next, bootId]);
     } catch (error) {
       if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;

@@ -7,6 +7,7 @@ import type { Machine } from "../../clients/talos/talos-machine";
 import { checkForOmni } from "../omni/check";
 import type { Omni } from "../../clients/omni/server";
 import type { Report } from "../progress";
+import { sizesOf } from "./boot-images";
 import { askForChart, askForInstallers } from "./sources";
 import type { AskedNode, Cluster } from "../cluster/cluster";
 import { askMachines, warnOfCordons } from "./machines";
@@ -98,6 +99,7 @@ export async function preflight(
       nodes,
       releases: releasesOf(web, places, report),
       installers: (images) => askForInstallers(images, web, places, report),
+      sizeOf: sizesOf(web, places),
     }),
     ...task.omni.map((machine) =>
       orTold(

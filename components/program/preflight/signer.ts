@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import type { FieldFinding } from "../../clients/failure";
 import type { Machine } from "../../clients/talos/talos-machine";
+import type { RunningImage } from "../../recipe/machine/losses";
 import { isSigned } from "../../recipe/machine/secure-boot";
 import type { Report } from "../progress";
 import { imageParts, namesSchematic } from "./image-parts";
@@ -21,11 +22,11 @@ const LIMIT = 10_000;
 export async function askForSigner(
   { machine: name, installerImage, ownImage = false }: AskedMachine,
   machine: Machine,
+  { secureBoot }: RunningImage,
   { web, places, report }: { web: Web; places: Places; report: Report },
 ): Promise<FieldFinding[]> {
   const parts = imageParts(installerImage);
   if (isSigned(installerImage, ownImage) !== true || parts === undefined) return [];
-  const { secureBoot } = await machine.image();
   if (secureBoot !== true || !namesSchematic(parts.name)) return [];
   const unknown = (why: string): string =>
     `${name}: not known whether its firmware has the key of ${parts.host} (${why})`;

@@ -110,7 +110,7 @@ const isSame = (one: string, other: string): boolean =>
  * Milliseconds for a Factory to build an image: the first request for it waits until it is built (image-factory,
  * internal/frontend/http/registry.go).
  */
-const BUILT = 120_000;
+export const BUILT = 120_000;
 
 /** Media types of an image's manifest. */
 const accept = [

@@ -38,6 +38,8 @@ export interface Asking {
   limit?: number;
   /** Whether to follow a redirect. Default `follow`. */
   redirect?: "follow" | "manual";
+  /** Whether to ask again if the server is busy or does not answer. Default true. */
+  retry?: boolean;
 }
 
 /** Milliseconds before each retry, for a server that is busy or does not answer. */
@@ -73,7 +75,7 @@ export class RealWeb implements Web {
     if (goesThroughProxy(url, this.environment))
       return { unknown: "it is reached through a proxy" };
     let answer = await once(url, options);
-    for (const [tries, pause] of pauses.entries()) {
+    for (const [tries, pause] of options.retry === false ? [] : pauses.entries()) {
       if (!("silent" in answer) && !("status" in answer && isBusy(answer.status))) break;
       if ("silent" in answer && answer.silent === "ENOTFOUND" && tries >= UNKNOWN_NAME) break;
       await this.clock.sleep(

@@ -1,33 +1,38 @@
-import { losses, type NextImage, unheardArgs } from "../../recipe/machine/losses";
+import {
+  losses,
+  type NextImage,
+  type RunningImage,
+  unheardArgs,
+} from "../../recipe/machine/losses";
 import type { FieldFinding } from "../../clients/failure";
 import { unbootable, unknownKeys } from "../../recipe/machine/secure-boot";
-import type { Machine } from "../../clients/talos/talos-machine";
 import type { Report } from "../progress";
 import type { UpgradeTask } from "../task";
 
 /**
  * Findings about the machine's next image. The machine could not start it, would lose parts with it, or would ignore
- * its kernel arguments. Losses are checked only while the machine runs an image
- * that this stack did not install: otherwise the user has removed the missing parts from the stack on purpose. The
- * content of a user's own image is unknown.
+ * its kernel arguments. Losses are checked only while the machine runs an image that this stack did not install:
+ * otherwise the user has removed the missing parts from the stack on purpose. The content of a user's own image is
+ * unknown.
  *
+ * @param image the running image.
+ * @param running its schematic; undefined if no Image Factory made it.
  * @param brought the running schematic, if an update of this stack installed it; else undefined.
  * @param report receives what cannot be known about the image's signature. Default: nothing.
  */
-export async function checkImage(
+export function checkImage(
   task: Pick<
     UpgradeTask,
     "machine" | "image" | "installerImage" | "ownImage" | "drop" | "unnamedDriver"
   > & {
     gpu: boolean;
   },
-  machine: Machine,
+  image: RunningImage,
   running: string | undefined,
   brought: string | undefined,
   report: Report = () => undefined,
-): Promise<FieldFinding[]> {
+): FieldFinding[] {
   const { installerImage, ownImage = false } = task;
-  const image = await machine.image();
   for (const line of unknownKeys(image, installerImage, ownImage))
     report(`warning: ${task.machine}: ${line}`);
   if (ownImage) return unbootable(task.machine, image, installerImage, ownImage);

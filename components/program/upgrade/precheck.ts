@@ -146,9 +146,9 @@ async function problemsOf(
     ...checkWaiting(next, waiting),
     ...(runsImage(before, next)
       ? []
-      : await checkImage(
+      : checkImage(
           { ...next, gpu: task.modules.length > 0 },
-          machine,
+          await machine.image(),
           before.schematicId,
           brought,
         )),

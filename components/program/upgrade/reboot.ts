@@ -1,4 +1,5 @@
 import * as semver from "semver";
+import { moreRoom } from "../../recipe/machine/boot-partition";
 import { capabilitiesOf } from "../../recipe/facts/talos-release";
 import { formatDuration } from "../../recipe/rules/duration";
 import { waitOrFail } from "../../clients/clock";
@@ -26,6 +27,12 @@ import { patiently, type Run, upTo } from "./run";
 
 /** Number of requests for the reboot if the connection drops and the machine goes on as before. */
 const STARTS = 3;
+
+/**
+ * An installer's error, e.g. `failed to install bootloader: write /boot/B/initramfs.xz: no space left on device`
+ * (siderolabs/talos#12551).
+ */
+const PARTITION_IS_FULL = /\/boot\b.*no space left on device/;
 
 /**
  * Ends a paused boot by a reboot into the corrected configuration. Installs nothing: Talos counts the paused boot as
@@ -231,6 +238,15 @@ async function bootOnce(
         ? `look at its console. ${onlyByConsole}; \`talosctl -n ${task.address} rollback\` then makes that image the default again; run again`
         : `look at ${gone ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program continues from the state that it finds`,
   });
+  const notRebooted = (message: string): FieldFinding => ({
+    ...failed(`it was not rebooted: ${message}`),
+    ...(PARTITION_IS_FULL.test(message)
+      ? {
+          why: "its boot partition has no room for the new image next to the running one, and Talos never enlarges this partition. The machine keeps running its image. If its node was drained, the node stays cordoned",
+          remedy: `${moreRoom}, then run again`,
+        }
+      : {}),
+  });
   return waitOrFail(
     clock,
     { limit, poll, look },
@@ -238,7 +254,7 @@ async function bootOnce(
       failed(
         `it did not run within ${formatDuration(limit)} after the request for the reboot (last: ${last})`,
       ),
-    (message) => failed(`it was not rebooted: ${message}`),
+    notRebooted,
   );
 }
 

@@ -6,6 +6,7 @@ import { flat, type Nested } from "../mapping";
 import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
 import type { FieldFinding } from "../rules/finding";
+import type { BootPartition } from "./boot-partition";
 import { type BootDemands, unbootable } from "./secure-boot";
 
 /**
@@ -30,6 +31,8 @@ export interface RunningImage extends BootDemands {
   bootArgs?: string[];
   /** E.g. `metal`. */
   platform?: string;
+  /** Partition for the machine's images; absent if it is unknown. */
+  bootPartition?: BootPartition;
 }
 
 /** `T` with fields that may be undefined, as in a task from JSON. */

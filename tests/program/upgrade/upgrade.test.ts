@@ -101,6 +101,17 @@ test("a full disk ends a pull as soon as the console reports it, since no furthe
   expect([machine.hangingPulls, clock.now() - begin < 120_000]).toEqual([98, true]);
 });
 
+test("an installation without room in the boot partition fails with the way to more room", async () => {
+  const { machine, run } = setup({ talosVersion: "v1.13.1" });
+  machine.talosVersion = "v1.13.0";
+  const why =
+    "failed to install bootloader: write /boot/EFI/EFI/Linux/Talos-v1.13.1.efi: no space left on device";
+  machine.upgrade = () => Promise.reject(new CallError("refused", why));
+  expect(await failure(run())).toMatch(
+    /it was not rebooted: failed to install bootloader: .*; its boot partition has no room for the new image .*; remove extensions .*, then run again/,
+  );
+});
+
 test("a machine that loses power during the installation gets a second request, and no report of a rollback", async () => {
   const { machine, lines, run } = setup();
   const upgrade = machine.upgrade.bind(machine);

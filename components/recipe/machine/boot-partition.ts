@@ -1,0 +1,60 @@
+import type { FieldFinding } from "../rules/finding";
+
+/**
+ * The partition from which a machine's boot loader reads images: `EFI` with systemd-boot, `BOOT` with GRUB. Talos gave
+ * it 1101 or 1000 MiB before 1.11, and gives it 2101 or 2000 MiB since (talos v1.14.1,
+ * pkg/machinery/imager/quirks/partitions.go and quirks.go, minTalosVersionBoot2G). It never changes the size later.
+ */
+export interface BootPartition {
+  name: "EFI" | "BOOT";
+  bytes: number;
+}
+
+/** An image with the size of the part that an installation writes to the boot partition. */
+export interface BootImage {
+  /** E.g. `v1.14.1`. */
+  talosVersion: string;
+  /** Lower bound of the size in bytes; undefined if it is unknown. */
+  bytes: number | undefined;
+}
+
+/**
+ * Finding about a boot partition that cannot hold a machine's images. An upgrade keeps the image that runs, deletes
+ * older ones, and writes the new one next to it (talos v1.14.1, bootloader/sdboot/sdboot.go, Upgrade; with GRUB as A
+ * and B, bootloader/grub/install.go). NVIDIA's extensions make images large, so the older partitions are too small for
+ * some (siderolabs/talos#12551).
+ *
+ * @param machine node name.
+ * @param images the running image, then each image that the update installs, in order.
+ * @returns at most one finding, about the first image without room. An image of unknown size counts as nothing.
+ */
+export function withoutRoom(
+  machine: string,
+  partition: BootPartition,
+  images: readonly BootImage[],
+): FieldFinding[] {
+  for (const [index, next] of images.slice(1).entries()) {
+    const { talosVersion, bytes: kept = 0 } = images[index]!;
+    const { bytes: added } = next;
+    if (added === undefined || kept + added <= partition.bytes) continue;
+    const both =
+      kept === 0
+        ? `the image of ${next.talosVersion} (${mebibytes(added)})`
+        : `the image of ${talosVersion} (${mebibytes(kept)}), which runs then, and the image of ${next.talosVersion} (${mebibytes(added)})`;
+    return [
+      {
+        field: `machines.${machine}`,
+        problem: `its boot partition ${partition.name} has ${mebibytes(partition.bytes)}, which cannot hold ${both}`,
+        why: "an upgrade writes the new image next to the running one, so it would fail after the drain. Talos never enlarges this partition, and made it smaller before 1.11",
+        remedy: moreRoom,
+      },
+    ];
+  }
+  return [];
+}
+
+/** Remedy for a boot partition without room. */
+export const moreRoom =
+  "remove extensions that the machine does not need, or delete its disk with `talosctl reset` and install Talos 1.11 or newer, which makes a partition of 2 GiB";
+
+const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;

@@ -1,0 +1,148 @@
+import type { RunningImage } from "../../../components/recipe/machine/losses";
+import type { Answer } from "../../../components/program/preflight/web";
+import { schematics } from "../fakes";
+import { ask } from "./stand";
+
+/** The layers' sizes are invented. The partitions' are those of Talos before 1.11 and since. */
+const MIB = 2 ** 20;
+const small = 1101 * MIB;
+
+/** Answers of an Image Factory for an image: a list for two architectures, then an image for each. */
+function served(
+  schematic: string,
+  release: string,
+  sizes: { amd64: number; arm64: number },
+  installer = "metal-installer",
+): Record<string, Answer> {
+  const at = `https://factory.talos.dev/v2/${installer}/${schematic}/manifests/`;
+  const digest = (arch: string): string => `sha256:${arch}-${release}`;
+  const body = (value: unknown): Answer => ({ status: 200, body: JSON.stringify(value) });
+  return {
+    [`${at}${release}`]: body({
+      manifests: [{ digest: digest("amd64") }, { digest: digest("arm64") }],
+    }),
+    ...Object.fromEntries(
+      Object.entries(sizes).map(([arch, mebibytes]) => [
+        `${at}${digest(arch)}`,
+        body({ layers: [{ size: 30 * MIB }, { size: mebibytes * MIB }] }),
+      ]),
+    ),
+  };
+}
+
+const running = (changes: Partial<RunningImage> = {}): RunningImage => ({
+  extensions: { schematic: schematics.other },
+  configuredArgs: [],
+  platform: "metal",
+  secureBoot: false,
+  bootPartition: { name: "EFI", bytes: small },
+  ...changes,
+});
+const wanted = (mebibytes: number) =>
+  served(schematics.gpu, "v1.12.6", { amd64: mebibytes, arm64: mebibytes + 50 });
+const runs = (mebibytes: number) =>
+  served(schematics.other, "v1.12.4", { amd64: mebibytes, arm64: mebibytes + 50 });
+
+test("refuses an image for which the boot partition has no room next to the running one", async () => {
+  const { outcome } = await ask({
+    machine: { running: running() },
+    mirror: { ...runs(500), ...wanted(602) },
+  });
+  expect(outcome).toEqual([
+    expect.stringMatching(
+      /^machines\.gpu-1: its boot partition EFI has 1101 MiB, which cannot hold the image of v1\.12\.4 \(500 MiB\), which runs then, and the image of v1\.12\.6 \(602 MiB\); .*; remove extensions .*/,
+    ),
+  ]);
+});
+
+/** Changes of a running image, in which a part may be missing. */
+type Changes = { [part in keyof RunningImage]?: RunningImage[part] | undefined };
+test.each<[string, Changes, Record<string, Answer>]>([
+  ["the partition holds both images", {}, { ...runs(500), ...wanted(601) }],
+  [
+    "the partition is one of Talos 1.11 or newer",
+    { bootPartition: { name: "EFI", bytes: 2101 * MIB } },
+    { ...runs(900), ...wanted(900) },
+  ],
+  [
+    "the machine reports no size of its boot partition",
+    { bootPartition: undefined },
+    wanted(2_000),
+  ],
+  ["the Factory does not have the sizes", {}, {}],
+  [
+    "the Factory's answer has one layer",
+    {},
+    Object.fromEntries(
+      Object.entries(wanted(2_000)).map(([url, answer]) => [
+        url,
+        url.includes("sha256:") ? { status: 200, body: '{"layers":[{"size":1}]}' } : answer,
+      ]),
+    ),
+  ],
+  [
+    "the Factory answers with a page",
+    {},
+    Object.fromEntries(Object.keys(wanted(1)).map((url) => [url, { status: 200, body: "<html>" }])),
+  ],
+])("accepts the image if %s", async (_, changes, mirror) => {
+  const { outcome } = await ask({ machine: { running: running(changes as RunningImage) }, mirror });
+  expect(outcome).toHaveProperty("machines");
+});
+
+test("refuses an image that alone is larger than the boot partition, whatever runs", async () => {
+  const partition = { name: "BOOT" as const, bytes: 1000 * MIB };
+  const { outcome } = await ask({
+    machine: { running: running({ bootPartition: partition, extensions: {} }) },
+    mirror: wanted(1_001),
+  });
+  expect(outcome).toEqual([
+    expect.stringContaining(
+      "its boot partition BOOT has 1000 MiB, which cannot hold the image of v1.12.6 (1001 MiB);",
+    ),
+  ]);
+});
+
+test("asks for the running image under the name of its Secure Boot variant", async () => {
+  const { asked } = await ask({
+    machine: { running: running({ secureBoot: true }) },
+    machines: [
+      { installerImage: `factory.talos.dev/metal-installer-secureboot/${schematics.gpu}:v1.12.6` },
+    ],
+  });
+  expect(asked).toContain(
+    `https://factory.talos.dev/v2/metal-installer-secureboot/${schematics.other}/manifests/v1.12.4`,
+  );
+});
+
+test("compares each image with the one before it, if the machine goes over several minors", async () => {
+  const { outcome } = await ask({
+    machine: { running: running(), talosVersion: "v1.10.9" },
+    mirror: {
+      "https://factory.talos.dev/versions": {
+        status: 200,
+        body: JSON.stringify(["v1.10.9", "v1.11.6", "v1.12.6"]),
+      },
+      ...served(schematics.other, "v1.10.9", { amd64: 400, arm64: 400 }),
+      ...served(schematics.gpu, "v1.11.6", { amd64: 600, arm64: 600 }),
+      ...wanted(600),
+    },
+  });
+  expect(outcome).toContainEqual(
+    expect.stringContaining(
+      "which cannot hold the image of v1.11.6 (600 MiB), which runs then, and the image of v1.12.6 (600 MiB);",
+    ),
+  );
+});
+
+test("asks nothing if the machine already runs the image", async () => {
+  const { asked } = await ask({
+    machine: {
+      running: running({ extensions: { schematic: schematics.gpu } }),
+      schematicId: schematics.gpu,
+      talosVersion: "v1.12.6",
+    },
+    mirror: { ...wanted(2_000) },
+  });
+  expect(asked.filter((url) => url.includes("sha256:"))).toEqual([]);
+});
