@@ -144,12 +144,12 @@ describe("in a stack", () => {
   test("a note names each server that every pod can use, and the fields that restrict it", () => {
     const vllm = { model, namespace: "ai" };
     expect(notes({ ollama: { active: false }, vllm, litellm: {} })).toEqual([
-      "workloads.litellm: every pod of the cluster can use its models; clients need no key; give it a key (masterKeySecret), or list the namespaces that may use the server under workloads.litellm.allowFrom",
-      "workloads.vllm: every pod of the cluster can use it; clients need no key; give it a key (apiKeySecret), and list the namespaces that may use the server under workloads.vllm.allowFrom",
+      "workloads.litellm: every pod of the cluster can use the server's models; clients need no key; set masterKeySecret, or list the namespaces of the clients in workloads.litellm.allowFrom",
+      "workloads.vllm: every pod of the cluster can use the server; clients need no key; set apiKeySecret, and list the namespaces of the clients in workloads.vllm.allowFrom",
     ]);
     expect(notes({ named: { small: { comfyui: {} } } })).toEqual([
       expect.stringMatching(
-        /^workloads\.named\.small\.comfyui: .* run workflows on it.*comfyui\.allowFrom$/,
+        /^workloads\.named\.small\.comfyui: .* run workflows on the server.*comfyui\.allowFrom$/,
       ),
     ]);
   });

@@ -49,7 +49,7 @@ export const imageChecks = {
     ),
   },
   "extension-release": {
-    rule: "The machine's Talos version has each extension",
+    rule: "Each extension of a machine exists for its Talos version",
     source:
       "siderolabs/extensions, Makefile at each release; the Factory answers 400 when the image is pulled",
     ofFiles: true,
@@ -64,9 +64,9 @@ export const imageChecks = {
         return {
           field: `.extensions[${index}]`,
           problem: `${name} is not part of Talos ${spec.talosVersion}`,
-          why: "the machine could not pull its image, in the middle of the upgrade",
-          remedy: `leave it out, and name it under drop.extensions if the machine runs it, or use a release that has it (${range})`,
-          ofFiles: { remedy: `leave it out, or use a release that has it (${range})` },
+          why: "the Image Factory would fail when the machine pulls its image during the upgrade",
+          remedy: `use a release that has it (${range}), or leave it out (and list it under drop.extensions if the machine runs it now)`,
+          ofFiles: { remedy: `use a release that has it (${range}), or leave it out` },
         };
       }),
     ),
@@ -83,9 +83,9 @@ export const imageChecks = {
           soundsLikeNvidia(name) && {
             field: `.extensions[${index}]`,
             problem: `${name} is for a machine with a GPU, and this machine has none`,
-            why: "its services wait for a card forever: the machine reboots every 70 minutes and rolls back",
+            why: "the extension's services wait forever for a card, so the machine reboots every 70 minutes and rolls back",
             remedy:
-              "leave it out, and name it under drop.extensions if the machine runs it, or name the machine's cards under gpus",
+              "leave it out (and list it under drop.extensions if the machine runs it now), or list the machine's cards under gpus",
           },
       ),
     ),
@@ -140,9 +140,9 @@ export const imageChecks = {
         if (machine.gpuCount === 0 && /^nvidia(?:_|$)/.test(module))
           return {
             field,
-            problem: `${module} is loaded only on machines with a card, and this one has none`,
+            problem: `${module} is loaded only on machines with a card, and this machine has none`,
             why: "the parameters would have no effect",
-            remedy: "remove them, or name the machine's cards under gpus",
+            remedy: "remove the parameters, or list the machine's cards under gpus",
           };
         const known = ours.length === 0 ? "this machine has no GPU" : `it loads ${ours.join(", ")}`;
         if (!ours.includes(module))
@@ -150,7 +150,7 @@ export const imageChecks = {
             field,
             problem: `${module} is not a module that this package loads (${known})`,
             why: "the parameters would have no effect",
-            remedy: `${didYouMean(module, ours)}write another module with its parameters under machine.kernel.modules in a patch`,
+            remedy: `${didYouMean(module, ours)}or load this module and set its parameters under machine.kernel.modules in a patch`,
           };
         const rival = [...clusterPatches, ...machine.patches].find(({ modules }) =>
           modules.some(({ name }) => name === module),
@@ -159,7 +159,7 @@ export const imageChecks = {
           return {
             field,
             problem: `${rival.field} also declares ${module}`,
-            why: "Talos uses one list of parameters per module, so those of the patch would win",
+            why: "Talos uses one list of parameters per module, so the list of the patch would replace this one",
             remedy: "write the parameters in the patch, or remove the module from the patch",
           };
         const odd = parameters.find((text) => !/^[\w-]+(?:=(?:"[^"]*"|[^\s"])*)?$/.test(text));
@@ -168,15 +168,15 @@ export const imageChecks = {
           : {
               field,
               problem: `"${odd}" is not one parameter`,
-              why: "the kernel splits parameters at blanks, and does not load a module with an unknown parameter",
+              why: "the kernel splits the parameters at spaces and ignores unknown ones, so the module would not get this value",
               remedy:
-                "write one parameter per entry, as `name=value`, and put a value with blanks in double quotes",
+                "write one parameter per entry, as `name=value`, and put a value with spaces in double quotes",
             };
       }),
     ),
   },
   "installer-image": {
-    rule: "A user's installer image excludes the other image fields, and has the machine's Talos version",
+    rule: "A machine with installerImage sets no other field of the image, and the image has the machine's Talos version",
     source:
       "talos, pkg/imager (the contents of an installer are fixed when it is built); distribution/reference (forms of an image's name)",
     ofFiles: true,
@@ -205,7 +205,7 @@ export const imageChecks = {
     }),
   },
   multipath: {
-    rule: "No ExtensionServiceConfig configures multipathd on a Talos version whose multipathd then waits forever",
+    rule: "No ExtensionServiceConfig configures multipathd on a Talos version where the service would then wait forever",
     source:
       "siderolabs/docs v1.15, upgrading-talos; siderolabs/talos v1.14.1, CHANGELOG.md, EtcFileConfig",
     ofFiles: true,
@@ -222,7 +222,7 @@ export const imageChecks = {
           problem: `has an ExtensionServiceConfig for ${multipath.service}, and ${machine.name} gets Talos ${machine.recipe.talosVersion} with the extension multipath-tools`,
           why: `from Talos 1.${multipath.since} on this document makes the service wait forever, and Talos reboots a machine whose services do not start`,
           remedy:
-            "remove that document, and write the file by an EtcFileConfig with the name multipath.conf (Talos ≥ 1.14)",
+            "replace this document by an EtcFileConfig with the name multipath.conf (Talos ≥ 1.14)",
         }
       );
     }),
@@ -242,14 +242,14 @@ function withoutBranch(field: string, name: string, suffixed: string[]): FieldFi
       field,
       problem,
       why: "the Image Factory reads it as nvidia-fabric-manager-lts, which no Talos version has, and fails when the machine pulls the image",
-      remedy: `write ${suffixed.join(" or ")}, or leave it out: the fabric manager of a board of eight modules follows from the card`,
+      remedy: `write ${suffixed.join(" or ")}, or leave it out, because the package adds the fabric manager for boards of eight modules`,
       ofFiles: { remedy: `write ${suffixed.join(" or ")}` },
     };
   return {
     field,
     problem,
     why: "the Image Factory reads it as the lts branch, which may not fit the other extensions of the driver",
-    remedy: `write ${suffixed.join(" or ")}, or leave it out: NVIDIA's extensions follow from the card and driver.branch`,
+    remedy: `write ${suffixed.join(" or ")}, or leave it out, because the package chooses NVIDIA's extensions by the card and driver.branch`,
     ofFiles: { remedy: `write ${suffixed.join(" or ")}` },
   };
 }
@@ -259,17 +259,18 @@ function anotherName(
   name: string,
   meant: string | undefined,
 ): Pick<FindingText, "remedy" | "ofFiles"> {
-  const all = "the Factory lists all under /version/<release>/extensions/official";
+  const all = "the Image Factory lists them under /version/<release>/extensions/official";
   if (soundsLikeNvidia(name))
     return {
-      remedy: `leave it out: NVIDIA's extensions follow from the card and driver.branch, and ${all}`,
-      ofFiles: { remedy: `leave it out, or correct its name: ${all}` },
+      remedy: `leave it out, because the package chooses NVIDIA's extensions by the card and driver.branch`,
+      ofFiles: { remedy: `leave it out, or name an official extension (${all})` },
     };
-  if (meant !== undefined) return { remedy: `did you mean "siderolabs/${meant}"? ${all}` };
+  if (meant !== undefined)
+    return { remedy: `did you mean "siderolabs/${meant}"? name an official extension (${all})` };
   return {
-    remedy: `an extension of your own needs your own Image Factory (factoryUrl) or your own installer image (installerImage), and ${all}`,
+    remedy: `name an official extension (${all}), or set factoryUrl or installerImage for an extension of your own`,
     ofFiles: {
-      remedy: `an extension of your own needs your own Image Factory or your own installer image, and ${all}`,
+      remedy: `name an official extension (${all}), or use your own Image Factory or installer image for an extension of your own`,
     },
   };
 }
@@ -301,14 +302,14 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
   return [
     hasEnded && {
       field: ".installerImage",
-      problem: `is ${installer.repository}, which has no image after Talos 1.${installer.lastMinor}`,
-      why: `the machine should run ${talosVersion}, and cannot pull an installer for it`,
+      problem: `is ${installer.repository}, which has no image for Talos newer than 1.${installer.lastMinor}`,
+      why: `the machine could not pull an installer for Talos ${talosVersion}`,
       remedy:
         "leave installerImage out to get the Image Factory's installer with the stack's extensions, or name an installer of your own",
     },
     !reference.test(image) && {
       field: ".installerImage",
-      problem: `${shown(image)} is not a reference of an image by tag or digest`,
+      problem: `${shown(image)} is not an image reference with a tag or a digest`,
       why: "Talos could not pull it, or would later pull a different image",
       remedy: "write it as `registry.example.com/talos/installer:v1.13.6`, or with `@sha256:…`",
     },
@@ -317,8 +318,7 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
         field: ".installerImage",
         problem: `has the tag of v${release}, but the machine should run Talos ${talosVersion}`,
         why: "the update would wait for a release that this image does not install",
-        remedy:
-          "name an image of the stack's release, or set the stack's release to that of the image",
+        remedy: `name an image of Talos ${talosVersion}, or set talosVersion to v${release}`,
       },
     ofFactory
       .filter((name) =>
@@ -327,13 +327,13 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
       .map((name) => ({
         field: `.${name}`,
         problem: "is set together with installerImage",
-        why: "only the Image Factory uses this field, and the installer image already exists",
+        why: "this field has an effect only on images that the Image Factory builds",
         remedy: "leave it out, and set it where you build the installer image",
       })),
     spec.drop !== undefined && {
       field: ".drop",
       problem: "is set together with installerImage",
-      why: "the package cannot see the contents of such an image, so it compares nothing with them, and drop has no effect",
+      why: "the package does not know the contents of this image, so drop has no effect",
       remedy: "leave it out",
     },
   ];
@@ -352,8 +352,9 @@ function ofModule(arg: string, where: string, machine?: CheckedMachine): Finding
     return {
       problem: `blocks the kernel module ${lost.name}`,
       why: "the driver needs this module, so the machine would find no card",
-      remedy: "remove it from the list, and name it under drop.kernelArgs if the machine has it",
-      ofFiles: { remedy: "remove it from the list" },
+      remedy:
+        "remove the argument (and list it under drop.kernelArgs if the machine boots with it now)",
+      ofFiles: { remedy: "remove the argument" },
     };
   const found = moduleParameterIn(arg);
   const key = arg.replaceAll('"', "").split("=")[0]!;
@@ -389,11 +390,12 @@ function argFault(arg: string, machine: CheckedMachine): FindingText | undefined
     };
   return arg.startsWith("talos.platform=")
     ? {
-        problem: "names the platform",
-        why: "the Image Factory itself adds this argument, and the machine uses only one of the two",
-        remedy: "write it to the machine's platform",
+        problem: "sets the platform",
+        why: "the Image Factory also adds this argument, and the machine uses only one of the two",
+        remedy: "set the machine's field platform instead",
         ofFiles: {
-          remedy: "leave it out: the installer's name says the platform, e.g. nocloud-installer",
+          remedy:
+            "leave it out: the name of the installer image selects the platform, e.g. nocloud-installer",
         },
       }
     : undefined;

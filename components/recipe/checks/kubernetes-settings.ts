@@ -10,7 +10,7 @@ export const kubernetesSettingsChecks = {
   "kubernetes-removed": {
     rule: "No patch has a flag, feature gate or admission plugin that the stack's Kubernetes release has removed",
     source:
-      "siderolabs/go-kubernetes, kubernetes/upgrade/checks.go, as `talosctl upgrade-k8s` asks",
+      "siderolabs/go-kubernetes, kubernetes/upgrade/checks.go (the checks of `talosctl upgrade-k8s`)",
     ofFiles: false,
     find: ofPatches(({ patch, machines }, { spec: { kubernetesVersion } }) => {
       const minor = semver.parse(kubernetesVersion)?.minor;

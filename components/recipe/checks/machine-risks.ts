@@ -28,7 +28,7 @@ export const machineRisks = {
   },
   "workload-isolation": {
     severity: "warning",
-    rule: "Workload isolation was tried with a card",
+    rule: "No GPU machine uses workload isolation, which is untested with a card",
     source:
       "talos v1.14.1, SecurityProfileConfig (workloadIsolation): containerd, the kubelet and all pods have process and mount namespaces of their own",
     ofFiles: true,
@@ -43,14 +43,14 @@ export const machineRisks = {
           ) && {
           field: "",
           problem: `we have not tried workload isolation (${isolation.document}) with a card`,
-          why: "containerd, the kubelet and all pods then have their own process and mount namespaces. A test on Talos 1.14.1 without a card saw NVIDIA's files and devices in them",
+          why: "containerd, the kubelet and all pods then run in separate process and mount namespaces. We saw NVIDIA's files and device nodes there on Talos 1.14.1, but only on a machine without a card",
           remedy: "try one machine first (upgrade.first)",
         },
     ),
   },
   "branch-targets": {
     severity: "warning",
-    rule: "NVIDIA's modules were tried on an arm64 kernel with branch target identification",
+    rule: "No arm64 machine loads NVIDIA's modules while its kernel uses branch target identification",
     source: "talos#13019 (a GB10)",
     ofFiles: true,
     find: ofGpuMachines(
@@ -112,7 +112,7 @@ export const machineRisks = {
   },
   "operators-label": {
     severity: "note",
-    rule: "Only the operator sets the label of a node with a card",
+    rule: "Only the operator sets the label nvidia.com/gpu.present",
     source: "gpu-operator v26.7.0, controllers/state_manager.go (gpuNodeLabels)",
     ofFiles: false,
     find: ofGpuMachines(

@@ -41,7 +41,7 @@ export const machineChecks = {
           field,
           problem: `is missing, and the stack owns ${owned.join(", ")}`,
           why: "this stack generates the whole configuration of an owned machine, which needs this field",
-          remedy: `add it, e.g. \`${example}\`, or make the machine \`configuration: adopted\``,
+          remedy: `add it, e.g. \`${example}\`, or set the machine to \`configuration: adopted\``,
         }));
     },
   },
@@ -60,11 +60,11 @@ export const machineChecks = {
             .filter((field) => machine.spec[field] !== undefined)
             .map((field) => ({
               field: `.${field}`,
-              problem: `is set, but ${machine.name} is Omni's`,
-              why: "Omni makes the image from the machine's boot medium and from its own KernelArgs resources, so this field would have no effect",
+              problem: `is set, but Omni manages ${machine.name}`,
+              why: "Omni builds the image from the machine's boot medium and Omni's KernelArgs resources, so this field would have no effect",
               remedy:
                 field === "kernelArgs"
-                  ? "leave it out, and give Omni a KernelArgs resource with the machine's ID"
+                  ? "leave it out, and create a KernelArgs resource with the machine's ID in Omni"
                   : "leave it out",
             })),
       ),
@@ -81,7 +81,7 @@ export const machineChecks = {
           spec.bootstrap === true &&
           configuration !== "owned" && {
             field: ".configuration",
-            problem: `is ${configuration}, in a stack that bootstraps its cluster`,
+            problem: `is ${configuration}, but the stack bootstraps its cluster`,
             why: "a machine in maintenance mode has no configuration yet, so this stack must generate all of it",
             remedy:
               "write `configuration: owned`, or leave bootstrap out if the machine already runs",
@@ -91,7 +91,7 @@ export const machineChecks = {
         spec.bootstrap === true &&
         !machines.some((machine) => machine.spec.role === "controlplane") && {
           field: "bootstrap",
-          problem: "there is no control plane to bootstrap the cluster on",
+          problem: "is set, but no machine of the stack is a control plane",
           why: "etcd and the Kubernetes API run on control planes",
           remedy:
             "give a machine `role: controlplane`, or leave bootstrap out if the cluster already exists",
@@ -109,8 +109,8 @@ export const machineChecks = {
         return {
           field,
           problem: `${shown(name)} cannot be the name of a node`,
-          why: "a machine's key is its node's name",
-          remedy: `use lower-case letters, digits, \`-\` and \`.\`, at most ${longest} of them, exactly as \`kubectl get nodes\` prints it`,
+          why: "the key of a machine in the stack must be its node's name",
+          remedy: `write the name that \`kubectl get nodes\` prints: at most ${longest} lower-case letters, digits, \`-\` and \`.\``,
         };
       if (
         machine.spec.configuration !== "owned" ||
@@ -162,7 +162,7 @@ export const machineChecks = {
         field: ".platform",
         problem: `"${name}" is not a platform of the Image Factory`,
         why: "there is no installer image of that name",
-        remedy: `${didYouMean(name, platforms.names)}one of ${platforms.names.join(", ")}`,
+        remedy: `${didYouMean(name, platforms.names)}write one of ${platforms.names.join(", ")}`,
       };
     }),
   },
@@ -194,21 +194,21 @@ const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string | undef
   name !== undefined && [
     clusterName === undefined && {
       field: "clusterName",
-      problem: `is missing, but ${name} is Omni's`,
+      problem: `is missing, but Omni manages ${name}`,
       why: "in Omni each patch has a label with the name of its cluster",
-      remedy: "add it, e.g. `frank`, as `omnictl get clusters` names it",
+      remedy: "add it as `omnictl get clusters` prints it, e.g. `frank`",
     },
     clusterName !== undefined &&
       !clusterForm.test(clusterName) && {
         field: "clusterName",
-        problem: `${shown(clusterName)} cannot be a cluster of Omni's`,
+        problem: `${shown(clusterName)} cannot be the name of a cluster in Omni`,
         why: "Omni accepts only letters, digits, dashes and underscores in a cluster's name, so no cluster has this name",
-        remedy: "write it as `omnictl get clusters` names it, e.g. `frank`",
+        remedy: "write it as `omnictl get clusters` prints it, e.g. `frank`",
       },
     (parseTalosVersion(talosVersion)?.minor ?? 12) < 12 && {
       field: "talosVersion",
-      problem: `is older than v1.12, and ${name} is Omni's`,
-      why: "Omni does not allow reading files of a machine with an older release, so the update could verify neither driver nor configuration",
+      problem: `is older than v1.12, but Omni manages ${name}`,
+      why: "with older releases Omni gives no access to a machine's files, so the update could verify neither driver nor configuration",
       remedy: "use v1.12.0 or newer",
     },
   ];
@@ -230,7 +230,7 @@ function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckConte
   if (uuid === undefined)
     return {
       field: ".uuid",
-      problem: `is missing, but ${name} is Omni's`,
+      problem: `is missing, but Omni manages ${name}`,
       why: "Omni identifies a machine by its UUID, and without it the patch would apply to the whole cluster",
       remedy: takeItsId,
     };
@@ -238,7 +238,7 @@ function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckConte
     return {
       field: ".uuid",
       problem: `"${uuid}" is not a UUID in lower case`,
-      why: "Omni writes UUIDs in lower case, so it would find no machine with this one",
+      why: "Omni writes UUIDs in lower case, so it would find no machine with this UUID",
       remedy: takeItsId,
     };
   const other = machines.find((machine) => machine.name !== name && machine.spec.uuid === uuid);

@@ -7,15 +7,15 @@ import type { CheckedMachine, Checks } from "./check";
 export const migChecks = {
   "mig-untried": {
     severity: "warning",
-    rule: "MIG was tried on hardware",
+    rule: "The stack does not use MIG, which is untested on hardware",
     source: "NVIDIA/mig-parted#356",
     ofFiles: false,
     find: ({ spec }) =>
       spec.sharing?.mig !== undefined && {
         field: "sharing.mig",
         problem: "we have not tried MIG on hardware",
-        why: "each reboot removes the slices, and the MIG manager fails if a workload gets the card before it is split again",
-        remedy: `try one machine first (upgrade.first); other users have split cards on Talos with ${migManagerRelease}, after the MIG mode was on`,
+        why: "each reboot removes the slices, and the MIG manager fails if a workload gets the card before the manager splits it again",
+        remedy: `try one machine first (upgrade.first). Other users report that the MIG manager ${migManagerRelease} splits cards on Talos once the MIG mode is on`,
       },
   },
   "mig-whole": {
@@ -31,7 +31,7 @@ export const migChecks = {
         whole.length < gpuMachines.length && {
           field: "sharing.mig",
           problem: `${namesOf(whole)} ${whole.length > 1 ? "have" : "has"} no card with MIG`,
-          why: "cards without MIG are offered whole",
+          why: "the node offers each card without MIG as a whole GPU",
           remedy: "nothing needs to be done",
         }
       );
@@ -54,14 +54,14 @@ export const migChecks = {
               problem: `the tables lack the MIG profiles of the ${model}`,
               why: "the plan assumes at least one instance of the profile per card, so no check can verify that all requests fit",
               remedy:
-                "check that the node's label nvidia.com/mig.config.state is success, and count the node's instances",
+                "check that the node's label nvidia.com/mig.config.state is success, and count the MIG devices that the node offers",
             },
         ),
       ),
   },
   "mig-reset": {
     severity: "warning",
-    rule: "A card changes its MIG mode without a reset",
+    rule: "Each card can change its MIG mode without a reset",
     source: "gpu-operator#118; NVIDIA MIG user guide (Ampere needs a reset of the card)",
     ofFiles: false,
     find: ({ spec, machines }) => {

@@ -28,7 +28,7 @@ export const nodeChecks = {
   "node-labels": {
     rule: "Each label is valid in Kubernetes, and none conflicts with a label that the stack needs",
     source:
-      "Kubernetes, labels; gpu-operator, controllers/state_manager.go (a label of the user is kept)",
+      "Kubernetes, labels; gpu-operator, controllers/state_manager.go (the operator keeps a user's label)",
     ofFiles: true,
     find: together(
       ofMachines((machine, context) =>
@@ -65,16 +65,16 @@ export const nodeChecks = {
         if (!taint)
           return {
             field,
-            problem: `${shown(text)} is not a value and an effect`,
+            problem: `${shown(text)} does not have the form value:Effect`,
             why: "the update could not set the taint, and pods without a toleration would run on the GPU machine",
             remedy: `write \`value:Effect\` or \`:Effect\`, with one of ${taintEffects.join(", ")}`,
           };
         if (ofKubernetes.test(key))
           return {
             field,
-            problem: `${key} is Kubernetes' own`,
-            why: "Kubernetes' controllers add and remove this taint by the node's state, so it would not stay",
-            remedy: "write another taint, e.g. `nvidia.com/gpu`",
+            problem: `Kubernetes itself sets the taint ${key}`,
+            why: "Kubernetes' controllers add and remove this taint by the node's state, so your taint would not stay",
+            remedy: "use another key, e.g. `nvidia.com/gpu`",
           };
         const fault = qualifiedName(key) ?? labelValue(taint.value ?? "");
         return fault ? { field, ...fault } : [];
@@ -135,7 +135,7 @@ function labelFault(
     key === "nvidia.com/device-plugin.config" ? pluginConfigurations(context) : [];
   if (configurations.length > 0 && !configurations.includes(text))
     return {
-      problem: `${key}: "${text}" names no configuration of the device plugin (known: ${configurations.join(", ")})`,
+      problem: `${key}: "${text}" is not a configuration of the device plugin (known: ${configurations.join(", ")})`,
       why: "the plugin waits for a configuration of that name, and the node offers no GPU",
       remedy: "name one of them, or leave the label out for the default configuration",
     };
@@ -203,8 +203,8 @@ function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): F
   return (
     missing && {
       field: path.join("."),
-      problem: `does not tolerate ${describeTaint(missing.taint)} of ${missing.machine}`,
-      why: "this list replaces the stack's own, so no pod of NVIDIA's would run on the node, and it would offer no GPU",
+      problem: `does not tolerate the taint ${describeTaint(missing.taint)} of ${missing.machine}`,
+      why: "this list replaces the default list, so NVIDIA's pods would not run on the node, and the node would offer no GPU",
       remedy: leaveOut(plan),
     }
   );
@@ -233,9 +233,9 @@ function outOfAll(context: CheckContext, path: string[]): Found {
   const have = kept.map(({ name, taint }) => `${name} has ${describeTaint(taint!)}`);
   return {
     field: path.join("."),
-    problem: `tolerates none of the machines' taints: ${have.join(", ")}`,
-    why: "this list replaces the stack's own: the pod would stay Pending, and the update would fail once Helm stops waiting",
-    remedy: `${leaveOut(plan)}`,
+    problem: `each machine has a taint that this list does not tolerate: ${have.join(", ")}`,
+    why: "this list replaces the default list, so the pod would stay Pending, and the update would fail at Helm's timeout",
+    remedy: leaveOut(plan),
   };
 }
 

@@ -108,7 +108,7 @@ const judges: Record<TypeText, Judge> = {
   "#replicas": judged(
     (value) => Number(value) >= 2,
     "is less than 2",
-    "write how many pods share a card, 2 or more",
+    "write the number of pods that share a card, 2 or more",
   ),
   "@Replicas": (value) =>
     JSON.stringify(valueAt(value, "resources")) === "[]"

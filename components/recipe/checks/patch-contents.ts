@@ -10,7 +10,7 @@ import { type Checks, ofMachines, ofPatches, together } from "./check";
 /** Checks of the content of patches against the stack and other patches. */
 export const patchContentChecks = {
   "patch-secret": {
-    rule: "No patch holds a secret",
+    rule: "No patch contains a secret",
     source:
       "talos, RedactSecrets and Redact of the documents; patches are in plain text in the stack file, in Pulumi's state and in command lines of `talosctl`",
     ofFiles: false,
@@ -20,7 +20,7 @@ export const patchContentChecks = {
           const [secret] = secretsIn(value, asText(valueAt(value, "kind")));
           return (
             secret && {
-              problem: `holds a secret (${secret.path})`,
+              problem: `contains a secret (${secret.path})`,
               why: "patches are kept in plain text, in the stack file and in Pulumi's state",
               remedy: secret.remedy,
             }
@@ -32,7 +32,7 @@ export const patchContentChecks = {
           .slice(0, 1)
           .map(({ path }) => ({
             field: ".containerd.extra",
-            problem: `holds a secret (${path})`,
+            problem: `contains a secret (${path})`,
             why: "the stack file, Pulumi's state and the machine's configuration contain it in plain text",
             remedy: "set an image pull secret in the pods that need the registry",
           })),
@@ -147,7 +147,7 @@ export const patchContentChecks = {
         const isToolkits = file.path === "/etc/nvidia-container-runtime/config.toml";
         if (file.op === "create" && !isFree)
           return {
-            problem: `op: create of ${file.path}, which is outside /var`,
+            problem: `has op: create for ${file.path}, which is outside /var`,
             why: 'Talos fails each boot with "create operation not allowed outside of /var"',
             remedy: isToolkits
               ? "leave it out: the toolkit's extension has its own configuration, and Talos does not need no-cgroups"
@@ -172,9 +172,10 @@ export const patchContentChecks = {
         valueAt(patch.config, "machine", "install", "extensions") !== undefined && {
           problem: `machine.install.extensions has no effect on Talos ${context.spec.talosVersion}`,
           why: "Talos ≥ 1.10 silently ignores it: the machine would run without these extensions",
-          remedy: "name them under machines.<name>.extensions (the package adds NVIDIA's)",
+          remedy:
+            "list them under machines.<name>.extensions (the package itself adds NVIDIA's extensions)",
           ofFiles: {
-            remedy: "name them in the image's schematic (systemExtensions.officialExtensions)",
+            remedy: "list them in the image's schematic (systemExtensions.officialExtensions)",
           },
         },
     ),
@@ -190,7 +191,7 @@ export const patchContentChecks = {
           problem: "sets machine.install.image",
           why: "this package sets the same field and overrides your value",
           remedy:
-            "leave it out: the package chooses the image by talosVersion, platform and extensions; write an image of your own under machines.<name>.installerImage",
+            "leave it out, because the package chooses the image by talosVersion, platform and extensions, or name your own image under machines.<name>.installerImage",
         },
     ),
   },
@@ -205,8 +206,8 @@ export const patchContentChecks = {
       return patch.documents
         .flatMap((document) => keptByOmni(valueOfDocument(document)))
         .map((does) => ({
-          problem: `${does}, and ${machine.name} is Omni's`,
-          why: "Omni refuses a patch that sets it",
+          problem: `${does}, but Omni manages ${machine.name}`,
+          why: "Omni itself sets this part of the configuration, and refuses the patch",
           remedy: "leave it out",
         }));
     }),

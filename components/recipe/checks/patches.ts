@@ -26,7 +26,7 @@ export const patchChecks = {
           problem: "is a JSON patch (RFC 6902)",
           why: "Talos accepts no JSON patch for a configuration of several documents",
           remedy:
-            "write a strategic-merge patch: the part of the configuration itself, e.g. `machine: { sysctls: { … } }`",
+            "write a strategic-merge patch, which is the changed part of the configuration, e.g. `machine: { sysctls: { … } }`",
           // Talos accepts a list of operations for a configuration of one document.
           ofFiles: false as const,
         };
@@ -34,7 +34,7 @@ export const patchChecks = {
         problem:
           flaw.kind === "yaml" ? `is not YAML: ${flaw.detail}` : `is ${flaw.detail}, not a mapping`,
         why: "Talos cannot merge it",
-        remedy: "write the part of the machine configuration to change, as YAML",
+        remedy: "write, as YAML, only the part of the machine configuration that changes",
       };
     }),
   },
@@ -137,8 +137,8 @@ export const patchChecks = {
       return patch.kinds
         .filter((kind) => (minorsOfKind(kind)?.[0] ?? 0) > provider.minor)
         .map((kind) => ({
-          problem: `has a ${kind}, and the stack owns ${owned.join(", ")}`,
-          why: "the Talos provider merges patches with the machinery of Talos 1.13, which refuses this document: not registered",
+          problem: `has a ${kind}, but the stack owns ${owned.join(", ")}`,
+          why: "the Talos provider of Pulumi merges patches with the code of Talos 1.13, which does not know this document (not registered)",
           remedy:
             "write it under machine, e.g. machine.kernel.modules or machine.sysctls, which Talos 1.14 still accepts",
         }));
@@ -182,7 +182,7 @@ export const patchChecks = {
           return {
             field,
             problem: `${override.wins} and ${override.loses} of ${machine.name} both set ${override.key}`,
-            why: `Talos silently uses ${override.wins}, so the other has no effect`,
+            why: `Talos silently uses ${override.wins}, and ignores the value in ${override.loses}`,
             remedy: "set it in only one of the two",
           };
         });

@@ -16,7 +16,7 @@ export const plainHttpChecks = {
         field: "factoryUrl",
         problem: "is plain HTTP",
         why: "an attacker on the network path can replace the image that the machines boot",
-        remedy: "use https; the machines' registry configuration must trust its certificate",
+        remedy: "use https, with a certificate that the machines' registry configuration trusts",
       },
       charts.map(
         (chart) =>

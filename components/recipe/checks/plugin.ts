@@ -52,7 +52,7 @@ export const pluginChecks = {
               field: `${path}.default`,
               problem: `names "${chosen}", which is not a configuration (known: ${names.join(", ")})`,
               why: "the plugin waits for this configuration, and the node offers no GPU",
-              remedy: `name one of ${path}.${texts}`,
+              remedy: `name one of the configurations under ${path}.${texts}`,
             },
           texts === "map" &&
             asText(valueAt(config, "name")) !== "" &&
@@ -82,8 +82,8 @@ export const pluginChecks = {
         .filter((name) => /glibc/.test(envOf(env, name) ?? ""))
         .map((name) => ({
           field: "gpuOperator.values.devicePlugin.env",
-          problem: `${name} names a glibc prefix`,
-          why: "Talos ≥ 1.13 has the libraries under /usr/local/lib, so NVML fails to load and the node offers no GPU",
+          problem: `${name} contains a path of glibc`,
+          why: "Talos ≥ 1.13 has the driver's libraries under /usr/local/lib, so NVML fails to load and the node offers no GPU",
           remedy: "leave it out",
         }));
       return [glibc, driverRoot(context)];
@@ -100,9 +100,9 @@ export const pluginChecks = {
       asText(valueAt(spec.devicePlugin.values, "cdi", "nvidiaHookPath")) === "" && {
         field: "devicePlugin",
         problem: `runs without the operator on Talos ${spec.talosVersion}, which has no container toolkit`,
-        why: "its CDI specification runs nvidia-cdi-hook on the machine, but Talos does not have this program, so every pod with a card fails",
+        why: "the plugin's CDI specification runs nvidia-cdi-hook on the machine, but Talos does not have this program, so every pod with a card fails",
         remedy:
-          "use gpuOperator v26.7.0 or newer, or dra, which bring the program, or install it yourself and name its path in devicePlugin.values.cdi.nvidiaHookPath",
+          "use dra or gpuOperator (v26.7.0 or newer), which install this program, or install it yourself and set devicePlugin.values.cdi.nvidiaHookPath to its path",
       },
   },
   "device-list-strategy": {
@@ -124,7 +124,7 @@ export const pluginChecks = {
           value !== null &&
           typeof value !== "string" && {
             field,
-            problem: "must be text",
+            problem: "must be a string",
             why: "the chart's template fails on any other type, and Helm installs nothing",
             remedy: `write one of ${strategies.join(", ")}, or several with commas between them`,
           },
@@ -193,15 +193,15 @@ function driverRoot({ spec }: CheckContext): Found {
   if (typeof root !== "string")
     return {
       field,
-      problem: `is ${JSON.stringify(root)} with ${cdi.join(", ")}`,
+      problem: `is ${JSON.stringify(root)}, but deviceListStrategy selects ${cdi.join(", ")}`,
       why: "the plugin exits with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
       remedy: 'write "/", or set deviceListStrategy to envvar, which needs no driver root',
     };
   if (!/^\/usr\/local(\/|$)/.test(root)) return []; // We have not seen the effect of any other root.
   return {
     field,
-    problem: `is ${root} with ${cdi.join(", ")}`,
-    why: `the specification would name ${root.replace(/\/$/, "")}/dev/nvidia-uvm, which Talos lacks: the node offers GPUs, and every pod that gets one fails`,
+    problem: `is ${root}, but deviceListStrategy selects ${cdi.join(", ")}`,
+    why: `the CDI specification would name ${root.replace(/\/$/, "")}/dev/nvidia-uvm, which Talos lacks, so the node offers GPUs but every pod that gets one fails`,
     remedy: 'write "/", or set deviceListStrategy to envvar, which needs no driver root',
   };
 }
@@ -246,13 +246,13 @@ function strategyFault(
       field,
       problem: `"${wrong.join(", ")}" is not a strategy`,
       why: 'the device plugin stops with "invalid --device-list-strategy option", and the node offers no GPU',
-      remedy: `${meant}one of ${strategies.join(", ")}`,
+      remedy: `${meant}write one of ${strategies.join(", ")}`,
     };
   const early = notYet(pluginVersion, words);
   if (pluginVersion !== undefined && early !== undefined)
     return {
       field,
-      problem: `the device plugin ${pluginVersion} does not know ${early.what}`,
+      problem: `the device plugin ${pluginVersion} does not support ${early.what}`,
       why: "the plugin exits at each start, and the node offers no GPU",
       remedy: `use the plugin ${early.first} or newer, or leave this value out`,
     };
@@ -261,7 +261,7 @@ function strategyFault(
     return {
       field,
       problem: `${value} does not work on Talos ≥ 1.15`,
-      why: "only NVIDIA's runtime reads the variables and mounts of this strategy, and Talos ≥ 1.15 does not have it: pods do not see their cards",
+      why: "only NVIDIA's runtime reads the variables and mounts of this strategy, and Talos ≥ 1.15 has no such runtime, so pods do not see their cards",
       remedy: "leave it out: the default is CDI",
     };
   return (
@@ -269,7 +269,7 @@ function strategyFault(
     era === "legacy" && {
       field,
       problem: `${cdi.join(", ")} does not work on Talos ≤ 1.12`,
-      why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc: containers get the card without its libraries",
+      why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc, so containers get the card without the driver's libraries",
       remedy: "leave it out (the default is envvar), or use Talos ≥ 1.13",
     }
   );

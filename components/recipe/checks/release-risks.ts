@@ -78,7 +78,7 @@ export const releaseRisks = {
         semver.satisfies(version, `>=${first} <${repaired}`) && {
           field: `${field}.version`,
           problem: `${chart} ${version} also gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices`,
-          why: "other device plugins may hand out these devices",
+          why: "another device plugin may give the same devices to another pod",
           remedy: "use the plugin 0.19.3 or newer, which the operator v26.3.3 brings",
         }
       );
@@ -94,7 +94,7 @@ export const releaseRisks = {
       usesStorage(plan.spec) && {
         field: "gpuOperator.values.gds.enabled",
         problem: `we have not tried GPUDirect Storage on Talos (the stack loads the module ${storageModule} on each machine with a card)`,
-        why: "NVIDIA supports it only with the open kernel modules, and on a file system without support cuFile copies through the processor's memory",
+        why: "NVIDIA supports it only with the open kernel modules, and on a file system without support cuFile copies through the host's memory",
         remedy: "try one machine first (upgrade.first)",
       },
   },
@@ -110,12 +110,12 @@ export const releaseRisks = {
         problem: "is false, so another Node Feature Discovery must run on every GPU machine",
         why: "the operator runs no pod on a node without a label of Node Feature Discovery",
         remedy:
-          "make sure that it sets the label feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present",
+          "make sure that this Node Feature Discovery sets feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present on each of these machines",
       },
   },
   "driver-folder": {
     severity: "warning",
-    rule: "No value names a driver folder for the operator's validator, which does not run on Talos 1.12 and older",
+    rule: "On Talos 1.12 and older no value sets a driver folder, because the operator's validator does not run",
     source:
       "cozystack, packages/system/gpu-operator/examples; in this package the validator does not run, and the plugin finds the driver by driver-ready (cluster/markers.ts)",
     ofFiles: false,
@@ -144,8 +144,8 @@ export const releaseRisks = {
       valueAt(spec.gpuOperator?.values, "cdi", "enabled") === false && {
         field: "gpuOperator.values.cdi.enabled",
         problem: "is false",
-        why: "a pod gets its GPU only from NVIDIA's runtime",
-        remedy: "write `runtimeClassName: nvidia` in your own pods (the stack's pods have it)",
+        why: "without CDI only pods with NVIDIA's RuntimeClass get a GPU",
+        remedy: "set `runtimeClassName: nvidia` in your own pods (the stack sets it in its pods)",
       },
   },
   "strategy-without-cdi": {

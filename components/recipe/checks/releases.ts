@@ -61,7 +61,7 @@ export const releaseChecks = {
     },
   },
   "machine-release": {
-    rule: "All machines offer GPUs in the same way: all before Talos 1.13, all on 1.13 and 1.14, or all from 1.15 on",
+    rule: "On all machines pods get GPUs in the same way: all run Talos ≤ 1.12, all run 1.13 or 1.14, or all run ≥ 1.15",
     source:
       "siderolabs/docs, NVIDIA GPU at Talos 1.12, 1.13 and 1.15: these releases change the folder of the driver's libraries, and the owner of toolkit and RuntimeClass",
     ofFiles: true,
@@ -74,8 +74,8 @@ export const releaseChecks = {
       return {
         field: ".talosVersion",
         problem: `is ${own}, but the stack's Talos version is ${spec.talosVersion}`,
-        why: `from ${first} on pods get GPUs in another way, and the cluster's one GPU provider cannot serve both ways`,
-        remedy: `use a release on the same side of ${first}, or upgrade all machines together (docs/operations.md#upgrades)`,
+        why: `from Talos ${first} on pods get GPUs in another way, and the cluster has only one GPU provider, which cannot support both ways`,
+        remedy: `use only releases before ${first} or only ${first} and newer, or upgrade all machines together (docs/operations.md#upgrades)`,
       };
     }),
   },
@@ -113,8 +113,9 @@ export const releaseChecks = {
     },
   },
   "upgrade-step": {
-    rule: "An upgrade never goes to an older release, and skips no minor release on its way",
-    source: "siderolabs/docs, upgrading-talos: over the last patch release of each minor between",
+    rule: "An upgrade never goes to an older release, and skips no minor release",
+    source:
+      "siderolabs/docs, upgrading-talos (through the last patch release of each minor in between)",
     ofFiles: false,
     find: ofMachines((machine, { spec }) => {
       const target = parseTalosVersion(spec.talosVersion);
@@ -159,7 +160,7 @@ export const releaseChecks = {
           return {
             field: ".versionContract",
             problem: `${shown(said)} is not a Talos version`,
-            why: "a contract is the Talos release whose defaults the generated configuration has",
+            why: "the generated configuration gets the defaults of this Talos release",
             remedy: "write the minor of a release, e.g. `v1.12`",
           };
         const [wanted, generated] = [parseTalosVersion(talosVersion), parseTalosVersion(contract)];
@@ -169,8 +170,9 @@ export const releaseChecks = {
           isNewer && {
             field: ".versionContract",
             problem: `${said} is newer than Talos ${talosVersion}, the machine's release`,
-            why: "this release would refuse a configuration with documents that it does not know",
-            remedy: "write the release that created the cluster, or talosVersion if that is older",
+            why: `Talos ${talosVersion} would refuse a generated configuration with documents that it does not know`,
+            remedy:
+              "write the Talos release that created the cluster, or the machine's release if that is older",
           }
         );
       },
@@ -224,7 +226,7 @@ export const releaseChecks = {
     },
   },
   "may-be-away": {
-    rule: "Only a worker has mayBeAway, and only such a machine is named in away",
+    rule: "Only workers have mayBeAway, and away lists only machines with mayBeAway",
     source:
       "components/program/upgrade/control-planes.ts: the update upgrades a control plane only if all members of etcd are healthy",
     ofFiles: true,
@@ -234,8 +236,8 @@ export const releaseChecks = {
           mayBeAway === true &&
           role === "controlplane" && {
             field: ".mayBeAway",
-            problem: "is true of a control plane",
-            why: "while it is away, etcd lacks a member, and the update upgrades no other control plane",
+            problem: "is true for a control plane",
+            why: "while a control plane is away, etcd lacks a member, and the update upgrades no other control plane",
             remedy: "leave it out, or make the machine a worker",
           },
       ),
@@ -247,8 +249,8 @@ export const releaseChecks = {
           (name, index) =>
             !able.includes(name) && {
               field: `away[${index}]`,
-              problem: `${shown(name)} is not a machine that may be away`,
-              why: "an update skips the machines of this list, so it would not notice that this machine is missing",
+              problem: `${shown(name)} is not a machine with mayBeAway`,
+              why: "an update skips the machines of this list, so it would not report that this machine does not answer",
               remedy: `${didYouMean(name, able)}set machines.<name>.mayBeAway: true, or remove the machine from this list`,
             },
         );

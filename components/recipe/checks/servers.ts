@@ -15,7 +15,7 @@ import type { Checks, Found } from "./check";
 export const serverChecks = {
   "open-server": {
     severity: "warning",
-    rule: "Each server asks for a key, or a NetworkPolicy limits its clients",
+    rule: "Each server requires a key, or a NetworkPolicy limits its clients",
     source:
       "ollama/ollama, docs/faq.mdx, docs/api.md; comfyanonymous/ComfyUI, server.py (POST /prompt); vllm-project/vllm, docs (--api-key); BerriAI/litellm, docs (master_key)",
     ofFiles: false,
@@ -38,8 +38,8 @@ export const serverChecks = {
           maker !== field && {
             field,
             problem: `its volume is in namespace ${namespace}, which ${maker} creates`,
-            why: `if ${maker} leaves the stack, the update deletes the namespace with this volume`,
-            remedy: `give ${field} a namespace of its own`,
+            why: `if you remove ${maker} from the stack, the update deletes the namespace with this volume`,
+            remedy: `give ${field} another namespace`,
           }
         );
       });
@@ -66,7 +66,7 @@ export const serverChecks = {
         return (
           newer && {
             field,
-            problem: `its CUDA ${newer.cuda} is newer than the driver of ${drivers.join(", ")}`,
+            problem: `its CUDA ${newer.cuda} is too new for the driver of ${drivers.join(", ")}`,
             why: "CUDA then works only on data-center cards, and only if the image has NVIDIA's package cuda-compat",
             remedy: "make sure that the image has cuda-compat, as NVIDIA's own images do",
           }
@@ -87,7 +87,7 @@ export const serverChecks = {
         field: "monitoring",
         problem: `the metrics of the DCGM exporter ${exporterRelease(kubernetes)} have other names and units than the dashboard shows`,
         why: "the exporter changed them in 4.9.0, so some panels of the dashboard stay empty",
-        remedy: "use a 4.8 release, or write `dashboard: false`",
+        remedy: "use an exporter of release 4.8, or write `dashboard: false`",
       },
   },
   "claim-metrics": {
@@ -106,25 +106,23 @@ export const serverChecks = {
   },
 } satisfies Checks;
 
-/** Actions that every pod of the cluster can do on a server without a key and a NetworkPolicy, and the remedy. */
-const open: { [W in WorkloadKind]: { can: string; remedy: string } | undefined } = {
+/** Actions that every pod of the cluster can do on a server without a key and a NetworkPolicy, and the field for a key. */
+const open: { [W in WorkloadKind]: { can: string; key?: string } | undefined } = {
   // ollama/ollama, docs/faq.mdx: it has no authentication of its own; docs/api.md: /api/pull, /api/delete.
   ollama: {
-    can: "use it, pull models and delete them",
-    remedy: "list the namespaces that may use the server under",
+    can: "use the server, pull models and delete them",
   },
   // comfyanonymous/ComfyUI, server.py: POST /prompt runs a workflow, for every sender.
   comfyui: {
-    can: "run workflows on it, and see its outputs",
-    remedy: "list the namespaces that may use the server under",
+    can: "run workflows on the server, and see their outputs",
   },
   vllm: {
-    can: "use it",
-    remedy: "give it a key (apiKeySecret), and list the namespaces that may use the server under",
+    can: "use the server",
+    key: "set apiKeySecret, and",
   },
   litellm: {
-    can: "use its models",
-    remedy: "give it a key (masterKeySecret), or list the namespaces that may use the server under",
+    can: "use the server's models",
+    key: "set masterKeySecret, or",
   },
   pods: undefined,
 };
@@ -142,7 +140,7 @@ const openServers = (spec: Pick<ClusterSpec, "workloads">): Found =>
         field,
         problem: `every pod of the cluster can ${server.can}`,
         why: "clients need no key",
-        remedy: `${server.remedy} ${field}.allowFrom`,
+        remedy: `${server.key === undefined ? "" : `${server.key} `}list the namespaces of the clients in ${field}.allowFrom`,
       }
     );
   });

@@ -72,8 +72,8 @@ export const sharingChecks = {
         ] as const;
         return rivals.filter(said).map(([key]) => ({
           field: `${field}.values.${[...section, key].join(".")}`,
-          problem: "names a configuration of the device plugin, and sharing is set",
-          why: "the plugin uses one configuration per node, so the chart fails, or yours replaces that of `sharing`",
+          problem: "names a configuration of the device plugin, but sharing.timeSlicing is set",
+          why: "the plugin uses one configuration per node, so the chart fails, or your configuration replaces that of `sharing`",
           remedy: "leave this value out, or remove sharing and set it in your configuration",
         }));
       });
@@ -114,7 +114,7 @@ export const sharingChecks = {
     },
   },
   "gpu-requests": {
-    rule: "One machine has enough GPUs for each request",
+    rule: "For each pod some machine has all GPUs that the pod requests",
     source:
       "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",
     ofFiles: false,
@@ -140,7 +140,7 @@ export const sharingChecks = {
           field: ".migProfile",
           problem: `no machine has MIG devices with the profile ${migProfile}`,
           why: "the pod would stay Pending forever",
-          remedy: `${meant}one of ${profiles.join(", ")}, or change sharing.mig.profile`,
+          remedy: `${meant}write one of ${profiles.join(", ")}, or change sharing.mig.profile`,
         };
       }
       const fitting = gpuMachines.filter((machine) =>
@@ -193,11 +193,11 @@ export const sharingChecks = {
         gpus > 1 &&
         sharingOf(spec)?.refusesSeveral === true && {
           field: ".gpus",
-          problem: `${gpus} slices of shared cards`,
-          why: "two slices give no more of a card than one, so the kubelet refuses the pod with UnexpectedAdmissionError",
+          problem: `requests ${gpus} slices of shared cards`,
+          why: "two slices give no more of a card than one, so the device plugin refuses the request, and the pod fails with UnexpectedAdmissionError",
           remedy: spec.sharing?.timeSlicing
             ? "request 1, or set sharing.timeSlicing.failRequestsGreaterThanOne: false"
-            : "request 1, or leave failRequestsGreaterThanOne out of your configuration",
+            : "request 1, or remove failRequestsGreaterThanOne from your configuration of the device plugin",
         },
     ),
   },
@@ -224,9 +224,9 @@ function migOfCard(
     return (
       !card.mayHaveMig && {
         field: "sharing.mig",
-        problem: `the ${card.model} of ${machine.name} has no MIG`,
-        why: "the MIG manager would fail on this machine, and its GPUs are out of service while the manager tries",
-        remedy: `leave mig out, or ${field} out of the stack`,
+        problem: `the ${card.model} of ${machine.name} does not support MIG`,
+        why: "the MIG manager would fail on this machine, and the node offers no GPU while the manager tries",
+        remedy: `leave mig out, or remove ${field} from the stack`,
       }
     );
   // The user's own configuration of the MIG manager may name any profile.
@@ -237,7 +237,7 @@ function migOfCard(
     return {
       field: "sharing.mig.profile",
       problem: `all-${profile} does nothing on the ${card.model} of ${machine.name}`,
-      why: "the MIG manager's configuration has this profile only for other cards, so it reports success and splits no card",
+      why: "the MIG manager's configuration has this profile only for other cards, so the manager reports success but splits no card",
       remedy: `write one of ${profiles.filter((name) => !unlisted.includes(name)).join(", ")}`,
     };
   if (Object.keys(instancesOf(geometry, wanted)).length === 0)
@@ -245,14 +245,14 @@ function migOfCard(
       field: "sharing.mig.profile",
       problem: `the ${card.model} of ${machine.name} has no profile ${profile}`,
       why: "the MIG manager would set nvidia.com/mig.config.state=failed, and the node would offer whole cards or no cards",
-      remedy: `${didYouMean(profile, profiles)}one of ${[...profiles, ...(geometry.balanced ? ["all-balanced"] : [])].join(", ")}`,
+      remedy: `${didYouMean(profile, profiles)}write one of ${[...profiles, ...(geometry.balanced ? ["all-balanced"] : [])].join(", ")}`,
     };
   return (
     machine.driverVersion !== undefined &&
     compareDotted(machine.driverVersion, geometry.minDriver) < 0 && {
       field: "sharing.mig",
       problem: `MIG on the ${card.model} needs driver ${geometry.minDriver}, but ${machine.name} runs ${machine.driverVersion}`,
-      why: "the driver cannot partition the card",
+      why: "the driver cannot split the card",
       remedy: "use another driver.branch or a newer Talos version",
     }
   );
@@ -286,7 +286,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
           resource,
           pinned,
           sum,
-          `they fit only on ${names.replaceAll(" ", ", ")}, with ${has} in total`,
+          `these pods fit only on ${names.replaceAll(" ", ", ")} (${has} in total)`,
         ),
       ];
   }

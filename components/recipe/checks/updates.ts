@@ -34,8 +34,9 @@ export const updateChecks = {
       return {
         field: "talosVersion",
         problem,
-        why: `the package assumes the drivers ${inferred ? "" : `of ${like} `}(${lts}, ${production})${why}; the update verifies only the branch of a machine's driver`,
-        remedy: "use a release of the tables if the update should verify the driver's version",
+        why: `the package assumes the drivers ${inferred ? "" : `of ${like} `}(${lts}, ${production})${why}. The update then verifies only the branch of each driver, not its version`,
+        remedy:
+          "use a release that the tables list, so that the update also verifies the driver's version",
       };
     },
   },
@@ -78,7 +79,7 @@ export const updateChecks = {
   },
   "era-crossing": {
     severity: "warning",
-    rule: "No machine crosses Talos 1.13 or 1.15 in this update: from each of these two on, pods get GPUs in another way",
+    rule: "No machine's upgrade crosses Talos 1.13 or 1.15, because each of these releases changes how pods get GPUs",
     source: "siderolabs/docs, upgrading-talos at 1.13 (before upgrade)",
     ofFiles: false,
     find: ({ plan: { spec } }) => {
@@ -96,7 +97,7 @@ export const updateChecks = {
         return {
           ...found,
           why: "between the change of the values and the machine's upgrade, a machine gives no GPU to new pods",
-          remedy: `apply the values for the newer Talos by ${outside.by ?? "the release's own tool"} right before this update, and write them in external: the checks compare them with the newer Talos`,
+          remedy: `right before this update, apply the values for the newer Talos with ${outside.by ?? "the release's own tool"}, and write the same values under external`,
         };
       return {
         ...found,
@@ -127,14 +128,14 @@ const firstInstalling = 13;
 /** Finding with the changes that an external release needs before Talos of the next era. */
 function nextEra({ ahead }: CheckContext): Found {
   const { minor, findings } = ahead() ?? { findings: [] };
-  const changes = findings.map(({ field, remedy }) => `${field}: ${remedy}`);
+  const changes = findings.map(({ field, remedy }) => `${field} (${remedy})`);
   return (
     minor !== undefined &&
     changes.length > 0 && {
       field: "external",
       problem: `does not fit Talos 1.${minor} yet`,
       why: `the checks would refuse a stack with Talos 1.${minor}`,
-      remedy: `right before an upgrade to Talos 1.${minor}: ${changes.join("; ")}`,
+      remedy: `right before an upgrade to Talos 1.${minor}, change ${changes.join(", ")}`,
     }
   );
 }

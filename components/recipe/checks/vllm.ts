@@ -94,8 +94,8 @@ function parallelism(field: string, said: Said): Found {
       why: "with too few GPUs vLLM does not start, and with too many it leaves some idle",
       remedy:
         machines > 1
-          ? "leave the sizes out, because gpus sets them, or let gpus times machines equal the product of the sizes"
-          : "leave the sizes out, because gpus sets them, or let gpus equal the product of the sizes",
+          ? `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets them, or choose gpus and machines whose product is ${uses}`
+          : `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets them, or write \`gpus: ${uses}\``,
     }
   );
 }
@@ -217,9 +217,9 @@ const ours = (field: string, args: string[]): Found =>
     if (flag === "--api-key" || flag === "--hf-token" || /\bhf_[A-Za-z0-9]{20}/.test(arg))
       return {
         field: `${field}.args`,
-        problem: "holds a secret",
+        problem: "contains a secret",
         why: "the stack file, Pulumi's state and the pod contain arguments in plain text",
-        remedy: `remove it, and name a Kubernetes Secret: ${field}.huggingFaceToken for the token of the models, ${field}.apiKeySecret for the key of the clients`,
+        remedy: `remove it, and name a Kubernetes Secret in ${field}.huggingFaceToken (token for the download) or ${field}.apiKeySecret (key of the clients)`,
       };
     return [];
   });

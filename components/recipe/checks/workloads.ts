@@ -83,7 +83,7 @@ export const workloadChecks = {
         machines.length > 0 &&
         machines.every(({ cards }) => cards.some(isOfArm64)) && {
           field: ".image",
-          problem: `${image} is built only for amd64, and ${machines.map(({ name }) => name).join(", ")} has an arm64 processor`,
+          problem: `${image} is built only for amd64, not for the arm64 processor of ${machines.map(({ name }) => name).join(", ")}`,
           why: "the machine cannot pull the image, or its program does not start: exec format error",
           remedy:
             "name an image that is built for arm64, or select another machine by nodeSelector",
@@ -174,7 +174,8 @@ export const workloadChecks = {
   },
   "workload-namespaces": {
     rule: "No two workloads or charts create the same namespace",
-    source: "Kubernetes: a namespace is made once (AlreadyExists); components/workloads",
+    source:
+      "Kubernetes refuses to create a namespace that exists (AlreadyExists); components/workloads",
     ofFiles: true,
     find: ({ spec, plan }) => {
       const {
@@ -222,7 +223,7 @@ export const workloadChecks = {
     },
   },
   "plain-secret": {
-    rule: "No field of a stack holds a secret in plain text",
+    rule: "No field of a stack contains a secret in plain text",
     source:
       "a stack file is committed, and Pulumi's state and the stack's objects contain its values",
     ofFiles: true,
@@ -265,10 +266,10 @@ function secretAt(path: PropertyKey[], text: string): Found {
     kind !== undefined &&
     !toldElsewhere.test(field) && {
       field,
-      problem: `holds ${kind}`,
+      problem: `contains ${kind}`,
       why: "the stack file, Pulumi's state and the cluster would contain it in plain text",
       remedy:
-        "create a new secret, and keep it in a Kubernetes Secret (for vLLM name it in huggingFaceToken)",
+        "revoke it, and keep a new one in a Kubernetes Secret (for vLLM, name that Secret in huggingFaceToken)",
     }
   );
 }

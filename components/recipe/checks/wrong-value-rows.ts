@@ -73,7 +73,7 @@ export const wrongWords: WrongValue[] = [
     at: "gpuOperator.values.gds.enabled",
     takes: [false],
     when: "a machine's extensions lack nvidia_fs",
-    why: "the validator waits for the kernel module nvidia_fs, which NVIDIA's extensions contain only from Talos 1.14 on, and a machine runs an older release",
+    why: "the validator waits for the kernel module nvidia_fs, which NVIDIA's extensions contain only from Talos 1.14 on, but a machine runs an older release",
     remedy: "leave it out, or first upgrade each machine with a card to Talos 1.14 or newer",
   },
   {
@@ -138,7 +138,7 @@ export const unlikeTalos: WrongValue[] = [
   },
   {
     at: "gpuOperator.values.migManager.version",
-    is: "that hangs",
+    is: "a MIG manager that hangs",
     when: "cards are split",
     problem: (value) => `the MIG manager ${value} hangs on Talos`,
     why: "from v0.13 on the MIG manager waits for systemd, which Talos lacks, so it never splits a card and reports no error",
@@ -149,7 +149,7 @@ export const unlikeTalos: WrongValue[] = [
     is: true,
     when: "Talos ≤ 1.12",
     problem: "enables CDI on Talos ≤ 1.12",
-    why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc: containers get the card without its libraries",
+    why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc, so containers get the card without the driver's libraries",
     remedy: "leave it out, or use Talos ≥ 1.13",
   },
   {
@@ -172,7 +172,7 @@ export const unlikeTalos: WrongValue[] = [
     is: "a folder that is read-only",
     when: "the operator brings the toolkit",
     problem: (value) => `is ${value}, where the toolkit cannot be installed`,
-    why: "the toolkit's pod would not start: on Talos only folders below /var and /opt are writable and may contain programs",
+    why: "on Talos only folders below /var and /opt are writable and may contain programs, so the toolkit's pod would not start",
     remedy: `leave it out (the default is ${toolkitFolder})`,
   },
   {
@@ -187,7 +187,7 @@ export const unlikeTalos: WrongValue[] = [
     is: "false",
     when: "the operator brings the toolkit",
     problem: "disables the NRI plugin",
-    why: "without NRI the toolkit edits containerd's configuration, which is read-only on Talos, so its pod would not start (gpu-operator#2382)",
+    why: "without NRI the toolkit edits containerd's configuration, which is read-only on Talos, so the toolkit's pod would not start (gpu-operator#2382)",
   },
 ];
 
@@ -201,7 +201,7 @@ export const withoutGpus: WrongValue[] = [
     at: "gpuOperator.values.driver.enabled",
     is: "true",
     problem: "lets the operator install NVIDIA's driver",
-    why: "no driver image for Talos exists (its driver is an extension), so the driver's pod never starts, and all other pods wait for it",
+    why: "no driver image for Talos exists, because Talos has the driver as an extension. The driver's pod never starts, and all other pods wait for it",
   },
   {
     at: "gpuOperator.values.devicePlugin.enabled",
@@ -235,7 +235,7 @@ export const withoutGpus: WrongValue[] = [
     is: "a root without the driver",
     problem: (value) => `is ${value}, which is not the driver's folder on Talos`,
     why: "the DRA driver's init container waits forever for libnvidia-ml.so.1 and for an nvidia-smi that is not a link (dra-driver-nvidia-gpu#605)",
-    remedy: `leave it out (${draDriverRoot} follows)`,
+    remedy: `leave it out (the default is ${draDriverRoot})`,
   },
   {
     at: "dra.values.gpuResourcesEnabledOverride",
@@ -254,7 +254,7 @@ export const withoutGpus: WrongValue[] = [
     is: "true",
     when: "the image has the toolkit",
     problem: "enables the NRI plugin, which is part of the operator's container toolkit",
-    why: "the stack turns the operator's toolkit off on Talos ≤ 1.14: charts from v26.7 on refuse this value without it, and with older charts pods see no card",
+    why: "the stack turns the operator's toolkit off on Talos ≤ 1.14. Charts from v26.7 on refuse this value without the toolkit, and with older charts pods see no card",
   },
   {
     at: "gpuOperator.values.node-feature-discovery.worker.enable",
@@ -288,7 +288,7 @@ export const neededOutside: WrongValue[] = [
     at: "gpuOperator.values.driver.enabled",
     is: "not false",
     problem: "is not false, and the chart's default is true",
-    why: "the operator would install NVIDIA's driver, but no driver image for Talos exists, so its pod never starts, and all other pods wait for it",
+    why: "the operator would install NVIDIA's driver, but no driver image for Talos exists. The driver's pod never starts, and all other pods wait for it",
     remedy: "write `driver: { enabled: false }`",
   },
   {
@@ -301,15 +301,15 @@ export const neededOutside: WrongValue[] = [
   },
   {
     at: "gpuOperator.values.cdi.nriPluginEnabled",
-    is: "not there",
+    is: "not set",
     when: "the operator brings the toolkit",
     problem: "is not set, and the chart's default is false",
-    why: "without NRI the operator's toolkit edits containerd's configuration, which is read-only on Talos, so its pod would not start (gpu-operator#2382)",
+    why: "without NRI the operator's toolkit edits containerd's configuration, which is read-only on Talos, so the toolkit's pod would not start (gpu-operator#2382)",
     remedy: "write `cdi: { nriPluginEnabled: true }`",
   },
   {
     at: "gpuOperator.values.toolkit.installDir",
-    is: "not there",
+    is: "not set",
     when: "the operator brings the toolkit",
     problem: "is not set, and the chart's default is /usr/local/nvidia",
     why: "this folder is read-only on Talos, so the toolkit's pod would not start",
@@ -320,12 +320,12 @@ export const neededOutside: WrongValue[] = [
     is: "not false",
     when: "Talos ≤ 1.12, and an operator that turns CDI on",
     problem: "is not false on Talos ≤ 1.12, and the chart's default is true",
-    why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc: containers get the card without its libraries",
+    why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc, so containers get the card without the driver's libraries",
     remedy: "write `cdi: { enabled: false }`, until the machines run Talos 1.13",
   },
   {
     at: "devicePlugin.values.nvidiaDriverRoot",
-    is: "not there",
+    is: "not set",
     when: "the plugin is asked for CDI on Talos ≥ 1.13",
     problem: "is not set, but deviceListStrategy selects CDI",
     why: "the plugin exits with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
@@ -333,7 +333,7 @@ export const neededOutside: WrongValue[] = [
   },
   {
     at: "dra.values.nvidiaDriverRoot",
-    is: "not there",
+    is: "not set",
     problem: "is not set, and the chart's default is /",
     why: "the DRA driver's init container waits forever for libnvidia-ml.so.1 and for an nvidia-smi that is not a link (dra-driver-nvidia-gpu#605)",
     remedy: `write \`nvidiaDriverRoot: ${draDriverRoot}\``,

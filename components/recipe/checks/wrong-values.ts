@@ -59,7 +59,7 @@ export const wrongValues = (
         }
       );
     }
-    const { takes, remedy = "write that, or leave it out" } = row;
+    const { takes, remedy = "correct it, or leave it out" } = row;
     // `null` stands for the chart's own value.
     const isRight = typeof takes === "string" ? kinds[takes](value) : takes.includes(value);
     if (value === undefined || value === null || isRight) return false;
@@ -83,12 +83,12 @@ const kinds = {
   true: (value) => anyText(value) === "true",
   false: (value) => anyText(value) === "false",
   "not false": (value) => value !== false,
-  "not there": (value) => value === undefined,
+  "not set": (value) => value === undefined,
   "true or false": (value) => typeof value === "boolean",
   "a mapping": isMapping,
   "an absolute path": (value) => typeof value === "string" && absolutePath(value) === undefined,
   "a root without the driver": (value) => value === "/" || value === "/run/nvidia/driver",
-  "that hangs": (value) => typeof value === "string" && migManagerHangs(value),
+  "a MIG manager that hangs": (value) => typeof value === "string" && migManagerHangs(value),
   "a folder that is read-only": (value) =>
     typeof value === "string" && !writableFolders.test(value),
   "a folder that Talos lacks": (value) => typeof value === "string" && !foldersOfTalos.test(value),
@@ -138,15 +138,15 @@ export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => 
       !((runtime ?? "") === "" && byDefault) && {
         field: "devicePlugin.values.runtimeClassName",
         problem: "must be nvidia",
-        why: "with another runtime the plugin has no driver libraries and finds no card (unless all machines set nvidiaDefaultRuntime)",
-        remedy: "write that, or leave it out",
+        why: "with another RuntimeClass the plugin finds neither the driver's libraries nor a card, unless all machines set nvidiaDefaultRuntime",
+        remedy: "correct it, or leave it out",
       },
     Boolean(namespace) &&
       namespace !== plan.kubernetes.release.namespace && {
         field: "devicePlugin.values.namespaceOverride",
         problem: `must be ${plan.kubernetes.release.namespace}`,
         why: "Pod Security allows NVIDIA's pods only in the namespace of the release",
-        remedy: "write that, or leave it out",
+        remedy: "correct it, or leave it out",
       },
   ];
 };

@@ -104,7 +104,7 @@ describe("a remedy uses fields of the file instead of a stack's, for", () => {
     {
       name: "extensions of the install section",
       file: "machine: {install: {extensions: [{image: ghcr.io/siderolabs/iscsi-tools}]}}\n",
-      remedy: "name them in the image's schematic (systemExtensions.officialExtensions)",
+      remedy: "list them in the image's schematic (systemExtensions.officialExtensions)",
     },
     {
       name: "a parameter of a module",
@@ -122,12 +122,12 @@ describe("a remedy uses fields of the file instead of a stack's, for", () => {
       name: "an extension of NVIDIA's that does not exist",
       file: image("siderolabs/nvidia-driver"),
       remedy:
-        "leave it out, or correct its name: the Factory lists all under /version/<release>/extensions/official",
+        "leave it out, or name an official extension (the Image Factory lists them under /version/<release>/extensions/official)",
     },
     {
       name: "an extension that no Talos version has",
       file: image("siderolabs/my-own-thing"),
-      remedy: /^an extension of your own needs your own Image Factory or your own installer image,/,
+      remedy: /, or use your own Image Factory or installer image for an extension of your own$/,
     },
   ])("$name", async ({ file, remedy }) => {
     const { result } = await run(written({ "gpu.yaml": file }), "--talos=v1.13.6", "--json");

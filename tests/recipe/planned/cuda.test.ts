@@ -144,7 +144,7 @@ test("driver 595 is new enough for vLLM 0.29.0", () =>
 
 const driver570 = String.raw`(b|gpu) \(570\.211\.01\)`;
 const needsCompat = new RegExp(
-  String.raw`^workloads\.pods\.train\.image: its CUDA 13\.0 is newer than the driver of ` +
+  String.raw`^workloads\.pods\.train\.image: its CUDA 13\.0 is too new for the driver of ` +
     `${driver570}, ${driver570};.*cuda-compat`,
 );
 
@@ -212,7 +212,7 @@ test("an image with CUDA 13 is refused if one of two machines has a GeForce with
       },
     },
     {
-      someNotes: [/is newer than the driver of gpu \(570\.211\.01\);.*cuda-compat/],
+      someNotes: [/is too new for the driver of gpu \(570\.211\.01\);.*cuda-compat/],
       findings: [/^cuda-image .*needs driver 580\.65\.06, but b runs 570\.211\.01/],
     },
   ));

@@ -21,7 +21,7 @@ test("a note lists what an external operator needs right before the upgrade to T
     },
     {
       someNotes: [
-        /^external: .*; right before an upgrade to Talos 1\.13: external\.version: use v26\.3\.1 or newer$/,
+        /^external: .*; right before an upgrade to Talos 1\.13, change external\.version \(use v26\.3\.1 or newer\)$/,
       ],
     },
   ));
@@ -42,7 +42,7 @@ test("a note lists all that an external operator needs right before the upgrade 
     },
     {
       someNotes: [
-        /^external: .*; right before an upgrade to Talos 1\.15: .*installDir: write .*v26\.7\.0 or newer; .*enabled: leave it out$/,
+        /^external: .*; right before an upgrade to Talos 1\.15, change .*installDir \(write .*v26\.7\.0 or newer\), .*enabled \(leave it out\)$/,
       ],
     },
   ));
@@ -56,7 +56,7 @@ test("a note lists the providers that bring a program which machines lack on Tal
     },
     {
       someNotes: [
-        /^external: .*; right before an upgrade to Talos 1\.15: .*v26\.7\.0 or newer, or dra, which bring the program, /,
+        /^external: .*; right before an upgrade to Talos 1\.15, change .*use dra or gpuOperator \(v26\.7\.0 or newer\), which install this program, /,
       ],
     },
   ));

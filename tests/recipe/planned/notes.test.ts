@@ -148,7 +148,7 @@ test("a note names a volume in another workload's namespace", () =>
     {
       notes: [
         /no longer supports/,
-        /^workloads\.vllm: its volume is in namespace ai, which workloads\.ollama creates; .* own$/,
+        /^workloads\.vllm: its volume is in namespace ai, which workloads\.ollama creates; .* another namespace$/,
       ],
     },
   ));

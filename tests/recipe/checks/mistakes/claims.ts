@@ -122,7 +122,7 @@ export const claimsMistakes: Mistakes = {
         {
           check: "values-without-gpus",
           field: "dra.values.nvidiaDriverRoot",
-          says: ["dra-driver-nvidia-gpu#605", "/usr/local follows"],
+          says: ["dra-driver-nvidia-gpu#605", "the default is /usr/local"],
         },
         {
           check: "values-without-gpus",

@@ -52,7 +52,7 @@ export const imagesMistakes: Mistakes = {
           field: "machines.velaryon.kernelArgs[0]",
           says: [
             "blocks the kernel module nvidia_uvm",
-            "name it under drop.kernelArgs if the machine has it",
+            "list it under drop.kernelArgs if the machine boots with it now",
           ],
         },
       ],
@@ -80,7 +80,7 @@ export const imagesMistakes: Mistakes = {
           gpu: { kernelArgs: [talos.platform=metal] }
       `,
       findings: [
-        { check: "kernel-args", field: "machines.gpu.kernelArgs[0]", says: ["names the platform"] },
+        { check: "kernel-args", field: "machines.gpu.kernelArgs[0]", says: ["sets the platform"] },
       ],
     },
     {
@@ -203,7 +203,7 @@ export const imagesMistakes: Mistakes = {
           field: "machines.talos-gpu.extensions[0]",
           says: [
             "is not part of Talos v1.11.5",
-            "name it under drop.extensions if the machine runs it",
+            "list it under drop.extensions if the machine runs it now",
             "from Talos 1.12 on",
           ],
         },
@@ -222,7 +222,7 @@ export const imagesMistakes: Mistakes = {
           field: "machines.mini-1.extensions[0]",
           says: [
             "siderolabs/i915-ucode is not part of Talos v1.12.6",
-            "leave it out, and name it under drop.extensions if the machine runs it, or use a release that has it (up to Talos 1.8)",
+            "use a release that has it (up to Talos 1.8), or leave it out (and list it under drop.extensions if the machine runs it now)",
           ],
         },
       ],
@@ -243,7 +243,7 @@ export const imagesMistakes: Mistakes = {
           says: [
             "siderolabs/nvidia-container-toolkit-production is for a machine with a GPU, and this machine has none",
             "reboots every 70 minutes",
-            "name it under drop.extensions if the machine runs it",
+            "list it under drop.extensions if the machine runs it now",
           ],
         },
       ],
@@ -296,7 +296,7 @@ export const imagesMistakes: Mistakes = {
         {
           check: "module-parameters",
           field: "machines.mini-1.moduleParameters.nvidia",
-          says: ["remove them, or name the machine's cards under gpus"],
+          says: ["remove the parameters, or list the machine's cards under gpus"],
         },
       ],
     },
@@ -384,7 +384,7 @@ export const imagesMistakes: Mistakes = {
         {
           check: "installer-image",
           field: "machines.k8s-worker4.drop",
-          says: ["it compares nothing"],
+          says: ["does not know the contents of this image"],
         },
       ],
     },
@@ -398,7 +398,7 @@ export const imagesMistakes: Mistakes = {
         {
           check: "installer-image",
           field: "machines.k8s-worker4.installerImage",
-          says: ["by tag or digest"],
+          says: ["with a tag or a digest"],
         },
       ],
     },
@@ -415,7 +415,7 @@ export const imagesMistakes: Mistakes = {
           field: "machines.gpu.installerImage",
           says: [
             "is ghcr.io/siderolabs/installer",
-            "has no image after Talos 1.13",
+            "has no image for Talos newer than 1.13",
             "leave installerImage out",
           ],
         },

@@ -140,7 +140,7 @@ export const machinesMistakes: Mistakes = {
         {
           check: "omni-machine",
           field: "machines.gpu-1.uuid",
-          says: ["is missing, but gpu-1 is Omni's", "omnictl get machines"],
+          says: ["is missing, but Omni manages gpu-1", "omnictl get machines"],
         },
       ],
     },
@@ -179,7 +179,11 @@ export const machinesMistakes: Mistakes = {
         clusterName: null
       `,
       findings: [
-        { check: "omni-machine", field: "clusterName", says: ["is missing, but gpu-1 is Omni's"] },
+        {
+          check: "omni-machine",
+          field: "clusterName",
+          says: ["is missing, but Omni manages gpu-1"],
+        },
       ],
     },
     {
@@ -212,12 +216,16 @@ export const machinesMistakes: Mistakes = {
             installerImage: registry.example.com/talos/installer:v1.13.6
       `,
       findings: [
-        { check: "omni-machine", field: "machines.gpu-1.platform", says: ["Omni makes the image"] },
+        {
+          check: "omni-machine",
+          field: "machines.gpu-1.platform",
+          says: ["Omni builds the image"],
+        },
         { check: "omni-machine", field: "machines.gpu-1.secureBoot", says: ["leave it out"] },
         {
           check: "omni-machine",
           field: "machines.gpu-1.installerImage",
-          says: ["Omni makes the image"],
+          says: ["Omni builds the image"],
         },
       ],
     },
@@ -234,17 +242,17 @@ export const machinesMistakes: Mistakes = {
         {
           check: "omni-machine",
           field: "clusterName",
-          says: ['"my cluster" cannot be a cluster of Omni\'s'],
+          says: ['"my cluster" cannot be the name of a cluster in Omni'],
         },
         {
           check: "omni-machine",
           field: "talosVersion",
-          says: ["is older than v1.12, and gpu-1 is Omni's"],
+          says: ["is older than v1.12, but Omni manages gpu-1"],
         },
         {
           check: "omni-machine",
           field: "machines.gpu-1.kernelArgs",
-          says: ["is set, but gpu-1 is Omni's"],
+          says: ["is set, but Omni manages gpu-1"],
         },
       ],
     },
@@ -260,7 +268,7 @@ export const machinesMistakes: Mistakes = {
         {
           check: "bootstrap",
           field: "bootstrap",
-          says: ["no control plane", "role: controlplane"],
+          says: ["no machine of the stack is a control plane", "role: controlplane"],
         },
       ],
     },
@@ -275,7 +283,7 @@ export const machinesMistakes: Mistakes = {
         {
           check: "bootstrap",
           field: "machines.cp-3.configuration",
-          says: ["is adopted, in a stack that bootstraps its cluster", "configuration: owned"],
+          says: ["is adopted, but the stack bootstraps its cluster", "configuration: owned"],
         },
       ],
     },

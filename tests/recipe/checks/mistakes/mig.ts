@@ -13,8 +13,8 @@ export const migMistakes: Mistakes = {
           field: "sharing.mig",
           severity: "warning",
           says: [
-            "we have not tried MIG on hardware; each reboot removes the slices, and the MIG manager fails if a workload gets the card before it is split again; try one machine first (upgrade.first); other users have split cards on Talos with v0.12.3-ubuntu20.04, after the MIG mode was on",
-            "try one machine first (upgrade.first); other users have split cards on Talos with v0.12.3-ubuntu20.04, after the MIG mode was on",
+            "we have not tried MIG on hardware; each reboot removes the slices, and the MIG manager fails if a workload gets the card before the manager splits it again; try one machine first (upgrade.first). Other users report that the MIG manager v0.12.3-ubuntu20.04 splits cards on Talos once the MIG mode is on",
+            "try one machine first (upgrade.first). Other users report that the MIG manager v0.12.3-ubuntu20.04 splits cards on Talos once the MIG mode is on",
           ],
         },
         {
@@ -22,7 +22,7 @@ export const migMistakes: Mistakes = {
           field: "sharing.mig",
           severity: "note",
           says: [
-            "home-1 has no card with MIG; cards without MIG are offered whole; nothing needs to be done",
+            "home-1 has no card with MIG; the node offers each card without MIG as a whole GPU; nothing needs to be done",
           ],
         },
       ],
@@ -43,7 +43,7 @@ export const migMistakes: Mistakes = {
           field: "machines.gpu.gpus[0]",
           severity: "note",
           says: [
-            "the tables lack the MIG profiles of the NVIDIA X100 80GB; the plan assumes at least one instance of the profile per card, so no check can verify that all requests fit; check that the node's label nvidia.com/mig.config.state is success, and count the node's instances",
+            "the tables lack the MIG profiles of the NVIDIA X100 80GB; the plan assumes at least one instance of the profile per card, so no check can verify that all requests fit; check that the node's label nvidia.com/mig.config.state is success, and count the MIG devices that the node offers",
           ],
         },
       ],

@@ -120,7 +120,7 @@ export const nodesMistakes: Mistakes = {
           check: "node-labels",
           field: "machines.gpu-1.labels.nvidia.com/device-plugin.config",
           says: [
-            'nvidia.com/device-plugin.config: "big" names no configuration of the device plugin (known: default)',
+            'nvidia.com/device-plugin.config: "big" is not a configuration of the device plugin (known: default)',
           ],
         },
       ],
@@ -138,7 +138,7 @@ export const nodesMistakes: Mistakes = {
         {
           check: "taints",
           field: "machines.velaryon.taints.gpu",
-          says: ['"true" is not a value and an effect', "NoSchedule"],
+          says: ['"true" does not have the form value:Effect', "NoSchedule"],
         },
       ],
     },
@@ -153,7 +153,7 @@ export const nodesMistakes: Mistakes = {
         {
           check: "taints",
           field: "machines.gpu.taints.node.kubernetes.io/not-ready",
-          says: ["node.kubernetes.io/not-ready is Kubernetes' own"],
+          says: ["Kubernetes itself sets the taint node.kubernetes.io/not-ready"],
         },
       ],
     },
@@ -171,7 +171,7 @@ export const nodesMistakes: Mistakes = {
         {
           check: "tolerations",
           field: "devicePlugin.values.tolerations",
-          says: ["does not tolerate gpu=true:NoSchedule of velaryon"],
+          says: ["does not tolerate the taint gpu=true:NoSchedule of velaryon"],
         },
       ],
     },
@@ -187,7 +187,7 @@ export const nodesMistakes: Mistakes = {
         {
           check: "tolerations",
           field: "gpuOperator.values.operator.tolerations",
-          says: ["tolerates none of the machines' taints"],
+          says: ["each machine has a taint that this list does not tolerate"],
         },
       ],
     },
@@ -204,7 +204,7 @@ export const nodesMistakes: Mistakes = {
         {
           check: "tolerations",
           field: "gpuOperator.values.node-feature-discovery.master.tolerations",
-          says: ["tolerates none of the machines' taints"],
+          says: ["each machine has a taint that this list does not tolerate"],
         },
       ],
     },
@@ -221,7 +221,7 @@ export const nodesMistakes: Mistakes = {
         {
           check: "tolerations",
           field: "gpuOperator.values.node-feature-discovery.gc.tolerations",
-          says: ["tolerates none of the machines' taints"],
+          says: ["each machine has a taint that this list does not tolerate"],
         },
       ],
     },
@@ -239,7 +239,7 @@ export const nodesMistakes: Mistakes = {
         {
           check: "tolerations",
           field: "gpuOperator.values.node-feature-discovery.worker.tolerations",
-          says: ["does not tolerate gpu=true:NoSchedule of gpu"],
+          says: ["does not tolerate the taint gpu=true:NoSchedule of gpu"],
         },
       ],
     },
@@ -259,7 +259,7 @@ export const nodesMistakes: Mistakes = {
         {
           check: "tolerations",
           field: "devicePlugin.values.nfd.master.tolerations",
-          says: ["tolerates none of the machines' taints"],
+          says: ["each machine has a taint that this list does not tolerate"],
         },
       ],
     },

@@ -23,7 +23,7 @@ export const patchContentsMistakes: Mistakes = {
           check: "patch-secret",
           field: "machines.talos-gpu.patches[0]",
           says: [
-            "holds a secret (machine.registries.config.registry.example.com.auth.password)",
+            "contains a secret (machine.registries.config.registry.example.com.auth.password)",
             "plain text",
           ],
         },
@@ -42,7 +42,7 @@ export const patchContentsMistakes: Mistakes = {
         {
           check: "patch-secret",
           field: "patches[0]",
-          says: ["holds a secret (machine.token)", "talos-gpu:machineSecrets"],
+          says: ["contains a secret (machine.token)", "talos-gpu:machineSecrets"],
         },
       ],
     },
@@ -61,7 +61,7 @@ export const patchContentsMistakes: Mistakes = {
         {
           check: "patch-secret",
           field: "machines.gpu.containerd.extra",
-          says: ["holds a secret (registry.configs.a.auth.password)"],
+          says: ["contains a secret (registry.configs.a.auth.password)"],
         },
         {
           check: "containerd-toml",
@@ -213,7 +213,7 @@ export const patchContentsMistakes: Mistakes = {
           check: "machine-file-create",
           field: "machines.talos-gpu.patches[0]",
           says: [
-            "op: create of /etc/nvidia-container-runtime/config.toml",
+            "op: create for /etc/nvidia-container-runtime/config.toml",
             "create operation not allowed outside of /var",
             "leave it out: the toolkit's extension has its own configuration, and Talos does not need no-cgroups",
           ],
@@ -253,7 +253,7 @@ export const patchContentsMistakes: Mistakes = {
         {
           check: "machine-file-create",
           field: "patches[0]",
-          says: ["op: create of /etc/motd, which is outside /var"],
+          says: ["op: create for /etc/motd, which is outside /var"],
         },
       ],
     },

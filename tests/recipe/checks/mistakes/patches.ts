@@ -219,7 +219,7 @@ export const patchesMistakes: Mistakes = {
           check: "patch-document",
           field: "patches[1]",
           says: [
-            "the Talos provider merges patches with the machinery of Talos 1.13, which refuses this document: not registered",
+            "the Talos provider of Pulumi merges patches with the code of Talos 1.13, which does not know this document (not registered)",
           ],
         },
       ],
@@ -373,7 +373,7 @@ export const patchesMistakes: Mistakes = {
           field: "patches[0]",
           says: [
             "both set vm.swappiness",
-            "Talos silently uses SysctlConfig, so the other has no effect",
+            "Talos silently uses SysctlConfig, and ignores the value in machine.sysctls",
           ],
         },
       ],

@@ -17,7 +17,7 @@ export const plainHttpMistakes: Mistakes = {
           field: "factoryUrl",
           severity: "warning",
           says: [
-            "is plain HTTP; an attacker on the network path can replace the image that the machines boot; use https; the machines' registry configuration must trust its certificate",
+            "is plain HTTP; an attacker on the network path can replace the image that the machines boot; use https, with a certificate that the machines' registry configuration trusts",
           ],
         },
         {

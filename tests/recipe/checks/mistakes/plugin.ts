@@ -14,7 +14,11 @@ export const pluginMistakes: Mistakes = {
         {
           check: "plugin-paths",
           field: "devicePlugin.values.nvidiaDriverRoot",
-          says: ["is /usr/local with cdi-cri", "/usr/local/dev/nvidia-uvm", 'write "/"'],
+          says: [
+            "is /usr/local, but deviceListStrategy selects cdi-cri",
+            "/usr/local/dev/nvidia-uvm",
+            'write "/"',
+          ],
         },
       ],
     },
@@ -31,7 +35,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "plugin-paths",
           field: "gpuOperator.values.devicePlugin.env",
-          says: ["LD_LIBRARY_PATH names a glibc prefix"],
+          says: ["LD_LIBRARY_PATH contains a path of glibc"],
         },
       ],
     },
@@ -79,7 +83,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "device-list-strategy",
           field: "devicePlugin.values.deviceListStrategy",
-          says: ["must be text", "template fails"],
+          says: ["must be a string", "template fails"],
         },
       ],
     },
@@ -93,7 +97,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "device-list-strategy",
           field: "devicePlugin.values.deviceListStrategy",
-          says: ["the device plugin 0.14.5 does not know cdi-cri"],
+          says: ["the device plugin 0.14.5 does not support cdi-cri"],
         },
       ],
     },
@@ -110,7 +114,7 @@ export const pluginMistakes: Mistakes = {
           check: "device-list-strategy",
           field: "devicePlugin.values.deviceListStrategy",
           says: [
-            "the device plugin 0.13.0 does not know several strategies at once",
+            "the device plugin 0.13.0 does not support several strategies at once",
             "use the plugin 0.14.0 or newer, or leave this value out",
           ],
         },
@@ -208,7 +212,7 @@ export const pluginMistakes: Mistakes = {
           field: "devicePlugin.values.config.map.one",
           says: [
             "sharing.timeSlicing.resources[0].replicas 1 is less than 2",
-            "write how many pods share a card, 2 or more",
+            "write the number of pods that share a card, 2 or more",
           ],
         },
         {
@@ -263,7 +267,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "plugin-paths",
           field: "devicePlugin.values.nvidiaDriverRoot",
-          says: ["is 5 with cdi-cri"],
+          says: ["is 5, but deviceListStrategy selects cdi-cri"],
         },
       ],
     },

@@ -70,7 +70,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "devicePlugin.version",
           severity: "warning",
           says: [
-            "nvidia-device-plugin 0.19.2 also gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices; other device plugins may hand out these devices; use the plugin 0.19.3 or newer, which the operator v26.3.3 brings",
+            "nvidia-device-plugin 0.19.2 also gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices; another device plugin may give the same devices to another pod; use the plugin 0.19.3 or newer, which the operator v26.3.3 brings",
           ],
         },
       ],
@@ -90,7 +90,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.gds.enabled",
           severity: "note",
           says: [
-            "we have not tried GPUDirect Storage on Talos (the stack loads the module nvidia_fs on each machine with a card); NVIDIA supports it only with the open kernel modules, and on a file system without support cuFile copies through the processor's memory",
+            "we have not tried GPUDirect Storage on Talos (the stack loads the module nvidia_fs on each machine with a card); NVIDIA supports it only with the open kernel modules, and on a file system without support cuFile copies through the host's memory",
             "try one machine first",
           ],
         },
@@ -110,7 +110,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.nfd.enabled",
           severity: "warning",
           says: [
-            "is false, so another Node Feature Discovery must run on every GPU machine; the operator runs no pod on a node without a label of Node Feature Discovery; make sure that it sets the label feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present",
+            "is false, so another Node Feature Discovery must run on every GPU machine; the operator runs no pod on a node without a label of Node Feature Discovery; make sure that this Node Feature Discovery sets feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present on each of these machines",
           ],
         },
       ],
@@ -145,7 +145,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.cdi.enabled",
           severity: "note",
           says: [
-            "is false; a pod gets its GPU only from NVIDIA's runtime; write `runtimeClassName: nvidia` in your own pods (the stack's pods have it)",
+            "is false; without CDI only pods with NVIDIA's RuntimeClass get a GPU; set `runtimeClassName: nvidia` in your own pods (the stack sets it in its pods)",
           ],
         },
       ],

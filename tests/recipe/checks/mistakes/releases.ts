@@ -88,7 +88,10 @@ export const releasesMistakes: Mistakes = {
         {
           check: "machine-release",
           field: "machines.gpu.talosVersion",
-          says: ["is v1.14.6, but the stack's Talos version is v1.15.0-beta.0", "from 1.15 on"],
+          says: [
+            "is v1.14.6, but the stack's Talos version is v1.15.0-beta.0",
+            "from Talos 1.15 on",
+          ],
         },
       ],
     },
@@ -104,8 +107,8 @@ export const releasesMistakes: Mistakes = {
           field: "machines.k8s-worker4.talosVersion",
           says: [
             "is v1.13.0, but the stack's Talos version is v1.12.6",
-            "use a release on the same side of 1.13, or upgrade all machines together (docs/operations.md#upgrades)",
-            "same side of 1.13",
+            "use only releases before 1.13 or only 1.13 and newer, or upgrade all machines together (docs/operations.md#upgrades)",
+            "only 1.13 and newer",
           ],
         },
       ],
@@ -316,12 +319,12 @@ export const releasesMistakes: Mistakes = {
         {
           check: "may-be-away",
           field: "machines.cp-2.mayBeAway",
-          says: ["is true of a control plane"],
+          says: ["is true for a control plane"],
         },
         {
           check: "may-be-away",
           field: "away[0]",
-          says: ['"gpu-1" is not a machine that may be away'],
+          says: ['"gpu-1" is not a machine with mayBeAway'],
         },
       ],
     },

@@ -13,7 +13,7 @@ export const serversMistakes: Mistakes = {
           field: "workloads.ollama",
           severity: "warning",
           says: [
-            "every pod of the cluster can use it, pull models and delete them; clients need no key; list the namespaces that may use the server under workloads.ollama.allowFrom",
+            "every pod of the cluster can use the server, pull models and delete them; clients need no key; list the namespaces of the clients in workloads.ollama.allowFrom",
           ],
         },
       ],
@@ -29,7 +29,7 @@ export const serversMistakes: Mistakes = {
           check: "open-server",
           field: "workloads.comfyui",
           severity: "warning",
-          says: ["can run workflows on it, and see its outputs"],
+          says: ["can run workflows on the server, and see their outputs"],
         },
       ],
     },
@@ -52,7 +52,7 @@ export const serversMistakes: Mistakes = {
           field: "workloads.vllm",
           severity: "warning",
           says: [
-            "its volume is in namespace ai, which workloads.ollama creates; if workloads.ollama leaves the stack, the update deletes the namespace with this volume; give workloads.vllm a namespace of its own",
+            "its volume is in namespace ai, which workloads.ollama creates; if you remove workloads.ollama from the stack, the update deletes the namespace with this volume; give workloads.vllm another namespace",
           ],
         },
         {
@@ -60,7 +60,7 @@ export const serversMistakes: Mistakes = {
           field: "workloads.vllm",
           severity: "warning",
           says: [
-            "every pod of the cluster can use it; clients need no key; give it a key (apiKeySecret), and list the namespaces that may use the server under workloads.vllm.allowFrom",
+            "every pod of the cluster can use the server; clients need no key; set apiKeySecret, and list the namespaces of the clients in workloads.vllm.allowFrom",
           ],
         },
         {
@@ -68,7 +68,7 @@ export const serversMistakes: Mistakes = {
           field: "workloads.litellm",
           severity: "warning",
           says: [
-            "every pod of the cluster can use its models; clients need no key; give it a key (masterKeySecret), or list the namespaces that may use the server under workloads.litellm.allowFrom",
+            "every pod of the cluster can use the server's models; clients need no key; set masterKeySecret, or list the namespaces of the clients in workloads.litellm.allowFrom",
           ],
         },
       ],
@@ -90,7 +90,7 @@ export const serversMistakes: Mistakes = {
           field: "workloads.pods.train.image",
           severity: "warning",
           says: [
-            "its CUDA 13.0 is newer than the driver of gpu (570.211.01); CUDA then works only on data-center cards, and only if the image has NVIDIA's package cuda-compat; make sure that the image has cuda-compat, as NVIDIA's own images do",
+            "its CUDA 13.0 is too new for the driver of gpu (570.211.01); CUDA then works only on data-center cards, and only if the image has NVIDIA's package cuda-compat; make sure that the image has cuda-compat, as NVIDIA's own images do",
           ],
         },
       ],
@@ -110,7 +110,7 @@ export const serversMistakes: Mistakes = {
           field: "monitoring",
           severity: "warning",
           says: [
-            "the metrics of the DCGM exporter 4.9.0 have other names and units than the dashboard shows; the exporter changed them in 4.9.0, so some panels of the dashboard stay empty; use a 4.8 release, or write `dashboard: false`",
+            "the metrics of the DCGM exporter 4.9.0 have other names and units than the dashboard shows; the exporter changed them in 4.9.0, so some panels of the dashboard stay empty; use an exporter of release 4.8, or write `dashboard: false`",
           ],
         },
       ],

@@ -80,7 +80,11 @@ export const sharingMistakes: Mistakes = {
         sharing: { mig: { strategy: single, profile: 1g.10gb } }
       `,
       findings: [
-        { check: "mig", field: "sharing.mig", says: ["the RTX 5070 Ti of k8s-worker4 has no MIG"] },
+        {
+          check: "mig",
+          field: "sharing.mig",
+          says: ["the RTX 5070 Ti of k8s-worker4 does not support MIG"],
+        },
       ],
     },
     {
@@ -300,7 +304,7 @@ export const sharingMistakes: Mistakes = {
           field: "workloads",
           says: [
             "first, second request 2 of nvidia.com/gpu",
-            "first, second request 2 of nvidia.com/gpu at the same time, and they fit only on spark, with 1 in total",
+            "first, second request 2 of nvidia.com/gpu at the same time, and these pods fit only on spark (1 in total)",
           ],
         },
       ],
@@ -386,8 +390,8 @@ export const sharingMistakes: Mistakes = {
           check: "sharing-config",
           field: "devicePlugin.values.config.name",
           says: [
-            "and sharing is set",
-            "the plugin uses one configuration per node, so the chart fails, or yours replaces that of `sharing`",
+            "but sharing.timeSlicing is set",
+            "the plugin uses one configuration per node, so the chart fails, or your configuration replaces that of `sharing`",
           ],
         },
       ],

@@ -16,7 +16,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "v1.12.40 is newer than the tables; the package assumes the drivers of v1.12.12 (580.126.20, 570.211.01); the update verifies only the branch of a machine's driver; use a release of the tables if the update should verify the driver's version",
+            "v1.12.40 is newer than the tables; the package assumes the drivers of v1.12.12 (580.126.20, 570.211.01). The update then verifies only the branch of each driver, not its version; use a release that the tables list, so that the update also verifies the driver's version",
           ],
         },
       ],
@@ -34,7 +34,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "the package assumes the drivers of v1.12.12 (580.126.20, 570.211.01), because the Image Factory did not answer (ECONNREFUSED); the update verifies only the branch of a machine's driver",
+            "the package assumes the drivers of v1.12.12 (580.126.20, 570.211.01), because the Image Factory did not answer (ECONNREFUSED). The update then verifies only the branch of each driver, not its version",
           ],
         },
       ],
@@ -51,7 +51,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "the tables only infer the drivers of v1.13.10; the package assumes the drivers (580.178.04, 595.91.07); the update verifies only the branch of a machine's driver",
+            "the tables only infer the drivers of v1.13.10; the package assumes the drivers (580.178.04, 595.91.07). The update then verifies only the branch of each driver, not its version",
           ],
         },
       ],
@@ -182,7 +182,7 @@ export const updatesMistakes: Mistakes = {
           field: "machines",
           severity: "warning",
           says: [
-            "between the change of the values and the machine's upgrade, a machine gives no GPU to new pods; apply the values for the newer Talos by the release's own tool right before this update, and write them in external: the checks compare them with the newer Talos",
+            "between the change of the values and the machine's upgrade, a machine gives no GPU to new pods; right before this update, apply the values for the newer Talos with the release's own tool, and write the same values under external",
           ],
         },
       ],
@@ -210,7 +210,7 @@ export const updatesMistakes: Mistakes = {
           field: "external",
           severity: "note",
           says: [
-            "does not fit Talos 1.13 yet; the checks would refuse a stack with Talos 1.13; right before an upgrade to Talos 1.13: external.version: use v26.3.1 or newer",
+            "does not fit Talos 1.13 yet; the checks would refuse a stack with Talos 1.13; right before an upgrade to Talos 1.13, change external.version (use v26.3.1 or newer)",
           ],
         },
       ],

@@ -97,7 +97,7 @@ export const vllmMistakes: Mistakes = {
             model: Qwen/Qwen2.5-7B-Instruct
             args: [--api-key=not-a-key]
       `,
-      findings: [{ check: "vllm", field: "workloads.vllm.args", says: ["holds a secret"] }],
+      findings: [{ check: "vllm", field: "workloads.vllm.args", says: ["contains a secret"] }],
     },
     {
       name: "An argument that the workload sets itself",

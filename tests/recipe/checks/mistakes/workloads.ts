@@ -192,7 +192,7 @@ export const workloadsMistakes: Mistakes = {
         {
           check: "plain-secret",
           field: "workloads.pods.vectoradd.env.HF_TOKEN",
-          says: ["holds a token of Hugging Face"],
+          says: ["contains a token of Hugging Face"],
         },
       ],
     },
@@ -294,7 +294,7 @@ export const workloadsMistakes: Mistakes = {
           check: "image-architecture",
           field: "workloads.comfyui.image",
           says: [
-            "yanwk/comfyui-boot:cu130-slim-v2 is built only for amd64, and gpu has an arm64 processor",
+            "yanwk/comfyui-boot:cu130-slim-v2 is built only for amd64, not for the arm64 processor of gpu",
           ],
         },
       ],
@@ -313,7 +313,7 @@ export const workloadsMistakes: Mistakes = {
           check: "image-architecture",
           field: "workloads.named.pictures.comfyui.image",
           says: [
-            "yanwk/comfyui-boot:cu130-slim-v2 is built only for amd64, and gpu has an arm64 processor",
+            "yanwk/comfyui-boot:cu130-slim-v2 is built only for amd64, not for the arm64 processor of gpu",
           ],
         },
       ],

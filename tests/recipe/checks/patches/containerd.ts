@@ -169,7 +169,7 @@ export const containerdParts: ContainerdPart[] = [
       '[plugins."io.containerd.cri.v1.images".registry.configs."a".auth]',
       'password = "b"',
     ),
-    says: "holds a secret",
+    says: "contains a secret",
   },
   {
     part: lines('[plugins."io.containerd.cri.v1.runtme"]', "enable_cdi = true"),
