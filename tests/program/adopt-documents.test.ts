@@ -28,7 +28,7 @@ describe("a configuration that Talos would refuse", () => {
     return { machine, done: adopt({ ...task, patches: [patch] }, undefined, bench) };
   };
 
-  test("names the field of the stack, the document of the machine and the form that works", async () => {
+  test("is refused with the stack's field, the machine's document and the form that works", async () => {
     const { machine, done } = adoptPatch(
       text({
         features: { stableHostname: true },
@@ -47,7 +47,7 @@ describe("a configuration that Talos would refuse", () => {
     expect(machine.calls).toEqual([]);
   });
 
-  test("is reported with the opposite remedy if the stack brings the document", async () => {
+  test("is refused with the opposite remedy if the stack's patch has the document", async () => {
     const live = text({ type: "worker", kubelet: { image: "a" } });
     const message = await failure(
       adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", live).done,
@@ -57,13 +57,13 @@ describe("a configuration that Talos would refuse", () => {
     );
   });
 
-  test("does not arise if the field goes into the document", async () => {
+  test("is avoided if the stack's field can be merged into the document", async () => {
     const { machine, done } = adoptPatch(text({ kubelet: { extraArgs: { v: "4" } } }));
     await done;
     expect(machine.calls).toEqual(["stage"]);
   });
 
-  test("is refused if a later document of the machine would override containerd's part", async () => {
+  test("is also one whose later document would override containerd's part", async () => {
     const part = (value: string): string => `[debug]\nlevel = "${value}"\n`;
     const patch = text({
       files: [{ path: customizationPath, op: "create", content: part("info") }],
@@ -82,7 +82,7 @@ describe("a configuration that Talos would refuse", () => {
     await adoptPatch(patch, live("aa", "debug")).done; // ours comes later
   });
 
-  test("does not arise if a sysctl goes into the document that would override it", async () => {
+  test("is avoided if the stack's sysctl is merged into the machine's SysctlConfig", async () => {
     const document = (value: string): string =>
       `---\n${stringify({ apiVersion: "v1alpha1", kind: "SysctlConfig", params: { "vm.swappiness": value, a: "b" } })}`;
     const live = text({ type: "worker" }) + document("2");
@@ -94,7 +94,7 @@ describe("a configuration that Talos would refuse", () => {
     expect(machine.persistent).toBe(live);
   });
 
-  test("is reported in Talos' words if only Talos knows", async () => {
+  test("is reported in Talos' words if only Talos finds the fault", async () => {
     const { machine, bench } = setup();
     machine.stage = () =>
       Promise.reject(

@@ -32,7 +32,7 @@ function setup(live = text({ type: "worker", sysctls })) {
 }
 
 describe("adopt", () => {
-  test("stages what is missing, and remembers only that", async () => {
+  test("stages the missing settings, and its answer records only these", async () => {
     const { machine, bench } = setup();
     const result = await adopt(task, undefined, bench);
     expect(read(machine.persistent)).toEqual({ type: "worker", sysctls, kernel });
@@ -44,7 +44,7 @@ describe("adopt", () => {
     });
   });
 
-  test("stages nothing at the next run, and remembers the same", async () => {
+  test("stages nothing at the next run, and its answer records the same settings", async () => {
     const { machine, bench } = setup();
     const first = await adopt(task, undefined, bench);
     const second = await adopt(task, first, bench);
@@ -52,7 +52,7 @@ describe("adopt", () => {
     expect(machine.calls).toEqual(["stage"]);
   });
 
-  test("after a kill, the next run knows which settings the stack added", async () => {
+  test("after a kill, the next run still knows which settings the stack added", async () => {
     const { machine, bench } = setup();
     machine.afterCall = () => {
       throw new Error("killed");
@@ -63,7 +63,7 @@ describe("adopt", () => {
     expect(machine.calls).toEqual(["stage"]);
   });
 
-  test("an edit whose answer was lost is reported by the next run, and another edit is no conflict", async () => {
+  test("after an edit whose answer was lost, another edit is no conflict", async () => {
     const { machine, bench } = setup(text({ type: "worker" }));
     const part = (content: string): string =>
       `machine:\n  files:\n    - path: /etc/cri/conf.d/20-customization.part\n      op: create\n      permissions: 0o644\n      content: "${content}"\n`;
@@ -79,7 +79,7 @@ describe("adopt", () => {
     expect(machine.persistent).not.toContain("conf.d");
   });
 
-  test("if Pulumi no longer reads the answer, it restores the previous configuration, and the next run begins again", async () => {
+  test("restores the previous configuration if Pulumi has ended and cannot get the answer", async () => {
     const { machine, bench } = setup();
     // Released without a reboot: ours is active still, and no longer in what is staged.
     machine.active = text({ type: "worker", kernel });
@@ -99,7 +99,7 @@ describe("adopt", () => {
     expect(read(machine.persistent)).toEqual({ type: "worker", sysctls });
   });
 
-  test("refuses every conflict at once and leaves the machine as it was", async () => {
+  test("reports all conflicts in one error and stages nothing", async () => {
     const { machine, bench } = setup(text({ type: "worker", kernel: "theirs", sysctls: "theirs" }));
     await expect(adopt(task, undefined, bench)).rejects.toThrow(
       /^machine\.kernel: .* has a value, .*\nmachine\.sysctls: .* has a value, /,
@@ -127,7 +127,7 @@ describe("adopt", () => {
     },
   );
 
-  test("gives up if the configuration keeps changing, and stages nothing", async () => {
+  test("fails and stages nothing if the configuration keeps changing", async () => {
     const { machine, bench } = setup();
     const { configurations } = machine;
     machine.configurations = async () => {
@@ -147,7 +147,7 @@ describe("adopt", () => {
     expect(read(machine.persistent)).toMatchObject({ theirs: "yes", kernel });
   });
 
-  test("reports that there is nothing to adopt", async () => {
+  test("refuses a machine that has no configuration", async () => {
     const { machine, bench } = setup();
     jest.spyOn(machine, "configurations").mockResolvedValue({});
     await expect(adopt(task, undefined, bench)).rejects.toThrow("machines.gpu-1.configuration");
@@ -155,7 +155,7 @@ describe("adopt", () => {
 });
 
 describe("release", () => {
-  test("removes only the settings that the stack added, and does not reboot", async () => {
+  test("removes only the settings that the stack added, without a reboot", async () => {
     const { machine, lines, bench } = setup();
     const added = await adopt(task, undefined, bench);
     machine.persistent += "  theirs: later\n";
@@ -166,7 +166,7 @@ describe("release", () => {
     expect(machine.boots).toBe(1);
   });
 
-  test("keeps and reports the kernel modules if services of the image wait for the driver at every boot", async () => {
+  test("keeps the kernel modules if services of the image wait for the driver, and reports that", async () => {
     const { machine, lines, bench } = setup(text({ type: "worker" }));
     const added = await adopt(task, undefined, bench);
     machine.schematicId = schematics.gpu;

@@ -63,62 +63,62 @@ describe("unusable credentials are reported with field, reason and remedy", () =
 
   test.each<[string, string, object, NodeJS.ProcessEnv, RegExp]>([
     [
-      "a KUBECONFIG whose file is not there",
+      "a KUBECONFIG whose file does not exist",
       "upgrade",
       wanted,
       { KUBECONFIG: "/nowhere/config" },
       /^kubeconfig: a file that KUBECONFIG names cannot be read \(ENOENT: there is no file \/nowhere\/config\); .+; correct KUBECONFIG/,
     ],
     [
-      "several files, none of which is there",
+      "a KUBECONFIG of several files that do not exist",
       "upgrade",
       wanted,
       { KUBECONFIG: ["/nowhere/a", "/nowhere/b"].join(path.delimiter) },
       /^kubeconfig: a file that KUBECONFIG names cannot be read \(ENOENT: none of these files exists: \/nowhere\/a, \/nowhere\/b\)/,
     ],
     [
-      "an empty kubeconfig, whatever the shell names",
+      "an empty kubeconfig of the stack, despite a KUBECONFIG in the environment,",
       "upgrade",
       wanted,
       { TALOS_GPU_KUBECONFIG: "", KUBECONFIG: ownTalosconfig },
       /^kubeconfig: is an empty text; .+another cluster; /,
     ],
     [
-      "an empty talosconfig, whatever the shell names",
+      "an empty talosconfig of the stack, despite a TALOSCONFIG in the environment,",
       "adopt",
       adoption,
       { TALOS_GPU_TALOSCONFIG: "", TALOSCONFIG: ownTalosconfig },
       /^talosconfig: is an empty text; /,
     ],
     [
-      "an empty key of Omni's, whatever the shell has",
+      "an empty Omni key of the stack, despite a key in the environment,",
       "adopt",
       adoption,
       { TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY: "", OMNI_SERVICE_ACCOUNT_KEY: "shells" },
       /^omniServiceAccountKey: is an empty text; /,
     ],
     [
-      "a talosconfig without its context",
+      "a talosconfig that lacks its current context",
       "adopt",
       adoption,
       { TALOS_GPU_TALOSCONFIG: undefined, TALOSCONFIG: noContext },
       /^talosconfig: the file that TALOSCONFIG names \(.*no-context\): its current context "home" is not among its contexts: it has lab, other; .+; choose a context/,
     ],
     [
-      "a talosconfig that is not there",
+      "a talosconfig that does not exist",
       "adopt",
       adoption,
       { TALOS_GPU_TALOSCONFIG: undefined, TALOSCONFIG: "/nowhere/talosconfig" },
       /^talosconfig: the file that TALOSCONFIG names \(\/nowhere\/talosconfig\) cannot be read \(ENOENT\)/,
     ],
     [
-      "no talosconfig at all",
+      "a missing talosconfig",
       "adopt",
       adoption,
       { TALOS_GPU_TALOSCONFIG: undefined, HOME: "/nowhere" },
       /^talosconfig: there is none: TALOSCONFIG names no file, and there is no ~\/\.talos\/config; /,
     ],
-  ])("%s", (_, verb, input, env, message) => {
+  ])("%s ends the program", (_, verb, input, env, message) => {
     const { code, stdout, stderr } = run(verb, input, env);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(message);

@@ -48,7 +48,7 @@ function setup() {
 const handed = (answer: AdoptResult): AdoptResult =>
   JSON.parse(JSON.stringify(answer)) as AdoptResult;
 
-test("the answer to patches of 160 KB can be handed to the next run, which finds nothing to do", async () => {
+test("the answer to patches of 160 KB fits into the next run's environment", async () => {
   const { machine, bench } = setup();
   expect(task.patches[0]!.length).toBeGreaterThan(160_000);
   const first = await adopt(task, undefined, bench);
@@ -79,7 +79,7 @@ test("settings from patches of 160 KB are changed by the next patches, and remov
   expect(parse(machine.persistent)).toEqual(parse(live));
 });
 
-test("the answer of an earlier release of the package, in its longer form, is understood", async () => {
+test("an answer in the longer form of an earlier release of the package is understood", async () => {
   const { machine, bench, live } = setup();
   const additions = [
     { what: "container", document: "config", path: ["machine", "files"], value: [] },
@@ -108,7 +108,7 @@ test("the answer of an earlier release of the package, in its longer form, is un
   expect(parse(machine.persistent)).toEqual(parse(live));
 });
 
-test("with the record emptied as in docs/troubleshooting.md, a run changes nothing and the release removes nothing", async () => {
+test("if the record is emptied as in docs/troubleshooting.md, adopt and release change nothing", async () => {
   const { machine, bench } = setup();
   await adopt(task, undefined, bench);
   const configured = (machine.active = machine.persistent); // it has booted since
@@ -128,7 +128,7 @@ test("patches whose record is too long in any form are refused, and nothing is s
   expect(machine.calls).toEqual([]);
 });
 
-test("the output of a run over a thousand machines fits into the next run's environment, warnings included", () => {
+test("the output of a run over a thousand machines, with warnings, fits into the next run's environment", () => {
   let said = "";
   const progress = new BoundedProgress((line) => (said += `${line}\n`));
   for (let number = 0; number < 1_000; number++)

@@ -99,7 +99,7 @@ test("a machine that agrees with the stack gets one line and no change", async (
   expect(stdout.trim().split("\n")).toHaveLength(1);
 });
 
-test("no output line is longer than Pulumi reads (pulumi-command, provider/pkg/provider/util, LogOutput: 64 KiB)", async () => {
+test("no line of the program is longer than the 64 KiB that Pulumi reads", async () => {
   const { code, stderr } = await run("no verb ".repeat(10_000), {});
   expect(code).toBe(1);
   expect(stderr).toMatch(/ …$/m);
@@ -149,7 +149,7 @@ test.each(["pulumi", "plugin", "shell"] as const)(
   },
 );
 
-test("talosctl gets the talosconfig in a file for the user alone, no secret by environment or arguments, and the file goes", async () => {
+test("talosctl gets its credentials only through a file that nobody else can read, and that is deleted", async () => {
   await run("upgrade", wanted);
   for (const call of calls()) {
     expect(call).toMatchObject({ talosconfig, talosconfigMode: "600", secretsInEnvironment: [] });
@@ -158,7 +158,7 @@ test("talosctl gets the talosconfig in a file for the user alone, no secret by e
   expect(fs.readdirSync(temporary)).toEqual([]);
 });
 
-test("a configuration is adopted, left alone the second time and released, through files for the user alone", async () => {
+test("the verbs adopt and release work through files that nobody else can read", async () => {
   const configuration = (): unknown =>
     parse(fs.readFileSync(path.join(folder, "configuration"), "utf8").split("---")[0]!);
   const before = configuration();
@@ -188,7 +188,7 @@ test("a configuration is adopted, left alone the second time and released, throu
   expect(fs.readdirSync(temporary)).toEqual([]);
 });
 
-test("talosctl's output is quoted without credentials", async () => {
+test("credentials in talosctl's output are redacted", async () => {
   fs.writeFileSync(path.join(folder, "mode"), "leak");
   const { code, stdout, stderr } = await run("upgrade", wanted);
   expect([code, stdout]).toEqual([1, ""]);
@@ -212,7 +212,7 @@ test.each([
   ["SIGTERM", 143],
   ["SIGINT", 130],
 ] as const)(
-  "a program that is ended by %s leaves no file and no child behind",
+  "a program that is ended by %s leaves no file and no child process",
   async (signal, code) => {
     fs.writeFileSync(path.join(folder, "mode"), "hang");
     const { child, ended } = start("upgrade", wanted);
@@ -266,7 +266,7 @@ test("a failure of a verb for several machines is not attributed to the first ma
   expect(stderr).toMatch(/^preflight: talosctl: \/nowhere\/talosctl does not exist/m);
 });
 
-test("a missing talosctl, an unknown verb and a task of another shape are reported plainly", async () => {
+test("a missing talosctl, an unknown verb and an invalid task are reported", async () => {
   expect(
     (await run("upgrade", wanted, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" })).stderr,
   ).toContain("install talosctl of the machine's minor release");

@@ -21,27 +21,31 @@ const names = (ancestors: Ancestor[]): string[] => ancestors.map(({ name }) => n
 
 test.each<[string, string[], string[]]>([
   [
-    "all up to Pulumi",
+    "all of its ancestors up to Pulumi",
     ["sh", "pulumi-resource", "pulumi", "bash", "sshd"],
     ["sh", "pulumi-resource", "pulumi"],
   ],
   [
-    "without a shell in between",
+    "the ancestors up to Pulumi also without a shell in between",
     ["pulumi-resource", "pulumi", "bash"],
     ["pulumi-resource", "pulumi"],
   ],
   [
-    "of Pulumi below a wrapper",
+    "the ancestors up to the nearest Pulumi if a wrapper started Pulumi",
     ["sh", "pulumi-resource", "pulumi", "pulumi"],
     ["sh", "pulumi-resource", "pulumi"],
   ],
-  ["none if another program started it", ["bash", "make", "sshd"], []],
-  ["none if Pulumi is further away", ["a", "b", "c", "d", "e", "f", "pulumi"], []],
-])("the program waits for %s", (_, above, watched) =>
+  ["no ancestor if another program started it", ["bash", "make", "sshd"], []],
+  [
+    "no ancestor if Pulumi is too many processes away",
+    ["a", "b", "c", "d", "e", "f", "pulumi"],
+    [],
+  ],
+])("the program watches %s", (_, above, watched) =>
   expect(names(upToPulumi(100, chain(...above)))).toEqual(watched),
 );
 
-test("a parent that is gone, or whose number another process has, makes the program an orphan", () => {
+test("the program is an orphan if an ancestor has ended or its process ID has been reused", () => {
   const look = chain("sh", "pulumi-resource", "pulumi");
   const all = upToPulumi(100, look);
   expect(isOrphaned(all, look)).toBe(false);
@@ -57,7 +61,7 @@ const unknown = 2 ** 22 + 1; // above the highest number of a process
 test.each([
   ["this process", process.pid],
   ["its parent", process.ppid],
-  ["one that is not there", unknown],
+  ["a process that does not exist", unknown],
 ])("ps and /proc report the same parent for %s", (_, pid) => {
   const { started, ...byPs } = lookByPs(pid) ?? {};
   const { started: _started, ...inProc } = lookInProc(pid) ?? {};

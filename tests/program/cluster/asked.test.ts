@@ -44,7 +44,7 @@ const plugin = {
   },
 };
 
-test("GPU providers are found in lists of DaemonSets and Deployments, whose items lack a kind", async () => {
+test("a GPU provider is found in a list of DaemonSets, whose items have no kind", async () => {
   const { cluster, close } = await clusterOf({
     [sets]: { items: [plugin] },
     [deployments]: { items: null },
@@ -68,7 +68,7 @@ test.each([
   [[{ spec: { devicePlugin: {} } }], false],
   [[], false],
 ])(
-  "the ClusterPolicies %j decide whether the operator offers GPUs",
+  "with the ClusterPolicies %j, the operator runs without its plugin: %j",
   async (items, withoutPlugin) => {
     const { cluster, close } = await clusterOf({
       [sets]: { items: [] },
@@ -80,13 +80,13 @@ test.each([
   },
 );
 
-test("if ClusterPolicies may not be listed, the result is unknown", async () => {
+test("if the user may not list DaemonSets, the GPU providers are unknown", async () => {
   const { cluster, close } = await clusterOf({ [sets]: 403, [deployments]: { items: [plugin] } });
   expect(await cluster.gpuOffers()).toEqual({ offers: undefined, withoutPlugin: false });
   close();
 });
 
-test("a Job's warnings are read by its name, oldest first; none if events are forbidden", async () => {
+test("the warnings of a Job are read by its name, oldest first", async () => {
   const path = "/api/v1/namespaces/gpu/events";
   const event = (message: string, lastTimestamp: string) => ({
     message,
@@ -100,9 +100,12 @@ test("a Job's warnings are read by its name, oldest first; none if events are fo
   expect(asked).toEqual([
     `${path}?fieldSelector=involvedObject.kind=Job,involvedObject.name=test-1,type=Warning`,
   ]);
-  const forbidden = await clusterOf({ [path]: 403 });
-  expect(await forbidden.cluster.warningsOfJob("gpu", "test-1")).toEqual([]);
-  forbidden.close();
+});
+
+test("a Job has no warnings if the user may not read events", async () => {
+  const { cluster, close } = await clusterOf({ "/api/v1/namespaces/gpu/events": 403 });
+  expect(await cluster.warningsOfJob("gpu", "test-1")).toEqual([]);
+  close();
 });
 
 describe("for a new Kubernetes release", () => {
@@ -152,7 +155,7 @@ describe("for a new Kubernetes release", () => {
     broken.close();
   });
 
-  test("objects of a resource are listed by name; a resource that is not served has none", async () => {
+  test("objects of a resource are listed by name, and none if the resource is not served", async () => {
     const path = "/apis/resource.k8s.io/v1alpha3/podschedulingcontexts";
     const items = [{ metadata: { namespace: "shop", name: "a" } }, { metadata: { name: "b" } }];
     const { cluster, close } = await clusterOf({

@@ -6,27 +6,26 @@ const storageClass = { "f:spec": { "f:storageClassName": {} } };
 const size = { "f:spec": { "f:resources": { "f:requests": { ".": {}, "f:storage": {} } } } };
 
 // Entries as Kubernetes v1.36.3 was seen to write them.
-test.each<[string, Entry[], boolean]>([
+const isGiven = (entries: Entry[]): boolean =>
+  isClassGiven(entries.map(([manager, operation, fieldsV1]) => ({ manager, operation, fieldsV1 })));
+
+test.each<[string, Entry[]]>([
+  ["has not been updated since", [["pulumi-kubernetes", "Update", storageClass]]],
+  ["has been updated since", [["talos-gpu", "Apply", storageClass]]],
+])("the stack set the class of a claim that %s", (_, entries) =>
+  expect(isGiven(entries)).toBe(true),
+);
+
+test.each<[string, Entry[]]>([
+  ["got the cluster's default when it was created", [["pulumi-kubernetes", "Update", size]]],
   [
-    "given by the stack, and not updated since",
-    [["pulumi-kubernetes", "Update", storageClass]],
-    true,
-  ],
-  ["given by the stack, and updated since", [["talos-gpu", "Apply", storageClass]], true],
-  ["the cluster's default from the beginning", [["pulumi-kubernetes", "Update", size]], false],
-  [
-    "filled in later",
+    "got the cluster's default later",
     [
       ["pulumi-kubernetes", "Update", size],
       ["kube-controller-manager", "Update", storageClass],
     ],
-    false,
   ],
-  ["of a claim without a history", [], false],
-])("detects whether the stack set a claim's class: %s", (_, entries, given) => {
-  expect(
-    isClassGiven(
-      entries.map(([manager, operation, fieldsV1]) => ({ manager, operation, fieldsV1 })),
-    ),
-  ).toBe(given);
-});
+  ["has no managed fields", []],
+])("the stack did not set the class of a claim that %s", (_, entries) =>
+  expect(isGiven(entries)).toBe(false),
+);

@@ -157,23 +157,23 @@ test.each([
 );
 
 test.each([
-  ["budgets", budgets],
-  ["namespace", dying],
-])("a pod is evicted as soon as Kubernetes allows it (%s)", async (_, answer) => {
+  ["several disruption budgets", budgets],
+  ["a namespace that is being deleted", dying],
+])("a pod is evicted as soon as Kubernetes no longer refuses because of %s", async (_, answer) => {
   api.answer = answer;
   const clock = new FakeClock();
   clock.after(25, () => (api.answer = undefined));
   expect(await drained(clock)).toBe("node n is drained");
 });
 
-test("an API server that has just started, and serves no lists yet, is asked again", async () => {
+test("the drain asks an API server again that has just started and serves no lists yet", async () => {
   api.starting = 3;
   const cluster = await api.cluster();
   await expect(cluster.pods("n")).rejects.toMatchObject({ problem: "busy", code: 429 });
   expect(await drained(new FakeClock(), cluster)).toBe("node n is drained");
 });
 
-test("only volumes that are attached to this node are reported", async () => {
+test("the drain reports only volumes that are still attached to the drained node", async () => {
   const attached = (nodeName: string, persistentVolumeName: string): object => ({
     metadata: { name: `csi-${persistentVolumeName}` },
     spec: { attacher: "csi.example", nodeName, source: { persistentVolumeName } },
@@ -196,7 +196,7 @@ test("a permanent refusal ends the drain at once", async () => {
   expect(clock.now()).toBe(0);
 });
 
-test("a proxy's answer for an API server that is down is not taken for a refused eviction", async () => {
+test("a proxy's error page for an API server that is down does not count as a refused eviction", async () => {
   api.answer = { code: 500, body: "<html>bad gateway</html>" };
   const cluster = await api.cluster();
   await expect(cluster.evict(pod("db", { uid: "db" }))).rejects.toMatchObject({

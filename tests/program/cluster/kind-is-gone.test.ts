@@ -2,7 +2,7 @@ import { KubernetesCluster } from "../../../components/program/cluster/cluster";
 import { putBack } from "../../../components/program/cluster/put-back";
 import { failure } from "../setup";
 
-test("the failure names an object whose CRD is gone and its remedy; the other objects are restored", async () => {
+test("if an object's CRD is gone, the failure names the object, and other objects are restored", async () => {
   const cluster = new KubernetesCluster(
     {
       getCurrentCluster: () => ({ name: "home", server: "https://api.home", skipTLSVerify: false }),

@@ -28,9 +28,9 @@ function ask(there: FoundClass | undefined, seconds: number, more: Partial<FreeT
 }
 
 test.each<[string, FoundClass | undefined]>([
-  ["without an owner", undefined],
-  ["this stack's", found("shop/prod/lab-runtime-class 6f1c")],
-])("the check passes at once if the class is %s", async (_, there) => {
+  ["does not exist", undefined],
+  ["belongs to this stack", found("shop/prod/lab-runtime-class 6f1c")],
+])("the check of the RuntimeClass passes at once if the class %s", async (_, there) => {
   const { clock, lines, run } = ask(there, 3600);
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect([clock.now(), lines]).toEqual([0, []]);
@@ -38,22 +38,22 @@ test.each<[string, FoundClass | undefined]>([
 
 test.each([
   [
-    "made by hand",
+    "was created by hand",
     found(),
     /and is not this stack's; .*once the machines are upgraded.*; kubectl delete runtimeclass/,
   ],
   [
-    "another stack's",
+    "belongs to another stack",
     found("shop/test/lab-runtime-class 77"),
     /already exists; shop\/test\/lab-runtime-class created it; .*; put all GPU machines /,
   ],
-])("an existing class ends the update before any machine changes: %s", async (_, there, said) => {
+])("the check of the RuntimeClass fails at once if the class %s", async (_, there, said) => {
   const { clock, run } = ask(there, 3600);
   expect(await failure(run())).toMatch(said);
   expect(clock.now()).toBe(0);
 });
 
-test("the check waits until an uninstalled operator's class is deleted", async () => {
+test("the check waits until the RuntimeClass of an uninstalled operator is deleted", async () => {
   const { clock, lines, run } = ask(operators, 40);
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect(clock.now()).toBeLessThan(45_000);
@@ -62,7 +62,7 @@ test("the check waits until an uninstalled operator's class is deleted", async (
   ]);
 });
 
-test("the failure at the limit names the operator's class that stays", async () => {
+test("the check fails at its limit if the RuntimeClass of an operator stays", async () => {
   const { run } = ask(operators, 3600, { field: "dra" });
   expect(await failure(run())).toMatch(
     /^dra: RuntimeClass nvidia was not deleted within 10m \(last: it belongs to ClusterPolicy cluster-policy\)/,
@@ -75,16 +75,16 @@ test.each([
     found(),
     /nvidia with the handler nvidia is external, and stays unchanged/,
   ],
-  ["is the operator's", operators, /with the handler nvidia is external/],
-  ["is not there yet", undefined, /nvidia does not exist yet; until it does, Kubernetes refuses/],
-])("an external class is read without waiting: it %s", async (_, there, said) => {
+  ["belongs to an operator", operators, /with the handler nvidia is external/],
+  ["does not exist yet", undefined, /nvidia does not exist yet; until it does, Kubernetes refuses/],
+])("the check does not wait for an external RuntimeClass that %s", async (_, there, said) => {
   const { clock, lines, run } = ask(there, 3600, { field: "external", theirs: true });
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect([clock.now(), lines.join("\n")]).toEqual([0, expect.stringMatching(said)]);
 });
 
 test.each([{ field: "external", theirs: true }, { theirs: true }, { field: "dra" }])(
-  "a wrong handler is refused: %j",
+  "a RuntimeClass with a wrong handler is refused in the task %j",
   async (more) => {
     const { run } = ask({ ...found(), handler: "nvidia-legacy" }, 3600, more);
     expect(await failure(run())).toMatch(

@@ -147,8 +147,8 @@ async function play(
   }
 }
 
-describe("the taints of a node", () => {
-  test("get the stack's taint and keep the taints of others; a second run changes nothing", () =>
+describe("a node", () => {
+  test("gets the stack's taint once and keeps the taints of other tools", () =>
     play(
       { nodeHas: [foreign] },
       {
@@ -160,13 +160,13 @@ describe("the taints of a node", () => {
       { leaves: true, expect: { logs: [], writes: 2 } },
     ));
 
-  test("keep a taint that another tool adds meanwhile", () =>
+  test("keeps a taint that another tool adds in the meantime", () =>
     play(
       { foreignWrites: 3 },
       { taints: [gpu], expect: { nodeTaintKeys: ["foreign-2", "foreign-3", "foreign-4", "gpu"] } },
     ));
 
-  test("fail after 20 attempts if the node keeps changing", () =>
+  test("gets no taint, and the run fails, if the node changes during 20 attempts", () =>
     play(
       { foreignWrites: 1000 },
       {
@@ -175,14 +175,14 @@ describe("the taints of a node", () => {
       },
     ));
 
-  test("keep a taint that existed before the stack, also after the stack is destroyed", () =>
+  test("keeps a taint that it had before the stack, also after the stack is destroyed", () =>
     play(
       { nodeHas: [gpu] },
       { taints: [gpu], expect: { result: [], writes: 0 } },
       { leaves: true, expect: { nodeTaints: [gpu] } },
     ));
 
-  test("lose a taint that the stack no longer lists, and get a changed value", () =>
+  test("loses a taint that the stack no longer lists, and gets a changed value", () =>
     play(
       { nodeHas: [foreign] },
       { taints: [gpu, old], expect: { result: [gpu, old] } },
@@ -193,14 +193,14 @@ describe("the taints of a node", () => {
       { leaves: true, expect: { nodeTaints: [foreign] } },
     ));
 
-  test("keep a taint whose value another tool changed meanwhile", () =>
+  test("keeps a taint whose value another tool has changed", () =>
     play(
       {},
       { taints: [gpu], expect: { result: [gpu] } },
       { changedByOthers: [only], leaves: true, expect: { logs: [], nodeTaints: [only] } },
     ));
 
-  test("cannot be set without the node; untaint then does nothing", () =>
+  test("must exist to get taints, but not to lose them", () =>
     play(
       {},
       {
@@ -212,8 +212,8 @@ describe("the taints of a node", () => {
     ));
 });
 
-describe("lost answers", () => {
-  test("if the update was killed, the next one reads its own taints from the annotation of the node", () =>
+describe("a run of taint", () => {
+  test("after a kill, the next run reads the stack's taints from the node's annotation", () =>
     play(
       { nodeHas: [foreign] },
       { taints: [gpu], killed: true, expect: { annotation: "gpu=true:NoSchedule" } },
@@ -221,7 +221,7 @@ describe("lost answers", () => {
       { leaves: true, expect: { nodeTaints: [foreign], annotation: null } },
     ));
 
-  test("if the update was killed, the next one removes what the stack no longer lists", () =>
+  test("after a kill, the next run removes a taint that the stack no longer lists", () =>
     play(
       { nodeHas: [foreign] },
       { taints: [gpu, old], killed: true, expect: { result: [gpu, old] } },
@@ -236,7 +236,7 @@ describe("lost answers", () => {
       },
     ));
 
-  test("if the update was killed, the next one also removes the last taint", () =>
+  test("after a kill, the next run removes the last taint", () =>
     play(
       { nodeHas: [foreign] },
       { taints: [gpu], killed: true, expect: { result: [gpu] } },
@@ -246,7 +246,7 @@ describe("lost answers", () => {
       },
     ));
 
-  test("asks again if ten answers of Kubernetes are lost", () =>
+  test("succeeds if the first ten answers of Kubernetes are lost", () =>
     play(
       { nodeHas: [foreign] },
       { lostAnswers: 10, taints: [gpu], expect: { result: [gpu], writes: 1 } },
@@ -271,8 +271,8 @@ describe("lost answers", () => {
 });
 
 // The message says how the stack forgets the taints.
-describe("taints that leave the stack", () => {
-  test("fail with the command to forget them if the cluster is down", () =>
+describe("the removal of the stack's taints", () => {
+  test("fails with the command that makes Pulumi forget them if the cluster is down", () =>
     play(
       { nodeHas: [foreign, gpu] },
       {
@@ -290,7 +290,7 @@ describe("taints that leave the stack", () => {
       },
     ));
 
-  test("fail with the command to forget them if the cluster refuses", () =>
+  test("fails with the command that makes Pulumi forget them if Kubernetes refuses", () =>
     play(
       { nodeHas: [foreign, gpu] },
       {
@@ -308,21 +308,21 @@ describe("taints that leave the stack", () => {
       },
     ));
 
-  test("do not stop the update if the stack added none and the cluster is down", () =>
+  test("succeeds while the cluster is down if the stack added no taint", () =>
     play(
       { nodeHas: [foreign] },
       { lostAnswers: Infinity, leaves: true, known: [], expect: { minutes: 0 } },
       { lostAnswers: Infinity, taints: [], expect: { result: [], minutes: 0 } },
     ));
 
-  test("are removed by the node's annotation if Pulumi's state has no record", () =>
+  test("uses the node's annotation if Pulumi's state has no record", () =>
     play(
       { nodeHas: [foreign] },
       { taints: [gpu], expect: { result: [gpu] } },
       { leaves: true, known: [], expect: { logs: ["untaint: gpu"], nodeTaints: [foreign] } },
     ));
 
-  test("stay, with a message, if another tool keeps changing the node", () =>
+  test("fails if another tool keeps changing the node", () =>
     play(
       { nodeHas: [gpu], foreignWrites: 1000 },
       {
@@ -337,7 +337,7 @@ describe("taints that leave the stack", () => {
 
 // It goes with the machine's own step, before any pod loses its toleration.
 describe("the last taint of a machine", () => {
-  test("is removed, and the taints of others stay", () =>
+  test("is removed, and other tools' taints stay", () =>
     play(
       { nodeHas: [foreign, gpu] },
       { taints: [], known: [gpu], expect: { result: [], nodeTaints: [foreign] } },
@@ -369,14 +369,14 @@ describe("the last taint of a machine", () => {
     ));
 });
 
-describe("the stack's own taints", () => {
-  test("include a taint that it added earlier", () =>
+describe("taints that the answer records as the stack's", () => {
+  test("include a taint that the stack added earlier", () =>
     play({ nodeHas: [gpu] }, { taints: [gpu], known: [gpu], expect: { result: [gpu] } }));
 
-  test("include a taint that it added earlier and one that it adds", () =>
+  test("include a taint that the stack added earlier and a new one", () =>
     play({ nodeHas: [gpu] }, { taints: [gpu, old], known: [gpu], expect: { result: [gpu, old] } }));
 
-  test("include a taint whose value it changes", () =>
+  test("include a taint whose value the stack changes", () =>
     play({ nodeHas: [only] }, { taints: [gpu], expect: { result: [gpu] } }));
 });
 
@@ -387,11 +387,14 @@ test.each([
   ],
   [[{ key: "a", value: "", effect: "NoSchedule" }], "a:NoSchedule"],
   [[], null],
-])("taints are marked as kubectl writes them: %j", (taints: NodeTaintState[], mark) => {
-  expect(taintMark(taints)).toBe(mark);
-  const read = taints.map(({ value, ...rest }) => ({ ...rest, ...(value ? { value } : {}) }));
-  expect(markedTaints(mark ?? undefined)).toEqual(read);
-});
+])(
+  "the node's annotation has the taints %j as kubectl writes them",
+  (taints: NodeTaintState[], mark) => {
+    expect(taintMark(taints)).toBe(mark);
+    const read = taints.map(({ value, ...rest }) => ({ ...rest, ...(value ? { value } : {}) }));
+    expect(markedTaints(mark ?? undefined)).toEqual(read);
+  },
+);
 
 test("an annotation with invalid content names no taint", () =>
   expect(markedTaints("nonsense,:NoSchedule,=x:NoSchedule,a:")).toEqual([]));

@@ -174,7 +174,7 @@ const users =
   "in use by default/train-1 (1), default/train-2 (1), default/train-3 (1), default/train-4 (1)";
 
 // A pod that starts before the kubelet counts again ends with UnexpectedAdmissionError.
-test("the gate waits until the kubelet reports the node's GPUs", () =>
+test("the gate waits until the kubelet offers the planned number of GPUs", () =>
   play({
     job: "complete",
     test: { units: 2 },
@@ -190,7 +190,7 @@ test("the gate waits until the kubelet reports the node's GPUs", () =>
     },
   }));
 
-test("a missing card delays the gate only for its patience", () =>
+test("the gate waits for a missing card only for its patience", () =>
   play({
     job: "complete",
     test: { units: 3 },
@@ -204,13 +204,13 @@ test("a missing card delays the gate only for its patience", () =>
     },
   }));
 
-test("a test that passes opens the gate at once", () =>
+test("a smoke test that passes opens the gate at once", () =>
   play({
     job: "complete",
     expect: { passed: true, seconds: 0, logs: ["gpu-1: its smoke test passed"] },
   }));
 
-test("if a container sees cards that it did not ask for, the line says what that means", () => {
+test("if a container sees cards that it did not request, the progress line explains the cause", () => {
   const ended = (name: string, message: string): Status => ({
     name,
     state: { terminated: { exitCode: 0, message } },
@@ -232,7 +232,7 @@ test("if a container sees cards that it did not ask for, the line says what that
   });
 });
 
-test("with every unit in use the gate waits for its patience, evicts no pod, and names the pods that use them", () =>
+test("if all GPUs are in use, the gate waits for its patience and reports the pods that use them", () =>
   play({
     cluster: { pods: busy },
     expect: {
@@ -246,7 +246,7 @@ test("with every unit in use the gate waits for its patience, evicts no pod, and
   }));
 
 // What the scheduler says of a claim is the same as of one that no card fits.
-test("the gate also waits for its patience if every card is claimed", () => {
+test("if all cards are claimed, the gate waits for its patience and reports the pods that claim them", () => {
   const message = "0/1 nodes are available: 1 cannot allocate all claims. still not schedulable";
   return play({
     cluster: {
@@ -259,7 +259,7 @@ test("the gate also waits for its patience if every card is claimed", () => {
   });
 });
 
-test("a test that must pass waits for a unit until the limit and then fails: further machines wait for it", () =>
+test("a smoke test that must pass fails if no GPU becomes free until the limit", () =>
   play({
     cluster: { pods: busy },
     mustPass: true,
@@ -274,7 +274,7 @@ test("a test that must pass waits for a unit until the limit and then fails: fur
     },
   }));
 
-test("a unit that becomes free within the patience is used", () =>
+test("the smoke test uses a GPU that becomes free within the gate's patience", () =>
   play({
     cluster: { pods: busy },
     events: [
@@ -284,10 +284,10 @@ test("a unit that becomes free within the patience is used", () =>
     expect: { passed: true, seconds: 40 },
   }));
 
-describe("at its limit the gate fails, and names:", () => {
+describe("the gate's failure at its limit", () => {
   const late = /^machines\.gpu-1: its smoke test \(Job gpu\/test-1\) did not pass within 10m \(/;
 
-  test("a plugin that crashes", () => {
+  test("reports a plugin that crashes", () => {
     const crashing = {
       ready: false,
       lastState: { terminated: { exitCode: 1, message: "nvml init failed" } },
@@ -310,7 +310,7 @@ describe("at its limit the gate fails, and names:", () => {
     });
   });
 
-  test("no plugin, and nothing offered", () =>
+  test("reports that the node has no plugin and offers no GPU", () =>
     play({
       cluster: { pods: busy.slice(1), allocatable: {} },
       expect: {
@@ -323,13 +323,13 @@ describe("at its limit the gate fails, and names:", () => {
       },
     }));
 
-  test("units in use by a pod that does not run", () =>
+  test("reports a pod that uses GPUs but does not run", () =>
     play({
       cluster: { pods: [plugin, pod("stuck", 2, { phase: "Pending" })] },
       expect: { error: [late, "in use by default/stuck (2)"], seconds: 600 },
     }));
 
-  test("free units, and the scheduler's other reason", () => {
+  test("reports the scheduler's reason if it is not a lack of GPUs", () => {
     const reason = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.";
     return play({
       cluster: { pods: busy, tests: [pod(TEST_POD, 1, pending(reason))] },
@@ -337,14 +337,14 @@ describe("at its limit the gate fails, and names:", () => {
     });
   });
 
-  test("no pods that ended, since they hold no unit", () =>
+  test("reports no pods that have ended, since they use no GPU", () =>
     play({
       cluster: { pods: [plugin, pod("done", 2, { phase: "Succeeded" })] },
       expect: { error: [late, "no other pod uses it"], seconds: 600 },
     }));
 });
 
-test("a failed test is reported at once, with its pods' messages", () => {
+test("a failed smoke test is reported at once, with its pods' messages", () => {
   const rejected =
     "Pod was rejected: Allocate failed due to requested number of devices unavailable";
   const terminated = { exitCode: 2, message: "cuda error\nTest FAILED\n" };
@@ -372,7 +372,7 @@ test("a failed test is reported at once, with its pods' messages", () => {
 });
 
 test.each(["failed", "suspended"] as const)(
-  "a test that an earlier run left %s is created again",
+  "a smoke test that an earlier run left %s is created again",
   (job) =>
     // The API server says only at the second look that the old one is gone.
     play({
@@ -382,7 +382,7 @@ test.each(["failed", "suspended"] as const)(
     }),
 );
 
-test("devices of an init container count once, and those of ended pods not at all", () =>
+test("a pod with an init container and a pod that has ended do not make a node count as full", () =>
   play({
     cluster: { pods: [plugin, podWithInit("both", 1), pod("done", 2, { phase: "Succeeded" })] },
     events: [{ atSecond: 90, job: "complete" }], // a unit is free all the time: this is no busy machine
@@ -402,7 +402,7 @@ describe("the gate's progress lines", () => {
     return lines;
   }
 
-  test("name at once why there is no pod, and each later change", async () => {
+  test("name at once the reason why the test has no pod, and each later change", async () => {
     const cluster = new Cluster();
     Object.assign(cluster, { tests: [], warnings: [rejected("test-1-a")] });
     const starting = pod("test-1-c", 1, { phase: "Pending" });
@@ -430,7 +430,7 @@ describe("the gate's progress lines", () => {
     );
   });
 
-  test("the failure at the limit names why there is no pod", async () => {
+  test("at the limit, a failure names the reason why the test has no pod", async () => {
     const cluster = new Cluster();
     Object.assign(cluster, { tests: [], warnings: [rejected("test-1-a")] });
     const message = await failure(awaitTests(task, cluster, new FakeClock(), () => {}));

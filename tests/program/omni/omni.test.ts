@@ -126,10 +126,10 @@ const runs = (...extensions: string[]) => ({
 });
 
 describe("omni-apply", () => {
-  test("writes only the differences, extensions first; a second run writes nothing", () =>
+  test("writes the extensions before the patch, and nothing at the second run", () =>
     play(firstRun, { expect: { result: { written: [], removed: [] }, calls: [] } }));
 
-  test("removes a patch of the stack that is no longer wanted; those of others stay", () =>
+  test("removes only a patch that the stack no longer has", () =>
     play(
       {
         foreign: [
@@ -154,7 +154,7 @@ describe("omni-apply", () => {
       { expect: { result: { written: [], removed: [oursBefore] } } },
     ));
 
-  test("removes a patch that gets another ID before it writes it again", () => {
+  test("deletes a patch before writing it under another ID", () => {
     const numberedBefore = `511-talos-gpu-${uuid}`; // as this package once numbered them
     return play({
       foreign: [{ id: numberedBefore, labels: {}, patch: part }],
@@ -170,10 +170,10 @@ describe("omni-apply", () => {
     });
   });
 
-  describe("with a patch of another tool that has the same file", () => {
+  describe("if another tool's patch in Omni has the same file", () => {
     const rival: Foreign = { id: "300-cdi-containerd", labels: ofCluster, patch: part };
 
-    test("refuses one for the whole cluster before anything is written", () =>
+    test("refuses a patch for the whole cluster before it writes anything", () =>
       play({
         foreign: [rival],
         expect: {
@@ -184,13 +184,13 @@ describe("omni-apply", () => {
         },
       }));
 
-    test("accepts one for another machine set", () =>
+    test("accepts a patch for another machine set", () =>
       play({
         foreign: [{ id: "300-of-a-set", labels: ofMachineSet("gpus"), patch: part }],
         expect: { calls: [applyExtensions, applyPatch] },
       }));
 
-    test("accepts one if the stack gives the machine no containerd part", () =>
+    test("accepts every patch if the stack writes no containerd part", () =>
       play({
         foreign: [rival],
         patches: [noPart],
@@ -198,7 +198,7 @@ describe("omni-apply", () => {
       }));
   });
 
-  test("refuses to lose extensions of the image that the stack does not list, until they are dropped", () =>
+  test("refuses to remove extensions that the stack does not list, until the stack drops them", () =>
     play(
       {
         omni: runs("siderolabs/iscsi-tools", "siderolabs/util-linux-tools", "siderolabs/x"),
@@ -214,7 +214,7 @@ describe("omni-apply", () => {
       },
     ));
 
-  test("accepts the loss of extensions that the stack's own list brought", () =>
+  test("removes extensions that the stack's own list added", () =>
     play(firstRun, {
       omni: runs("siderolabs/iscsi-tools", "siderolabs/x"),
       patches: [noPart, part],
@@ -223,7 +223,7 @@ describe("omni-apply", () => {
 
   // Omni's "Update Extensions" dialog makes a list for the machine (siderolabs/omni,
   // frontend/src/views/Machines/components/UpdateExtensionsModal.vue).
-  describe("with another tool's list of extensions", () => {
+  describe("if another tool has a list of extensions in Omni", () => {
     const byDialog: Foreign = {
       id: `schematic-${uuid}`,
       labels: ofMachine(uuid),
@@ -235,13 +235,13 @@ describe("omni-apply", () => {
       `\`omnictl delete ExtensionsConfigurations.omni.sidero.dev schematic-${uuid}\``,
     ];
 
-    test("refuses one for the same machine before the stack's own is there", () =>
+    test("refuses a list for the same machine at the first run", () =>
       play({ foreign: [byDialog], expect: { error: twoLists } }));
 
-    test("refuses one for the same machine next to the stack's own", () =>
+    test("refuses a list for the same machine also if the stack's list is already in Omni", () =>
       play(firstRun, { foreign: [byDialog], expect: { error: twoLists } }));
 
-    test("accepts one for the same machine if the stack lists no extensions", () =>
+    test("accepts a list for the same machine if the stack lists no extensions", () =>
       play({ foreign: [byDialog], extensions: [], expect: { calls: [applyPatch] } }));
 
     test.each([
@@ -249,7 +249,7 @@ describe("omni-apply", () => {
       ["the machine in another cluster", ofMachine(uuid, "x")],
       ["the machine set", ofMachineSet("frank-workers")],
       ["the whole cluster", ofCluster],
-    ])("accepts one for %s", (_, labels) =>
+    ])("accepts a list for %s", (_, labels) =>
       play({
         foreign: [{ id: "schematic-theirs", labels, extensions: ["siderolabs/x"] }],
         expect: { calls: [applyExtensions, applyPatch] },
@@ -285,31 +285,34 @@ describe("omni-apply", () => {
       }));
   });
 
-  test("writes the patches of a machine before it joins its cluster, but none next to a machine set's", () =>
-    play(
-      {
+  describe("for a machine that has not joined its cluster yet", () => {
+    test("writes the patches, and reports that Omni keeps them", () =>
+      play({
         omni: { state: undefined },
         expect: {
           calls: [applyExtensions, applyPatch],
           logs: "Omni keeps them until the machine joins",
         },
-      },
-      {
+      }));
+
+    test("refuses another tool's patch for any machine set", () =>
+      play({
+        omni: { state: undefined },
         foreign: [{ id: "300-of-a-set", labels: ofMachineSet("gpus"), patch: part }],
         expect: { error: ["for the machine set gpus"] },
-      },
-    ));
+      }));
+  });
 });
 
 describe("omni-release", () => {
-  test("removes only the stack's resources; a second run finds none", () =>
+  test("removes only the stack's resources, and nothing at the second run", () =>
     play(
       { ...firstRun, foreign: [{ id: "500-theirs", labels: ofCluster, patch: noPart }] },
       { releases: true, expect: { removed: 2, patchesInOmni: ["500-theirs"] } },
       { releases: true, expect: { removed: 0 } },
     ));
 
-  test("waits for Omni", () =>
+  test("waits for Omni if it does not answer", () =>
     play(firstRun, {
       failing: {
         seconds: 60,
@@ -336,13 +339,17 @@ describe("omni-release", () => {
 test.each<[string, string, unknown]>([
   // As siderolabs/omni prints them (client/pkg/template/testdata/cluster1-resources.yaml). The annotation has no value.
   [
-    "a template's",
+    "a cluster of a cluster template",
     "    annotations:\n        omni.sidero.dev/managed-by-cluster-templates:\n",
     { templated: true },
   ],
-  ["one with other annotations", "    annotations:\n        name: home\n", { templated: false }],
-  ["one of Omni's page", "", { templated: false }],
-])("a cluster is read as omnictl prints it: %s", async (_, annotations, expected) => {
+  [
+    "a cluster with other annotations",
+    "    annotations:\n        name: home\n",
+    { templated: false },
+  ],
+  ["a cluster without annotations", "", { templated: false }],
+])("omnictl's output for %s is read", async (_, annotations, expected) => {
   const type = "Clusters.omni.sidero.dev";
   const printed = `metadata:
     namespace: default

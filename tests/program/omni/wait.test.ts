@@ -56,7 +56,7 @@ describe("omni-wait", () => {
     ).toHaveLength(1);
   });
 
-  describe("a boot that does not go on", () => {
+  describe("a paused boot", () => {
     const looping = () => {
       const said: string[] = [];
       const parts = { ...bench(), report: (line: string) => said.push(line) };
@@ -98,7 +98,7 @@ describe("omni-wait", () => {
     });
   });
 
-  describe("containerd's part on Talos 1.14, which writes no file of the part", () => {
+  describe("the containerd part on Talos 1.14, which keeps it only in memory", () => {
     const runtime = 'plugins."io.containerd.cri.v1.runtime"';
     const containerdPart = `[${runtime}]\ncdi_spec_dirs = ["/var/cdi"]\n\n[${runtime}.containerd]\ndefault_runtime_name = "nvidia"\n`;
     /** What Talos merges (talos v1.14.1, internal/app/machined/pkg/controllers/files/cri_config.go, internal/pkg/toml/merge.go). */
@@ -122,19 +122,19 @@ describe("omni-wait", () => {
       return waitForOmni(wanted({ talosVersion: "v1.14.1", containerdPart }), parts);
     };
 
-    test("is in effect when the merged configuration has every value of it", async () => {
+    test("is in effect if the merged configuration has all of its values", async () => {
       const seen = await waiting(merged("nvidia", ["customization"]));
       expect(seen).toMatchObject({ talosVersion: "v1.14.1" });
     });
 
-    test("is not in effect yet: the keys are named", async () => {
+    test("is not in effect if the merged configuration lacks its keys, and the message names them", async () => {
       const message = await failure(waiting("version = 3\n"));
       expect(message).toContain(
         `${mergedConfigurationPath} lacks plugins."io.containerd.cri.v1.runtime".cdi_spec_dirs, plugins."io.containerd.cri.v1.runtime".containerd.default_runtime_name`,
       );
     });
 
-    test("is overridden: the message names only the document that Talos merges later", async () => {
+    test("is not in effect if overridden, and the message names only the document that Talos merges later", async () => {
       const message = await failure(waiting(merged("runc", ["aa", "customization", "zz"])));
       expect(message).toContain("containerd.default_runtime_name");
       expect(message).toContain(
@@ -189,7 +189,7 @@ describe("omni-wait", () => {
     ],
     ["part", () => {}, { containerdPart: "a = 1\n" }, `${customizationPath} is not as configured`],
     ["readiness", (omni) => (omni.state!.ready = false), {}, "Omni reports it as not ready"],
-  ])("names everything that is missing at its limit: %s", async (_, spoil, more, part) => {
+  ])("reports at its limit what the machine lacks: %s", async (_, spoil, more, part) => {
     const parts = bench();
     spoil(parts.omni);
     const message = await failure(waitForOmni(wanted(more), parts));

@@ -30,53 +30,78 @@ const [here, there] = ["10.0.0.1", "10.0.0.2"];
 
 test.each<[string, Record<string, Place | undefined>, Record<string, Place>, RegExp[]]>([
   [
-    "a machine of another name",
+    "refuses to give a leaving machine's address to a new machine",
     { old: at("adopted", here) },
     { new: at("adopted", here) },
     [/^machines\.new\.address: 10\.0\.0\.1 belongs to old, which leaves/],
   ],
   [
-    "a machine of another name in Omni",
+    "refuses to give a leaving Omni machine's UUID to a new machine",
     { old: at("omni", "uuid-1") },
     { new: at("omni", "uuid-1") },
     [/^machines\.new\.uuid: uuid-1 belongs to old/],
   ],
   [
-    "a machine that takes the place of one that leaves",
+    "refuses to move a machine to the address of a leaving machine",
     { old: at("adopted", here), new: at("adopted", there) },
     { new: at("adopted", here) },
     [/^machines\.new\.address: 10\.0\.0\.1 belongs to old/],
   ],
   ...(["owned", "omni"] as const).map(
     (owner): [string, Record<string, Place>, Record<string, Place>, RegExp[]] => [
-      `adopted to ${owner}`,
+      `refuses to change a machine from adopted to ${owner}`,
       { it: at("adopted", here) },
       { it: at(owner, here) },
       [RegExp(`^machines\\.it\\.configuration: changes from adopted to ${owner}`)],
     ],
   ),
   [
-    "Omni's to adopted",
+    "refuses to change a machine from omni to adopted",
     { it: at("omni", "uuid-1") },
     { it: at("adopted", here) },
     [/^machines\.it\.configuration: changes from omni to adopted/],
   ],
-  ["owned to adopted", { it: at("owned", here) }, { it: at("adopted", here) }, []],
-  ["an owned machine of another name", { old: at("owned", here) }, { new: at("owned", here) }, []],
-  ["one leaves, another comes", { old: at("adopted", here) }, { new: at("adopted", there) }, []],
-  ["another address", { it: at("adopted", here) }, { it: at("adopted", there) }, []],
   [
-    "two that change addresses",
+    "accepts a change of a machine from owned to adopted",
+    { it: at("owned", here) },
+    { it: at("adopted", here) },
+    [],
+  ],
+  [
+    "accepts another name for an owned machine",
+    { old: at("owned", here) },
+    { new: at("owned", here) },
+    [],
+  ],
+  [
+    "accepts a new machine at another address than the leaving machine",
+    { old: at("adopted", here) },
+    { new: at("adopted", there) },
+    [],
+  ],
+  [
+    "accepts another address of a machine",
+    { it: at("adopted", here) },
+    { it: at("adopted", there) },
+    [],
+  ],
+  [
+    "accepts two machines that exchange their addresses",
     { a: at("adopted", here), b: at("adopted", there) },
     { a: at("adopted", there), b: at("adopted", here) },
     [],
   ],
-  ["a machine whose place is not remembered", { old: undefined }, { new: at("adopted", here) }, []],
-])("%s", (_, before, after, said) => {
+  [
+    "accepts a new machine if the leaving machine's address is unknown",
+    { old: undefined },
+    { new: at("adopted", here) },
+    [],
+  ],
+])("the preflight %s", (_, before, after, said) => {
   expect(update(before, after)).toEqual(said.map((text) => expect.stringMatching(text) as string));
 });
 
-test("with the same owner, the messages explain how to reverse a failed update and what a destroy deletes", () => {
+test("the refusal of a change from adopted to owned explains the way back and what a destroy deletes", () => {
   const { why, remedy } = handOverFinding("adopted", "owned")!;
   expect(why).toContain(
     "only at the end of the update, after the machine got the new configuration",

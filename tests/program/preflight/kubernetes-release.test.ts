@@ -13,7 +13,7 @@ const around = (changes: Partial<Stand> = {}): Partial<Stand> => ({
   ...changes,
 });
 
-test("a supported step is checked once and remembered", async () => {
+test("a supported Kubernetes release is checked once and remembered", async () => {
   const { outcome, lines } = await ask(around());
   expect(outcome).toMatchObject({ release: "a" });
   expect(lines.filter((line) => line.includes("1.32.1"))).toEqual([
@@ -29,17 +29,17 @@ test("a supported step is checked once and remembered", async () => {
   ]);
 });
 
-test("a stack without owned machines is not checked", async () => {
+test("the Kubernetes release of a stack without owned machines is not checked", async () => {
   const { release: _, ...without } = around({ apiServers: ["v1.29.0"] });
   expect((await ask(without)).outcome).not.toHaveProperty("release");
 });
 
-test("a kubelet of the cluster that would be too old is refused", async () => {
+test("a Kubernetes release is refused if a kubelet of the cluster would be too old", async () => {
   const { outcome } = await ask(around({ nodes: [node({ kubelet: "v1.28.2" })] }));
   expect(outcome).toEqual([expect.stringContaining("the kubelet of gpu-1 (v1.28.2)")]);
 });
 
-test("objects of a resource that the release removes are refused, and requests for its API are named", async () => {
+test("a Kubernetes release is refused if the cluster has objects of a resource that it removes", async () => {
   const objects = { [contexts]: ["shop/a", "shop/b"] };
   const { outcome, lines } = await ask(around({ objects, requested: [{ ...flow, removed: 32 }] }));
   expect(outcome).toEqual([
@@ -54,7 +54,7 @@ test("objects of a resource that the release removes are refused, and requests f
   );
 });
 
-test("a new patch release needs no check for removed APIs", async () => {
+test("for a new patch release of Kubernetes, removed APIs are not checked", async () => {
   const asked: string[] = [];
   const { outcome } = await ask(
     around({
@@ -70,12 +70,16 @@ test("a new patch release needs no check for removed APIs", async () => {
   expect(asked).toEqual([]);
 });
 
-describe("the preflight reports unknown facts, and goes on:", () => {
+describe("the preflight goes on and reports what is unknown if", () => {
   test.each<[string, Partial<Stand>, RegExp]>([
-    ["no pod of an API server", { apiServers: [] }, /kube-system shows no pod of kube-apiserver/],
-    ["metrics that may not be read", { requested: undefined }, /may not read the metrics/],
     [
-      "a resource that may not be listed",
+      "no pod of an API server is found",
+      { apiServers: [] },
+      /kube-system shows no pod of kube-apiserver/,
+    ],
+    ["the metrics may not be read", { requested: undefined }, /may not read the metrics/],
+    [
+      "a resource may not be listed",
       { objects: { [contexts]: undefined } },
       /^not known whether the cluster has objects of \/apis\/resource/,
     ],
@@ -89,7 +93,7 @@ describe("the preflight reports unknown facts, and goes on:", () => {
     ["apiServers", "what Kubernetes v1.32.1 changes in the cluster"],
     ["requestedApis", "whether something uses an API that Kubernetes v1.32.1 does not serve"],
     ["objectsAt", "what Kubernetes v1.32.1 changes in the cluster"],
-  ])("no answer to %s", async (call, unknown) => {
+  ])("%s gets no answer", async (call, unknown) => {
     const silent = () => Promise.reject(new CallError("unreachable", "no answer"));
     const { outcome, lines } = await ask(
       around({

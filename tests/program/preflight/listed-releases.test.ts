@@ -14,7 +14,7 @@ async function listed(answer: Answer, environment: NodeJS.ProcessEnv = {}, of = 
   return { said: said[0], asked, lines };
 }
 
-test("the image's Image Factory is asked once", async () => {
+test("the Image Factory of the image's name is asked once", async () => {
   const body = '["v1.12.6", "1.12.7", "v1.13.0-beta.0", "nonsense", 4]';
   expect(await listed({ status: 200, body })).toEqual({
     said: ["v1.12.6", "v1.12.7", "v1.13.0-beta.0"],
@@ -23,7 +23,7 @@ test("the image's Image Factory is asked once", async () => {
   });
 });
 
-test("TALOS_GPU_FACTORY replaces that Image Factory", async () => {
+test("TALOS_GPU_FACTORY replaces the Image Factory of the image's name", async () => {
   const { asked } = await listed(
     { status: 200, body: '["v1.12.6"]' },
     { TALOS_GPU_FACTORY: "http://localhost:1/" },
@@ -33,18 +33,21 @@ test("TALOS_GPU_FACTORY replaces that Image Factory", async () => {
 
 test.each<[string, Answer]>([
   ["no answer", { silent: "ECONNREFUSED" }],
-  ["a proxy", { unknown: "it is reached through a proxy" }],
-  ["no such page", { status: 404, body: "404 page not found" }],
-  ["no list", { status: 200, body: '{"a": 1}' }],
+  ["an answer through a proxy", { unknown: "it is reached through a proxy" }],
+  ["the answer 404", { status: 404, body: "404 page not found" }],
+  ["an answer that is no list", { status: 200, body: '{"a": 1}' }],
   ["an empty list", { status: 200, body: "[]" }],
-  ["no JSON", { status: 200, body: "<html>" }],
-])("%s: the package's tables are used, and one line reports it", async (_, answer) => {
-  const { said, lines } = await listed(answer);
-  expect(said).toBeUndefined();
-  expect(lines).toEqual([
-    expect.stringContaining("the program uses the newest patch release that this package knows"),
-  ]);
-});
+  ["an answer that is no JSON", { status: 200, body: "<html>" }],
+])(
+  "if the Image Factory gives %s, the package's tables are used, and a line reports that",
+  async (_, answer) => {
+    const { said, lines } = await listed(answer);
+    expect(said).toBeUndefined();
+    expect(lines).toEqual([
+      expect.stringContaining("the program uses the newest patch release that this package knows"),
+    ]);
+  },
+);
 
 test("an image that is not from an Image Factory causes no request", async () => {
   const { said, asked } = await listed(

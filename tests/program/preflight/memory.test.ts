@@ -29,7 +29,7 @@ function after(
   return { answer, before };
 }
 
-test("the last ten schematics are remembered, the newest first", () => {
+test("the preflight's answer has a machine's last ten schematics, the newest first", () => {
   const { before } = after(12, 1, (_, update) => schematic(update));
   expect(before[name(0)]).toEqual({
     wanted: "11ffffffffffffff",
@@ -38,7 +38,7 @@ test("the last ten schematics are remembered, the newest first", () => {
   });
 });
 
-test("a thousand machines, of five pools with ten schematics each, are handed back to the next run", () => {
+test("the preflight's answer has room for a thousand machines of five pools with ten schematics each", () => {
   const { answer, before } = after(10, 1_000, (machine, update) =>
     schematic(100 * (machine % 5) + update),
   );
@@ -50,12 +50,12 @@ test("a thousand machines, of five pools with ten schematics each, are handed ba
 
 test.each([
   [
-    "a thousand machines with three hundred histories: the oldest schematics are forgotten",
+    "of a thousand machines with 300 different histories, it has only the newest schematic",
     1_000,
     1,
   ],
-  ["more machines than there is room for: nothing is remembered", 5_000, undefined],
-])("the answer stays within its limit: %s", (_, machines, length) => {
+  ["of 5,000 machines, it has nothing", 5_000, undefined],
+])("the preflight's answer stays within its limit: %s", (_, machines, length) => {
   const { answer, before } = after(3, machines, (machine, update) =>
     schematic(10 * (machine % 300) + update),
   );

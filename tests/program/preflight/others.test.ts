@@ -49,10 +49,10 @@ async function foundBy(
   return Array.isArray(outcome) ? outcome : [];
 }
 
-describe("another GPU provider ends the update before the first machine", () => {
+describe("the preflight refuses", () => {
   test.each<[string, Installs, Workload, string[]]>([
     [
-      "a plugin of Flux'",
+      "a plugin that Flux manages",
       operator,
       daemonSet("kube-system", "nvdp-nvidia-device-plugin", pluginImage, { labels: ofFlux }),
       [
@@ -62,7 +62,7 @@ describe("another GPU provider ends the update before the first machine", () => 
       ],
     ],
     [
-      "an operator of Argo CD's",
+      "an operator that Argo CD manages",
       plugin,
       daemonSet("gpu", "gpu-operator", operatorImage, {
         annotations: { "argocd.argoproj.io/tracking-id": "gpu:apps/Deployment:gpu/gpu-operator" },
@@ -76,7 +76,7 @@ describe("another GPU provider ends the update before the first machine", () => 
       ["Helm release kube-system/nvdp", "helm uninstall nvdp -n kube-system"],
     ],
     [
-      "a plugin of a manifest",
+      "a plugin from a manifest",
       plugin,
       daemonSet(
         "kube-system",
@@ -103,7 +103,7 @@ describe("another GPU provider ends the update before the first machine", () => 
   });
 });
 
-describe("the preflight reports nothing about", () => {
+describe("the preflight accepts", () => {
   test.each<[string, Installs | undefined, Workload]>([
     [
       "the stack's own release",
@@ -121,14 +121,14 @@ describe("the preflight reports nothing about", () => {
       }),
     ],
     [
-      "what a stack of Pulumi's installed, as this one's of the update before",
+      "a provider that Pulumi installed, such as the one of the previous update",
       operator,
       daemonSet("nvidia-device-plugin", "nvidia-device-plugin", pluginImage, {
         managedFields: [{ manager: "pulumi-resource-kubernetes" }],
       }),
     ],
     [
-      "a release outside",
+      "an external release",
       undefined,
       daemonSet("kube-system", "nvdp", pluginImage, { labels: ofFlux }),
     ],
@@ -154,7 +154,7 @@ describe("the preflight reports nothing about", () => {
       }),
     ],
     [
-      "feature discovery of the plugin's chart",
+      "GPU Feature Discovery of the plugin's chart",
       operator,
       daemonSet("kube-system", "nvdp-gpu-feature-discovery", pluginImage),
     ],
@@ -162,7 +162,7 @@ describe("the preflight reports nothing about", () => {
     expect(await foundBy(installs, [workload])).toEqual([]),
   );
 
-  test("a provider in a namespace of this stack, but one in another stack's namespace", async () => {
+  test("a provider in a namespace of this stack, but not in a namespace of another stack", async () => {
     const workloads = [daemonSet("former", "nvidia-device-plugin", pluginImage)];
     const of = async (owner: string) =>
       (await ask({ installs: operator, workloads, owners: { former: owner } })).outcome;
@@ -170,7 +170,7 @@ describe("the preflight reports nothing about", () => {
     expect(await of("shop/test/ns 77")).toHaveLength(1);
   });
 
-  test("an operator without its plugin next to the DRA driver, but one with its plugin", async () => {
+  test("an operator next to the DRA driver only if the operator's plugin is off", async () => {
     const workload = daemonSet("gpu", "gpu-operator", operatorImage, {
       annotations: ofHelm("gpu-operator", "gpu"),
     });
@@ -180,14 +180,21 @@ describe("the preflight reports nothing about", () => {
   });
 });
 
-test("a request without an answer is repeated; if all fail, that is reported and the update goes on", async () => {
-  const workloads = [daemonSet("kube-system", "nvidia-device-plugin-daemonset", pluginImage)];
-  expect((await ask({ installs: plugin, workloads, silentOffers: ["503"] })).outcome).toHaveLength(
-    1,
-  );
+const anotherPlugin = [daemonSet("kube-system", "nvidia-device-plugin-daemonset", pluginImage)];
+
+test("the preflight repeats a request for other GPU providers that got no answer", async () => {
+  const { outcome } = await ask({
+    installs: plugin,
+    workloads: anotherPlugin,
+    silentOffers: ["503"],
+  });
+  expect(outcome).toHaveLength(1);
+});
+
+test("if Kubernetes never answers, the preflight reports that other GPU providers are unknown", async () => {
   const { outcome, lines } = await ask({
     installs: plugin,
-    workloads,
+    workloads: anotherPlugin,
     silentOffers: Array(1_000).fill("503"),
   });
   expect(outcome).toMatchObject({ machines: {} });

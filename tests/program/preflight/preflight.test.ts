@@ -82,7 +82,7 @@ test.each<[keyof AskedCluster, RegExp, Partial<Stand>]>([
     /^not known whether another stack made Namespace gpu-operator \(no answer\)$/,
     {},
   ],
-])("if Kubernetes does not answer %s, the preflight reports what is unknown", (call, logs, more) =>
+])("the preflight reports what is unknown if Kubernetes does not answer %s", (call, logs, more) =>
   play({
     around: {
       ...more,
@@ -95,32 +95,32 @@ test.each<[keyof AskedCluster, RegExp, Partial<Stand>]>([
   }),
 );
 
-describe("the preflight refuses", () => {
-  test("a repository that is down", () =>
+describe("the preflight", () => {
+  test("refuses a repository that is down", () =>
     play({
       around: { web: { index: { silent: "ECONNREFUSED" } } },
       refusals: [/^gpuOperator: the chart repository .* cannot be reached: ECONNREFUSED/],
     }));
 
-  test("a repository that is gone", () =>
+  test("refuses a repository that is gone", () =>
     play({
       around: { web: { index: { status: 404, body: "" } } },
       refusals: [/cannot be reached: it answers 404/],
     }));
 
-  test("a release that the repository lacks", () =>
+  test("refuses a release that the repository lacks", () =>
     play({
       around: { version: "v99.0.0" },
       refusals: [/has no chart gpu-operator v99\.0\.0; it has v25\.10\.1, v25\.3\.4/],
     }));
 
-  test("a listed chart whose archive is gone", () =>
+  test("refuses a listed chart whose archive is gone", () =>
     play({
       around: { web: { archive: { status: 404, body: "" } } },
       refusals: [/but lacks its archive/],
     }));
 
-  test("an image that the Factory cannot make", () =>
+  test("refuses an image that the Image Factory cannot make", () =>
     play({
       around: {
         web: { image: { status: 400, body: 'official extension "x" is not available\n' } },
@@ -130,7 +130,7 @@ describe("the preflight refuses", () => {
       ],
     }));
 
-  test("Kubernetes that does not answer", () =>
+  test("refuses a Kubernetes API that does not answer", () =>
     play({
       around: { nodes: new CallError("unreachable", "Kubernetes: nodes: ECONNREFUSED") },
       refusals: [
@@ -141,13 +141,13 @@ describe("the preflight refuses", () => {
       ],
     }));
 
-  test("a user that Kubernetes does not know", () =>
+  test("refuses a user that Kubernetes does not know", () =>
     play({
       around: { nodes: new CallError("refused", "Kubernetes: nodes: Unauthorized") },
       refusals: [/^kubeconfig: the Kubernetes API does not accept its user/],
     }));
 
-  test("a kubeconfig of another API server", () =>
+  test("refuses a kubeconfig of another API server", () =>
     play({
       around: { nodes: new CallError("refused", "Kubernetes: nodes: self-signed certificate") },
       refusals: [/^kubeconfig: it belongs to another cluster: the kubeconfig's CA did not sign/],
@@ -162,7 +162,7 @@ describe("the preflight refuses", () => {
   };
   const between = (release: string): string =>
     `https://factory.talos.dev/v2/metal-installer/${schematics.gpu}/manifests/${release}`;
-  test("a machine several minors behind, if the driver of an intermediate release is not known to fit its cards", () =>
+  test("refuses a machine several minors behind on which no NVIDIA driver is loaded", () =>
     play({
       around: { machine: { talosVersion: "v1.10.9" } },
       refusals: [
@@ -173,7 +173,7 @@ describe("the preflight refuses", () => {
       ],
     }));
 
-  test("an intermediate release whose image the Image Factory cannot make", () =>
+  test("refuses an intermediate release whose image the Image Factory cannot make", () =>
     play({
       around: {
         machine: behind,
@@ -187,7 +187,7 @@ describe("the preflight refuses", () => {
       ],
     }));
 
-  test("a configuration that the running release cannot read", () =>
+  test("refuses a configuration that the running release cannot read", () =>
     play({
       around: {
         machines: [{ configuration: "owned", contract: "v1.12.6" }],
@@ -201,7 +201,7 @@ describe("the preflight refuses", () => {
       ],
     }));
 
-  test("a configuration that makes NVIDIA's runtime the default, before an image without one", () =>
+  test("refuses NVIDIA's runtime as the default runtime if the next image lacks it", () =>
     play({
       around: {
         machines: [{ handler: false }],
@@ -215,14 +215,14 @@ describe("the preflight refuses", () => {
       ],
     }));
 
-  test("not a configuration that makes NVIDIA's runtime the default, before an image that has one", () =>
+  test("accepts NVIDIA's runtime as the default runtime if the next image has it", () =>
     play({
       around: {
         machine: { active: "machine: {files: [{content: \"default_runtime_name = 'nvidia'\"}]}\n" },
       },
     }));
 
-  test("not, but with a warning: other users' pods that name a RuntimeClass which is removed", () =>
+  test("warns about other users' pods with a RuntimeClass that the update removes", () =>
     play({
       around: { classed: ["gpu-operator/gpu-feature-discovery-x", "ai/whisper-0"] },
       warnings: [
@@ -233,13 +233,13 @@ describe("the preflight refuses", () => {
       ],
     }));
 
-  test("not a removed RuntimeClass that only pods of the operator name", () =>
+  test("does not warn if only the operator's pods have a RuntimeClass that the update removes", () =>
     play({ around: { classed: ["gpu-operator/gpu-feature-discovery-x"] }, warnings: [] }));
 
-  test("another stack's namespace", () =>
+  test("refuses a namespace that belongs to another stack", () =>
     play({ around: { owners: anotherStacks }, refusals: [isAnotherStacks] }));
 
-  test("a kubeconfig of another cluster", () =>
+  test("refuses a kubeconfig of another cluster", () =>
     play({
       around: {
         nodes: [strange],
@@ -257,7 +257,7 @@ describe("the preflight refuses", () => {
       ],
     }));
 
-  test("a machine that is a node of another name", () =>
+  test("refuses a machine whose node has another name", () =>
     play({
       around: { nodes: [node({ name: "gpu-1.home.example" })] },
       refusals: [
@@ -267,19 +267,19 @@ describe("the preflight refuses", () => {
 
   const swapped = [node({ bootId: "boot-7", addresses: ["10.0.0.2"] }), node({ name: "gpu-2" })];
   const isOtherNode = /^machines\.gpu-1\.address: the machine at 10\.0\.0\.1 is node gpu-2/;
-  test("a machine behind another machine's address", () =>
+  test("refuses an address that belongs to another machine", () =>
     play({ around: { nodes: swapped }, refusals: [isOtherNode] }));
 
-  test("an owned machine whose name another machine's node has", () =>
+  test("refuses an owned machine if another machine's node has its name", () =>
     play({
       around: { machines: [{ configuration: "owned" }], nodes: swapped },
       refusals: [isOtherNode],
     }));
 
-  test("an image without an extension that the machine runs", () =>
+  test("refuses an image without an extension that the machine runs", () =>
     play({ around: { machine: losesAnExtension }, refusals: [namesTheExtension] }));
 
-  test("a machine whose talosconfig belongs to another cluster", () =>
+  test("refuses a talosconfig of another cluster", () =>
     play({
       around: {
         machine: {
@@ -292,7 +292,7 @@ describe("the preflight refuses", () => {
       refusals: [/^machines\.gpu-1: talosconfig: context home belongs to another cluster/],
     }));
 
-  test("expired credentials, without a call", () =>
+  test("refuses expired credentials without using them", () =>
     play({
       around: {
         expired: [
@@ -310,7 +310,7 @@ describe("the preflight refuses", () => {
       ],
     }));
 
-  test("several of these at once", () =>
+  test("reports several findings at once", () =>
     play({
       around: { version: "v99.0.0", owners: anotherStacks, machine: losesAnExtension },
       refusals: [/v99/, isAnotherStacks, namesTheExtension],
@@ -327,20 +327,20 @@ describe("an index of thousands of charts", () => {
   const chart = (version: string): string =>
     `  gpu-operator:\n  - annotations: {a: b}\n    urls:\n    - ${archive}\n    version: ${version}\n`;
 
-  test("is read for the one chart", () =>
+  test("is searched for the stack's chart", () =>
     play({
       around: { web: { index: { status: 200, body: withOthers(chart("v25.10.1")) } } },
       logs: /chart gpu-operator v25\.10\.1: found/,
     }));
 
-  test("says that the one chart lacks the release", () =>
+  test("is refused if it lacks the release of the stack's chart", () =>
     play({
       around: { web: { index: { status: 200, body: withOthers(chart("v24.9.0")) } } },
       refusals: [/has no chart gpu-operator v25\.10\.1; it has v24\.9\.0 and others/],
     }));
 });
 
-describe("the preflight logs and accepts facts that it cannot check:", () => {
+describe("the preflight accepts", () => {
   test("a repository behind a proxy", () =>
     play({
       around: { web: { index: { unknown: "it is reached through a proxy" } } },
@@ -362,13 +362,13 @@ describe("the preflight logs and accepts facts that it cannot check:", () => {
       logs: /cannot be read/,
     }));
 
-  test("a repository that answers no HEAD", () =>
+  test("a repository that does not answer the method HEAD", () =>
     play({ around: { web: { archive: { status: 405, body: "" } } } }));
 
-  test("charts from a mirror that is not asked", () =>
+  test("a chart if TALOS_GPU_CHARTS turns its check off", () =>
     play({ around: { environment: { TALOS_GPU_CHARTS: "none" } }, logs: /not checked/ }));
 
-  test("an Image Factory that cannot be reached from here", () =>
+  test("an Image Factory that does not answer", () =>
     play({
       around: { web: { image: { silent: "ENOTFOUND" } } },
       logs: /image .*: not known whether it exists \(ENOTFOUND\)/,
@@ -380,7 +380,7 @@ describe("the preflight logs and accepts facts that it cannot check:", () => {
       logs: /image .*: not known whether it exists \(it answers 404\)/,
     }));
 
-  test("a server that does not know the path", () =>
+  test("an Image Factory whose server does not know the path", () =>
     play({
       around: { web: { image: { status: 404, body: "404 page not found\n" } } },
       logs: /image .*: not known whether it exists \(it answers 404\)/,
@@ -392,7 +392,7 @@ describe("the preflight logs and accepts facts that it cannot check:", () => {
       logs: /image .*: not known whether it exists \(it answers 401\)/,
     }));
 
-  test("Kubernetes that is down, if nothing is drained", () =>
+  test("a Kubernetes API that is down if the update drains no machine", () =>
     play({
       around: {
         drain: false,
@@ -418,13 +418,13 @@ describe("the preflight logs and accepts facts that it cannot check:", () => {
       logs: /gpu-1: not known what its upgrade would remove/,
     }));
 
-  test("a kubeconfig that leads through a proxy, of a machine that is about to join", () =>
+  test("a kubeconfig with a proxy's CA if the machine has no node yet", () =>
     play({
       around: { nodes: [strange], authority: base64("proxy") },
       logs: /not known whether talosconfig and kubeconfig belong to one cluster/,
     }));
 
-  test("a node that was renamed and is listed twice", () =>
+  test("a machine whose renamed node is listed under both names", () =>
     play({ around: { nodes: [node({ name: "old" }), node()] } }));
 
   test("a machine that has booted since its node reported", () =>
@@ -436,7 +436,7 @@ describe("the preflight logs and accepts facts that it cannot check:", () => {
   test("a namespace of this stack", () =>
     play({ around: { owners: { "gpu-operator": "shop/prod/gpu-namespace 6f1c" } } }));
 
-  test("an owned machine that the update renames: its old node is not drained", () =>
+  test("an owned machine that gets a new node name, with a warning that its old node is not drained", () =>
     play({
       around: { machines: [{ configuration: "owned" }], nodes: [node({ name: "talos-abc-123" })] },
       warnings: [/^warning: gpu-1: .* is node talos-abc-123 .*`kubectl drain talos-abc-123 /],
@@ -485,14 +485,14 @@ describe("a later preflight", () => {
       refusals: [/^machines\.gpu-1\.address: the machine at 10\.0\.0\.2 is node gpu-2/],
     }));
 
-  test("refuses an address of a machine that leaves in the same update: it is cleaned up last", () =>
+  test("refuses a new machine at the address of a machine that leaves in the same update", () =>
     play({
       around: { machines: [{ machine: "gpu-2" }], nodes: [] },
       broughtBefore: [schematics.gpu],
       refusals: [/10\.0\.0\.1 belongs to gpu-1, which leaves/],
     }));
 
-  test("refuses a change of the machine's owner in one update: it is cleaned up last", () =>
+  test("refuses to change a machine from adopted to owned in one update", () =>
     play({
       around: { machines: [{ configuration: "owned" }] },
       broughtBefore: [schematics.gpu],
@@ -517,7 +517,7 @@ describe("a node that a failed update has left cordoned", () => {
   test("gets no warning if the stack's machine is unchanged", () =>
     play({ around: { state: cordoned }, broughtBefore: [schematics.gpu], warnings: [] }));
 
-  test("gets no warning if the machine is new: its upgrade runs", () =>
+  test("gets no warning if the machine is new to the stack", () =>
     play({ around: { state: cordoned }, warnings: [] }));
 
   test("gets no warning if the user cordoned it", () =>
@@ -527,7 +527,7 @@ describe("a node that a failed update has left cordoned", () => {
       warnings: [],
     }));
 
-  test("gets no warning if it takes pods", () =>
+  test("gets no warning if it is no longer cordoned", () =>
     play({
       around: { wanted: "2", state: { ...cordoned, unschedulable: false } },
       broughtBefore: [schematics.gpu],
@@ -555,7 +555,7 @@ describe("the volume of a workload", () => {
   };
   /** Its claim, whose class the stack gave. */
   const claimOfSlow = { ...claimOfDefault, givenClass: "slow" };
-  test("is refused if another class would replace it", () =>
+  test("is refused if storageClass is not the class of its claim", () =>
     play({
       around: { volumes: [fastVolume], claims: [claimOfSlow] },
       refusals: [
@@ -566,7 +566,7 @@ describe("the volume of a workload", () => {
       ],
     }));
 
-  test("is refused if the stack names the class that the cluster chose: it would be replaced", () =>
+  test("is refused if storageClass is new in the stack, even if the cluster chose the same class", () =>
     play({
       around: { volumes: [slowVolume], claims: [claimOfDefault] },
       refusals: [
@@ -574,13 +574,13 @@ describe("the volume of a workload", () => {
       ],
     }));
 
-  test("is refused if the stack no longer sets its class: it would be replaced", () =>
+  test("is refused if the stack no longer sets storageClass", () =>
     play({
       around: { volumes: [volume], claims: [claimOfSlow] },
       refusals: [/storageClass: is not set, but .* was created with slow; .*; write slow; /],
     }));
 
-  test("is refused if its workload moves to another namespace: it would be deleted", () =>
+  test("is refused if its workload moves to another namespace", () =>
     play({
       around: { volumes: [volumeInAi], claims: [claimOfDefault] },
       refusals: [
@@ -594,17 +594,18 @@ describe("the volume of a workload", () => {
   test("is accepted if the stack is unchanged", () =>
     play({ around: { volumes: [volume], claims: [claimOfDefault] } }));
 
-  test("is accepted if the stack names its present class", () =>
+  test("is accepted if storageClass is the class of its claim", () =>
     play({ around: { volumes: [slowVolume], claims: [claimOfSlow] } }));
 
-  test("is accepted if it is another stack's", () =>
+  test("is accepted if its claim belongs to another stack", () =>
     play({
       around: { volumes: [volumeInAi], claims: [{ ...claimOfDefault, owner: "shop/test/x 1" }] },
     }));
 
-  test("is accepted if it is new", () => play({ around: { volumes: [volume], claims: [] } }));
+  test("is accepted if it has no claim yet", () =>
+    play({ around: { volumes: [volume], claims: [] } }));
 
-  test("is accepted if it belongs to another cluster of this program", () =>
+  test("is accepted if its claim belongs to another cluster of the same stack", () =>
     play({
       around: {
         volumes: [volumeInAi],
@@ -616,7 +617,7 @@ describe("the volume of a workload", () => {
     play({ around: { volumes: [], claims: [claimOfDefault] } }));
 });
 
-test("without findings, the preflight changes nothing and remembers the machines' answers and earlier images", async () => {
+test("a preflight without findings changes no machine, and its answer has the earlier images", async () => {
   const { outcome, machine } = await ask();
   expect(outcome).toEqual({ ...brought([schematics.gpu]), together });
   expect(machine.calls).toEqual([]);
@@ -625,11 +626,16 @@ test("without findings, the preflight changes nothing and remembers the machines
 });
 
 test.each<[string, string, string[], boolean]>([
-  ["Talos 1.15 with the extension", "v1.15.0", ["siderolabs/multipath-tools"], true],
-  ["Talos 1.15 without it", "v1.15.0", [], false],
-  ["Talos 1.14", "v1.14.6", ["siderolabs/multipath-tools"], false],
+  [
+    "refused before Talos 1.15 with multipath-tools",
+    "v1.15.0",
+    ["siderolabs/multipath-tools"],
+    true,
+  ],
+  ["accepted before Talos 1.15 without multipath-tools", "v1.15.0", [], false],
+  ["accepted before Talos 1.14", "v1.14.6", ["siderolabs/multipath-tools"], false],
 ])(
-  "an adopted configuration of multipathd, before %s",
+  "the service configuration of multipathd on an adopted machine is %s",
   async (_, talosVersion, extensions, isRefused) => {
     const active =
       "machine: {}\n---\napiVersion: v1alpha1\nkind: ExtensionServiceConfig\nname: multipathd\n";
@@ -645,7 +651,7 @@ test.each<[string, string, string[], boolean]>([
   },
 );
 
-test("credentials that belong to one cluster are checked again only after a change", async () => {
+test("the preflight checks only once, until a change, that the credentials belong to one cluster", async () => {
   const { outcome } = await ask();
   const machine = { bootId: failing("refused", "asked again") };
   expect((await ask({ machine }, outcome)).outcome).toEqual(outcome);
@@ -654,7 +660,7 @@ test("credentials that belong to one cluster are checked again only after a chan
   );
 });
 
-test("a mirror has a folder for each repository's address", async () => {
+test("in a mirror, a repository's folder has the repository's address as its path", async () => {
   const mirror = "http://127.0.0.1:1";
   const answers = {
     [`${mirror}/charts.example/nvidia/index.yaml`]: { status: 200, body: index },
@@ -668,7 +674,7 @@ test("a mirror has a folder for each repository's address", async () => {
   expect(asked).toContain(`${mirror}/charts.example/nvidia/index.yaml`);
 });
 
-test("the reason of a wait is reported at once, and again when it changes", async () => {
+test("the preflight reports the reason of a wait once, and again when it changes", async () => {
   const { lines, outcome } = await ask({
     silentAtFirst: ["ECONNREFUSED", "ECONNREFUSED", "no route to host"],
   });

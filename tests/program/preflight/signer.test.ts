@@ -74,10 +74,16 @@ test.each<[string, Partial<Stand>]>([
     "the Factory serves no certificate",
     { mirror: { [at.certificate]: { status: 404, body: "" } } },
   ],
-  ["its answer is none", { mirror: { [at.certificate]: { status: 200, body: "<html>" } } }],
-  ["there is no variable", { machine: { running } }],
-  ["the variable cannot be read", { machine: { running, read: failing("refused", "denied") } }],
-])("a line reports that the key is unknown, if %s", async (_, more) => {
+  [
+    "the Factory's answer is no certificate",
+    { mirror: { [at.certificate]: { status: 200, body: "<html>" } } },
+  ],
+  ["the firmware has no variable with keys", { machine: { running } }],
+  [
+    "the firmware's variable cannot be read",
+    { machine: { running, read: failing("refused", "denied") } },
+  ],
+])("a line reports that the key is unknown if %s", async (_, more) => {
   const { outcome, lines } = await ask(around(more));
   expect(outcome).toHaveProperty("machines");
   expect(lines).toContainEqual(
@@ -85,7 +91,7 @@ test.each<[string, Partial<Stand>]>([
   );
 });
 
-test("a firmware that starts any image is not asked for its keys", async () => {
+test("the keys of a firmware without Secure Boot are not checked", async () => {
   const { outcome, lines } = await ask(
     around({ machine: { running: { ...running, secureBoot: false } } }),
   );

@@ -2,9 +2,9 @@ import { goesThroughProxy, RealWeb } from "../../../components/program/preflight
 import { FakeClock } from "../fakes";
 
 test.each([
-  ["a name that DNS does not know", "ENOTFOUND", 1_000],
+  ["a host that DNS does not know", "ENOTFOUND", 1_000],
   ["a server that refuses", "ECONNREFUSED", 14_000],
-])("%s is retried within bounds", async (_, code, milliseconds) => {
+])("a request to %s is retried for a limited time", async (_, code, milliseconds) => {
   const failed = Object.assign(new TypeError("fetch failed"), { cause: { code } });
   const asked = jest.spyOn(globalThis, "fetch").mockRejectedValue(failed);
   const clock = new FakeClock();
@@ -16,27 +16,30 @@ test.each([
 });
 
 test.each([
-  ["a longer pause than its own", "7", 7_000],
-  ["a shorter one", "0", 1_000],
-  ["an hour", "3600", 30_000],
-  ["nothing that it can read", "later", 1_000],
-])("a busy server is asked again at the time in its answer: %s", async (_, said, milliseconds) => {
-  const answers = [
-    new Response("", { status: 429, headers: { "retry-after": said } }),
-    new Response("entries: {}", { status: 200 }),
-  ];
-  const asked = jest
-    .spyOn(globalThis, "fetch")
-    .mockImplementation(() => Promise.resolve(answers.shift()!));
-  const clock = new FakeClock();
-  expect(await new RealWeb(clock, {}).get("https://helm.example/index.yaml")).toMatchObject({
-    status: 200,
-  });
-  expect(clock.now()).toBe(milliseconds);
-  asked.mockRestore();
-});
+  ["a longer pause than the default", "7", 7_000],
+  ["a shorter pause than the default", "0", 1_000],
+  ["a pause of an hour", "3600", 30_000],
+  ["a pause that cannot be parsed", "later", 1_000],
+])(
+  "a busy server that asks for %s is asked again after a limited time",
+  async (_, said, milliseconds) => {
+    const answers = [
+      new Response("", { status: 429, headers: { "retry-after": said } }),
+      new Response("entries: {}", { status: 200 }),
+    ];
+    const asked = jest
+      .spyOn(globalThis, "fetch")
+      .mockImplementation(() => Promise.resolve(answers.shift()!));
+    const clock = new FakeClock();
+    expect(await new RealWeb(clock, {}).get("https://helm.example/index.yaml")).toMatchObject({
+      status: 200,
+    });
+    expect(clock.now()).toBe(milliseconds);
+    asked.mockRestore();
+  },
+);
 
-test("an endless answer is cut off", async () => {
+test("an endless answer is cut off at 32 MiB", async () => {
   let sent = 0;
   const body = new ReadableStream({
     pull: (controller) => controller.enqueue(new Uint8Array(2 ** 20).fill(97)) ?? void sent++,
@@ -60,6 +63,6 @@ test.each<[string, NodeJS.ProcessEnv, boolean]>([
   ],
   ["https://helm.example/x", { HTTPS_PROXY: "http://proxy:3128", NO_PROXY: "m.example" }, true],
   ["http://127.0.0.1:80/x", { HTTP_PROXY: "http://proxy:3128" }, false],
-])("%s with %j goes through a proxy: %s", (url, environment, through) =>
+])("a request to %s with %j goes through a proxy: %s", (url, environment, through) =>
   expect(goesThroughProxy(url, environment)).toBe(through),
 );

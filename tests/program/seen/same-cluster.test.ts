@@ -12,33 +12,37 @@ describe("talosconfig and kubeconfig", () => {
   };
   test.each<[string, Parameters<typeof ofOneCluster>, string]>([
     [
-      "a node has the boot id, by whatever name and way",
+      "belong to one cluster if a node has the machine's boot ID",
       [[machine], { authority: certificate("Qg=="), nodes: [node({ name: "x" })] }],
       "yes",
     ],
     [
-      "the authority is the machine's",
+      "belong to one cluster if the kubeconfig has the machine's CA",
       [[machine], { authority: certificate("QQ=="), nodes: [strange] }],
       "yes",
     ],
     [
-      "a node has name and address",
+      "belong to one cluster if a node has the machine's name and address",
       [[machine], { authority: certificate("Qg=="), nodes: [node({ bootId: "old" })] }],
       "yes",
     ],
     [
-      "nothing speaks for it",
+      "belong to two clusters if neither the CA nor a node is the machine's",
       [[machine], { authority: certificate("Qg=="), nodes: [strange] }],
       "no",
     ],
     [
-      "the kubeconfig names no authority",
+      "may belong to two clusters if the kubeconfig has no CA",
       [[machine], { authority: undefined, nodes: [strange] }],
       "unknown",
     ],
-    ["no machine answers", [[], { authority: certificate("Qg=="), nodes: [strange] }], "unknown"],
     [
-      "the cluster has no node yet",
+      "may belong to two clusters if no machine answers",
+      [[], { authority: certificate("Qg=="), nodes: [strange] }],
+      "unknown",
+    ],
+    [
+      "may belong to two clusters if the cluster has no node yet",
       [[machine], { authority: certificate("Qg=="), nodes: [] }],
       "unknown",
     ],
