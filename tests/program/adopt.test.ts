@@ -102,7 +102,7 @@ describe("adopt", () => {
   test("reports all conflicts in one error and stages nothing", async () => {
     const { machine, bench } = setup(text({ type: "worker", kernel: "theirs", sysctls: "theirs" }));
     await expect(adopt(task, undefined, bench)).rejects.toThrow(
-      /^machine\.kernel: .* has a value, .*\nmachine\.sysctls: .* has a value, /,
+      /^machine\.kernel: .* has a value here, .*\nmachine\.sysctls: .* has a value here, /,
     );
     expect(machine.calls).toEqual([]);
   });

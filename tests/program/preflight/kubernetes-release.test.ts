@@ -44,7 +44,7 @@ test("a Kubernetes release is refused if the cluster has objects of a resource t
   const { outcome, lines } = await ask(around({ objects, requested: [{ ...flow, removed: 32 }] }));
   expect(outcome).toEqual([
     expect.stringMatching(
-      /^kubernetesVersion: v1\.32\.1 has no podschedulingcontexts of resource\.k8s\.io\/v1alpha3, and the cluster has shop\/a, shop\/b; .*; delete them first \(`kubectl delete podschedulingcontexts\.v1alpha3\.resource\.k8s\.io --all --all-namespaces`\)$/,
+      /^kubernetesVersion: v1\.32\.1 does not serve podschedulingcontexts of resource\.k8s\.io\/v1alpha3, but the cluster has shop\/a, shop\/b; .*; delete them first \(`kubectl delete podschedulingcontexts\.v1alpha3\.resource\.k8s\.io --all --all-namespaces`\)$/,
     ),
   ]);
   expect(lines).toContainEqual(
