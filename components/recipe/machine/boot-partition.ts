@@ -55,6 +55,6 @@ export function withoutRoom(
 
 /** Remedy for a boot partition without room. */
 export const moreRoom =
-  "remove extensions that the machine does not need, or delete its disk with `talosctl reset` and install Talos 1.11 or newer, which makes a partition of 2 GiB";
+  "remove extensions from the machine, or delete its disk with `talosctl reset` and install Talos 1.11 or newer, which makes a partition of 2 GiB";
 
 const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
