@@ -39,7 +39,7 @@ export const migChecks = {
   },
   "mig-profiles": {
     severity: "note",
-    rule: "The tables list the MIG profiles of each card",
+    rule: "This package knows the MIG profiles of each card",
     source: "NVIDIA MIG user guide, supported profiles",
     ofFiles: false,
     find: ({ spec, machines }) =>
@@ -51,7 +51,7 @@ export const migChecks = {
             migOf(card) === undefined &&
             card.mayHaveMig && {
               field,
-              problem: `the tables lack the MIG profiles of the ${model}`,
+              problem: `this package does not know the MIG profiles of the ${model}`,
               why: "the plan assumes at least one instance of the profile per card, so no check can verify that all requests fit",
               remedy:
                 "check that the node's label nvidia.com/mig.config.state is success, and count the MIG devices that the node offers",

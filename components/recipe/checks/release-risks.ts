@@ -17,7 +17,7 @@ import type { Checks, Find, Found } from "./check";
 export const releaseRisks = {
   "chart-release": {
     severity: "note",
-    rule: "The tables list the release of the chart",
+    rule: "This package knows the values of the chart's release",
     source: "components/recipe/facts/data/charts: values.yaml and templates of each release",
     ofFiles: false,
     find: ofReleases(({ field, chart, version }) => {
@@ -26,8 +26,8 @@ export const releaseRisks = {
         judges.length > 0 &&
         !judges.includes(version.replace(/^v/, "")) && {
           field: `${field}.version`,
-          problem: `${chart} ${version} is not in the tables`,
-          why: `the package checks its values by the tables of ${judges.join(" and ")}`,
+          problem: `${chart} ${version} is not in this package's tables`,
+          why: `the package checks its values by the known releases ${judges.join(" and ")}`,
           remedy: "compare the values with `helm show values`",
         }
       );
@@ -35,7 +35,7 @@ export const releaseRisks = {
   },
   "chart-value": {
     severity: "note",
-    rule: "The tables know for each value whether the chart's release has it",
+    rule: "This package knows for each value whether the chart's release has it",
     source: "components/recipe/facts/data/charts: values.yaml and templates of each release",
     ofFiles: false,
     find: ofReleases(({ field, chart, version, values }) =>

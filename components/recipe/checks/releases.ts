@@ -35,7 +35,7 @@ export const releaseChecks = {
       if (!release)
         return {
           field,
-          problem: `Talos 1.${version.minor} is not in the tables (known: ${minors[0]!} to ${minors.at(-1)!})`,
+          problem: `Talos 1.${version.minor} is not in this package's tables (known: ${minors[0]!} to ${minors.at(-1)!})`,
           why: "the package does not know the drivers of this release, or how pods get GPUs on it",
           remedy:
             "use a release of a known minor, or add the minor to the tables (recipe/facts/data/talos-releases.json)",
@@ -128,7 +128,7 @@ export const releaseChecks = {
           field,
           problem: `"${text}" is not a Talos version`,
           why: "the checks need the running release to check the upgrade",
-          remedy: "write what `talosctl version` prints, or leave it out",
+          remedy: "write the release that `talosctl version` prints, or leave it out",
         };
       if (running.text !== text)
         return {

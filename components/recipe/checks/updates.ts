@@ -10,7 +10,7 @@ import type { CheckContext, Checks, Found } from "./check";
 export const updateChecks = {
   "release-drivers": {
     severity: "note",
-    rule: "The tables list the drivers of the Talos version",
+    rule: "This package knows the drivers of the Talos version",
     source:
       "siderolabs/extensions, nvidia-gpu/vars.yaml at each release; image-factory, docs/api.md",
     ofFiles: false,
@@ -20,8 +20,8 @@ export const updateChecks = {
       const { inferred, answered, silent, like } = beyondTables;
       const { lts, production, toolkit } = drivers;
       const problem = inferred
-        ? `the tables only infer the drivers of ${version!.text}`
-        : `${version!.text} is newer than the tables`;
+        ? `this package's tables only infer the drivers of ${version!.text}`
+        : `${version!.text} is newer than this package's tables`;
       if (answered)
         return {
           field: "talosVersion",
@@ -36,7 +36,7 @@ export const updateChecks = {
         problem,
         why: `the package assumes the drivers ${inferred ? "" : `of ${like} `}(${lts}, ${production})${why}. The update then verifies only the branch of each driver, not its version`,
         remedy:
-          "use a release that the tables list, so that the update also verifies the driver's version",
+          "use a release in these tables, so that the update also verifies the driver's version",
       };
     },
   },

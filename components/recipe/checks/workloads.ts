@@ -69,7 +69,7 @@ export const workloadChecks = {
     },
   },
   "image-architecture": {
-    rule: "Each image that the tables list is built for the processors of its machines",
+    rule: "Each image is built for the processors of its machines, as far as this package knows it",
     source: "facts/data/images.json",
     ofFiles: true,
     find: ofGpuRequests((request, context) => {

@@ -139,7 +139,7 @@ export const unlikeTalos: WrongValue[] = [
   {
     at: "gpuOperator.values.migManager.version",
     is: "a MIG manager that hangs",
-    when: "cards are split",
+    when: "sharing.mig is set",
     problem: (value) => `the MIG manager ${value} hangs on Talos`,
     why: "from v0.13 on the MIG manager waits for systemd, which Talos lacks, so it never splits a card and reports no error",
     remedy: `leave it out (the default is ${migManagerRelease})`,
@@ -273,7 +273,7 @@ export const withoutGpus: WrongValue[] = [
   {
     at: "gpuOperator.values.migManager.enabled",
     is: "false",
-    when: "cards are split into slices",
+    when: "sharing.mig splits the cards",
     problem: "disables the MIG manager, but sharing.mig needs it",
     why: "only the MIG manager splits the cards, so the node would offer whole cards or no cards",
   },
@@ -326,7 +326,7 @@ export const neededOutside: WrongValue[] = [
   {
     at: "devicePlugin.values.nvidiaDriverRoot",
     is: "not set",
-    when: "the plugin is asked for CDI on Talos ≥ 1.13",
+    when: "deviceListStrategy selects CDI on Talos ≥ 1.13",
     problem: "is not set, but deviceListStrategy selects CDI",
     why: "the plugin exits with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
     remedy: "write `nvidiaDriverRoot: /`",

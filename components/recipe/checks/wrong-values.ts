@@ -103,15 +103,15 @@ const conditions = {
   "Talos ≤ 1.12, and an operator that turns CDI on": ({ spec, plan }) =>
     plan.era === "legacy" &&
     semver.gte(semver.parse(spec.gpuOperator?.version) ?? "0.0.0", "25.10.0"),
-  "the plugin is asked for CDI on Talos ≥ 1.13": ({ spec, plan }) =>
+  "deviceListStrategy selects CDI on Talos ≥ 1.13": ({ spec, plan }) =>
     plan.era !== "legacy" &&
     strategiesIn(spec.devicePlugin?.values?.["deviceListStrategy"]).some((word) =>
       word.startsWith("cdi-"),
     ),
   "a machine's extensions lack nvidia_fs": ({ gpuMachines }) =>
     gpuMachines.some(({ recipe }) => !hasStorageModule(recipe.talosVersion)),
-  "cards are split": ({ spec: { sharing } }) => sharing?.mig !== undefined,
-  "cards are split into slices": ({ spec: { sharing } }) =>
+  "sharing.mig is set": ({ spec: { sharing } }) => sharing?.mig !== undefined,
+  "sharing.mig splits the cards": ({ spec: { sharing } }) =>
     sharing?.mig !== undefined && splits(sharing.mig.profile),
   "GPU machines are not all labelled by hand": ({ spec }) =>
     !labelledByHand(Object.values(spec.machines)),

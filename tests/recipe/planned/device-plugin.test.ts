@@ -210,13 +210,13 @@ test("a plugin release that is in the tables gets no note", () =>
 test("a plugin release between two releases of the tables gets a note", () =>
   expectPlan(
     { base: "aarhus-h100", change: { devicePlugin: { version: "0.18.0" } } },
-    { someNotes: [/checks its values by the tables of 0\.17\.4 and 0\.18\.2; /] },
+    { someNotes: [/checks its values by the known releases 0\.17\.4 and 0\.18\.2; /] },
   ));
 
 test("for plugin 0.19.2, one note says that the tables lack it, and one is about InfiniBand", () =>
   expectPlan(
     { base: "aarhus-h100", change: { devicePlugin: { version: "0.19.2" } } },
-    { someNotes: [/0\.19\.2.*not in the tables/, /0\.19\.2.*InfiniBand/] },
+    { someNotes: [/0\.19\.2.*not in this package's tables/, /0\.19\.2.*InfiniBand/] },
   ));
 
 test("a plugin release between two releases of the tables accepts a value that one of the two has", () =>

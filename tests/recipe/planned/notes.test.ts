@@ -18,7 +18,7 @@ test("a note names an operator that NVIDIA no longer supports", () =>
 test("a note names a Talos release that is newer than the tables", () =>
   expectPlan(
     { base: "rtx5070ti", talosVersion: "v1.12.40", machine: { versionContract: "v1.12" } },
-    { notes: [/v1\.12\.40 is newer than the tables/, /no longer supports/] },
+    { notes: [/v1\.12\.40 is newer than this package's tables/, /no longer supports/] },
   ));
 
 test("for a Talos release that the tables only infer, the plan is sure only of the driver's branch", () =>

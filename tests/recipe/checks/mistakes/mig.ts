@@ -43,7 +43,7 @@ export const migMistakes: Mistakes = {
           field: "machines.gpu.gpus[0]",
           severity: "note",
           says: [
-            "the tables lack the MIG profiles of the NVIDIA X100 80GB; the plan assumes at least one instance of the profile per card, so no check can verify that all requests fit; check that the node's label nvidia.com/mig.config.state is success, and count the MIG devices that the node offers",
+            "this package does not know the MIG profiles of the NVIDIA X100 80GB; the plan assumes at least one instance of the profile per card, so no check can verify that all requests fit; check that the node's label nvidia.com/mig.config.state is success, and count the MIG devices that the node offers",
           ],
         },
       ],

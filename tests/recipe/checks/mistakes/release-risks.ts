@@ -16,7 +16,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "devicePlugin.version",
           severity: "note",
           says: [
-            "nvidia-device-plugin 0.18.0 is not in the tables; the package checks its values by the tables of 0.17.4 and 0.18.2; compare the values with `helm show values`",
+            "nvidia-device-plugin 0.18.0 is not in this package's tables; the package checks its values by the known releases 0.17.4 and 0.18.2; compare the values with `helm show values`",
           ],
         },
       ],

@@ -58,7 +58,7 @@ export const releasesMistakes: Mistakes = {
         {
           check: "talos-version",
           field: "talosVersion",
-          says: ["Talos 1.99 is not in the tables (known: 1.8 to 1.15)"],
+          says: ["Talos 1.99 is not in this package's tables (known: 1.8 to 1.15)"],
         },
       ],
     },

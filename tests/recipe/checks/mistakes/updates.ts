@@ -16,7 +16,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "v1.12.40 is newer than the tables; the package assumes the drivers of v1.12.12 (580.126.20, 570.211.01). The update then verifies only the branch of each driver, not its version; use a release that the tables list, so that the update also verifies the driver's version",
+            "v1.12.40 is newer than this package's tables; the package assumes the drivers of v1.12.12 (580.126.20, 570.211.01). The update then verifies only the branch of each driver, not its version; use a release in these tables, so that the update also verifies the driver's version",
           ],
         },
       ],
@@ -51,7 +51,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "the tables only infer the drivers of v1.13.10; the package assumes the drivers (580.178.04, 595.91.07). The update then verifies only the branch of each driver, not its version",
+            "this package's tables only infer the drivers of v1.13.10; the package assumes the drivers (580.178.04, 595.91.07). The update then verifies only the branch of each driver, not its version",
           ],
         },
       ],
@@ -89,7 +89,7 @@ export const updatesMistakes: Mistakes = {
           check: "release-drivers",
           field: "machines.gpu.talosVersion",
           severity: "note",
-          says: ["v1.13.99 is newer than the tables"],
+          says: ["v1.13.99 is newer than this package's tables"],
         },
       ],
     },
