@@ -11,7 +11,7 @@ const kubeconfig = stringify({
 });
 const now = new Date("2026-01-01");
 
-test("certificates that are not valid now are reported with their date, both at once", () => {
+test("expired and not yet valid client certificates are reported with their dates", () => {
   expect(
     certificateFindings(talosconfig, kubeconfig, now).map(
       ({ field, problem }) => `${field}: ${problem}`,
@@ -26,15 +26,15 @@ test("certificates that are not valid now are reported with their date, both at 
 });
 
 test.each([
-  ["in force", talosconfig, kubeconfig, new Date("2020-06-01")],
-  ["not given", undefined, undefined, now],
+  ["with a valid certificate", talosconfig, kubeconfig, new Date("2020-06-01")],
+  ["that are not given", undefined, undefined, now],
   [
-    "by token, of Omni, or of another context",
+    "without a client certificate",
     stringify({ context: "other", contexts: { other: {} } }),
     stringify({ users: [] }),
     now,
   ],
-  ["no YAML at all: its reader says so", "a: [", "\t", now],
-])("no finding about credentials %s", (_, talos, kube, at) => {
+  ["that are not YAML", "a: [", "\t", now],
+])("certificateFindings reports nothing about credentials %s", (_, talos, kube, at) => {
   expect(certificateFindings(talos, kube, at)).toEqual([]);
 });

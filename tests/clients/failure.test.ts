@@ -31,9 +31,9 @@ test.each([
   ["upgrade is locked by another upgrade", "busy"],
   ["the request was blocked by a policy", "refused"],
   ["dial tcp: lookup cp-1.home on 10.0.0.1:53: no such host", "unreachable"],
-])("%s", (text, problem) => expect(classify(text)).toBe(problem));
+])("classify treats the error %j as %s", (text, problem) => expect(classify(text)).toBe(problem));
 
-test("credentials are removed from messages, digests stay", () => {
+test("redact removes credentials from a message, and keeps digests", () => {
   const schematic = "6698d6f136c5bb37ca8bb8482c9084305084da0a5ead1f4dcae760796f8ab3a2";
   const base64 = "TUlJQ2V6Q0NBYUlDQ1FDQnBrUFRMd3ZyRVRBTkJna3Foa2lHOXcwQkFRc0ZBREFXTVJRd0VnWURWUVFE";
   const text = `token: zp8du1.0gn7ja4tmx6qulju key=${base64} image x/${schematic}:v1.12.6 crt ${base64}\n-----BEGIN EC PRIVATE KEY-----\nabc\n-----END EC PRIVATE KEY-----\nsaid hunter2hunter2`;

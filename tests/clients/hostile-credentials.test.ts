@@ -5,11 +5,11 @@ import { boundedYaml } from "../../components/recipe/rules/yaml";
 /** Texts that hold a parser for seconds, and the bound that each is beyond. */
 const texts: [what: string, text: string, bound: RegExp][] = [
   ["brackets", "[".repeat(100_000), /100 deep/],
-  ["blank lines", "\n".repeat(500_000), /100000 words/],
-  ["entries", `[${"a,".repeat(60_000)}]`, /50000 entries|100000 words/],
+  ["blank lines", "\n".repeat(500_000), /100000 YAML tokens/],
+  ["entries", `[${"a,".repeat(60_000)}]`, /50000 entries|100000 YAML tokens/],
 ];
 
-test.each(texts)("credentials of very many %s are refused by a bound", (_, text, bound) => {
+test.each(texts)("credentials with too many %s are refused", (_, text, bound) => {
   expect(() => boundedYaml(text)).toThrow(bound);
   expect(clusterNamedBy(text)).toBeUndefined();
   expect(readTalosconfig(text, {}).problem?.problem).toMatch(/YAML/);

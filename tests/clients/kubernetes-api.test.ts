@@ -13,67 +13,57 @@ const withCode = (message: string, code?: string): Error =>
 test.each([
   [
     "a refused connection",
-    withCode("connect ECONNREFUSED", "ECONNREFUSED"),
     "unreachable",
+    withCode("connect ECONNREFUSED", "ECONNREFUSED"),
     /no program listens there/,
   ],
+  ["an unknown host name", "unreachable", withCode("getaddrinfo", "ENOTFOUND"), /cannot be found/],
   [
-    "a name that is not known yet",
-    withCode("getaddrinfo", "ENOTFOUND"),
+    "a reset connection",
     "unreachable",
-    /cannot be found/,
-  ],
-  [
-    "a connection that ends early",
     withCode("socket hang up", "ECONNRESET"),
-    "unreachable",
     /resets the connection/,
   ],
   [
-    "silence",
-    Object.assign(new Error("aborted"), { name: "TimeoutError" }),
+    "a timeout",
     "unreachable",
+    Object.assign(new Error("aborted"), { name: "TimeoutError" }),
     /does not answer within 30 s/,
   ],
   [
-    "a foreign certificate",
-    withCode("self-signed", "DEPTH_ZERO_SELF_SIGNED_CERT"),
+    "a certificate of an unknown authority",
     "refused",
+    withCode("self-signed", "DEPTH_ZERO_SELF_SIGNED_CERT"),
     /another cluster/,
   ],
-  [
-    "whatever is not listed",
-    withCode("the answer is too long"),
-    "refused",
-    /the answer is too long/,
-  ],
-])("%s: whether a later attempt may succeed", (_, error, problem, words) => {
+  ["any other error", "refused", withCode("the answer is too long"), /the answer is too long/],
+])("%s counts as %s", (_, problem, error, words) => {
   const made = connectionProblem("node gpu-1", "https://api.home:6443", error, 30_000, []);
   expect(made.problem).toBe(problem);
   expect(made.message).toMatch(words);
 });
 
+/** The pause in an answer of status 429. */
+const pauseOf = (headers: http.IncomingHttpHeaders, more: object = {}): number | undefined => {
+  const body = JSON.stringify({ kind: "Status", message: "too many requests", ...more });
+  return answerProblem("nodes", "https://api.home", { status: 429, headers, body }, []).retryAfter;
+};
+
 test.each([
-  ["as seconds", { "retry-after": "7" }, {}, 7_000],
-  ["as a date that is over", { "retry-after": new Date(0).toUTCString() }, {}, 0],
-  ["in the answer's details", {}, { details: { retryAfterSeconds: 3 } }, 3_000],
-  ["by neither", {}, {}, undefined],
-  ["in words that are no time", { "retry-after": "soon" }, {}, undefined],
+  ["as seconds", 7_000, { "retry-after": "7" }, {}],
+  ["as a date in the past", 0, { "retry-after": new Date(0).toUTCString() }, {}],
+  ["in the answer's details", 3_000, {}, { details: { retryAfterSeconds: 3 } }],
 ])(
-  "the time of the next attempt that a server sets, %s",
-  (_, headers: http.IncomingHttpHeaders, more, expected) => {
-    const body = JSON.stringify({ kind: "Status", message: "too many requests", ...more });
-    const { retryAfter } = answerProblem(
-      "nodes",
-      "https://api.home",
-      { status: 429, headers, body },
-      [],
-    );
-    expect(retryAfter).toBe(expected);
-  },
+  "a pause that the server sets %s is read as %d ms",
+  (_, pause, headers: http.IncomingHttpHeaders, more) => expect(pauseOf(headers, more)).toBe(pause),
 );
 
-test("the time of the next attempt that a server sets, as a future date", () => {
+test("an answer without a pause, or with one that is no time, has none", () => {
+  expect(pauseOf({})).toBeUndefined();
+  expect(pauseOf({ "retry-after": "soon" })).toBeUndefined();
+});
+
+test("a pause that the server sets as a date in the future is read", () => {
   const headers = { "retry-after": new Date(Date.now() + 3_600_000).toUTCString() };
   const { retryAfter } = answerProblem(
     "nodes",
@@ -85,7 +75,7 @@ test("the time of the next attempt that a server sets, as a future date", () => 
   expect(retryAfter).toBeLessThanOrEqual(3_600_000);
 });
 
-test("a busy proxy's web page counts as a busy server", () => {
+test("a pause in the web page of a busy proxy is read", () => {
   const answer = {
     status: 503,
     headers: { "retry-after": "5", "content-type": "text/html" },
@@ -110,7 +100,7 @@ function connections(agent: () => https.Agent): () => Promise<https.Agent> {
   return async () => (await api["options"]("anything")).agent as https.Agent;
 }
 
-test("requests share connections, which are closed when idle; another certificate gets its own connection", async () => {
+test("requests share an agent that closes idle connections, but not with another certificate", async () => {
   const certificates = ["one", "one", "two", "two"];
   const next = connections(() => new https.Agent({ cert: certificates.shift()! }));
   const agents = [await next(), await next(), await next(), await next()];
@@ -118,7 +108,7 @@ test("requests share connections, which are closed when idle; another certificat
   expect(agents.map((agent) => agents.indexOf(agent))).toEqual([0, 0, 2, 2]);
 });
 
-test("a proxy's agent is not replaced", async () => {
+test("the agent of a proxy is kept", async () => {
   class Proxy extends https.Agent {}
   const proxy = new Proxy();
   expect(await connections(() => proxy)()).toBe(proxy);
@@ -146,7 +136,7 @@ test("the credential plugin runs once, and again after its credential has expire
 });
 
 test.each([
-  ["is renewed once for all requests that it was refused to", ["old", "new"], 2, ["done", "done"]],
+  ["is renewed once for all requests that were refused", ["old", "new"], 2, ["done", "done"]],
   ["that is refused again is reported", ["old", "old"], 2, [/401/, /401/]],
 ])("a plugin's credential %s", async (_, given, runs, ends) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-refused-"));
@@ -184,14 +174,14 @@ test.each([
   answers.forEach((answer, index) => expect(answer).toMatch(ends[index]!));
 });
 
-describe("a token's file", () => {
+describe("a token file", () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-token-"));
   const tokenFile = path.join(folder, "token");
   afterAll(() => fs.rmSync(folder, { recursive: true }));
   afterEach(() => void jest.restoreAllMocks());
   const write = (token: string): void => fs.writeFileSync(tokenFile, `${token}\n`);
 
-  test("is read again each minute; if the file is gone, the last token is used", async () => {
+  test("is read again each minute, and its last token is kept if the file disappears", async () => {
     write("one");
     const user: { name: string; tokenFile: string; token?: string } = { name: "me", tokenFile };
     const api = new KubernetesApi(config({ getCurrentUser: () => user }));
@@ -234,9 +224,9 @@ describe("a token's file", () => {
 });
 
 test.each([
-  ["that wants to know the cluster gets it", true],
-  ["gets nothing of the cluster else", false],
-])("a plugin %s", async (_, provideClusterInfo) => {
+  ["with provideClusterInfo gets the cluster's data", true],
+  ["without provideClusterInfo gets no data of the cluster", false],
+])("a credential plugin %s", async (_, provideClusterInfo) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-exec-info-"));
   const [plugin, caFile] = [path.join(folder, "plugin"), path.join(folder, "ca.crt")];
   fs.writeFileSync(caFile, "PEM");
@@ -268,7 +258,7 @@ test.each([
   );
 });
 
-test("an object is found by its kind, and an unknown kind is looked up again", async () => {
+test("an object is read by its kind, and an unknown kind is requested again", async () => {
   const resources = [{ kind: "Node", name: "nodes", namespaced: false }];
   const answers: Record<string, object> = {
     "/api/v1": { resources },

@@ -2,20 +2,22 @@ import { redact } from "../../components/recipe/rules/redact";
 import { ordinaryLines } from "../support/ordinary-lines";
 import { secretLines } from "../support/secret-lines";
 
-test.each(secretLines)("%s", (_, line, ...secrets) => {
+test.each(secretLines)("redact hides the secret in an example of: %s", (_, line, ...secrets) => {
   const shown = redact(line);
   for (const secret of secrets) expect(shown).not.toContain(secret);
   expect(shown).toContain("[redacted]");
 });
 
-test("there are at least eighty kinds of secrets, and a hundred ordinary lines", () => {
+test("this file has at least 80 lines with secrets and 100 ordinary lines", () => {
   expect(secretLines.length).toBeGreaterThanOrEqual(80);
   expect(ordinaryLines.length).toBeGreaterThanOrEqual(100);
 });
 
-test.each(ordinaryLines)("an ordinary line stays: %s", (line) => expect(redact(line)).toBe(line));
+test.each(ordinaryLines)("redact keeps an ordinary line: %s", (line) =>
+  expect(redact(line)).toBe(line),
+);
 
-test("the text before and after a secret stays", () => {
+test("redact keeps the text before and after a secret", () => {
   expect(redact("run with --token hunter2hunter2 on gpu-1")).toBe(
     "run with --token [redacted] on gpu-1",
   );

@@ -3,13 +3,13 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { secretValues, SecretFiles } from "../../components/clients/secret-files";
 
-test("credentials of every document are known, so that no message contains them", () => {
+test("secretValues returns the credentials of every YAML document", () => {
   const text =
     "kind: Config\nusers: [{user: {token: first-secret}}]\n---\nkind: Config\nusers: [{user: {token: second-secret}}]\n";
   expect(secretValues(text)).toEqual(["first-secret", "second-secret"]);
 });
 
-test("files of a killed run are removed; files that a run in another container may use stay for a week", () => {
+test("files of a killed run are removed, but those of another container only after a week", () => {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), "credentials-test-"));
   const own = new SecretFiles(root);
   const [ours] = fs.readdirSync(root);

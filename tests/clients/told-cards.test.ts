@@ -31,14 +31,14 @@ const slice = (nodeName: string, type = "gpu"): V1ResourceSlice => ({
 const card4060Ti = { vendor_id: "0x10de", class_id: "0x03", product_id: "0x2803" };
 
 test.each([
-  ["of GPU Feature Discovery", labelled("NVIDIA-GeForce-RTX-4060-Ti", "16380"), []],
-  ["of shared cards", labelled("NVIDIA-GeForce-RTX-4060-Ti-SHARED", "16380"), []],
+  ["the labels of GPU Feature Discovery", labelled("NVIDIA-GeForce-RTX-4060-Ti", "16380"), []],
+  ["the labels of shared cards", labelled("NVIDIA-GeForce-RTX-4060-Ti-SHARED", "16380"), []],
   [
-    "of the DRA driver",
+    "the ResourceSlices of the DRA driver",
     { metadata: { name: "gpu-1" } },
     [slice("gpu-1"), slice("gpu-2"), slice("gpu-1", "mig")],
   ],
-])("memory is read from %s, and discover writes it", (_, node, slices) => {
+])("a card's memory is read from %s, and discover writes it", (_, node, slices) => {
   const told = toldCards(node, slices);
   expect(told).toEqual([{ product: expect.stringContaining("4060") as string, memoryMiB: 16380 }]);
   expect(cardsOf([card4060Ti], told)).toEqual({
@@ -47,12 +47,12 @@ test.each([
   });
 });
 
-test("a card's memory is not derived from its slices", () => {
+test("a card's memory is not derived from a MIG slice", () => {
   expect(toldCards(labelled("NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "4864"), [])).toEqual([]);
   expect(toldCards({ metadata: { name: "gpu-1" } }, [])).toEqual([]);
 });
 
-test("discover asks for the memory only of a card with several sizes, if it is unknown", () => {
+test("discover requests an unknown memory only of a card that exists with several sizes", () => {
   const { gpus, notes } = cardsOf([card4060Ti, { ...card4060Ti, product_id: "0x2204" }]);
   expect(gpus).toEqual([{ model: "RTX 4060 Ti" }, { model: "RTX 3090" }]);
   expect(notes).toEqual([expect.stringContaining("the RTX 4060 Ti exists with 8188Mi or 16380Mi")]);

@@ -33,7 +33,7 @@ test.each([
   ["4.8.3", 1],
   ["4.9.0", 4],
 ])(
-  "each alert fires for its own failure and no other, by the names of exporter %s",
+  "with the metric names of exporter %s, each alert fires for exactly its failure",
   async (_, count) => {
     const promtool = await providePromtool();
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-alerts-"));
@@ -64,7 +64,7 @@ test.each([
   },
 );
 
-test("the exporter of a stack with alerts exports every metric that they use", () => {
+test("the exporter of a stack with alerts exports every metric of the alerts", () => {
   const named = new Set(alertCases.flatMap(({ reports }) => reports.map(({ metric }) => metric)));
   const said = counters.map((line) => line.split(",")[0]);
   expect([...named].filter((name) => !said.includes(name))).toEqual([]);

@@ -11,7 +11,7 @@ const seen = asPlanned(plan) as Required<Observations>;
 const [node] = seen.nodes;
 const [machine] = seen.machines;
 
-describe("another card than the stack names", () => {
+describe("a card that differs from the stack's", () => {
   const problems = (change: Observations) =>
     differences({ ...seen, ...change }, plan).map(({ problem }) => problem);
   const another =
@@ -64,7 +64,7 @@ describe("pods that wait for GPUs", () => {
     },
   );
 
-  test("are only a note if a node may run them, and nothing once they have a node", () => {
+  test("are only noted if a node can run them later, and not mentioned after they got a node", () => {
     expect(told({ "nvidia.com/gpu": 8 })).toEqual([]);
     expect(remarks(waiting({ "nvidia.com/gpu": 8 }), plan)).toEqual([
       expect.stringMatching(
@@ -79,7 +79,7 @@ describe("pods that wait for GPUs", () => {
   });
 });
 
-test("kernel arguments without effect are a note", () => {
+test("kernel arguments without effect are noted", () => {
   const its = planOf("rtx3090", {
     machines: { rtx3090: { ...plan.spec.machines["rtx3090"], kernelArgs: ["iommu=pt", "quiet"] } },
   });

@@ -15,7 +15,7 @@ import { twoMachineCases } from "./causes/two-machines";
 const cases = [...fixCases, ...taintCases, ...operatorCases, ...twoMachineCases];
 const texts = Object.entries(textsOfCauses);
 
-test.each(cases)("the named causes of: $name", (its) => {
+test.each(cases)("the diagnosis has exactly the expected causes: $name", (its) => {
   const plans = plansOf(its);
   expect(plans.length).toBeGreaterThan(0);
   for (const plan of plans) {
@@ -25,7 +25,7 @@ test.each(cases)("the named causes of: $name", (its) => {
 });
 
 test.each(texts.flatMap(([cause, said]) => said.map((text) => [cause, text])))(
-  "%s: %s",
+  "the cause %s is recognised in: %s",
   (cause, message) => {
     const events = [{ namespace: "gpu", object: "Pod/x", message }];
     expect(diagnose({ events }).map(({ fix }) => fix)).toEqual([cause]);
@@ -33,7 +33,7 @@ test.each(texts.flatMap(([cause, said]) => said.map((text) => [cause, text])))(
 );
 
 test.each(cardFaults.map((fault) => [fault.kernel ?? fault.service!, fault] as const))(
-  "%s",
+  "an error of a card or a service has the expected cause and remedy: %s",
   (_, { kernel, service, cause, remedy }) => {
     const log = `192.0.2.1: kern: warning: [2026-04-22T21:30:51.870495804Z]: ${kernel}\n`;
     const errors = kernel === undefined ? [service!] : driverErrors(consoleLines(log));
@@ -48,7 +48,7 @@ test.each(cardFaults.map((fault) => [fault.kernel ?? fault.service!, fault] as c
   },
 );
 
-test("every known cause has a text, and each fix a case of what is seen without it", () => {
+test("every known cause has a text in these tables, and every fix a case", () => {
   const named = cases.flatMap(({ causes }) =>
     causes.map((one) => (typeof one === "string" ? one : one.cause)),
   );
@@ -71,22 +71,14 @@ test("the system is derived equally from the plan and from the observed cluster"
 });
 
 test.each([
+  ["NVIDIA's manifest if it is alone", [], { mode: "devicePlugin", namespace: "kube-system" }],
+  ["the operator if the operator exists", ["gpu-operator"], { mode: "operator", namespace: "gpu" }],
   [
-    "alone it is of NVIDIA's manifest without Helm",
-    [],
-    { mode: "devicePlugin", namespace: "kube-system" },
-  ],
-  [
-    "next to the operator it is the operator's",
-    ["gpu-operator"],
-    { mode: "operator", namespace: "gpu" },
-  ],
-  [
-    "next to an operand that only the operator has, too",
+    "the operator if an operand of the operator exists",
     ["nvidia-operator-validator"],
     { mode: "operator" },
   ],
-])("nvidia-device-plugin-daemonset: %s", (_, others, system) => {
+])("nvidia-device-plugin-daemonset belongs to %s", (_, others, system) => {
   const set = (where: string, name: string) => ({ namespace: where, name, desired: 1, ready: 1 });
   const daemonSets = [
     set("kube-system", "nvidia-device-plugin-daemonset"),

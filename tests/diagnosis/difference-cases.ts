@@ -27,7 +27,7 @@ const crashes = ({ pod }: SeenCluster, lastMessage: string): void => {
 
 export const differenceCases: DifferenceCase[] = [
   {
-    name: "plugin deleted",
+    name: "a deleted plugin",
     change: (seen) => {
       const { all } = seen;
       offersNone(seen);
@@ -40,7 +40,7 @@ export const differenceCases: DifferenceCase[] = [
     ],
   },
   {
-    name: "plugin crashing",
+    name: "a crashing plugin",
     change: (seen) => {
       const { plugin } = seen;
       offersNone(seen);
@@ -53,7 +53,7 @@ export const differenceCases: DifferenceCase[] = [
     ],
   },
   {
-    name: "NVML missing",
+    name: "a missing NVML",
     change: (seen) => {
       const { plugin } = seen;
       offersNone(seen);
@@ -67,7 +67,7 @@ export const differenceCases: DifferenceCase[] = [
     causes: ["driverLibraries"],
   },
   {
-    name: "driver root wrong",
+    name: "a wrong driver root",
     change: (seen) => {
       const { plugin } = seen;
       offersNone(seen);
@@ -84,7 +84,7 @@ export const differenceCases: DifferenceCase[] = [
     causes: ["driverRoot"],
   },
   {
-    name: "handler missing in containerd",
+    name: "a containerd without the handler",
     change: ({ all, node }) => {
       node.runtimeHandlers = ["runc"];
       all.events = [
@@ -100,21 +100,21 @@ export const differenceCases: DifferenceCase[] = [
     causes: ["runtimeHandler"],
   },
   {
-    name: "RuntimeClass missing",
+    name: "a missing RuntimeClass",
     change: ({ all }) => {
       all.runtimeClasses = without(all.runtimeClasses, "nvidia");
     },
     differences: ["RuntimeClass nvidia: is not there"],
   },
   {
-    name: "RuntimeClass with another handler",
+    name: "a RuntimeClass with another handler",
     change: ({ runtimeClass }) => {
       runtimeClass.handler = "runc";
     },
     differences: ["RuntimeClass nvidia: has the handler runc, the plan says nvidia"],
   },
   {
-    name: "taint",
+    name: "an additional taint",
     change: ({ node }) => {
       node.taints = ["maintenance=yes:NoExecute"];
     },
@@ -123,7 +123,7 @@ export const differenceCases: DifferenceCase[] = [
     ],
   },
   {
-    name: "label",
+    name: "a missing label",
     change: ({ node, plugin }) => {
       plugin.desired = 0;
       plugin.ready = 0;
@@ -138,7 +138,7 @@ export const differenceCases: DifferenceCase[] = [
     causes: ["gpuPresentLabel"],
   },
   {
-    name: "stale configuration",
+    name: "a staged configuration",
     change: ({ machine }) => {
       machine.staged = true;
     },
@@ -147,21 +147,21 @@ export const differenceCases: DifferenceCase[] = [
     ],
   },
   {
-    name: "card gone",
+    name: "a missing card",
     change: ({ node }) => {
       node.allocatable = { "nvidia.com/gpu": "4" };
     },
     differences: ["node rtx3090: offers 4 of nvidia.com/gpu, the plan says 8"],
   },
   {
-    name: "slices by another name",
+    name: "slices with another resource name",
     change: ({ node }) => {
       node.allocatable = { ...node.allocatable, "nvidia.com/gpu.shared": "8" };
     },
     differences: ["node rtx3090: offers 8 of nvidia.com/gpu.shared, the plan says none"],
   },
   {
-    name: "another schematic, as after an upgrade by hand",
+    name: "another schematic after an upgrade by hand",
     change: ({ machine }) => {
       machine.schematicId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
     },
@@ -170,14 +170,14 @@ export const differenceCases: DifferenceCase[] = [
     ],
   },
   {
-    name: "another release",
+    name: "another Talos release",
     change: ({ machine }) => {
       machine.talosVersion = "v1.10.1";
     },
     differences: ["machine rtx3090: runs Talos v1.10.1, the plan says v1.10.9"],
   },
   {
-    name: "a release several minors behind",
+    name: "a Talos release several minors behind",
     change: ({ machine }) => {
       machine.talosVersion = "v1.8.4";
     },
@@ -186,7 +186,7 @@ export const differenceCases: DifferenceCase[] = [
     ],
   },
   {
-    name: "a machine that was installed again, without extensions",
+    name: "a machine that was reinstalled without extensions",
     change: ({ machine }) => {
       machine.extensions = [];
       machine.schematicId = "0";
@@ -197,14 +197,14 @@ export const differenceCases: DifferenceCase[] = [
     ],
   },
   {
-    name: "a driver that is gone",
+    name: "a missing driver",
     change: ({ machine }) => {
       machine.driverVersion = null;
     },
     differences: ["machine rtx3090: no NVIDIA driver is loaded, the plan says 570.148.08"],
   },
   {
-    name: "a module that is gone",
+    name: "a missing module",
     change: ({ machine }) => {
       machine.modules = machine.modules!.filter((name) => name !== "nvidia");
     },
@@ -212,7 +212,7 @@ export const differenceCases: DifferenceCase[] = [
     causes: ["kernelModules"],
   },
   {
-    name: "a card that is not on the bus",
+    name: "a card that the PCI bus does not list",
     change: ({ machine }) => {
       machine.cards = 0;
       machine.modules = [];
@@ -224,7 +224,7 @@ export const differenceCases: DifferenceCase[] = [
     causes: ["kernelModules"],
   },
   {
-    name: "a card of a bus that Talos does not list",
+    name: "a card that only the PCI list of Talos lacks",
     change: ({ machine }) => {
       machine.cards = 0;
     },
@@ -248,7 +248,7 @@ export const differenceCases: DifferenceCase[] = [
     ],
   },
   {
-    name: "a boot that does not end",
+    name: "a machine that does not finish its boot",
     change: ({ machine }) => {
       machine.stage = "booting";
     },
@@ -269,7 +269,7 @@ export const differenceCases: DifferenceCase[] = [
     differences: ["node rtx3090: is cordoned, so no new pod can start there"],
   },
   {
-    name: "a node that is gone",
+    name: "a missing node",
     change: ({ all }) => {
       all.nodes = [];
     },
@@ -279,14 +279,14 @@ export const differenceCases: DifferenceCase[] = [
     ],
   },
   {
-    name: "a release that is gone",
+    name: "a missing Helm release",
     change: ({ all }) => {
       all.releases = [];
     },
     differences: ["Helm release gpu-device-plugin/nvidia-device-plugin: is not installed"],
   },
   {
-    name: "a release whose upgrade was killed",
+    name: "a Helm release whose upgrade was killed",
     change: ({ release }) => {
       release.status = "pending-upgrade";
     },
@@ -296,7 +296,7 @@ export const differenceCases: DifferenceCase[] = [
     causes: ["releasePending"],
   },
   {
-    name: "a release of another chart",
+    name: "a Helm release with another chart version",
     change: ({ plugin }) => {
       plugin.labels = { "helm.sh/chart": "nvidia-device-plugin-0.14.0" };
     },
@@ -316,7 +316,7 @@ export const differenceCases: DifferenceCase[] = [
     ],
   },
   {
-    name: "a smoke test that is gone",
+    name: "a missing smoke test",
     change: ({ all }) => {
       all.jobs = [];
     },
@@ -332,7 +332,7 @@ export const differenceCases: DifferenceCase[] = [
     ],
   },
   {
-    name: "the newest smoke test, which has not passed, after that of the update before",
+    name: "a new smoke test that has not passed, after an old one that passed",
     change: ({ all, job }) => {
       job.created = "2026-11-01T00:00:00.000Z";
       all.jobs.push({
@@ -347,7 +347,7 @@ export const differenceCases: DifferenceCase[] = [
     ],
   },
   {
-    name: "the newest smoke test, which has passed, after that of the update before",
+    name: "a new smoke test that has passed, after an old one that did not",
     change: ({ all, job }) => {
       job.succeeded = 0;
       job.created = "2026-11-01T00:00:00.000Z";
@@ -361,14 +361,14 @@ export const differenceCases: DifferenceCase[] = [
     differences: [],
   },
   {
-    name: "a power limit that is gone",
+    name: "a missing power limit",
     change: ({ all }) => {
       all.daemonSets = without(all.daemonSets, "nvidia-power-limit-300w");
     },
     differences: ["DaemonSet of the power limit of 300 W: is not in namespace gpu-device-plugin"],
   },
   {
-    name: "a workload that is gone",
+    name: "a missing workload",
     change: ({ all }) => {
       all.pods = without(all.pods, "gpu-test-1");
     },

@@ -10,7 +10,7 @@ import { stacks } from "../support/stacks";
 /** The stack of the table: a device plugin, and a card in eight slices. */
 const plan = planOf("rtx3090");
 
-test.each(stacks)("%s as planned: no differences, neither with its plan nor without", (stack) => {
+test.each(stacks)("%s as planned has no differences, with or without its plan", (stack) => {
   const plan = planOf(stack);
   const seen = asPlanned(plan);
   expect(differences(seen, plan)).toEqual([]);
@@ -19,7 +19,7 @@ test.each(stacks)("%s as planned: no differences, neither with its plan nor with
 });
 
 test.each(differenceCases)(
-  "$name: differences from the plan and known causes",
+  "exactly the expected differences and causes are reported for $name",
   ({ change, differences: wanted, causes = [] }) => {
     const seen = seenWith(plan, change);
     expect(differences(seen, plan).map(inOneLine)).toEqual(wanted);
@@ -27,7 +27,7 @@ test.each(differenceCases)(
   },
 );
 
-test("a user's own image is compared only by the configuration", () => {
+test("a custom installer image is compared only with the configuration", () => {
   const machines = Object.entries(plan.spec.machines).map(
     ([name, { extensions: _, kernelArgs: __, ...spec }]) => [
       name,
@@ -57,7 +57,7 @@ test.each([
   ["7", []],
   ["1", []],
   ["0", ["offers 0 of nvidia.com/gpu, the plan says at least 1"]],
-])("a card with unknown MIG geometry needs at least the planned units: %s", (units, told) => {
+])("%s units of a card with unknown MIG geometry have the differences %j", (units, told) => {
   const machines = {
     rtx3090: {
       ...plan.spec.machines["rtx3090"],
@@ -74,7 +74,7 @@ test.each([
   expect(problems(seen, unknown)).toEqual(told);
 });
 
-test("a containerd part that lacks keys of the stack is reported with these keys; further keys are not reported", () => {
+test("a containerd part is reported if it lacks a key of the stack, but not for further keys", () => {
   const machines = {
     rtx3090: { ...plan.spec.machines["rtx3090"], containerd: { cdiSpecDirs: ["/var/cdi"] } },
   };
@@ -92,7 +92,7 @@ test("a containerd part that lacks keys of the stack is reported with these keys
   ]);
 });
 
-test("on Talos 1.14 containerd's merged configuration counts, and the document that overrides the part is named", () => {
+test("on Talos 1.14 a document that overrides the containerd part is reported", () => {
   const on14 = { talosVersion: "v1.14.1", kubernetesVersion: "v1.36.0" };
   const machines = {
     rtx3090: { ...plan.spec.machines["rtx3090"], containerd: { nvidiaDefaultRuntime: true } },
@@ -111,12 +111,12 @@ test("on Talos 1.14 containerd's merged configuration counts, and the document t
   const overridden = part.replace('"nvidia"', '"runc"');
   expect(seen(`## in-memory customization "zz" (sha256:aa)\nversion = 3\n${overridden}`)).toEqual([
     expect.stringMatching(
-      /^\/etc\/cri\/conf\.d\/cri\.toml lacks .*default_runtime_name; .*CRICustomizationConfig zz/,
+      /^\/etc\/cri\/conf\.d\/cri\.toml lacks .*default_runtime_name\. CRICustomizationConfig zz/,
     ),
   ]);
 });
 
-test("a containerd that is down is reported although Talos reports the machine as running", () => {
+test("a containerd that is down is reported although the machine is running", () => {
   const seen = (state: string): string[] => {
     return problems(
       seenWith(plan, ({ machine }) => {
@@ -196,7 +196,7 @@ const offersNothing = ({ node }: SeenCluster): void => {
 
 test.each<[string, boolean, (seen: SeenCluster) => void, string, string[]]>([
   [
-    "whatever crashes is quoted, its last line last",
+    "the last words of a crashed container are quoted in order",
     true,
     (seen) => {
       seen.plugin.ready = 0;
@@ -211,7 +211,7 @@ test.each<[string, boolean, (seen: SeenCluster) => void, string, string[]]>([
     ),
   ],
   [
-    "a plugin that runs, ready, without a card is quoted by its log",
+    "the log of a ready plugin that offers no card is quoted",
     false,
     (seen) => {
       offersNothing(seen);
@@ -234,7 +234,7 @@ test("parts that were not observed cause no difference", () => {
 describe("without a plan", () => {
   const told = (seen: Observations): string[] => differences(seen).map(inOneLine);
 
-  test("an empty cluster and a cluster without a GPU are reported to offer none", () => {
+  test("an empty cluster and a cluster without GPUs are reported", () => {
     const none =
       "cluster: no node has a GPU: no node has NVIDIA's extensions, Node Feature Discovery's label for a card, or a resource nvidia.com/…";
     const nothing =

@@ -33,25 +33,25 @@ function remediesOf(external: ExternalSpec, left: Observations = {}): (string | 
 
 test.each<[string, ExternalSpec, string]>([
   [
-    "Flux",
+    "the command of Flux",
     { read: { by: "Flux", name: "nvdp", namespace: "kube-system" } },
     "Flux' HelmRelease kube-system/nvdp installs it, and `pulumi up` does not: flux reconcile helmrelease nvdp -n kube-system --force",
   ],
   [
-    "Argo CD",
+    "the command of Argo CD",
     { read: { by: "Argo CD", name: "gpu", namespace: "gpu" } },
     "Argo CD's Application gpu installs it, and `pulumi up` does not: argocd app sync gpu",
   ],
   [
-    "no known owner",
+    "the commands of several tools if the owner is unknown",
     {},
     "this stack does not install the GPU provider: install it again with the tool that manages it (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)",
   ],
-])("the remedy for a missing external release names %s", (_, external, remedy) => {
+])("the remedy for a missing external release has %s", (_, external, remedy) => {
   expect(remediesOf(external)).toEqual([remedy]);
 });
 
-test("the owner marks on remaining objects take precedence over the stack's files", () => {
+test("the owner that remaining objects show takes precedence over the stack's files", () => {
   const labels = { "helm.sh/chart": "nvidia-device-plugin-0.17.4" };
   const keeper = { by: "Helm", name: "nvdp", namespace: "gpu" } as const;
   const remaining = {

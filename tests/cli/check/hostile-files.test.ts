@@ -72,12 +72,12 @@ test("a duplicate key is reported with its line and column", () => {
 
 /** Files of at most 1 MiB that say little and hold a parser for long, and the bound that refuses each. */
 const notLookedAt: Record<string, [text: string, bound: string]> = {
-  blanks: ["\n".repeat(1_000_000), "60000 words"],
-  tabs: ["\t\n".repeat(400_000), "60000 words"],
-  comments: [many(70_000, (index) => `# a ${index}\n`), "60000 words"],
-  documents: ["---\n".repeat(200_000), "60000 words"],
-  directives: ["%TAG !a! b\n".repeat(80_000), "60000 words"],
-  anchors: ["&a ".repeat(300_000), "60000 words"],
+  blanks: ["\n".repeat(1_000_000), "60000 YAML tokens"],
+  tabs: ["\t\n".repeat(400_000), "60000 YAML tokens"],
+  comments: [many(70_000, (index) => `# a ${index}\n`), "60000 YAML tokens"],
+  documents: ["---\n".repeat(200_000), "60000 YAML tokens"],
+  directives: ["%TAG !a! b\n".repeat(80_000), "60000 YAML tokens"],
+  anchors: ["&a ".repeat(300_000), "60000 YAML tokens"],
   brackets: ["[".repeat(400_000), "100 deep"],
   braces: ["{a: ".repeat(250_000), "100 deep"],
   dashes: ["- ".repeat(400_000), "100 deep"],

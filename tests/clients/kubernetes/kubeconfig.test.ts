@@ -45,7 +45,7 @@ const relative = {
   exec: { command: "./plugin", args: ["./left-alone"] },
 };
 
-test("relative paths are resolved from the folder of their own file, also with several files", () => {
+test("relative paths are resolved from the folder of the kubeconfig that contains them", () => {
   const near = written("near/config", config(relative, { "certificate-authority": "ca.crt" }));
   const far = written("far/config", {
     users: [{ name: "you", user: { tokenFile: "token", exec: { command: "aws" } } }],
@@ -70,7 +70,7 @@ test("relative paths are resolved from the folder of their own file, also with s
   }
 });
 
-test("one file without relative paths stays as it is, comments included: no provider sees another text", () => {
+test("a single kubeconfig without relative paths stays unchanged, comments included", () => {
   const text = `# mine\n${JSON.stringify(config({ token: "t" }))}\n`;
   expect(kubeconfigOfFiles([written("plain", text)])).toBe(text);
   expect(
@@ -79,14 +79,14 @@ test("one file without relative paths stays as it is, comments included: no prov
 });
 
 test.each<[string, string[], RegExp]>([
-  ["a file that is not there", ["/nowhere"], /^ENOENT: there is no file \/nowhere$/],
+  ["a missing file", ["/nowhere"], /^ENOENT: there is no file \/nowhere$/],
   [
-    "several, none of which is there",
+    "a list of missing files",
     ["/a-nowhere", "/b-nowhere"],
     /^ENOENT: none of these files exists: \/a-nowhere, \/b-nowhere$/,
   ],
   ["a folder", [folder], /is a folder$/],
-  ["a text that is no YAML", [written("secret", "a: [hunter2")], /secret is not YAML$/],
+  ["a file that is not YAML", [written("secret", "a: [hunter2")], /secret is not YAML$/],
   ["a list", [written("list", "[hunter2]")], /list names no cluster, so it is not a kubeconfig$/],
 ])("%s is reported without a quote of its content", (_, files, message) => {
   expect(() => kubeconfigOfFiles(files)).toThrow(message);
@@ -96,20 +96,20 @@ describe("a kubeconfig as text", () => {
   const read = (user: object, cluster?: object) =>
     readKubeconfig(JSON.stringify(config(user, cluster)));
 
-  test("contains the path of the token's file, and the token itself", () => {
+  test("has the token from its token file", () => {
     const tokenFile = written("token", "t0ken\n");
     const user: KubeconfigUser | null = read({ tokenFile, token: "old" }).getCurrentUser();
     expect(user).toMatchObject({ tokenFile, token: "t0ken" });
   });
 
-  test("an unreadable token file is reported if no token is known", () => {
+  test("is refused if its token file cannot be read and it has no token", () => {
     expect(() => read({ tokenFile: "/nowhere/token" })).toThrow(
       /^the token of user me: ENOENT.*\/nowhere\/token/,
     );
     expect(read({ tokenFile: "/nowhere/token", token: "old" }).getCurrentUser()?.token).toBe("old");
   });
 
-  test("a cluster's settings for its credential plugin are kept", () => {
+  test("keeps a cluster's settings for its credential plugin", () => {
     const extensions = [
       { name: "client.authentication.k8s.io/exec", extension: { audience: "home" } },
     ];
@@ -118,7 +118,7 @@ describe("a kubeconfig as text", () => {
   });
 
   test.each(["", "null", "[]", "<html>", "a: [hunter2", "context: home\ncontexts: {}\n"])(
-    "%j is no kubeconfig",
+    "is refused if it is %j",
     (text) => {
       expect(() => readKubeconfig(text)).toThrow(
         /^it (names no cluster, so it is not a kubeconfig|is not YAML)$/,

@@ -1,24 +1,29 @@
 import { bootPartitionOf, takesImageArgs } from "../../../components/clients/talos/boot-loader";
 
-test.each<[string, string, boolean, boolean]>([
+test.each<[string, boolean, string, boolean]>([
   [
-    "GRUB, and an installation that does not say so",
+    "GRUB and no grubUseUKICmdline in machine.install",
+    false,
     "machine: {install: {disk: /dev/sda}}",
     true,
-    false,
   ],
-  ["GRUB, and one that says not", "machine: {install: {grubUseUKICmdline: false}}", true, false],
-  ["GRUB, and one that says so", "machine: {install: {grubUseUKICmdline: true}}", true, true],
-  ["GRUB, and no installation", "machine: {type: worker}", true, true],
   [
-    "GRUB, and one of a document's",
+    "GRUB and grubUseUKICmdline: false",
+    false,
+    "machine: {install: {grubUseUKICmdline: false}}",
+    true,
+  ],
+  ["GRUB and grubUseUKICmdline: true", true, "machine: {install: {grubUseUKICmdline: true}}", true],
+  ["GRUB and no machine.install", true, "machine: {type: worker}", true],
+  [
+    "GRUB and a document UnattendedInstallConfig",
+    true,
     "machine: {install: {}}\n---\nkind: UnattendedInstallConfig",
     true,
-    true,
   ],
-  ["GRUB, and a configuration that is not known", "", true, true],
-  ["systemd-boot", "machine: {install: {disk: /dev/sda}}", false, true],
-])("whether the boot loader uses the image's kernel arguments: %s", (_, active, byGrub, takes) => {
+  ["GRUB and an unknown configuration", true, "", true],
+  ["systemd-boot", true, "machine: {install: {disk: /dev/sda}}", false],
+])("with %s, the boot loader uses the image's kernel arguments: %s", (_, takes, active, byGrub) => {
   expect(takesImageArgs(active, byGrub)).toBe(takes);
 });
 

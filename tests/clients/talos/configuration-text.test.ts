@@ -5,10 +5,10 @@ import { isOfInstallation } from "../../../components/recipe/effect/update-effec
 test.each([
   ["machine.install", "machine: {type: worker, install: {image: IMAGE}}"],
   [
-    "a document of its own",
+    "the document UnattendedInstallConfig",
     "machine: {type: worker}\n---\nkind: UnattendedInstallConfig\ninstaller: {image: IMAGE}",
   ],
-])("detects a configuration that changes only machine.install: %s", (_, text) => {
+])("a change of only the installation is recognised in %s", (_, text) => {
   const [active, persistent] = ["a:1", "a:2"].map((image) => text.replace("IMAGE", image)) as [
     string,
     string,

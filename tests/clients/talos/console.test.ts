@@ -9,7 +9,7 @@ import {
 const at = (text: string): string =>
   `10.0.0.2: user: warning: [2026-11-25T05:10:11.123456789Z]: [talos] ${text}`;
 
-test("errors of a stopped boot are read from the console, each once, without prefixes and keys", () => {
+test("errors of a stopped boot are read from the console once each, without prefixes and secrets", () => {
   /** A line of a message with more than one has no tag. */
   const below = (text: string): string => at(text).replace("[talos] ", "");
   const failed =
@@ -36,7 +36,7 @@ test("errors of a stopped boot are read from the console, each once, without pre
   expect(lines.join()).not.toContain("abcdef");
 });
 
-test("a kubelet that fails at every start is reported as the reason, with its last error", () => {
+test("a kubelet that fails at every start is reported with its last error", () => {
   // As Talos v1.13.0 said it of an image without the runtime that containerd takes by default.
   const fails =
     'service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 1 (last log "{\\"ts\\":1.5,\\"msg\\":\\"Starting controller\\"}\\n{\\"ts\\":1.6,\\"msg\\":\\"command failed\\",\\"err\\":\\"failed to run Kubelet: validate CRI v1 runtime API for endpoint \\\\\\"unix:///run/containerd/containerd.sock\\\\\\": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService\\"}")';
@@ -55,7 +55,7 @@ test("a kubelet that fails at every start is reported as the reason, with its la
   expect(errorsOf(...four, fails.slice(0, 200))[0]).toContain("going to restart forever");
 });
 
-describe("the image that is installed and boots next", () => {
+describe("the image that boots next, as the console shows it,", () => {
   const [one, two] = [
     "factory.talos.dev/metal-installer/1:v1.13.0",
     "factory.talos.dev/metal-installer/2:v1.13.0",
@@ -69,23 +69,27 @@ describe("the image that is installed and boots next", () => {
     'upgrade completed {"service": "lifecycle", "exit_code": 0}',
   ];
   test.each<[string, string[], string | undefined]>([
-    ["is none where nothing was installed", ["task upgrade (1/1): starting"], undefined],
-    ["is none while it is being installed", [begins(one)], undefined],
-    ["is none where the installer failed", [begins(one), ends(1)], undefined],
+    ["is unknown if nothing was installed", ["task upgrade (1/1): starting"], undefined],
+    ["is unknown while the first one is being installed", [begins(one)], undefined],
+    ["is unknown if the installer failed", [begins(one), ends(1)], undefined],
     [
-      "is what was installed, with or without a listener",
+      "is the installed one even if the caller disconnected",
       [begins(one), "error streaming output: context canceled", ends(0)],
       one,
     ],
-    ["is the last one", [begins(one), ends(0), begins(two), ends(0)], two],
-    ["stays while another one is not there yet", [begins(one), ends(0), begins(two)], one],
-    ["comes in fields from Talos 1.14", fields(two), two],
+    ["is the one that was installed last", [begins(one), ends(0), begins(two), ends(0)], two],
+    [
+      "stays the same while another one is being installed",
+      [begins(one), ends(0), begins(two)],
+      one,
+    ],
+    ["is read from the fields that Talos 1.14 prints", fields(two), two],
   ])("%s", (_, lines, image) =>
     expect(waitingImageOf(consoleLines(lines.map(at).join("\n")))).toBe(image),
   );
 });
 
-test("the reason of a failed pull is the last line with an error", () => {
+test("the reason of a failed pull is the image's last error that is no cancellation", () => {
   const image = "10.0.2.2:5000/metal-installer/1:v1.13.0";
   const refused = `retrying error: failed to pull image "${image}": dial tcp 10.0.2.2:5000: connect: connection refused`;
   // What Talos v1.13.0 says of a pull whose caller has gone: nothing of why.
@@ -96,7 +100,7 @@ test("the reason of a failed pull is the last line with an error", () => {
   expect(pullErrorOf(lines.slice(0, 1), image)).toBeUndefined();
 });
 
-test("errors of NVIDIA's driver: each error of a card once with its count, and the cards that it ignores", () => {
+test("driverErrors returns each error of a card once with its count, and the ignored cards", () => {
   // As talosctl prints them (NVIDIA/open-gpu-kernel-modules#446), and as a kernel breaks a message into lines (NVIDIA/NVSentinel#155).
   const kernel = (text: string): string =>
     `192.168.11.119: kern: warning: [2026-04-22T21:30:51.870495804Z]: NVRM: ${text}`;

@@ -31,7 +31,7 @@ function machine() {
   };
 }
 
-test("etcd members have all their URLs; a member that has not started has only its peer URLs", async () => {
+test("an etcd member has all its URLs, and only its peer URLs before it starts", async () => {
   expect(await machine().machine.etcdMembers()).toEqual([
     {
       id: "4d5a3b2c1f0e9d8c",
@@ -50,8 +50,16 @@ test.each([
     { state: "Waiting", failing: true, event: 'Waiting for service "sandboxd" to be registered' },
   ],
   ["apid", { state: "Running", failing: false, event: "Health check successful" }],
-  ["sandboxd", undefined],
-])("a service has its health and its last event: %s", async (name, service) => {
+])("the service %s is read with its health and its last event", async (name, service) => {
+  expect(await machineWithServices().service(name)).toEqual(service);
+});
+
+test("a service that Talos does not list is unknown", async () => {
+  expect(await machineWithServices().service("sandboxd")).toBeUndefined();
+});
+
+/** A machine whose containerd waits. */
+function machineWithServices(): TalosMachine {
   const run = (): Promise<string> =>
     Promise.resolve(
       [
@@ -60,38 +68,41 @@ test.each([
         '10.0.0.1   cri       Waiting   Fail     52s ago       Waiting for service "sandboxd" to be registered',
       ].join("\n"),
     );
-  const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
-  expect(await asked.service(name)).toEqual(service);
-});
+  return new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
+}
 
 test("a machine's own etcd member is the member in its etcd status", async () => {
   expect(await machine().machine.etcdMember()).toBe("4d5a3b2c1f0e9d8c");
 });
 
-test.each([6, "0x06", 9])("META's key %p shows whether an upgrade is unconfirmed", async (id) => {
+test.each([
+  [6, true],
+  ["0x06", true],
+  [9, false],
+])("META's key %p means that an upgrade is unconfirmed: %s", async (id, isUnconfirmed) => {
   const run = (): Promise<string> =>
     Promise.resolve(
       JSON.stringify({ metadata: { id }, spec: { value: "Talos-v1.13.0.efi" } }, null, 4),
     );
   const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
-  expect(await asked.isUnconfirmed()).toBe(id !== 9);
+  expect(await asked.isUnconfirmed()).toBe(isUnconfirmed);
 });
 
 const header = "NODE       IMAGE   DIGEST        SIZE     LABELS   CREATED";
 const row = (image: string) =>
   `10.0.0.1   ${image}     sha256:aaaa   147 MB            2026-11-25T20:44:03Z`;
-test.each<[string | CallError, boolean]>([
-  [`${header}\n${row("a:1")}`, true],
-  [`${header}\n${row("a:2")}`, false],
-  ["", false],
-  [new CallError("unimplemented", "code = Unimplemented"), false],
-])("whether an installer was pulled before: %p", async (answer, was) => {
+test.each<[string, boolean, string | CallError]>([
+  ["a list with it", true, `${header}\n${row("a:1")}`],
+  ["a list of other images", false, `${header}\n${row("a:2")}`],
+  ["an empty answer", false, ""],
+  ["no such call in Talos", false, new CallError("unimplemented", "code = Unimplemented")],
+])("with %s, the installer counts as pulled: %s", async (_, was, answer) => {
   const run = () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer));
   const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
   expect(await asked.hasPulled("a:1")).toBe(was);
 });
 
-test("images of pods are looked for and pulled in their own place", async () => {
+test("images of pods are listed and pulled in the namespace cri", async () => {
   const lines: string[] = [];
   const run = async (args: readonly string[]) => (lines.push(args.join(" ")), "");
   const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
@@ -104,7 +115,7 @@ test("images of pods are looked for and pulled in their own place", async () => 
 });
 
 // In the form of talosctl v1.13 (`get staticpodstatuses -o json`): the status of each static pod, as the kubelet has it.
-test("containers of static pods have their image, and whether their pod is ready", async () => {
+test("static pods are read with their image and readiness", async () => {
   const pod = (name: string, ready: string) => ({
     metadata: { type: "StaticPodStatuses.kubernetes.talos.dev", id: `kube-system/${name}-cp-1` },
     spec: {
@@ -130,7 +141,7 @@ test("containers of static pods have their image, and whether their pod is ready
   ]);
 });
 
-test("an upgrade uses the installer from the place where it was pulled to", async () => {
+test("an upgrade uses the installer from the namespace into which it was pulled", async () => {
   const lines: string[] = [];
   const run = async (args: readonly string[]) => (lines.push(args.join(" ")), "");
   const talosctl = { run, version: () => Promise.resolve("1.13.0") } as unknown as Talosctl;
@@ -147,7 +158,7 @@ test("an upgrade uses the installer from the place where it was pulled to", asyn
   ]);
 });
 
-test("a machine at another address is called with the same talosctl", async () => {
+test("a machine at another address is called by the same talosctl", async () => {
   const { nodes, machine: one } = machine();
   expect(await one.at("10.0.0.2").etcdProblems()).toEqual([]);
   expect(nodes).toEqual(["10.0.0.2"]);
@@ -188,7 +199,7 @@ describe("the configurations of a machine", () => {
     expect(isStaged(configurations)).toBe(true);
   });
 
-  test("a machine with neither that resource nor that file has nothing staged", async () => {
+  test("a machine without that resource and that file has no configuration for the next boot", async () => {
     expect(await answering({ v1alpha1: active }).configurations()).toEqual({ active });
     expect(await answering({}, { [onDisk]: next }).configurations()).toEqual({});
   });
@@ -211,41 +222,35 @@ const fromPowerOn = `BOOT_IMAGE=/A/vmlinuz ${afterKexec}`;
 
 // talos v1.12.6, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go: extra kernel arguments are not supported
 // with systemd-boot.
-test.each<[string, object[], string, string, string[]]>([
+test.each<[string, string[], object[], string, string]>([
+  ["GRUB", ["intel_iommu=on"], [...systemDisk, boot], fromPowerOn, ""],
+  ["GRUB after kexec", ["intel_iommu=on"], [...systemDisk, boot], afterKexec, ""],
   [
-    "GRUB takes those of the configuration",
-    [...systemDisk, boot],
-    fromPowerOn,
-    "",
+    "GRUB in the form of Talos 1.8",
     ["intel_iommu=on"],
-  ],
-  ["GRUB, whose name no kexec hands on", [...systemDisk, boot], afterKexec, "", ["intel_iommu=on"]],
-  [
-    "GRUB, as Talos 1.8 names its partition",
     [...systemDisk, bootOfTalos18],
     afterKexec,
     "",
-    ["intel_iommu=on"],
   ],
-  ["GRUB on a disk without META", [boot], afterKexec, "", ["intel_iommu=on"]],
+  ["GRUB on a disk without META", ["intel_iommu=on"], [boot], afterKexec, ""],
   [
-    "GRUB takes the image's if it is configured so",
+    "GRUB and grubUseUKICmdline",
+    [],
     [...systemDisk, boot],
     fromPowerOn,
     "\n    grubUseUKICmdline: true",
-    [],
   ],
-  ["systemd-boot always takes the image's", systemDisk, afterKexec, "", []],
+  ["systemd-boot", [], systemDisk, afterKexec, ""],
   [
-    "a partition BOOT of another disk is not Talos'",
+    "a partition BOOT on another disk",
+    [],
     [...systemDisk, volume("sdb1", "BOOT", "sdb")],
     afterKexec,
     "",
-    [],
   ],
 ])(
-  "whether kernel arguments of the configuration stay: %s",
-  async (_, volumes, commandLine, setting, stay) => {
+  "with %s, the machine boots with the configuration's kernel arguments %j",
+  async (_, stay, volumes, commandLine, setting) => {
     const spec = `machine:\n  install:\n    extraKernelArgs: [intel_iommu=on]${setting}\n`;
     const configuration = JSON.stringify({ metadata: { id: "v1alpha1" }, spec }, null, 4);
     const answers = {
@@ -263,7 +268,7 @@ test.each<[string, object[], string, string, string[]]>([
   },
 );
 
-test("the volumes that only the TPM opens, by the active configuration", async () => {
+test("volumes that only the TPM can open are read from the active configuration", async () => {
   const active =
     "apiVersion: v1alpha1\nkind: VolumeConfig\nname: EPHEMERAL\nencryption: {keys: [{slot: 0, tpm: {}}]}\n";
   const config = { metadata: { id: "v1alpha1" }, spec: active };
@@ -288,10 +293,15 @@ const [modulesFirst, sorted] = [
 ];
 const content = `customization: {systemExtensions: {officialExtensions: [${modules}, ${toolkit}]}}`;
 test.each([
-  ["in another order is the same image", modulesFirst, content, sorted],
-  ["whose text the machine does not have", modulesFirst, "", modulesFirst],
   [
-    "with more in it than its extensions",
+    "with its extensions in another order gets the ID of the sorted ones",
+    modulesFirst,
+    content,
+    sorted,
+  ],
+  ["without a content keeps its ID", modulesFirst, "", modulesFirst],
+  [
+    "with more than extensions keeps its ID",
     "c".repeat(64),
     `${content}\nbootloader: grub`,
     "c".repeat(64),

@@ -6,7 +6,7 @@ import {
 } from "../../../components/clients/talos/talosctl-output";
 import { parseDriverVersion, parseModules } from "../../../components/clients/talos/driver";
 
-test("resources are objects one after the other, indented by four", () => {
+test("parseResources reads indented JSON objects that follow each other", () => {
   const one = {
     node: "10.0.0.1",
     metadata: { id: "v1alpha1" },
@@ -22,7 +22,7 @@ test("resources are objects one after the other, indented by four", () => {
   );
 });
 
-test("a table's cells are found by the columns of their titles, and may be empty", () => {
+test("parseTable finds cells by the columns of the titles, even if a cell is empty", () => {
   const text = [
     "NODE       SERVICE                  STATE      HEALTH   LAST CHANGE   LAST EVENT",
     "10.0.0.1   ext-nvidia-cdi-gen       Finished   ?        4m ago        Service finished successfully",
@@ -34,7 +34,7 @@ test("a table's cells are found by the columns of their titles, and may be empty
   ]);
 });
 
-test("the release comes from the last line", () => {
+test("parseVersion reads the release of the machine", () => {
   expect(
     parseVersion(
       '{"metadata":{"hostname":"10.0.0.1"},"version":{"tag":"v1.12.6","arch":"amd64"}}\n',
@@ -56,10 +56,13 @@ test.each([
     "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  595.71.05  Release Build",
     "595.71.05",
   ],
-  ["", undefined],
-])("driver of %s", (text, version) => expect(parseDriverVersion(text)).toBe(version));
+])("the driver version in %j is %s", (text, version) =>
+  expect(parseDriverVersion(text)).toBe(version),
+);
 
-test("only live modules count", () => {
+test("an empty text has no driver version", () => expect(parseDriverVersion("")).toBeUndefined());
+
+test("parseModules returns only live modules", () => {
   const text =
     "nvidia_uvm 1556480 0 - Live 0x0000000000000000 (O)\nnvidia 103 2 nvidia_uvm,nvidia_modeset, Loading 0x0 (O)\n";
   expect([...parseModules(text)]).toEqual(["nvidia_uvm"]);
