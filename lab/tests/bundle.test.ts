@@ -26,7 +26,7 @@ function program(name: string, part: string): string {
   return file;
 }
 
-test("a bundle behaves like its sources: the same folders and arguments, and errors with the sources' lines", async () => {
+test("a bundle has the folder, the arguments and the error lines of its source", async () => {
   const runner = path.resolve("lab/bundle/run.js");
   const file = program("speaks.ts", `export const part = (): string => "spoken";`);
   expect((await run(process.execPath, [runner, file, "--one", "two"])).stdout).toBe(
@@ -36,7 +36,7 @@ test("a bundle behaves like its sources: the same folders and arguments, and err
   await expect(run(process.execPath, [runner, file])).rejects.toThrow(/mine[^]*part\.ts:3:/);
 });
 
-test("a failed test file also names the lines of its sources", async () => {
+test("an error of a bundled test program has the line of its source", async () => {
   const file = path.join(dir, "fails.ts");
   const from = path.resolve("tests/e2e/runs/program");
   writeFileSync(

@@ -9,10 +9,10 @@ const boot = path.resolve(__dirname, "../../lab/machines/internal/talos/machine/
 /** Seconds from the end of the reboot's limit until the machine has been looked at, on a busy computer. */
 const lookSeconds = 5;
 
-describe.each(["emulated", "node"] as const)("the lab's clock, machines %s", (machines) => {
+describe.each(["emulated", "node"] as const)("the lab's time scale for machines %s", (machines) => {
   const timeScale = usualTimeScale[machines];
 
-  test("the limit of a reboot ends before an emulated machine returns to its old image, so the diagnosis sees the fault", () => {
+  test("ends the limit of a reboot before an emulated machine returns to its old image", () => {
     const [, minutes] = /^const bootTimeout = (\d+) \* time\.Minute$/m.exec(
       fs.readFileSync(boot, "utf8"),
     )!;

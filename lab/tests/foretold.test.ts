@@ -18,8 +18,19 @@ test.each([
   ["reboots: no: a", 1, 1],
   ["reboots: only if a", 0, 0],
   ["reboots: only if a", 2, 0],
-  [undefined, 0, 0],
-  [undefined, 1, 1],
-])("after a preview with %j, %d reboots: %d machines differ from it", (said, reboots, wrong) => {
-  expect(unforetold(said === undefined ? {} : { m: said }, { m: reboots })).toHaveLength(wrong);
-});
+])(
+  "after the preview's line %j and %d reboots, %d machines differ from the preview",
+  (said, reboots, wrong) => {
+    expect(unforetold({ m: said }, { m: reboots })).toHaveLength(wrong);
+  },
+);
+
+test.each([
+  [0, 0],
+  [1, 1],
+])(
+  "after a preview without a line and %d reboots, %d machines differ from the preview",
+  (reboots, wrong) => {
+    expect(unforetold({}, { m: reboots })).toHaveLength(wrong);
+  },
+);

@@ -10,7 +10,7 @@ test.concurrent.each<[string, string[], (lab: LabRun) => void, number | undefine
     141,
   ],
 ])(
-  "%s during an update leaves neither process nor file, and sets the exit status",
+  "after %s during an update, no process or file of the lab is left, and its exit status is right",
   async (_, args, end, status) => {
     const lab = startLab(args);
     const folder = await lab.folder();

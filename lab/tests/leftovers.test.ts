@@ -56,36 +56,36 @@ test("a clean destroy leaves nothing but the image, which is not downgraded", ()
 
 const late = "node N: taint node.kubernetes.io/not-ready:NoExecute";
 
-test.each<[Unlike, ...string[]]>([
-  [{ more: ["Pod nvidia/test"] }, "Pod nvidia/test"],
-  [{ more: ["StorageClass fast"] }, "StorageClass fast"],
+test.each<[Unlike, string[]]>([
+  [{ more: ["Pod nvidia/test"] }, ["Pod nvidia/test"]],
+  [{ more: ["StorageClass fast"] }, ["StorageClass fast"]],
   // The lab's own, however late they came.
-  [{ more: ["StorageClass lab", "Pod kube-system/lab-network-velaryon"] }],
-  [{ less: [lines[0]!] }, "gone, and not ours: Namespace default"],
-  [{ more: ["node N: label role=gpu"] }, "node velaryon: label role=gpu"],
+  [{ more: ["StorageClass lab", "Pod kube-system/lab-network-velaryon"] }, []],
+  [{ less: [lines[0]!] }, ["gone, and not ours: Namespace default"]],
+  [{ more: ["node N: label role=gpu"] }, ["node velaryon: label role=gpu"]],
   // The stack itself sets this one with the device plugin; in operator mode it would be the operator's.
   [
     { more: ["node N: label nvidia.com/gpu.present=true"] },
-    "node velaryon: label nvidia.com/gpu.present=true",
+    ["node velaryon: label nvidia.com/gpu.present=true"],
   ],
-  [{ more: ["node N: taint gpu=true:NoSchedule"] }, "node velaryon: taint gpu=true:NoSchedule"],
-  [{ more: [late] }, late.replace("N:", "velaryon:")],
-  [{ less: [lines[1]!] }, "gone, and not ours: node velaryon: label kubernetes.io/os=linux"],
-  [{ machine: plain }, "machine velaryon: it runs v1.11.1 plain, and should run v1.11.1 gpu"],
+  [{ more: ["node N: taint gpu=true:NoSchedule"] }, ["node velaryon: taint gpu=true:NoSchedule"]],
+  [{ more: [late] }, [late.replace("N:", "velaryon:")]],
+  [{ less: [lines[1]!] }, ["gone, and not ours: node velaryon: label kubernetes.io/os=linux"]],
+  [{ machine: plain }, ["machine velaryon: it runs v1.11.1 plain, and should run v1.11.1 gpu"]],
   [
     { machine: { ...gpu, configuration: configuration.slice(1) } },
-    "machine velaryon: configuration, gone: machine.install.image",
+    ["machine velaryon: configuration, gone: machine.install.image"],
   ],
-  [{ more: ["process 7 sleep 30"] }, "process 7 sleep 30"],
-])("with %j after the destroy, the report says: %s", (after, ...found) => {
+  [{ more: ["process 7 sleep 30"] }, ["process 7 sleep 30"]],
+])("if %j differs after the destroy, the leftovers are %j", (after, found) => {
   expect(left("velaryon", "velaryon", after).left).toEqual(found);
 });
 
-test("a node that was not ready before the update, and is ready now, is not reported", () => {
+test("a node that was not ready before the update, but is ready now, is not reported", () => {
   expect(left("velaryon", "velaryon", {}, { more: [late] }).left).toEqual([]);
 });
 
-test("objects of a bootstrapped cluster may stay; in a cluster that existed before, they are reported", () => {
+test("Kubernetes' own new objects may stay in a bootstrapped cluster, but not in an existing one", () => {
   const own = [
     "ClusterRole system:node",
     "Pod kube-system/kube-scheduler-control",
@@ -108,7 +108,7 @@ test("a leftover patch on an adopted machine is reported by its paths, without v
   );
 });
 
-test("an owned machine keeps its configuration, and a change by the destroy is reported", () => {
+test("an owned machine may keep its configuration, but a change by the destroy is reported", () => {
   const name = "k8s-worker4";
   const kept = left("rtx5070ti", name, { machine: { ...gpu, configuration: ours } });
   expect(kept.left).toEqual([]);
@@ -118,7 +118,7 @@ test("an owned machine keeps its configuration, and a change by the destroy is r
   );
 });
 
-test("a machine of Omni must have its former image, and other resources in Omni must still exist", () => {
+test("a machine of Omni is reported if it does not have its former image, or if Omni keeps a patch", () => {
   expect(left("frank", "gpu-1", { machine: plain })).toEqual({ left: [], stays: [] });
   const patch = "Omni has ConfigPatches x";
   expect(left("frank", "gpu-1", { machine: plain, more: [patch] }).left).toEqual([patch]);
@@ -144,7 +144,7 @@ test("leftovers of Helm and of the GPU Operator are listed with the reason", () 
   ]);
 });
 
-test("the operator may delete an existing RuntimeClass; no other provider may", () => {
+test("the operator may delete an existing RuntimeClass, but the device plugin may not", () => {
   const runtimeClass = "RuntimeClass nvidia";
   const before = { more: [runtimeClass] };
   const { left: found, stays } = left("frank", "gpu-1", { machine: plain }, before);
@@ -160,7 +160,7 @@ test("the operator may delete an existing RuntimeClass; no other provider may", 
 describe("a machine that joined the cluster during the run", () => {
   const come = (name: string): string[] => [`Node ${name}`, `Lease kube-node-lease/${name}`];
 
-  test("stays a node of a bootstrapped cluster; further new objects are reported", () => {
+  test("may stay a node of a bootstrapped cluster, whose other new objects are reported", () => {
     const daemon = "DaemonSet gpu-operator/nvidia-device-plugin-daemonset";
     const { left: found } = left(
       "modern",
@@ -171,7 +171,7 @@ describe("a machine that joined the cluster during the run", () => {
     expect(found.filter((line) => !line.startsWith("machine"))).toEqual([daemon]);
   });
 
-  test("stays a node if its owner added it in Omni, without our patches and with its former image", () => {
+  test("may stay a node of Omni, but must lose the stack's patches", () => {
     const waiting = {
       less: [lines[1]!],
       machine: { image: plain.image, configuration: undefined },
@@ -205,25 +205,33 @@ describe("a label that both the operator and the stack set", () => {
   test.each([
     ["rtx5070ti", 0],
     ["aarhus-h100", 1],
-  ])("after an edit from %s to the device plugin: %d reported", (earlier, count) => {
-    const plan = planOf("aarhus-h100");
-    expect(found(plan, plan.machines[0]!.name, [planOf(earlier)])).toHaveLength(count);
-  });
+  ])(
+    "is reported after an edit from %s to the device plugin this many times: %d",
+    (earlier, count) => {
+      const plan = planOf("aarhus-h100");
+      expect(found(plan, plan.machines[0]!.name, [planOf(earlier)])).toHaveLength(count);
+    },
+  );
 
   // The operator is still there when a machine behind `upgrade.first` loses ours, and writes its own.
   test.each<[string[], number]>([
     [[], 1],
     [["other"], 1],
     [["gpu"], 0],
-  ])("with %j in upgrade.first: %d reported on a machine outside of it", (first, count) => {
-    const { spec } = planOf("modern");
-    const card = Object.values(spec.machines).find(({ gpus }) => gpus)!;
-    const machines = { ...spec.machines, other: { ...card, address: "192.0.2.99" } };
-    expect(found(planOf("modern", { machines, upgrade: { first } }), "other")).toHaveLength(count);
-  });
+  ])(
+    "is reported with %j in upgrade.first on another machine this many times: %d",
+    (first, count) => {
+      const { spec } = planOf("modern");
+      const card = Object.values(spec.machines).find(({ gpus }) => gpus)!;
+      const machines = { ...spec.machines, other: { ...card, address: "192.0.2.99" } };
+      expect(found(planOf("modern", { machines, upgrade: { first } }), "other")).toHaveLength(
+        count,
+      );
+    },
+  );
 });
 
-test("a process of another lab, or one that ended between the two reads, is not reported", () => {
+test("a process of another lab, or one that has just ended, is not reported", () => {
   const proc = fs.mkdtempSync(path.join(os.tmpdir(), "proc-"));
   const processes = {
     1: ["machines", "serve", ""],

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { waysForOwnProgram } from "../run/own-program";
 import { parseOptions, usage, waysIn } from "../options";
 
-test("the error for an unknown word lists the option's words", () => {
+test("the error for an unknown value lists the option's values", () => {
   expect(parseOptions(["--pulumi", "installed"])).toMatchObject({
     pulumi: "installed",
     machines: "emulated",
@@ -16,20 +16,20 @@ test("the error for an unknown word lists the option's words", () => {
 test.each([
   ["--pulumi", "installed"],
   ["--pulumi", "host"],
-])("nothing can be left out with %s %s: it would silently be left in", (...more) => {
+])("--without is refused together with %s %s", (...more) => {
   expect(() => parseOptions(["--without", "nodeSelector", ...more])).toThrow(
     /^--without: .*leaves nothing out/,
   );
 });
 
-test("--pulumi without a word is for the user's own program, which needs --keep", () => {
+test("--pulumi without a value requires --keep", () => {
   expect(parseOptions(["--keep", "--pulumi"])).toMatchObject({ pulumi: "own", keep: true });
   expect(parseOptions(["--pulumi", "--keep"])).toMatchObject({ pulumi: "own", keep: true });
   expect(() => parseOptions(["--pulumi"])).toThrow(/^--pulumi: .*; add --keep$/);
   expect(() => parseOptions(["--keep", "--program", "x"])).toThrow(/^--program: /);
 });
 
-test("the help lists every option", () => {
+test("the help lists options with their values", () => {
   for (const option of [
     "--then FILE",
     "--pulumi host",
@@ -40,7 +40,7 @@ test("the help lists every option", () => {
     expect(usage()).toContain(`  ${option}`);
 });
 
-test("an option that npm took for its own is reported, with the right spelling", () => {
+test("an option that npm took is reported with the right command", () => {
   const environment = { npm_lifecycle_event: "lab", npm_config_stack: "true" };
   expect(() => parseOptions(["frank"], environment)).toThrow(
     /write `npm run lab -- --stack frank`$/,

@@ -45,7 +45,7 @@ describe("a guarded child", () => {
     await expect(start(script, options)).rejects.toThrow(message);
   });
 
-  test("that does not exist is named", async () => {
+  test("that does not exist is reported with its name", async () => {
     await expect(spawnGuarded("/nowhere/machines", [], { name: "machines" })).rejects.toThrow(
       /^machines: cannot be started \(spawn \/nowhere\/machines ENOENT\), and the lab cannot continue without it; check/,
     );

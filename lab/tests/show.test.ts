@@ -63,7 +63,7 @@ test("the redrawn line fits the terminal, with each frame of its mark", () => {
   narrow.end({ title: "update 1 of 1", ok: true, detail: "", seconds: 1 });
 });
 
-test("with --verbose each event stays, once", async () => {
+test("with --verbose each event is printed once", async () => {
   expect(untimed(left(await written({ terminal, verbose: true })))).toEqual([
     "    create pod …",
     "    create pod (1 done)",
@@ -74,8 +74,8 @@ test("with --verbose each event stays, once", async () => {
 
 test.each<[string, Terminal | undefined]>([
   ["in a pipe", undefined],
-  ["in a terminal that knows no codes", { columns: 80, colour: false, moves: false }],
-])("%s lines are plain, and each resource is there once", async (_, where) => {
+  ["in a terminal without control codes", { columns: 80, colour: false, moves: false }],
+])("%s lines are plain, and each resource is printed once", async (_, where) => {
   const text = await written({ terminal: where });
   expect(stripVTControlCharacters(text)).toBe(text);
   expect(untimed(text.trimEnd().split("\n"))).toEqual([
@@ -157,7 +157,7 @@ describe("the report", () => {
     expect(text).toContain("│ k8s-worker4 │ v1.12.6 │ 6698d6f136c5 │ 570.211.01 │");
   });
 
-  test("has a total", () => {
+  test("has a total of updates, created resources and reboots", () => {
     expect(totalOf(report)).toBe("1 update, 28 created, 1 reboot");
   });
 });

@@ -14,22 +14,16 @@ const at = (...addresses: string[]): Parameters<typeof siteOf>[0]["machines"] =>
   ) as never;
 
 test.each([
+  ["a machine without a clusterEndpoint", ["10.4.0.30"], undefined, "10.4.0.0/24", "10.4.0.251"],
   [
-    "a cluster with its machine, which has no address",
-    ["10.4.0.30"],
-    undefined,
-    "10.4.0.0/24",
-    "10.4.0.251",
-  ],
-  [
-    "one of another network",
+    "a machine and a clusterEndpoint of another network",
     ["192.168.1.224"],
     "https://192.0.2.10:6443",
     "192.0.0.0/8",
     "192.0.2.10",
   ],
   [
-    "two machines, one of them the cluster's",
+    "two machines, one of which has the clusterEndpoint",
     ["192.0.2.20", "192.0.2.21"],
     "https://192.0.2.20:6443",
     "192.0.2.0/24",
@@ -46,7 +40,7 @@ test.each([
   );
 });
 
-test("addresses that no network contains are refused, and so are host names", () => {
+test("addresses without a common network and host names are refused", () => {
   expect(() => siteOf({ machines: at("10.0.0.1", "192.0.2.1") })).toThrow(
     /no network contains all of 10/,
   );
@@ -89,7 +83,7 @@ test("a release that cannot be built is replaced by the nearest one", () => {
   ]);
 });
 
-test("an owned control plane gets the settings of an adopted one as patches of the stack", () => {
+test("patches of the stack set registry mirrors, and leader-elect: false only on the control plane", () => {
   const { spec } = stackConfiguration("modern", { timeScale: 0.5, machines: "real" });
   const [control, gpu] = Object.values(spec.machines).map(({ patches = [] }) => patches.join());
   for (const text of [control, gpu]) expect(text).toContain("mirrors:");
@@ -97,7 +91,7 @@ test("an owned control plane gets the settings of an adopted one as patches of t
   expect(gpu).not.toContain("leader-elect");
 });
 
-test("with a card of this computer, the machine runs the stack's release, with Internet access and published images", async () => {
+test("with --card, the machine runs the stack's Talos release without registry mirrors", async () => {
   const beside = { timeScale: 0.5, machines: "real", card: "edu" } as const;
   expect(stackConfiguration("next", beside).spec.talosVersion).toMatch(/^v1\.15\./);
   const { spec } = stackConfiguration("modern", beside);
@@ -115,7 +109,7 @@ test("with a card of this computer, the machine runs the stack's release, with I
   );
 });
 
-test("images lose their digests for a real containerd, since the lab's registry makes its own images", () => {
+test("images lose their digests for a real containerd, except with --card", () => {
   const imagesOn = (machines: "emulated" | "node" | "real", card?: string): string[] =>
     Object.values(
       planCluster(
@@ -152,7 +146,7 @@ test("the lab replaces a custom installer image by the Image Factory's, and repo
   expect(assumed).toEqual([`assumes that ${image} of own holds what the Image Factory's would`]);
 });
 
-test("a console shows every boot, after the boot menu or straight from the previous kernel", () => {
+test("bootsOf counts every boot on a console, from the boot menu or by kexec", () => {
   const menu =
     "\u001b[2J\u001b[01;01H[    0.000000] Linux version 7.3.4\r\n[    0.000000] Command line: x\r\n";
   const kexec =
@@ -171,7 +165,7 @@ test.each([
   ["--image", "image.yaml"],
   ["--omni-members"],
   ["--time-scale", "80"],
-])("%s is refused with real machines", (...option) => {
+])("%s %s is refused with real machines", (...option) => {
   expect(parseOptions(["--machines", "real"])).toMatchObject({ machines: "real", timeScale: 0.5 });
   expect(() => parseOptions(["--machines", "real", ...option])).toThrow(
     new RegExp(`^${option[0]}: .*; leave it or --machines real out$`),

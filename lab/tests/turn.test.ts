@@ -10,7 +10,7 @@ const env = { TALOS_GPU_LABS_AT_ONCE: "2", TALOS_GPU_LAB_TURNS: folder };
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 afterEach(() => fs.readdirSync(folder).forEach((place) => fs.rmSync(path.join(folder, place))));
 
-test("no more labs than the bound run at once; the next one starts when a place is free", async () => {
+test("only as many labs run as the limit allows, and the next one starts when another ends", async () => {
   const [first, second] = [await takeTurn({ env }), await takeTurn({ env })];
   const onWait = jest.fn();
   let started = false;
@@ -30,7 +30,7 @@ test("no more labs than the bound run at once; the next one starts when a place 
   expect(fs.readdirSync(folder)).toEqual([]);
 });
 
-test("a killed lab gives its place back", async () => {
+test("the next lab starts when another one is killed", async () => {
   const killed = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
   fs.symlinkSync(String(killed.pid), path.join(folder, "0"));
   const held = await takeTurn({ env });
@@ -52,7 +52,7 @@ test("the wait ends when the lab is stopped", async () => {
   ends.forEach((end) => end());
 });
 
-test("without a bound nothing waits", async () => {
+test("without a limit no lab waits", async () => {
   const ends = await Promise.all([1, 2, 3, 4].map(() => takeTurn({ env: {} })));
   ends.forEach((end) => end());
 });

@@ -60,7 +60,9 @@ test.each([
     ] as FixId[],
   ],
   ["modern", ["privilegedNamespace", "kernelModules", "tolerations", "taintThroughApi"]],
-])("%s needs %j", (name, ids) => expect(used(name).sort()).toEqual([...ids, ...everywhere].sort()));
+])("the stack %s needs the fixes %j", (name, ids) =>
+  expect(used(name).sort()).toEqual([...ids, ...everywhere].sort()),
+);
 
 test("each fix has symptom, cause and source", () => {
   expect(fixes.map((fix) => fix.id)).toEqual([...fixIds]);
@@ -110,12 +112,12 @@ const cases = [
   "next",
 ].flatMap((name) => used(name).map((fix) => [name, fix] as const));
 
-test("each fix is needed by one of these stacks", () => {
+test("each fix is needed by at least one of these stacks", () => {
   const needed = cases.map(([, fix]) => fix);
   expect(fixIds.filter((fix) => !needed.includes(fix))).toEqual([]);
 });
 
-test.each(cases)("%s without %s: just that is gone", (name, fix) => {
+test.each(cases)("the plan of %s without %s differs only in what the fix adds", (name, fix) => {
   const plan = planOf(name);
   const paths = differences(plan, leaveOut([fix], plan));
   expect(paths).not.toEqual([]);

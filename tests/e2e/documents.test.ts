@@ -25,7 +25,7 @@ const live = [
   { kind: "CRICustomizationConfig", name: "zz", content: '[debug]\nlevel = "info"\n' },
 ];
 
-test("documents of Talos 1.14 are planned and adopted: sysctls and containerd's part apply without a reboot, isolation with one", async () => {
+test("of the documents of Talos 1.14, sysctls and containerd's part apply without a reboot, and isolation with one", async () => {
   const { status, report, lines } = await runLab([
     "--stack",
     before,

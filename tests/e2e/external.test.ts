@@ -9,7 +9,7 @@ test.concurrent.each([
   ["Flux has the device plugin", "outside-flux", "4"],
   ["Argo CD has the operator", "outside-argo", "1"],
 ])(
-  "%s: machines come up with the external release and upgrade from Talos 1.12 to 1.13; a second update changes nothing; the destroy keeps the release",
+  "%s: machines come up, upgrade from Talos 1.12 to 1.13 and are destroyed, while the external release stays",
   async (_, stack, units) => {
     const then = ["--then", file(`${stack}-1.13`), "--updates", "2", "--discover"];
     const { status, report, lines } = await runLab(["--stack", file(stack), ...then]);

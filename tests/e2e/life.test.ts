@@ -50,7 +50,7 @@ function tableOf(steps: LifeStep[]): string {
 }
 
 describe.each(labs)("%s", (name) => {
-  test("each edit and its reverse: machines reboot as the preview said, and a further preview is empty", () => {
+  test("each edit and its reverse reboot machines as the preview said, and leave an empty preview", () => {
     const { outcome: run, said } = ran[name]!;
     process.stderr.write(`${name}\n${tableOf(run.steps)}\n`);
     const wrong = run.steps.flatMap(({ edit, wrong }) => wrong.map((line) => `${edit}: ${line}`));

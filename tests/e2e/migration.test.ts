@@ -54,7 +54,7 @@ const migrations: [string, Migration][] = [
 ];
 
 test.concurrent.each(migrations)(
-  "one previewed update into another era of Talos: it removes %s, upgrades the machines, then installs the operator",
+  "one previewed update to a later Talos removes %s, upgrades the machines, and installs the operator",
   async (_, { before, after, machine, goes, workloads, to: { gpus, ...release } }) => {
     const { status, report, lines } = await runLab([
       "--stack",
@@ -100,7 +100,7 @@ test.concurrent.each(migrations)(
 );
 
 test.concurrent(
-  "one edit brings adopted and owned machines over two minors: by the last patch release between, with two reboots",
+  "one edit upgrades adopted and owned machines over two minors, through the minor in between, with two reboots",
   async () => {
     const { status, report, lines } = await runLab([
       "--stack",

@@ -15,7 +15,7 @@ function stack(release: string): string {
   return file;
 }
 
-test("a Talos release that the tables lack comes up with the Image Factory's facts, and without them with a stated assumption", async () => {
+test("a Talos release that the tables lack comes up with the Image Factory's facts, or else with a reported assumption", async () => {
   const [of13, of14] = laterReleases;
   const [newer13, newer14] = [`v1.13.${of13!.from}`, `v1.14.${of14!.to}`];
   const [asked, silent] = await Promise.all([

@@ -39,7 +39,7 @@ const chains = [...mig.map((one) => [one]), [slicesOperator, slicesPlugin]];
 test.concurrent.each(
   chains.map((chain): [string, Expected[]] => [chain.map(({ stack }) => stack).join(", "), chain]),
 )(
-  "%s: after one reboot the cards are shared as planned and pods run on their shares; a second update changes nothing",
+  "%s: pods run on the planned shares of the cards after one reboot, and a second update changes nothing",
   async (_, chain) => {
     const [file, ...later] = chain.map(({ stack }) =>
       path.join(__dirname, `stacks/Pulumi.${stack}.yaml`),

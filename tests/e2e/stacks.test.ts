@@ -7,7 +7,7 @@ const kind = machinesHere();
 
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(Object.entries(expected))(
-  `%s comes up as previewed, machines ${kind} where they can be: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the doctor finds nothing; the destroy leaves nothing`,
+  `%s comes up as previewed on ${kind} machines, is healthy, stays unchanged in a second update, and leaves nothing`,
   async (
     stack,
     { machines, workloads, of = "nvidia.com/gpu", then, unseen = [], byHost, emulated, says = [] },

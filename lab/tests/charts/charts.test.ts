@@ -15,7 +15,7 @@ const least: Partial<Record<LabChart, object>> = {
   "dra-driver-nvidia-gpu": { gpuResourcesEnabledOverride: true },
 };
 
-test("has the releases whose values are known, but for those that the Go proxy does not have", () => {
+test("the lab has every chart release that the recipe knows, except those that the Go proxy lacks", () => {
   expect(
     [
       ...all.map(([chart, version]) => `${chart} ${version.replace(/^v/, "")}`),
@@ -31,7 +31,7 @@ test.each<[LabChart, string, string, RegExp]>([
   // Not there: the nearest one under its name.
   ["nvidia-device-plugin", "0.20.0", "nvidia-device-plugin-0.20.0", /^appVersion: "0\.20\.0"$/m],
   ["gpu-operator", "v26.3.2", "gpu-operator-v26.3.2", /^appVersion: v26\.3\.2$/m],
-])("%s %s is written as %s", async (chart, version, name, says) => {
+])("the chart %s %s is written to the folder %s", async (chart, version, name, says) => {
   const made = await folder(chart, version);
   expect(path.basename(made)).toBe(name);
   expect(readFileSync(path.join(made, "Chart.yaml"), "utf8")).toMatch(says);
@@ -39,7 +39,7 @@ test.each<[LabChart, string, string, RegExp]>([
 
 // Compares the recipe's table of values with the chart itself, as NVIDIA tagged it.
 test.each(all.filter(([chart]) => chart !== "gpu-operator"))(
-  "the recipe knows every value of the real chart %s %s",
+  "the recipe knows exactly the values of the real chart %s %s",
   async (chart, version) => {
     const made = await folder(chart, version);
     const facts = charts.find((each) => each.chart === chart && each.version === version)!;
@@ -74,7 +74,7 @@ test.each(all.filter(([chart]) => chart !== "gpu-operator"))(
 
 withHelm("with Helm", () => {
   test.each(all)(
-    "%s %s is a chart without a finding, and its defaults render",
+    "%s %s passes helm lint, and renders with its defaults",
     async (chart, version) => {
       const lint = await run(["lint", "--namespace", "gpu", await folder(chart, version)]);
       expect([lint.code, lint.out]).toEqual([0, expect.stringContaining("0 chart(s) failed")]);

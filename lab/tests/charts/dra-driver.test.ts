@@ -10,7 +10,7 @@ withHelm("dra-driver-nvidia-gpu", () => {
     validStack("dra"),
   ).kubernetes;
 
-  test("with our values: one program per machine, which finds the driver in Talos' folder, and the device classes", async () => {
+  test("with the package's values, the chart has one container per machine, Talos' driver folder and the device class", async () => {
     const rendered = await render(gpuProviders.dra.chart, release.version, release.values);
     const kinds = rendered.objects.map(({ kind }) => kind);
     expect(kinds).not.toContain("Deployment");
@@ -33,7 +33,7 @@ withHelm("dra-driver-nvidia-gpu", () => {
     );
   });
 
-  test("without our values Helm refuses to install it", async () => {
+  test("without the package's values, Helm refuses the chart", async () => {
     const { code, error } = await render(gpuProviders.dra.chart, release.version);
     expect([code !== 0, error]).toEqual([
       true,

@@ -13,7 +13,7 @@ withHelm("nvidia-device-plugin", () => {
     return Object.fromEntries(container.env.map(({ name, value }: any) => [name, value]));
   };
 
-  test("defaults: three ways to find a GPU node, two tolerations, no runtime class", async () => {
+  test("by default, the chart has three node affinities, two tolerations and no runtime class", async () => {
     const rendered = await render("nvidia-device-plugin", "0.17.4");
     const spec = plugin(rendered);
     const terms =
@@ -49,7 +49,7 @@ withHelm("nvidia-device-plugin", () => {
       )
       .map(({ name }: any) => name);
 
-  test("without a MIG strategy, the pods request MIG monitors, hardened or not; with our values none does", async () => {
+  test("a hardened container requests MIG monitors without a MIG strategy, and not with the package's values", async () => {
     const { release } = planCluster(validStack("rtx3090-timeslicing")).kubernetes;
     const hardened = {
       ...release.values,
@@ -62,7 +62,7 @@ withHelm("nvidia-device-plugin", () => {
     expect(refused(await render("nvidia-device-plugin", release.version, hardened))).toEqual([]);
   });
 
-  test("a list of strategies fails in the template", async () => {
+  test("a list as deviceListStrategy is refused", async () => {
     const { code, error } = await render("nvidia-device-plugin", "0.18.2", {
       deviceListStrategy: ["envvar"],
     });
@@ -77,7 +77,7 @@ withHelm("nvidia-device-plugin", () => {
     [{ namespace: "gpu" }, "gpu", "no longer supported"],
     [{ config: { name: "a", map: { b: "" } } }, "gpu", "Only one of 'config.name' or 'config.map'"],
     [{ config: { map: { a: "x", b: "y" } } }, "gpu", "A default config must be provided"],
-  ])("refuses %j in namespace %s", async (values, namespace, message) => {
+  ])("refuses the values %j in the namespace %s", async (values, namespace, message) => {
     const { code, error } = await render("nvidia-device-plugin", "0.17.4", values, namespace);
     expect([code !== 0, error]).toEqual([true, expect.stringContaining(message)]);
   });

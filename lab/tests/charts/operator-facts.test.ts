@@ -14,7 +14,7 @@ const cases = releases.flatMap((release) =>
 
 withHelm("the emulated chart of the GPU Operator", () => {
   test.each(cases)(
-    "%s with %s values renders to the real one's objects",
+    "renders in release %s with %s values to the real chart's objects",
     async (release, variant) => {
       const { code, error, objects } = await render(
         "gpu-operator",
@@ -37,7 +37,7 @@ withHelm("the emulated chart of the GPU Operator", () => {
     },
   );
 
-  test.each(releases)("%s brings the real one's kinds", async (release) => {
+  test.each(releases)("has in release %s the real chart's CRDs", async (release) => {
     const { objects } = await render("gpu-operator", release);
     const brought = objects.filter(
       ({ kind, metadata: { name } }) =>

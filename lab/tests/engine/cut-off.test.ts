@@ -48,7 +48,7 @@ const isWhole = (): void =>
     // The state itself is put in its place at once, its attributes are written where they stay (gocloud.dev,
     // blob/fileblob, setAttrs).
     test.each([0, 100])(
-      "a complete state with an attribute file of %d bytes is readable once that file is deleted",
+      "a state with an attribute file of %d bytes can be read after that file is deleted",
       (length) => {
         fs.truncateSync(`${state}.attrs`, length);
         const cutOff = /failed to load checkpoint: (.*unexpected )?EOF/;
@@ -78,9 +78,9 @@ const isWhole = (): void =>
     });
 
     test.each([
-      ["attributes", ".attrs"],
-      ["its own", ""],
-    ])("`pulumi cancel` removes a lock with an empty file of %s", (_, suffix) => {
+      ["an empty attribute file", ".attrs"],
+      ["no content", ""],
+    ])("`pulumi cancel` removes a lock with %s", (_, suffix) => {
       const locks = path.join(folder, ".pulumi/locks/organization/p/a");
       const lock = path.join(locks, "11111111-1111-1111-1111-111111111111.json");
       fs.mkdirSync(locks, { recursive: true });

@@ -60,7 +60,7 @@ test("resources of an offline machine are unchanged, and are updated once it is 
   expect(await ran()).toBe("two");
 });
 
-describe("creation of objects as in the Kubernetes provider ≥ 4.29.0, which the lab's patches add to an older release", () => {
+describe("the lab's Kubernetes provider, which creates objects like the releases from 4.29.0 on,", () => {
   let engine: LabEngine;
   /** What the next update's program registers. */
   let program: (opts: pulumi.CustomResourceOptions) => unknown;
@@ -77,7 +77,7 @@ describe("creation of objects as in the Kubernetes provider ≥ 4.29.0, which th
     return engine.up();
   };
 
-  test("an existing object is not taken over", async () => {
+  test("does not take over an existing object", async () => {
     const taken = await up(
       (opts) => new k8s.core.v1.Namespace("default", { metadata: { name: "default" } }, opts),
     );
@@ -85,7 +85,7 @@ describe("creation of objects as in the Kubernetes provider ≥ 4.29.0, which th
     expect(taken.diagnostics.join("\n")).toMatch(/namespaces "default" already exists/);
   });
 
-  test("a creation uses the provider's field manager, and an update uses the annotation's; a claim's storage class is reported as given", async () => {
+  test("uses its field manager for creations and the annotation's for updates, and keeps a claim's storage class as given", async () => {
     const claims = (labels: Record<string, string>) => (opts: pulumi.CustomResourceOptions) => {
       const isDefault = { "storageclass.kubernetes.io/is-default-class": "true" };
       const dependsOn = new k8s.storage.v1.StorageClass(
@@ -176,7 +176,7 @@ test("a DaemonSet no longer names the service account that is deleted with time 
   expect(await account()).toEqual(Array(2).fill("nvidia-device-plugin-service-account"));
 });
 
-describe("two stacks of one program with the same namespace: the second takes over no object of the first", () => {
+describe("two stacks of one program with the same namespace", () => {
   /** A namespace, and what is in it. */
   function program(): Promise<Record<string, unknown>> {
     const secret = pulumi.secret(kubeconfig);
@@ -230,7 +230,7 @@ describe("two stacks of one program with the same namespace: the second takes ov
   });
 
   test.each(["preview", "up"] as const)(
-    "--replace of a namespace with objects: its %s is refused",
+    "the %s of --replace for a namespace with objects is refused",
     async (verb) => {
       const { uid } = await there();
       const replace = ["urn:pulumi:one::trial::kubernetes:core/v1:Namespace::gpu-namespace"];

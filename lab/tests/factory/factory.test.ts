@@ -36,13 +36,16 @@ test.each([
   ],
   ["metal-installer", ["nvidia-driver"], "v1.12.6", 400],
   ["metal-installer", ["nvidia-gdrdrv-device"], "v1.11.5", 400],
-])("%s of %j, %s: %d", async (image, names, tag, status) => {
-  factory = await startFactory();
-  const answer = await fetch(
-    `${factory.url}/v2/${image}/${factory.register(withExtensions(...names))}/manifests/${tag}`,
-  );
-  expect(answer.status).toBe(status);
-});
+])(
+  "a request for %s with %j and the tag %s is answered by %d",
+  async (image, names, tag, status) => {
+    factory = await startFactory();
+    const answer = await fetch(
+      `${factory.url}/v2/${image}/${factory.register(withExtensions(...names))}/manifests/${tag}`,
+    );
+    expect(answer.status).toBe(status);
+  },
+);
 
 test.each([
   ["v1.12.6", "nvidia-open-gpu-kernel-modules-production", "570.211.01-v1.12.6"],
@@ -50,7 +53,7 @@ test.each([
   ["v1.11.5", "nonfree-kmod-nvidia-production", "570.172.08-v1.11.5"],
   ["v1.13.9", "nvidia-container-toolkit-lts", "580.178.04-v1.19.1"],
   ["v1.13.9", "nvidia-fabricmanager-production", "595.91.07"],
-])("Talos %s has %s:%s", async (talos, name, tag) => {
+])("for Talos %s, the lab's Image Factory lists the extension %s:%s", async (talos, name, tag) => {
   factory = await startFactory();
   const list = (await (
     await fetch(`${factory.url}/version/${talos}/extensions/official`)

@@ -1,12 +1,12 @@
 import { hiddenOnANode, mayAdminister } from "../../real-node/able";
 
 test.each([
-  ["root of a computer", "CapPrm:\t000001ffffffffff\nCapEff:\t000001ffffffffff\n", true],
-  ["root of a sandbox without CAP_SYS_RESOURCE", "CapEff:\t000001fffeffffff\n", true],
-  ["root of an unprivileged container", "CapEff:\t00000000a80425fb\n", false],
-  ["somebody", "CapEff:\t0000000000000000\n", false],
-  ["an unknown address", "", false],
-])("namespaces and mounts, as %s: %#", (_who, status, may) => {
+  ["root of a computer", true, "CapPrm:\t000001ffffffffff\nCapEff:\t000001ffffffffff\n"],
+  ["root of a sandbox without CAP_SYS_RESOURCE", true, "CapEff:\t000001fffeffffff\n"],
+  ["root of an unprivileged container", false, "CapEff:\t00000000a80425fb\n"],
+  ["an unprivileged user", false, "CapEff:\t0000000000000000\n"],
+  ["a process with an unknown status", false, ""],
+])("%s may create namespaces and mounts: %s", (_who, may, status) => {
   expect(mayAdminister(status)).toBe(may);
 });
 

@@ -17,15 +17,15 @@ const difference = {
 };
 const finding = (fix: string): never => ({ fix }) as never;
 
-test.each<[string, unknown[], string[], string[]]>([
-  ["all of it", [difference], ["driverRoot"], []],
-  ["what may be named besides", [difference], ["driverRoot", "driverLibraries"], []],
-  ["no cause", [difference], [], ["does not name driverRoot"]],
-  ["another cause", [difference], ["driverRoot", "mps"], ["names mps, which it is not"]],
-  ["nothing unlike", [], ["driverRoot"], ["nothing says /^node gpu: offers 0/"]],
+test.each<[string, string[], unknown[], string[]]>([
+  ["the difference and the cause", [], [difference], ["driverRoot"]],
+  ["an allowed further cause", [], [difference], ["driverRoot", "driverLibraries"]],
+  ["no cause", ["does not name driverRoot"], [difference], []],
+  ["a wrong cause", ["names mps, which it is not"], [difference], ["driverRoot", "mps"]],
+  ["no difference", ["nothing says /^node gpu: offers 0/"], [], ["driverRoot"]],
 ])(
-  "the doctor reports %s for a fault: the judge lists what is missing",
-  (_what, differences, fixes, missing) => {
+  "if the doctor reports %s for a fault, the judge lists %j",
+  (_what, missing, differences, fixes) => {
     expect(
       lacks(fault, { differences: differences as never, findings: fixes.map(finding) }),
     ).toEqual(missing);

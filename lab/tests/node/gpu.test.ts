@@ -34,7 +34,7 @@ test("nvidia-smi's output is read as a card with its settings", () => {
   expect(asGpus([...cards, ...cards])).toEqual([{ model: "H100 80GB HBM3", count: 2 }]);
 });
 
-test("a card that the tables lack is named in the error", () => {
+test("the error for a card that the tables lack has its name", () => {
   const cards = parseCards(["NVIDIA Z999, 999.1, 1, 1, 1, 1"], settings);
   expect(() => asGpus(cards)).toThrow(/--gpu: the tables have no NVIDIA Z999/);
 });
@@ -76,7 +76,7 @@ test("cases of a card need a real node, and --gpu selects all of them", () => {
   expect(() => parseOptions(["--gpu"])).toThrow(/^--gpu: cases of a card need a real node/);
 });
 
-test("the report of a run is a Markdown table, which marks failures and untried cases", () => {
+test("the report of a run is a Markdown table that marks failed and untried cases", () => {
   const rows = [
     { id: "a", title: "first", held: true, seen: "1 of nvidia.com/gpu", seconds: 12.4 },
     { id: "b", title: "second", held: false, seen: "a | b\nc", seconds: 1 },

@@ -24,7 +24,7 @@ test.each<[string[], string[]]>([
   expect(whatIsRefused(without(...broken))).toEqual(reasons);
 });
 
-test("without the right to make namespaces, that is the only reason given", () => {
+test("without the right to create namespaces, the lab gives only that reason", () => {
   const refused: InNamespaces = () => ({
     status: 1,
     stdout: "",
@@ -37,7 +37,7 @@ test("without the right to make namespaces, that is the only reason given", () =
 
 const may =
   process.platform === "linux" && mayAdminister(fs.readFileSync("/proc/self/status", "utf8"));
-(may ? test : test.skip)("trying leaves no mount, link and control group", () => {
+(may ? test : test.skip)("the check leaves no mount, link or control group", () => {
   const traces = (): unknown[] => [
     fs.readFileSync("/proc/self/mountinfo", "utf8"),
     fs.readdirSync("/sys/class/net"),

@@ -21,7 +21,7 @@ describeReal("the cases of a card, on a stand-in of one", () => {
     expect({ held, seen }).toEqual({ held: id === computes ? undefined : true, seen });
   });
 
-  test("nothing of the node is left: no process, mount, link, control group, file", async () => {
+  test("the node leaves no process, mount, link, control group or file", async () => {
     await nothingLeft(folder);
   });
 });

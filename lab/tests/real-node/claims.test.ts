@@ -52,7 +52,7 @@ describeReal("a real node whose cards are claimed", () => {
   );
 
   // What `claim.resourceClaimName` of two workloads comes to.
-  test.each([machine, emulated])("pods that name one claim share its card: %s", async (node) => {
+  test.each([machine, emulated])("pods with the same claim share its card: %s", async (node) => {
     const requests = [{ name: "gpu", exactly: { deviceClassName: "gpu.nvidia.com" } }];
     await stand.kubernetes.create(claims, {
       metadata: { name: `shared-${node}` },
@@ -82,5 +82,5 @@ describeReal("a real node whose cards are claimed", () => {
       );
   });
 
-  test("nothing of the node is left", () => stand.close());
+  test("the node leaves nothing", () => stand.close());
 });

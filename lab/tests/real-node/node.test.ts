@@ -88,7 +88,7 @@ describeReal("a real node", () => {
     expect(await stand.onNode(script)).toBe("");
   });
 
-  test("nothing of the node is left: no process, mount, link, control group, file", async () => {
+  test("the node leaves no process, mount, link, control group or file", async () => {
     await stand.close();
   });
 });

@@ -58,7 +58,7 @@ describeReal(`a real node of Talos ${release}`, () => {
     );
   });
 
-  test("the emulated runtime refuses a missing card in the real one's words", async () => {
+  test("the emulated runtime refuses a missing card with the real runtime's message", async () => {
     const messages = await Promise.all(
       [machine, emulated].map(async (node) => {
         const { status } = await podWith(

@@ -26,11 +26,14 @@ describe("the cache of built tools", () => {
     ["a Go test", "module/main_test.go", "package main\n", false],
     ["test data", "module/testdata/input.json", "{}", false],
     ["prose", "module/README.md", "# Tool\n", false],
-  ])("a change of %s in %s, %j, changes the key: %j", async (_what, name, content, another) => {
-    const before = await cacheKey(tool, toolchain);
-    sandbox.write(name, content);
-    expect((await cacheKey(tool, toolchain)) !== before).toBe(another);
-  });
+  ])(
+    "a change of %s (%s to %j) changes the cache key: %j",
+    async (_what, name, content, another) => {
+      const before = await cacheKey(tool, toolchain);
+      sandbox.write(name, content);
+      expect((await cacheKey(tool, toolchain)) !== before).toBe(another);
+    },
+  );
 
   test("the key depends on stamps, toolchain and platform, not on folder or time", async () => {
     const other = new Sandbox();
@@ -52,11 +55,11 @@ describe("the cache of built tools", () => {
     [{ XDG_CACHE_HOME: "/caches", HOME: "/home/arya" }, "/caches/talos-gpu/tools"],
     [{ HOME: "/home/arya" }, "/home/arya/.cache/talos-gpu/tools"],
     [{ XDG_CACHE_HOME: "relative", HOME: "/home/arya" }, "/home/arya/.cache/talos-gpu/tools"],
-  ])("with %j it is %s", (env, expected) => {
+  ])("with the environment %j, the folder is %s", (env, expected) => {
     expect(cacheFolder(env)).toBe(expected);
   });
 
-  test("a version that another process has just finished is kept", async () => {
+  test("keeps a version that another process has just finished", async () => {
     const cache = path.join(sandbox.folder, "cache");
     const keys = [..."0123456789abcd"].map((digit) => digit.repeat(16));
     for (const key of keys) sandbox.write(`cache/helm-${key}/helm`, "binary");

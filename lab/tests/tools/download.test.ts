@@ -40,7 +40,7 @@ describe("a tool that its project publishes", () => {
     expect([its.sandbox.states(), its.page.asked.length]).toEqual([["cached"], 2]);
   });
 
-  test("with several files and archives is assembled, with a launcher script of the lab", async () => {
+  test("with several files and archives is assembled with the lab's launcher script", async () => {
     const launcher = its.sandbox.script(
       "launcher.sh",
       'folder=$(dirname "$0")\ncalled=$1\nshift\nexec "$folder/$called" "$@"',
@@ -150,7 +150,7 @@ describe("a tool that its project publishes", () => {
     expect(its.said().join("\n")).toContain(`tar cannot unpack ${its.name}: `);
   });
 
-  test("is built if the server does not answer; one line names all such tools", async () => {
+  test("is built if the server does not answer, and one line lists all such tools", async () => {
     await its.page.close();
     const other = { ...its.tool, name: "pulumi" };
     await provide([its.tool, other], its.options);
@@ -183,7 +183,7 @@ describe("a tool that its project publishes", () => {
     expect(its.said().join("\n")).toContain(`(${why})`);
   });
 
-  test("leaves no incomplete tool after a killed download, and the next attempt removes the rest", async () => {
+  test("is not left incomplete by a killed download, whose files the next attempt removes", async () => {
     its.publish();
     const killed = new Promise<string>((resolve) => {
       its.page.answer(
@@ -220,7 +220,7 @@ describe("a tool that its project publishes", () => {
     expect(its.sandbox.cached()).toEqual([]);
   });
 
-  test("is downloaded while others are built, and a build that fails ends its download", async () => {
+  test("is downloaded while other tools are built, and its download ends if a build fails", async () => {
     its.publish();
     const broken = {
       ...its.sandbox.tool("package main\n\nfunc main() { missing() }\n"),

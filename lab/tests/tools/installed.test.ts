@@ -7,7 +7,7 @@ describe("programs on PATH", () => {
   const env = { PATH: [path.join(sandbox.folder, "bin"), process.env.PATH].join(path.delimiter) };
   afterAll(() => sandbox.remove());
 
-  test("are used if they are new enough, and named in one line", async () => {
+  test("are used if they are new enough, and listed in one line", async () => {
     sandbox.script("bin/pulumi", '[ "$*" = version ] && echo v3.260.1');
     sandbox.script(
       "bin/talosctl",

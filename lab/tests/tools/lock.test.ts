@@ -10,7 +10,7 @@ describe("the lock between two builders", () => {
   const lock = path.join(sandbox.folder, "locks/tool.lock");
   afterAll(() => sandbox.remove());
 
-  test("lets one work at a time, and leaves nothing", async () => {
+  test("lets only one builder work at a time, and leaves no file", async () => {
     let working = 0;
     let most = 0;
     const waited: number[] = [];
@@ -29,14 +29,14 @@ describe("the lock between two builders", () => {
     ]);
   });
 
-  test("is released when the work fails", async () => {
+  test("is released if the work fails", async () => {
     await expect(withLock(lock, () => Promise.reject(new Error("no network")))).rejects.toThrow(
       "no network",
     );
     expect(await withLock(lock, () => Promise.resolve("done"))).toBe("done");
   });
 
-  test("of a dead process is broken; the wait for a living process ends on abort", async () => {
+  test("of a dead process is ignored, and the wait for a living process ends on abort", async () => {
     fs.symlinkSync(String(spawnSync(process.execPath, ["-e", ""]).pid), lock);
     expect(await withLock(lock, () => Promise.resolve("done"))).toBe("done");
     fs.symlinkSync(String(process.ppid), lock);

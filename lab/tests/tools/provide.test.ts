@@ -8,7 +8,7 @@ import { Sandbox } from "./fixture";
 const provide = async (tool: ToolDefinition, options: ProvideOptions): Promise<string> =>
   (await provideAll([tool], options))[tool.name]!;
 
-describe("providing a tool", () => {
+describe("provideAll", () => {
   let sandbox: Sandbox;
   let options: ProvideOptions;
   beforeEach(() => {
@@ -17,7 +17,7 @@ describe("providing a tool", () => {
   });
   afterEach(() => sandbox.remove());
 
-  test("builds it once, stamped", async () => {
+  test("builds a tool once, with its version in it", async () => {
     const tool = sandbox.tool();
     const binary = await provide(tool, options);
     // println writes to standard error.
@@ -30,7 +30,7 @@ describe("providing a tool", () => {
     expect(sandbox.states()).toEqual(["cached"]);
   });
 
-  test("two labs side by side build once", async () => {
+  test("builds a tool once for two labs at the same time", async () => {
     const tool = sandbox.tool();
     const [one, two] = await Promise.all([provide(tool, options), provide(tool, options)]);
     expect(one).toBe(two);
@@ -41,7 +41,7 @@ describe("providing a tool", () => {
     );
   });
 
-  test("a build that fails shows the end of its output, and can be run again", async () => {
+  test("shows the end of a failed build's output, and can build again", async () => {
     const broken = `package main\n\nfunc main() {\n${"\tmissing()\n".repeat(3)}}\n`;
     const error = await provide(sandbox.tool(broken), options).catch(String);
     expect(error).toMatch(
@@ -53,7 +53,7 @@ describe("providing a tool", () => {
     expect(await provide(sandbox.tool(), options)).toContain("/helm");
   });
 
-  test("without Go, the error says what to install", async () => {
+  test("says what to install if Go is missing", async () => {
     const env = { ...options.env, PATH: sandbox.folder };
     await expect(provide(sandbox.tool(), { ...options, env })).rejects.toThrow(
       "helm: there is no `go` on PATH, and the lab builds helm from source; " +
@@ -64,16 +64,16 @@ describe("providing a tool", () => {
 
   test.each([
     [
-      "it is from before toolchains",
+      "a release before toolchains",
       `echo '{"GOVERSION":"go1.20.14","GOOS":"linux","GOARCH":"amd64"}'`,
       "go1.20.14",
     ],
     [
-      "it may not fetch one",
+      "a release that may not fetch a toolchain",
       "echo 'go: go.mod requires go >= 1.26.0 (running go 1.24.1)' >&2; exit 1",
       "running go 1.24.1",
     ],
-  ])("a Go that is too old is named: %s", async (_why, body, found) => {
+  ])("reports a Go that is too old: %s", async (_why, body, found) => {
     sandbox.script("go-bin/go", body);
     const error = await provide(sandbox.tool(), { ...options, env: sandbox.env("go-bin") }).catch(
       String,
@@ -83,7 +83,7 @@ describe("providing a tool", () => {
     expect(error).toContain("and its sources need Go 1.26.0; install Go 1.26.0 or newer");
   });
 
-  test("on abort, Go ends and no incomplete tool stays", async () => {
+  test("ends Go on abort, and leaves no incomplete tool", async () => {
     // With a cache of its own, Go compiles the standard library first: some seconds.
     const tool = sandbox.tool('package main\n\nimport _ "net/http"\n\nfunc main() {}\n');
     const env = { ...options.env, GOCACHE: path.join(sandbox.folder, "go-cache") };

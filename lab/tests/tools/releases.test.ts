@@ -63,7 +63,7 @@ test.each([
   ["machines", "linux", undefined],
   ["lws", "linux", undefined],
 ])(
-  "the release of %s for %s has the versions that it is built from",
+  "the download of %s for %s has the versions from which the tool is built",
   async (name, os, expected) => {
     const tool = catalogue.find((each) => each.name === name)!;
     const published = await publishedOf(tool, { version: "go1.26.8", os, arch: "arm64" });
@@ -71,7 +71,7 @@ test.each([
   },
 );
 
-test("Pulumi's file names say x64 for amd64", async () => {
+test("Pulumi's file names have x64 for amd64", async () => {
   const pulumi = catalogue.find(({ name }) => name === "pulumi")!;
   const published = await publishedOf(pulumi, { version: "go1.26.8", os: "linux", arch: "amd64" });
   expect(published?.files.map(({ address }) => path.basename(address))).toEqual([
@@ -86,12 +86,14 @@ test.each([
   [`${sum.toUpperCase()}  helm\n`, sum],
   [`${sum} *helm\n`, sum],
   [`${sha256("other")}  helm.asc\n${sum}  _out/helm\r\n`, sum],
-  [`${sum}  helm.tar.gz\n`, undefined],
-  ["<html>no such page</html>", undefined],
-  ["", undefined],
-])("in the list of sums %j, the sum of the file is %j", (text, expected) => {
+])("in the list of sums %j, the sum of helm is %j", (text, expected) => {
   expect(sumOf(text, "helm")).toBe(expected);
 });
+
+test.each([`${sum}  helm.tar.gz\n`, "<html>no such page</html>", ""])(
+  "the list of sums %j has no sum of helm",
+  (text) => expect(sumOf(text, "helm")).toBeUndefined(),
+);
 
 describe("the launcher of a published control plane", () => {
   const sandbox = new Sandbox();
@@ -110,7 +112,7 @@ describe("the launcher of a published control plane", () => {
   const start = (...args: string[]): ReturnType<typeof spawn> =>
     spawn(launcher, args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
 
-  test("calls a component with its arguments, and gives its status", async () => {
+  test("calls a component with its arguments, and exits with its status", async () => {
     const child = start("kubeadm", "init", "--name", "a b");
     let output = "";
     child.stdout!.on("data", (data: Buffer) => (output += data.toString()));
@@ -121,7 +123,7 @@ describe("the launcher of a published control plane", () => {
   test.each([
     ["killed", (child: ReturnType<typeof spawn>) => void child.kill("SIGKILL")],
     ["left by its parent", (child: ReturnType<typeof spawn>) => void child.stdin!.destroy()],
-  ])("a child that is %s ends together with its component", async (_, end) => {
+  ])("ends together with its component if it is %s", async (_, end) => {
     const file = path.join(sandbox.folder, "started");
     fs.rmSync(file, { force: true });
     const child = start("child", "etcd", "--name", "lab");

@@ -13,7 +13,7 @@ beforeAll(async () => {
 const ended = ({ result, diagnostics }: CanaryUpdate): void =>
   expect([result, result === "succeeded" ? "" : diagnostics.join("\n")]).toEqual(["succeeded", ""]);
 
-test("of 12 workers, the one in upgrade.first is upgraded alone, then 25 %: at most three at once", () => {
+test("of 12 workers, the one in upgrade.first is upgraded alone, and the others at most three at a time", () => {
   ended(ran.first);
   const { spans, reboots } = ran.first;
   expect(spans).toHaveLength(workers);
@@ -26,7 +26,7 @@ test("of 12 workers, the one in upgrade.first is upgraded alone, then 25 %: at m
   expect(Object.values(reboots)).toEqual(Array(workers).fill(1));
 });
 
-test("after a failed machine no further one begins, and the update reports the state of each", () => {
+test("after one machine failed, no further upgrade begins, and the update reports each machine's state", () => {
   const { result, lines, spans, reboots, cordoned } = ran.failing;
   expect(result).toBe("failed");
   // Told at the failure, and again when the machines that were under way are through.
@@ -53,7 +53,7 @@ test("after a failed machine no further one begins, and the update reports the s
   expect(of("cordoned")).toEqual([failing]);
 });
 
-test("the next update upgrades the remaining machines; a further one changes nothing", () => {
+test("the next update upgrades the remaining machines, and a further one changes nothing", () => {
   ended(ran.mended);
   expect(ran.mended.spans.map(({ machine }) => machine)).toContain(failing);
   expect(ran.mended.cordoned).toEqual([]);

@@ -27,7 +27,7 @@ function endedWell(name: string, reboots = 1): Ran[] {
 }
 
 test.each([...killedPhases.map((phase) => `kill-${phase}`), "kill-going-down"])(
-  "%s: the next run succeeds, with one reboot in total and the node uncordoned",
+  "after %s the next run succeeds, with one reboot in total and the node uncordoned",
   (machine) => {
     const [first] = endedWell(machine);
     expect(first!.status).toBe("SIGKILL");
@@ -43,7 +43,7 @@ test("an image that does not boot is reported as rolled back, and a second run s
   );
 });
 
-test("a paused boot is reported at once; with the corrected configuration the next run succeeds", () => {
+test("a paused boot is reported at once, and the next run succeeds with the corrected configuration", () => {
   const [first, last] = endedWell("paused-boot", outcomes["paused-boot"]!.machine.reboots);
   expect(first!.status).toBe(1);
   expect(first!.lines.at(-1)).toMatch(

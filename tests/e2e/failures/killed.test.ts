@@ -41,7 +41,7 @@ const phases = [
 ];
 
 test.each(["SIGKILL", "SIGINT"])(
-  "%s in every phase of a stack's life: each next update continues, and the last one succeeds",
+  "after %s in every phase of a stack's life, each next update continues, and the last one succeeds",
   (signal) => {
     const cases = run.cases.filter(
       (each) => each.signal === signal && each.phase !== "workload, imported",

@@ -18,7 +18,7 @@ const { adopted } = parse(fs.readFileSync(at("images.yaml"), "utf8")) as {
 };
 
 test.concurrent(
-  "for each owner: if the stack does not list parts that its machines run, the update stops before it changes a machine, and names every part",
+  "an update that would remove parts of running images stops before it changes a machine, and lists the parts",
   async () => {
     const { status, report, lines } = await runLab(["--stack", at("Pulumi.losses.yaml"), ...image]);
     expect(status).toBe(1);

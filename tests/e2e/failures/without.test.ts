@@ -39,7 +39,7 @@ const notByTheStackAlone = "privilegedNamespace";
 
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(cases)(
-  "%s without %s fails within its limits, has only its own diagnosis, and comes up once the fix is in place",
+  "%s without the fix %s fails with only that diagnosis, and comes up with the fix",
   async (_, fix, stack) => {
     const args = ["--stack", stack, "--without", fix];
     const { machines } =
@@ -50,7 +50,7 @@ test.concurrent.each(cases)(
 );
 
 test.concurrent(
-  "a check refuses a stack that undoes a fix, before any call to a machine; Pulumi's own host prints it without a stack trace",
+  "a check refuses a stack that undoes a fix before any call to a machine, without a stack trace",
   async () => {
     const mixed = ["--stack", own("aarhus-h100-mixed"), "--pulumi", "host"];
     const { report, lines } = await failsBy("driverBranches", mixed);

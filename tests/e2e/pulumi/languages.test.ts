@@ -2,7 +2,7 @@ import type { RunResult } from "../../../lab/engine";
 import type { YamlRun } from "../runs/yaml";
 import { runApart } from "../support/apart";
 
-test("examples/yaml: the real CLI and Pulumi's YAML host create the package's resources through its plugin, find them unchanged, and delete them", async () => {
+test("the Pulumi CLI creates, finds unchanged and deletes the resources of examples/yaml through the package's plugin", async () => {
   const { outcome } = await runApart<YamlRun>("yaml");
   const { first, outputs, second, destroyed, nodes } = outcome;
   expect([first, second, destroyed].map(told)).toEqual([

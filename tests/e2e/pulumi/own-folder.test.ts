@@ -105,9 +105,12 @@ async function sdkOf(schema: string, language: string): Promise<Record<string, s
 
 test.each([
   ["the folder of a clone", () => path.join(stand.checkout, "components")],
-  ["what npm has installed of the tarball", () => path.join(folder, "node_modules/talos-gpu")],
+  [
+    "the folder that npm installed from the tarball",
+    () => path.join(folder, "node_modules/talos-gpu"),
+  ],
 ])(
-  "a YAML program adds %s as a package, whose SDK is that of sdk/schema.json in each language",
+  "a YAML program adds %s as a package, and its SDKs equal those of sdk/schema.json",
   async (name, source) => {
     const yaml = path.join(home, name.replaceAll(" ", "-"));
     fs.mkdirSync(yaml);

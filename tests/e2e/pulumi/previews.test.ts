@@ -118,7 +118,7 @@ test(
 );
 
 test(
-  "a refused stack is cheap: the program registers no resource, and formats no error in colour",
+  "for a refused stack, the program registers no resource, and formats no error in colour",
   async () => {
     const { result, creates, cpuSeconds } = await stand.stack(
       path.join(__dirname, "../stacks/Pulumi.aarhus-h100-mixed.yaml"),

@@ -26,40 +26,40 @@ test.each(of("command", refused))("refuses %s", (_rule, _type, inputs, argument)
   expect(new Set(refusedArguments)).toEqual(new Set([argument]));
 });
 
-test.each(of("command", taken))("takes %s", (_rule, _type, inputs) =>
+test.each(of("command", taken))("accepts %s", (_rule, _type, inputs) =>
   expect(provider.check(asked(inputs)).failures).toEqual([]),
 );
 
 test.each([
-  ["a folder that is not there", "commandOutputs.go: cmd.Dir", { create: "true", dir: "gone" }],
-  [
-    "an interpreter that is not there",
-    "commandOutputs.go: exec",
-    { create: "true", interpreter: ["/gone"] },
-  ],
+  ["a missing folder", "commandOutputs.go: cmd.Dir", { create: "true", dir: "gone" }],
+  ["a missing interpreter", "commandOutputs.go: exec", { create: "true", interpreter: ["/gone"] }],
   ["a command that fails", "commandOutputs.go", { create: "exit 7" }],
-])("fails for %s (%s)", async (_rule, _source, inputs) => {
+])("fails with %s (%s)", async (_rule, _source, inputs) => {
   await expect(provider.make(asked(inputs))).rejects.toThrow(/running|ENOENT/);
 });
 
 // util/util.go, LogOutput: the default of bufio.Scanner; commandOutputs.go waits for it.
-test.each([
-  ["stderr", "64 KiB"],
-  ["stdout", undefined],
-  ["none", undefined],
-])("a line of stderr with 64 KiB or more, where %s is logged: %s", async (logging, said) => {
-  const create = "head -c 65536 /dev/zero | tr '\\0' x >&2; echo done";
-  const made = provider.make(asked({ create, logging }));
-  if (said === undefined) expect((await made).outputs["stdout"]).toBe("done");
-  else await expect(made).rejects.toThrow(said);
+const longLine = "head -c 65536 /dev/zero | tr '\\0' x >&2; echo done";
+
+test("a line of 64 KiB on stderr is refused if logging is stderr", async () => {
+  const made = provider.make(asked({ create: longLine, logging: "stderr" }));
+  await expect(made).rejects.toThrow("64 KiB");
 });
+
+test.each(["stdout", "none"])(
+  "a line of 64 KiB on stderr is accepted if logging is %s",
+  async (logging) => {
+    const { outputs } = await provider.make(asked({ create: longLine, logging }));
+    expect(outputs["stdout"]).toBe("done");
+  },
+);
 
 test("dir is relative to the working directory (commandOutputs.go: cmd.Dir)", async () => {
   const { outputs } = await provider.make(asked({ create: "pwd", dir: ".." }));
   expect(outputs["stdout"]).toBe(path.dirname(directory));
 });
 
-test("without create or delete no command runs (commandController.go, Create, Delete)", async () => {
+test("no command runs if create or delete is not set (commandController.go, Create, Delete)", async () => {
   expect((await provider.make(asked({}))).outputs).toMatchObject({ stdout: "", stderr: "" });
   await provider.delete(asked({}, { id: "id", oldOutputs: { create: "exit 1" } }));
 });

@@ -16,7 +16,7 @@ describe.each(["talos", "command"])("the installed %s provider", (name) => {
   where.each([
     ...of(name, refused).map(([rule, type, inputs]) => [rule, type, inputs, false] as const),
     ...of(name, taken).map((one) => [...one, true] as const),
-  ])("%s of %s, taken: %j %s", async (_rule, type, inputs, right) => {
+  ])("has the same answer to %s of %s, %j: accepted is %s", async (_rule, type, inputs, right) => {
     expect(await takes(provider!.check(type, inputs))).toBe(right);
   });
 });

@@ -35,11 +35,11 @@ test.each(of("talos", refused))("refuses %s of %s: %j", (_rule, type, inputs, ar
   expect(new Set(refusedArguments)).toEqual(new Set([argument]));
 });
 
-test.each(of("talos", taken))("takes %s of %s: %j", (_rule, type, inputs) => {
+test.each(of("talos", taken))("accepts %s of %s: %j", (_rule, type, inputs) => {
   expect(provider.check(callOf(type, inputs)).failures).toEqual([]);
 });
 
-test("a configuration is always secret (MarkSchemaSecrets)", () => {
+test("a machine configuration is always secret (MarkSchemaSecrets)", () => {
   const { inputs } = provider.check(callOf(types.apply, apply));
   expect(secretsOf(inputs)).toEqual(["machineConfigurationInput"]);
 });
@@ -50,7 +50,7 @@ test.each([
   ["v1.12.6", "v1.13.9", false],
   ["v1.12", "1.12", false],
 ])(
-  "secrets of %s, then requested for %s, are made again: %s (talosMachineFeaturesVersionPlanModifier)",
+  "secrets of Talos %s are replaced for Talos %s: %s (talosMachineFeaturesVersionPlanModifier)",
   (was, is, anew) => {
     const diff = (ignoreChanges: string[]) => {
       const known = { id: "id", oldInputs: { talosVersion: was }, ignoreChanges };
@@ -72,7 +72,7 @@ test.each([
   [types.apply, { ...apply, timeouts: { create: "1m", update: "1m", delete: "1m" } }, true],
   [types.apply, { ...apply, timeouts: {} }, true],
   [types.bootstrap, { ...target, timeouts: { create: "1m" } }, true],
-])("%s with limits: all of them or none: %j", async (type, inputs, right) => {
+])("%s with the inputs %j is created: %s", async (type, inputs, right) => {
   const made = provider.make(callOf(type, inputs));
   if (right) await made;
   else await expect(made).rejects.toThrow("recovered raw state does not byte-for-byte match");
@@ -105,18 +105,18 @@ test("a null patch is skipped (configPatchesAsStrings)", async () => {
 
 // talos v1.12.6, internal/app/maintenance/server.go, and v1.13.0, v1alpha1_server.go: ApplyConfiguration.
 test.each([
-  ["with a reboot", "a machine", "echo Applied configuration with a reboot", "staged"],
-  ["without one", "a machine", "echo Applied configuration without a reboot", "auto"],
+  ["that it reboots", "a machine", "echo Applied configuration with a reboot", "staged"],
+  ["that it does not reboot", "a machine", "echo Applied configuration without a reboot", "auto"],
   [
-    "of the maintenance mode of 1.12",
+    "of Talos 1.12",
     "maintenance",
     "echo Node is running in maintenance mode and does not have a config yet",
     "staged",
   ],
-  ["of that of 1.13", "maintenance", "echo Applied configuration without a reboot", "auto"],
-  ["that does not come", "a machine", "exit 1", "auto"],
+  ["of Talos 1.13", "maintenance", "echo Applied configuration without a reboot", "auto"],
+  ["that is an error", "a machine", "exit 1", "auto"],
 ])(
-  "staged_if_needing_reboot, an answer %s of %s: %s: %s (dryRunNeedsReboot)",
+  "with staged_if_needing_reboot, the answer %s from %s (%s) gives the mode %s (dryRunNeedsReboot)",
   async (_, from, dryRun, mode) => {
     const lines: string[] = [];
     const maintenance = from === "maintenance" ? { "10.0.0.1": "127.0.0.1:99" } : {};
@@ -148,7 +148,7 @@ test.each([
   ["machineSecrets", { machineSecrets: undefined }],
   ["machineType", { machineType: "master" }],
 ])(
-  "a configuration is not made without %s (talos_machine_configuration_data_source.go, Schema)",
+  "no configuration is generated without a valid %s (talos_machine_configuration_data_source.go, Schema)",
   async (name, more) => {
     const args = {
       clusterName: "c",
