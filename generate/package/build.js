@@ -31,7 +31,7 @@ async function main() {
   const failed = statuses.find((status) => status !== 0);
   if (failed !== undefined) return failed;
   // The bundles come last: without them a build that failed counts as stale (build-if-stale.js).
-  require("./bundles").bundle(bin);
+  await require("./bundles").bundle(bin);
   for (const file of ["stacks/stack.schema.json", "sdk/schema.json"])
     fs.copyFileSync(path.join(root, file), path.join(bin, path.basename(file)));
   fs.copyFileSync(path.join(root, "LICENSE"), path.join(components, "LICENSE"));

@@ -7,4 +7,4 @@ export type Program = "program" | "cluster-objects" | "cli";
  * @param outdir absolute path of the output folder
  * @param names programs to bundle. Default all.
  */
-export function bundle(outdir: string, names?: readonly Program[]): void;
+export function bundle(outdir: string, names?: readonly Program[]): Promise<void>;

@@ -5,6 +5,7 @@ const fs = require("node:fs");
 const { createRequire, SourceMap, wrap } = require("node:module");
 const path = require("node:path");
 const { constants, Script } = require("node:vm");
+const { kubernetesClient } = require("../../generate/package/kubernetes-client");
 
 const repository = path.resolve(__dirname, "../..");
 /** Folder of the bundles: in node_modules, so that a bundle finds the packages outside of it. */
@@ -35,13 +36,14 @@ async function bundle(entry) {
   return path.join(cache, made.file);
 }
 
-/** Key of a bundle besides its sources: this file, and the installed packages. */
+/** Key of a bundle besides its sources: the files that make it, and the installed packages. */
 function circumstances() {
   const lock = path.join(repository, "node_modules/.package-lock.json");
   // A repository that was moved or copied with its packages has other places, and a bundle holds them.
-  return hashOf(
-    repository + fs.readFileSync(__filename) + (fs.existsSync(lock) ? fs.readFileSync(lock) : ""),
-  );
+  const plugin = path.join(repository, "generate/package/kubernetes-client.js");
+  const files = [__filename, plugin, lock];
+  const texts = files.map((file) => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : ""));
+  return hashOf(repository + texts.join(""));
 }
 
 /** Path of an up-to-date bundle; undefined if a source has changed. */
@@ -77,7 +79,7 @@ async function make(entry, name) {
     metafile: true,
     write: false,
     logLevel: "error",
-    plugins: [ownPlaces],
+    plugins: [kubernetesClient, ownPlaces],
   });
   const text = (suffix) => outputFiles.find((file) => file.path.endsWith(suffix)).text;
   const file = `${name}-${hashOf(text(".js"))}.js`;

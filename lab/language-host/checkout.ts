@@ -80,7 +80,7 @@ async function buildPackage(name: string, folder: string): Promise<void> {
   const data = files.filter((file) => file.includes("/") && file.endsWith(".json"));
   await Promise.all(data.map((file) => fs.cp(path.join(at, file), path.join(at, "bin", file))));
   if (name !== "components") return;
-  bundle(path.join(at, "bin"), ["program", "cluster-objects"]);
+  await bundle(path.join(at, "bin"), ["program", "cluster-objects"]);
   await fs.copyFile(path.join(repository, "sdk/schema.json"), path.join(at, "bin/schema.json"));
 }
 

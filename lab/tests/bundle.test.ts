@@ -58,3 +58,18 @@ test("a bundle is reused until one of its sources changes", async () => {
   expect(second).not.toBe(first);
   expect((await run(process.execPath, [second])).stdout).toMatch(/^2 /);
 });
+
+test("of Pulumi's SDK a program loads the compiler and npm's reader of trees only when it serializes a function", async () => {
+  const file = path.join(dir, "serializes.ts");
+  writeFileSync(
+    file,
+    `import { runtime } from "@pulumi/pulumi";
+const loaded = (): boolean =>
+  Object.values(require.cache).some(({ filename, exports }) => /typescript[\\\\/]lib/.test(filename) && "SyntaxKind" in exports);
+const before = loaded();
+const twice = (of: number): number => 2 * of;
+void runtime.serializeFunction(() => twice(21)).then(({ text }) => console.log(before, loaded(), text.includes("twice")));`,
+  );
+  const { stdout } = await run(process.execPath, [path.resolve("lab/bundle/run.js"), file]);
+  expect(stdout).toBe("false true true\n");
+});

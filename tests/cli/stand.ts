@@ -58,7 +58,7 @@ export function cliStand(): CliStand {
     listening.push(opened);
     return opened.url;
   };
-  beforeAll(() => void bundled(folder));
+  beforeAll(() => bundled(folder));
   afterAll(() => {
     for (const one of listening) one.close();
     fs.rmSync(folder, { recursive: true });
@@ -70,11 +70,8 @@ export function cliStand(): CliStand {
   return { folder, cli: path.join(folder, "cli.js"), at, leadTo };
 }
 
-/** Bundles the command as the components' build does, and gives its file: next to it there is nothing of this repository. */
-function bundled(folder: string): string {
-  bundle(folder, ["cli"]);
-  return path.join(folder, "cli.js");
-}
+/** Bundles the command as the components' build does: next to it there is nothing of this repository. */
+const bundled = (folder: string): Promise<void> => bundle(folder, ["cli"]);
 
 /**
  * Runs a verb in this process; gives its status, its result and each of its remarks.

@@ -27,20 +27,23 @@ const looks = setInterval(() => {
 /** Builds a repository whose compiler and generator end with those statuses; gives the build's own. */
 function build(compiler: number, generator: number): number | null {
   fs.rmSync(root, { recursive: true, force: true });
-  for (const file of ["generate/package/build.js", "generate/package/bundles.js"])
+  for (const name of ["build", "bundles", "kubernetes-client"]) {
+    const file = `generate/package/${name}.js`;
     write(file, fs.readFileSync(path.join(repository, file), "utf8"));
+  }
   write("node_modules/typescript/bin/tsc", waits("compiler", "generator", compiler));
   const exported = { name: "tsx", exports: { "./cli": "./cli.js" } };
   write("node_modules/tsx/package.json", JSON.stringify(exported));
   write("node_modules/tsx/cli.js", waits("generator", "compiler", generator));
   write(
     "node_modules/esbuild/index.js",
-    `exports.buildSync = ({ outdir }) => {
+    `exports.build = async ({ outdir }) => {
       const fs = require("node:fs");
       fs.mkdirSync(outdir, { recursive: true });
       fs.writeFileSync(outdir + "/program.js", "");
     };`,
   );
+  write("node_modules/@kubernetes/client-node/index.js", "");
   write("components/bin/program.js", "of an earlier build");
   for (const file of ["stacks/stack.schema.json", "sdk/schema.json", "LICENSE"]) write(file, file);
   const script = path.join(root, "generate/package/build.js");

@@ -11,9 +11,9 @@ const root = path.resolve(__dirname, "../..");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "machine-program-credentials-"));
 const talosctl = path.join(folder, "talosctl");
 
-beforeAll(() => {
+beforeAll(async () => {
   const esbuild = path.join(root, "node_modules/.bin/esbuild");
-  bundle(folder, ["program"]);
+  await bundle(folder, ["program"]);
   const double = [
     path.join(__dirname, "talosctl-double.ts"),
     "--platform=node",

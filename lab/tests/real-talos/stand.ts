@@ -300,7 +300,7 @@ export async function openStand({ secure = false } = {}): Promise<Stand> {
     "-o",
     dir("config"),
   ]);
-  bundle(dir("program"), ["program"]);
+  await bundle(dir("program"), ["program"]);
   const configOf = (endpoint: string): string[] => [
     "--talosconfig",
     dir("config/talosconfig"),
