@@ -4,6 +4,7 @@
 const fs = require("node:fs");
 const { buildIfStale } = require("../../generate/package/build-if-stale");
 const { bundle, compile, inSources } = require("./bundle");
+const { loadPartsWhenUsed } = require("./lazy-parts");
 
 process.argv.splice(1, 1); // the program sees its own file and arguments
 if (process.argv[1] === "--build") {
@@ -15,6 +16,7 @@ process.argv[1] = fs.realpathSync(process.argv[1]);
 process.on("uncaughtExceptionMonitor", (error) => {
   if (error instanceof Error) error.stack = inSources(error.stack ?? "");
 });
+loadPartsWhenUsed();
 bundle(process.argv[1]).then(
   (file) => void compile(file)(),
   (error) => {
