@@ -56,19 +56,22 @@ const components: [string, Make, object, object, string][] = [
 const errorOf = async (make: () => unknown): Promise<Error | undefined> =>
   (await record(() => void make())).error;
 
-describe.each(components)("%s alone", (_name, make, right, wrong, field) => {
-  test.each([undefined, null, {}, [], "text", 1])("%j: is refused, with a field", async (args) => {
-    const error = await errorOf(() => make(args));
-    expect(pulumi.RunError.isInstance(error)).toBe(true);
-    expect(error?.message).toMatch(/^1\. \S+: .+; .+; /m);
-  });
+describe.each(components)("the component %s", (_name, make, right, wrong, field) => {
+  test.each([undefined, null, {}, [], "text", 1])(
+    "refuses the arguments %j with an error that names a field",
+    async (args) => {
+      const error = await errorOf(() => make(args));
+      expect(pulumi.RunError.isInstance(error)).toBe(true);
+      expect(error?.message).toMatch(/^1\. \S+: .+; .+; /m);
+    },
+  );
 
-  test("a wrong argument is refused as in a stack file", async () => {
+  test("refuses a wrong argument as in a stack file", async () => {
     const error = await errorOf(() => make({ ...right, ...wrong }));
     expect(error?.message).toContain(`\n1. ${field}: `);
   });
 
-  test("an Output or a Promise where plain data is expected is refused, and says so", async () => {
+  test("refuses an Output or a Promise where plain data is expected", async () => {
     const key = Object.keys(wrong)[0] ?? "";
     for (const value of [pulumi.output("x"), Promise.resolve("x")]) {
       const error = await errorOf(() => make({ ...right, [key]: value }));
@@ -78,14 +81,14 @@ describe.each(components)("%s alone", (_name, make, right, wrong, field) => {
     }
   });
 
-  test("a field that there is not is refused", async () => {
+  test("refuses an unknown field", async () => {
     const error = await errorOf(() => make({ ...right, nonsense: 1 }));
     expect(error?.message).toContain("nonsense: is not a known field; ");
   });
 });
 
 test.each([undefined, null, {}, [], "text", 1, { machines: pulumi.output({}) }])(
-  "GpuCluster of %j is refused",
+  "GpuCluster refuses the arguments %j",
   async (args) => {
     const error = await errorOf(() => new GpuCluster("a", args as any));
     expect(pulumi.RunError.isInstance(error)).toBe(true);
@@ -94,14 +97,14 @@ test.each([undefined, null, {}, [], "text", 1, { machines: pulumi.output({}) }])
 );
 
 test.each(["gpu", "nvidia.com/", "nvidia.com/gpu/1", "a b/c"])(
-  "a GPU resource %s is none",
+  "%s is refused as gpuResourceName",
   async (gpuResourceName) => {
     const error = await errorOf(() => new Ollama("a", { ...access, gpuResourceName }));
     expect(error?.message).toContain("\n1. gpuResourceName: ");
   },
 );
 
-test("only the URLs of LiteLLM's servers may be outputs", async () => {
+test("the URL of a LiteLLM server may be an output, and other fields of the server are checked", async () => {
   const errorWith = (server: object) =>
     errorOf(() => new LiteLlm("a", { servers: [server as any] }));
   const server = { provider: "hosted_vllm", models: ["a/b"], url: pulumi.output("http://c.d/v1") };
@@ -110,7 +113,7 @@ test("only the URLs of LiteLLM's servers may be outputs", async () => {
   expect((await errorWith({ url: server.url }))?.message).toMatch(/1\. servers\[0\]\.\S+: /);
 });
 
-test("an output is accepted only in a field for inputs", async () => {
+test("an Output or a Promise is accepted in a field for inputs", async () => {
   const later = {
     runtimeClassName: pulumi.output("nvidia"),
     gpuResourceName: Promise.resolve("nvidia.com/gpu"),

@@ -57,7 +57,7 @@ const odd = fc.oneof(
   fc.string({ unit: "binary", maxLength: 40 }),
 );
 
-test("nothing that anybody gives crashes or hangs the checks", () => {
+test("no value in any field of a stack makes the checks throw or hang", () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...stacks),
@@ -73,7 +73,7 @@ test("nothing that anybody gives crashes or hangs the checks", () => {
   );
 });
 
-test("a mapping without a text does not throw, in the place of any field", () => {
+test("a mapping that cannot be converted to text does not make the checks throw in any field", () => {
   const signature = (at: (string | number)[]): string =>
     at
       .map((key, index) => (at[index - 1] === "machines" || !isNaN(Number(key)) ? "*" : key))
@@ -85,7 +85,7 @@ test("a mapping without a text does not throw, in the place of any field", () =>
   expect(seen.size).toBeGreaterThan(100);
 });
 
-test("nothing at all throws", () => {
+test("no value in place of a stack makes the checks throw", () => {
   fc.assert(
     fc.property(odd, (value) => {
       expect(findingsOf(value).length).toBeGreaterThan(0);
@@ -94,7 +94,7 @@ test("nothing at all throws", () => {
   );
 });
 
-test("a plan, and what is made of it, does not depend on the order of keys", () => {
+test("the plan and the findings do not depend on the order of keys", () => {
   fc.assert(
     fc.property(fc.constantFrom(...stacks), fc.infiniteStream(fc.nat()), (stack, numbers) => {
       const other = shuffled(stack, () => numbers.next().value as number) as ClusterSpec;
@@ -105,7 +105,7 @@ test("a plan, and what is made of it, does not depend on the order of keys", () 
   );
 });
 
-describe("of any size", () => {
+describe("a large stack", () => {
   const machines = (count: number): object =>
     Object.fromEntries(
       Array.from({ length: count }, (_, index) => [
@@ -120,7 +120,7 @@ describe("of any size", () => {
     );
   const stack = { talosVersion: "v1.13.9", gpuOperator: { version: "v26.3.3" } };
 
-  test("10,000 machines are read, right and wrong", () => {
+  test("is checked with 10,000 valid machines and with 10,000 invalid machines", () => {
     expect(findingsOf({ ...stack, machines: machines(10_000) })).toEqual([]);
     const same = Object.values(machines(2))[1];
     const alike = Object.fromEntries(
@@ -129,7 +129,7 @@ describe("of any size", () => {
     expect(findingsOf({ ...stack, machines: alike })).toHaveLength(9_999);
   });
 
-  test("a name of 100 kB, deep nesting, and what contains itself", () => {
+  test("causes findings for a name of 100 kB, deep nesting and a mapping that contains itself", () => {
     const long = "x".repeat(100_000);
     expect(
       findingsOf({

@@ -29,7 +29,7 @@ async function shown(
 
 const gpus = [{ model: "RTX 5070 Ti" }];
 
-test("a machine alone shows its warnings and notes, by the names of its arguments", async () => {
+test("the preview of a GpuMachine shows its warnings and notes with the names of its arguments", async () => {
   const { warnings, notes } = await shown({
     gpus,
     versionContract: "v1.12",
@@ -40,16 +40,16 @@ test("a machine alone shows its warnings and notes, by the names of its argument
   );
 });
 
-test("a warning about the defaults of machines names the machine's own argument", async () => {
+test("a warning about machineDefaults names the argument of the GpuMachine", async () => {
   const { warnings } = await shown({ gpus });
   expect(warnings).toEqual([expect.stringMatching(/^machine: versionContract: .*gpu-1/)]);
 });
 
-test("a machine with a contract has nothing to show", async () => {
+test("a GpuMachine with a versionContract has no warnings and notes", async () => {
   expect(await shown({ gpus, versionContract: "v1.12" })).toEqual({ warnings: [], notes: [] });
 });
 
-test("notes about the GPU provider are no remarks of a machine alone", async () => {
+test("the preview of a GpuMachine shows no notes about the GPU provider", async () => {
   const { warnings, notes } = await shown({
     gpus,
     versionContract: "v1.12",

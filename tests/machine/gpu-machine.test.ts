@@ -20,7 +20,7 @@ import {
 } from "./recorded-machine";
 
 describe("an owned machine", () => {
-  test("is given its whole configuration staged, with its patches in plain text", async () => {
+  test("gets its whole configuration staged, with its patches in plain text", async () => {
     const { inputs } = byName(await run(), "gpu-1-configuration");
     expect(inputs).toMatchObject({
       applyMode: "staged",
@@ -35,20 +35,23 @@ describe("an owned machine", () => {
   test.each([
     ["controlplane", [expect.stringContaining("aescbcEncryptionSecret")]],
     ["worker", undefined],
-  ] as const)("a %s of a cluster with an AES-CBC key", async (role, patches) => {
-    const machineSecrets = bundle.replace("secretboxencryptionsecret", "aescbcencryptionsecret");
-    const made = await run({ role }, {}, { machineSecrets });
-    expect(
-      made.calls.map(({ inputs }) => (inputs as { configPatches?: unknown }).configPatches),
-    ).toEqual([patches]);
-    expect(isSecret(byName(made, "gpu-1-configuration").inputs["machineConfigurationInput"])).toBe(
-      true,
-    );
-    const shown = JSON.stringify(made.resources.map((each) => open(each.inputs)));
-    expect(shown).not.toContain("aescbcEncryptionSecret");
-  });
+  ] as const)(
+    "that is a %s gets the cluster's AES-CBC key only as a secret, and only if it is a control plane",
+    async (role, patches) => {
+      const machineSecrets = bundle.replace("secretboxencryptionsecret", "aescbcencryptionsecret");
+      const made = await run({ role }, {}, { machineSecrets });
+      expect(
+        made.calls.map(({ inputs }) => (inputs as { configPatches?: unknown }).configPatches),
+      ).toEqual([patches]);
+      expect(
+        isSecret(byName(made, "gpu-1-configuration").inputs["machineConfigurationInput"]),
+      ).toBe(true);
+      const shown = JSON.stringify(made.resources.map((each) => open(each.inputs)));
+      expect(shown).not.toContain("aescbcEncryptionSecret");
+    },
+  );
 
-  test("in maintenance mode it is configured at its own address", async () => {
+  test("in maintenance mode gets its configuration at its own address", async () => {
     const { inputs } = byName(await run({ installs: true }), "gpu-1-configuration");
     expect(inputs).toMatchObject({
       applyMode: "staged_if_needing_reboot",
@@ -57,7 +60,7 @@ describe("an owned machine", () => {
     });
   });
 
-  test("lists its missing inputs in one error", async () => {
+  test("reports all missing inputs in one error", async () => {
     const { machineSecrets: _secrets, clusterName: _name, ...poor } = args();
     const made = await record(() => void new GpuMachine("gpu-1", poor), { outputs, call });
     expect(made.error?.message).toMatch(/machineSecrets: is missing; [^]*clusterName: /);
@@ -65,7 +68,7 @@ describe("an owned machine", () => {
 });
 
 describe("an adopted machine", () => {
-  test("is merged by the program, which takes its part out again on delete", async () => {
+  test("gets its patches from the verb adopt, and loses them by the verb release on delete", async () => {
     const made = await run({ configuration: "adopted" });
     const { inputs } = byName(made, "gpu-1-configuration");
     expect(inputs["create"]).toMatch(/ adopt$/);
@@ -112,7 +115,7 @@ describe("the upgrade", () => {
     ["owned", "owned"],
     ["adopted", undefined],
   ] as const)(
-    "gets, for a machine that is %s, whether the stack names its node",
+    "gets the field configuration of a machine only if it is owned: %s",
     async (holds, told) => {
       const task = JSON.parse(
         byName(await run({ configuration: holds }), "gpu-1-upgrade").inputs["stdin"],
@@ -130,7 +133,7 @@ describe("the upgrade", () => {
     expect(await stdin({}, { call: () => ({ machineConfiguration: "ANOTHER" }) })).not.toBe(first);
   });
 
-  test("has no driver for a machine without a GPU", async () => {
+  test("has an empty driver version for a machine without a GPU", async () => {
     let seen: unknown;
     const { driverVersion: _driver, ...plain } = planned;
     const inputs = { access: accessOf(credentials), schematicId: SCHEMATIC };
@@ -146,7 +149,7 @@ describe("the upgrade", () => {
 });
 
 describe("the node", () => {
-  test("gets labels, forced", async () => {
+  test("gets labels by a patch that overrides other field managers", async () => {
     const { inputs } = byName(await run({ name: "node-a" }), "gpu-1-node");
     const annotations = {
       "pulumi.com/patchForce": "true",
@@ -157,7 +160,7 @@ describe("the node", () => {
     expect(inputs).toEqual({ apiVersion: "v1", kind: "Node", metadata });
   });
 
-  test("gets taints by the program, which keeps the taints of other tools", async () => {
+  test("gets its taints from the verb upgrade, and loses them by the verb untaint", async () => {
     const { inputs } = byName(await run({ name: "node-a" }), "gpu-1-upgrade");
     expect([inputs["create"], inputs["delete"]]).toEqual([
       expect.stringMatching(/ -- upgrade$/),
@@ -180,7 +183,7 @@ describe("the node", () => {
 
 describe("secrets", () => {
   test.each(["owned", "adopted"] as const)(
-    "of an %s machine are in no input that is not secret",
+    "of an %s machine are only in secret inputs",
     async (configuration) => {
       const made = await run({ configuration });
       const shown = JSON.stringify(made.resources.map(({ inputs }) => open(inputs)));
@@ -203,7 +206,7 @@ test("an unreadable talosconfig is refused before any resource is registered, an
 });
 
 describe("a preview", () => {
-  test("shows the whole task, and its results are unknown", async () => {
+  test("shows the program's whole task, and leaves its results unknown", async () => {
     let known = false;
     const made = await record(
       () => void create().upgraded.seen.driverVersion.apply(() => (known = true)),
@@ -223,10 +226,10 @@ describe("a preview", () => {
 
 describe("schematics", () => {
   test.each<[string, string[], number | undefined]>([
-    ["a Factory that is busy", ["failed to create schematic: HTTP 500"], 1_000],
-    ["one that does not answer", ["dial tcp: i/o timeout", "HTTP 502"], 2_000],
+    ["a busy Factory", ["failed to create schematic: HTTP 500"], 1_000],
+    ["a Factory that does not answer", ["dial tcp: i/o timeout", "HTTP 502"], 2_000],
     [
-      "one that is busy for longer than half a minute",
+      "a Factory that is busy for longer than half a minute",
       Array<string>(6).fill("HTTP 500"),
       undefined,
     ],
@@ -235,12 +238,12 @@ describe("schematics", () => {
       ["invalid schematic: yaml: field extensions not found"],
       undefined,
     ],
-    ["a Factory that is none", ["failed to create schematic: HTTP 404"], undefined],
-  ])("are registered again within bounds: %s", (_, errors, pause) =>
+    ["a server that is no Factory", ["failed to create schematic: HTTP 404"], undefined],
+  ])("are registered again only if the Image Factory may recover: %s", (_, errors, pause) =>
     expect(pauseBeforeRetry(errors)).toBe(pause),
   );
 
-  test("with an ID other than the computed one fail before the upgrade", () => {
+  test("fail before the upgrade if the Factory returns another ID than the computed one", () => {
     const { error, registered } = failingProgram("wrong-schematic");
     expect(error).toContain(
       `the Image Factory returned the ID gpu-1-schematic-id, but this package computed ${SCHEMATIC}`,
@@ -250,7 +253,7 @@ describe("schematics", () => {
   });
 });
 
-test("a machine without a cluster gets the extensions and driver of its card", async () => {
+test("a GpuMachine without a GpuCluster gets the extensions and driver of its card", async () => {
   const alone = args({ gpus: [{ model: "RTX 5070 Ti" }] });
   const made = await record(() => void new GpuMachine("gpu-1", alone), { preview: true, call });
   expect(made.error).toBeUndefined();

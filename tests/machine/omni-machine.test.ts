@@ -25,7 +25,7 @@ const run = (given: Credentials = access): Promise<Run> =>
     given,
   );
 
-test("an Omni machine gets resources in Omni and a wait, but no schematic and no configuration of the stack", async () => {
+test("an Omni machine gets the commands omni-apply and omni-wait, but no schematic and no Talos configuration", async () => {
   const made = await run();
   expect(findAll(made, "talos:imageFactory/schematic:Schematic")).toEqual([]);
   expect(findAll(made, "talos:machine/configurationApply:ConfigurationApply")).toEqual([]);
@@ -51,7 +51,7 @@ test("an Omni machine gets resources in Omni and a wait, but no schematic and no
   expect(waitsFor(made, find(made, "kubernetes:core/v1:NodePatch"))).toContain(wait.urn);
 });
 
-test("Omni's key is only in the environment, as a secret", async () => {
+test("Omni's key is only in the command's environment, as a secret", async () => {
   const made = await run();
   for (const name of ["gpu-1-configuration", "gpu-1-upgrade"]) {
     const { inputs } = byName(made, name);
@@ -62,7 +62,7 @@ test("Omni's key is only in the environment, as a secret", async () => {
   }
 });
 
-test("without Omni credentials in the stack, the program uses those of its environment", async () => {
+test("without Omni credentials in the stack, the command's environment has none of the stack", async () => {
   const made = await run({});
   expect(
     JSON.stringify(byName(made, "gpu-1-configuration").inputs["environment"] ?? {}),

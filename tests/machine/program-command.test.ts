@@ -16,7 +16,7 @@ const places = (more: Partial<Places> = {}): Places => ({
   ...more,
 });
 
-test("a package that the working directory finds is run by its name, wherever both are", () => {
+test("the command runs the package by its name if the working directory resolves this name", () => {
   const text = `node -e "require('talos-gpu/bin/program.js')" -- upgrade`;
   expect(programCommand("upgrade", places())).toBe(text);
   const elsewhere = {
@@ -28,7 +28,7 @@ test("a package that the working directory finds is run by its name, wherever bo
   ).toBe(text);
 });
 
-test("an installed plugin is found below Pulumi's folder at run time", () => {
+test("the command finds an installed plugin below Pulumi's folder when it runs", () => {
   const text = (home: string): string =>
     programCommand(
       "adopt",
@@ -44,7 +44,7 @@ test("an installed plugin is found below Pulumi's folder at run time", () => {
   );
 });
 
-test("a package that the working directory does not find is run by a path relative to it", () => {
+test("the command runs the package by a relative path if the working directory does not resolve its name", () => {
   expect(programCommand("release", places({ resolve: () => undefined }))).toBe(
     `node -e "require('../components/bin/program.js')" -- release`,
   );
@@ -56,13 +56,13 @@ test("a package that the working directory does not find is run by a path relati
   ).toContain("'./components/bin/program.js'");
 });
 
-test("another copy that the working directory finds is not taken for this one", () => {
+test("the command runs the package by a relative path if the name resolves to another copy", () => {
   expect(
     programCommand("upgrade", places({ resolve: () => "/src/app/node_modules/talos-gpu" })),
   ).toContain("'../components/bin/program.js'");
 });
 
-test("in this repository the text is the same from every folder of a program", () => {
+test("in this repository, the command is the same in every working directory", () => {
   const root = path.resolve(__dirname, "../..");
   const before = process.cwd();
   const texts = ["", "stacks", "components"].map((folder) => {
@@ -77,8 +77,8 @@ test("in this repository the text is the same from every folder of a program", (
 
 test.each([
   ["a plain folder", "plugins"],
-  ["a folder whose name a shell would read", 'it\'s "$HOME" `id` 100% $(id)!'],
-])("the text runs, from a shell, in %s, and hands over the verb", (_what, plugins) => {
+  ["a folder with characters that a shell expands", 'it\'s "$HOME" `id` 100% $(id)!'],
+])("a shell runs the command with its verb from %s", (_what, plugins) => {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-test-"));
   try {
     const bin = path.join(home, plugins, "resource-talos-gpu-v0.1.0/bin");

@@ -140,11 +140,11 @@ const newest = semver.coerce(
 )!.minor;
 const contracts = knownMinors().filter((minor) => Number(minor.split(".")[1]) <= newest);
 
-test("the contracts go up to that of the pinned talosctl", () =>
+test("the tested contracts end with that of the pinned talosctl", () =>
   expect(contracts.at(-1)).toBe(`1.${newest}`));
 
 describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) => {
-  test("the merge equals that of talosctl; a second merge changes nothing; the removal restores the original", async () => {
+  test("a merge equals talosctl's, and unmerging restores the configuration", async () => {
     const base = path.join(its.folder, `${contract}.yaml`);
     const args = [
       "--talos-version",

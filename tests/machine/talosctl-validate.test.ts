@@ -56,7 +56,7 @@ function specs(): [string, ClusterSpec][] {
 }
 
 test.each(specs())(
-  "%s: the real talosctl accepts every machine's configuration, strictly",
+  "talosctl's strict validation accepts the configuration of every machine in %s",
   async (name, spec) => {
     const existing = await makeExistingCluster(path.join(its.folder, name), its.talosctl, spec);
     for (const machine of planCluster(spec).machines) {
@@ -92,7 +92,7 @@ test.each(specs())(
   },
 );
 
-test("strict validation does refuse: a misspelt field is not accepted", async () => {
+test("talosctl's strict validation refuses a misspelt field", async () => {
   const file = path.join(its.folder, "wrong.yaml");
   fs.writeFileSync(
     file,

@@ -79,7 +79,7 @@ describe("control planes that are not in the stack", () => {
       expect: { error: ["reports: etcdProblems: unimplemented"], changesNothing: true },
     }));
 
-  test("are logged and stop nothing if their health cannot be known", () =>
+  test("are logged and do not stop the run if their health is unknown", () =>
     play({
       task: controlPlane,
       machine: {
@@ -119,7 +119,7 @@ describe("control planes that are not in the stack", () => {
       },
     }));
 
-  test("are distinguished from the stack's own, even if etcd has another address of these", () =>
+  test("do not include the stack's control planes, even if etcd has other addresses for them", () =>
     play({
       task: controlPlane,
       machine: {
@@ -149,7 +149,7 @@ describe("a control plane whose boot is paused", () => {
     { call: "etcdMembers", problem: "unreachable", times: 999 },
     { call: "etcdProblems", problem: "unreachable", times: 999 },
   ];
-  test("is rebooted into its staged correction, though its etcd is not up", () =>
+  test("is rebooted into its staged configuration even if its etcd is not up", () =>
     play({
       task: controlPlane,
       machine: pausedControlPlane,
@@ -172,7 +172,7 @@ describe("a control plane whose boot is paused", () => {
       expect: { error: ["control plane 10.0.0.2 does not answer"], machineCalls: [] },
     }));
 
-  test("counts as an etcd member if its etcd is up: its boot waits for a driver", () =>
+  test("is not rebooted if its etcd is up and another etcd member is down", () =>
     play({
       task: controlPlane,
       machine: {

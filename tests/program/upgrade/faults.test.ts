@@ -8,8 +8,8 @@ import { play, type UpgradeRun } from "./scenario";
 const budget = "Cannot evict pod as it would violate the pod's disruption budget.";
 const pullCall = `pull ${factoryImage("v1.12.6")}`;
 
-describe("a run that meets a fault", () => {
-  test("a pod that a disruption budget holds stops the run before the upgrade, with the node left cordoned", () =>
+describe("an upgrade", () => {
+  test("fails before any reboot if a disruption budget blocks an eviction, and leaves the node cordoned", () =>
     play({
       cluster: { podList: [pod("db"), pod("app")], budgets: { db: budget } },
       expect: {
@@ -21,14 +21,14 @@ describe("a run that meets a fault", () => {
       },
     }));
 
-  test("a pod on a node that is not ready counts as gone once its eviction was accepted", () =>
+  test("on a node that is not ready, continues once the eviction of each pod is accepted", () =>
     play({
       cluster: { state: nodeState({ ready: false }), podList: [pod("app")] },
       events: [{ afterCall: "upgrade", seconds: 180, node: { ready: true } }],
       expect: { result: { rebooted: true }, kubernetesCalls: ["cordon", "evict app", "uncordon"] },
     }));
 
-  test("a pod that a budget holds stops the run also on a node that is not ready", () =>
+  test("also fails on a node that is not ready if a disruption budget blocks an eviction", () =>
     play({
       cluster: {
         state: nodeState({ ready: false }),
@@ -38,7 +38,7 @@ describe("a run that meets a fault", () => {
       expect: { error: ["pod default/db did not end within 5m: Cannot evict pod"] },
     }));
 
-  test("the drain waits for the volumes of the evicted pods", () =>
+  test("waits in its drain until the volumes of the evicted pods are detached", () =>
     play({
       cluster: { volumes: ["pvc-1"] },
       events: [{ atSecond: 60, cluster: { volumes: [] } }],
@@ -50,7 +50,7 @@ describe("a run that meets a fault", () => {
       },
     }));
 
-  test("volumes that stay attached get a warning after two minutes", () =>
+  test("continues with a warning if volumes stay attached for two minutes", () =>
     play({
       cluster: { volumes: ["pvc-2"] },
       expect: {
@@ -60,7 +60,7 @@ describe("a run that meets a fault", () => {
       },
     }));
 
-  test("an installer that cannot be pulled stops the run before any node is cordoned", () =>
+  test("fails before it cordons the node if the installer cannot be pulled", () =>
     play({
       failingCalls: [{ call: "pull", problem: "refused" }],
       expect: {
@@ -69,13 +69,13 @@ describe("a run that meets a fault", () => {
       },
     }));
 
-  test("a pull that hangs once leaves time for a second one: it ends at half of the limit", () =>
+  test("ends a pull that hangs at half of the limit, and pulls again", () =>
     play({
       machine: { hangingPulls: 1 },
       expect: { result: { rebooted: true }, minutes: { atLeast: 5, lessThan: 20 } },
     }));
 
-  test("pulls that all hang end at the limit, before any node is cordoned", () =>
+  test("fails at the limit of the pull, before it cordons the node, if every pull hangs", () =>
     play({
       machine: { hangingPulls: 99 },
       expect: {
@@ -88,7 +88,7 @@ describe("a run that meets a fault", () => {
       },
     }));
 
-  test("a Talos release that cannot pull ahead is upgraded without a pull", () =>
+  test("needs no pull if the Talos release cannot pull ahead", () =>
     play({
       failingCalls: [{ call: "pull", problem: "unimplemented" }],
       expect: {
@@ -98,7 +98,7 @@ describe("a run that meets a fault", () => {
       },
     }));
 
-  test("a connection that drops after Talos accepted the upgrade costs no second reboot", () =>
+  test("reboots once if the connection drops after Talos accepted the request", () =>
     play({
       failingCalls: [{ call: "upgrade", problem: "unreachable", takesEffect: true }],
       expect: {
@@ -108,7 +108,7 @@ describe("a run that meets a fault", () => {
       },
     }));
 
-  test("a connection that drops before Talos accepted the upgrade makes the run ask again", () =>
+  test("is requested again if the connection drops before Talos accepted the request", () =>
     play({
       failingCalls: [{ call: "upgrade", problem: "unreachable" }],
       expect: {
@@ -118,7 +118,7 @@ describe("a run that meets a fault", () => {
       },
     }));
 
-  test("a connection that drops each time ends the run after three tries", () =>
+  test("fails after three requests if the connection drops each time", () =>
     play({
       failingCalls: [{ call: "upgrade", problem: "unreachable", times: 99 }],
       expect: {
@@ -135,26 +135,26 @@ describe("a run that meets a fault", () => {
     "read",
     "services",
     "status",
-  ] as const)("two lost answers of %s change nothing in the result", (call) =>
+  ] as const)("succeeds with one reboot if two answers to %s are lost", (call) =>
     play({
       failingCalls: [{ call, problem: "unreachable", times: 2 }],
       expect: { result: { rebooted: true }, machine: { boots: 2 } },
     }),
   );
 
-  test("a refused upgrade ends the run at once", () =>
+  test("fails at once if Talos refuses the request", () =>
     play({
       failingCalls: [{ call: "upgrade", problem: "refused" }],
       expect: { error: ["upgrade: refused"], minutes: { lessThan: 1 }, machine: { boots: 1 } },
     }));
 
-  test("a rollback is reported as one", () =>
+  test("fails with a report of the rollback if Talos rolls back", () =>
     play({
       machine: { rollback: true },
       expect: { error: ["Talos rolled back", "v1.12.4"], node: { unschedulable: true } },
     }));
 
-  test("a boot that never completes ends the run at its limit, with Talos' own reason", () =>
+  test("fails at its limit with Talos' reason if the boot never completes", () =>
     play({
       events: [
         { afterCall: "upgrade", machine: { unmet: ["services: EtcFileSpecs already exists"] } },
@@ -165,7 +165,7 @@ describe("a run that meets a fault", () => {
       },
     }));
 
-  test("a machine that never comes back ends the run at its limit", () =>
+  test("fails at its limit, with advice to roll back, if the machine never answers again", () =>
     play({
       machine: { timing: { install: 40, boot: Infinity } },
       expect: {
@@ -174,7 +174,7 @@ describe("a run that meets a fault", () => {
       },
     }));
 
-  test("a machine that never comes back after a plain reboot gets no advice to roll back", () =>
+  test("gives no advice to roll back if the machine never answers again after a reboot without a new image", () =>
     play({
       machine: {
         talosVersion: "v1.12.6",
@@ -188,7 +188,7 @@ describe("a run that meets a fault", () => {
       },
     }));
 
-  test("a machine that does not answer at all ends the run after five minutes", () =>
+  test("fails after five minutes if the machine never answers", () =>
     play({
       machine: { down: true },
       workbench: { cluster: undefined },
@@ -196,14 +196,14 @@ describe("a run that meets a fault", () => {
     }));
 });
 
-describe("refused before any change", () => {
-  test("a downgrade", () =>
+describe("before any change, the upgrade program", () => {
+  test("refuses a downgrade", () =>
     play({
       task: { talosVersion: "v1.12.3" },
       expect: { error: ["newer than the wanted v1.12.3"], changesNothing: true },
     }));
 
-  test("several minors at once, with the intermediate release to upgrade to first", () =>
+  test("refuses an upgrade through an unknown minor, and names the release to upgrade to first", () =>
     play({
       task: { talosVersion: "v1.14.0" },
       machine: { talosVersion: "v1.6.8" },
@@ -211,7 +211,7 @@ describe("refused before any change", () => {
       expect: { error: ["8 minor releases", "v1.7 release first"], changesNothing: true },
     }));
 
-  test("no kubeconfig for its drain", () =>
+  test("refuses an upgrade with a drain but without a kubeconfig", () =>
     play({
       workbench: { cluster: undefined },
       expect: { error: ["talos-gpu:kubeconfig"], changesNothing: true },
@@ -223,7 +223,7 @@ describe("refused before any change", () => {
       { name: "gpu-2", bootId: "boot-1", addresses: ["10.0.0.1"], kubelet: "" },
     ],
   };
-  test("a machine whose address belongs to another node than the one to drain", () =>
+  test("refuses a machine whose address belongs to another node", () =>
     play({
       cluster: swappedAddresses,
       expect: {
@@ -232,7 +232,7 @@ describe("refused before any change", () => {
       },
     }));
 
-  test("an owned machine whose address belongs to another node than the one to drain", () =>
+  test("refuses an owned machine whose address belongs to another node", () =>
     play({
       task: { configuration: "owned" },
       cluster: swappedAddresses,
@@ -242,7 +242,7 @@ describe("refused before any change", () => {
       },
     }));
 
-  test("not an owned machine whose node gets its name in this update", () =>
+  test("accepts an owned machine whose node gets its name in this update", () =>
     play({
       task: { configuration: "owned" },
       cluster: {
@@ -253,25 +253,25 @@ describe("refused before any change", () => {
       expect: { result: { rebooted: true }, machineCalls: [pullCall, "upgrade legacy"] },
     }));
 
-  test("a talosctl that is too old", () =>
+  test("refuses a talosctl that is too old", () =>
     play({
       workbench: { clientVersion: "v1.9.0" },
       expect: { error: ["talosctl:"], changesNothing: true },
     }));
 
-  test("a talosctl that is too new", () =>
+  test("refuses a talosctl that is too new", () =>
     play({
       workbench: { clientVersion: "v1.16.0" },
       expect: { error: ["talosctl:"], changesNothing: true },
     }));
 
-  test("a talosctl without a version", () =>
+  test("refuses a talosctl without a version", () =>
     play({
       workbench: { clientVersion: "none" },
       expect: { error: ["talosctl:"], changesNothing: true },
     }));
 
-  test("a control plane of two etcd members, with a learner, an alarm and others down: all findings at once", () =>
+  test("reports all faults of etcd and of the other control planes in one error", () =>
     play({
       task: { role: "controlplane" },
       machine: {
@@ -294,13 +294,13 @@ describe("refused before any change", () => {
       },
     }));
 
-  test("not a worker, whatever state its etcd has", () =>
+  test("accepts a worker without checking etcd", () =>
     play({
       machine: { members: [], etcdComplaints: ["NOSPACE"] },
       expect: { result: { rebooted: true }, machineCalls: [pullCall, "upgrade legacy"] },
     }));
 
-  test("not a machine whose cluster cannot list its nodes", () =>
+  test("accepts a machine if the Kubernetes API does not answer, and logs what is unknown", () =>
     play({
       cluster: { nodes: failing("unreachable", "Kubernetes: nodes: forbidden") },
       expect: {
@@ -309,7 +309,7 @@ describe("refused before any change", () => {
       },
     }));
 
-  test("not a machine whose kubeconfig may not list nodes", () =>
+  test("accepts a machine if the user may not list nodes, and logs what is unknown", () =>
     play({
       cluster: { nodes: failing("refused", "Kubernetes: nodes: forbidden") },
       expect: {
@@ -319,8 +319,8 @@ describe("refused before any change", () => {
     }));
 });
 
-describe("pods that are evicted", () => {
-  test("the losses of a pod are logged once; the error names each pod that stays and whose budget holds it", () =>
+describe("the drain of an upgrade", () => {
+  test("logs the losses of a pod once, and its error names each pod that stays and its disruption budget", () =>
     play({
       cluster: {
         podList: [
@@ -342,14 +342,14 @@ describe("pods that are evicted", () => {
       },
     }));
 
-  test("a pod that is terminating already is not evicted again", () =>
+  test("does not evict a pod that is already terminating", () =>
     play({
       cluster: { podList: [pod("going", { terminating: true }), pod("app")] },
       events: [{ atSecond: 60, deletedPod: "going" }],
       expect: { result: { rebooted: true }, kubernetesCalls: ["cordon", "evict app", "uncordon"] },
     }));
 
-  test("a pod whose eviction got no answer is not reported as terminating", () =>
+  test("does not report a pod as terminating if the request for its eviction got no answer", () =>
     play({
       cluster: {
         podList: [pod("app")],
@@ -365,9 +365,9 @@ describe("pods that are evicted", () => {
     }));
 });
 
-describe("an image that is installed and waits for its boot", () => {
+describe("an installed image whose boot is pending", () => {
   const to113 = { talosVersion: "v1.13.1" };
-  test("if the answer to the upgrade is lost, the same run boots it and does not overwrite the running image", () =>
+  test("is booted by the same run if the answer to the upgrade was lost, and is not installed twice", () =>
     play({
       task: to113,
       machine: { talosVersion: "v1.13.0", cutOff: true },
@@ -378,7 +378,7 @@ describe("an image that is installed and waits for its boot", () => {
       },
     }));
 
-  test("an unwanted image that waits for its boot stops the run before any change, with a remedy", () =>
+  test("stops the run before any change, with a remedy, if it is not the wanted image", () =>
     play({
       task: to113,
       machine: {
@@ -397,7 +397,7 @@ describe("an image that is installed and waits for its boot", () => {
       },
     }));
 
-  test("an unwanted image that waits for its boot gets a warning on a machine that is up to date", () =>
+  test("causes a warning if it is not the wanted image and the machine is up to date", () =>
     play({
       task: to113,
       machine: {
@@ -417,10 +417,10 @@ describe("an image that is installed and waits for its boot", () => {
       },
     }));
 
-  test("the run waits until the machine is ready, since Talos confirms the upgrade only then", () =>
+  test("is confirmed by Talos when the machine is ready, so the run waits until then", () =>
     play({ machine: { readyAfter: 100 }, expect: { phaseSeconds: { reboot: 280 } } }));
 
-  test("a machine that never becomes ready gets a warning about its next reboot", () =>
+  test("causes a warning about the next reboot if the machine never becomes ready", () =>
     play({
       machine: { readyAfter: Infinity },
       expect: {
@@ -462,7 +462,7 @@ describe("state that an earlier run left", () => {
       expect: { result: { rebooted: false }, changesNothing: true, logs: [/^equal: /] },
     }));
 
-  test("the run fails at its limit if Kubernetes never answers whether the node is cordoned", () =>
+  test("the run fails at its limit if it cannot learn from Kubernetes whether the node is cordoned", () =>
     play({
       task: controlPlane,
       machine: asWanted,
@@ -476,7 +476,7 @@ describe("state that an earlier run left", () => {
       },
     }));
 
-  test("the next update removes the stack's mark from a node that the user uncordoned, so a later cordon counts as the user's", () =>
+  test("a node that the user uncordoned loses the stack's annotation in the next update, so the user's later cordon stays", () =>
     play(
       {
         machine: asWanted,
@@ -496,7 +496,7 @@ describe("state that an earlier run left", () => {
       expect: { error: ["newer than the wanted v1.12.3"], logsNever: ["stays cordoned"] },
     }));
 
-  test("after the printed commands that abandon an update, a node that the user cordons stays cordoned", () =>
+  test("if the user abandons an update by its printed command, a node that the user cordons later stays cordoned", () =>
     play(
       {
         failingCalls: [{ call: "upgrade", problem: "refused" }],
@@ -524,7 +524,7 @@ describe("state that an earlier run left", () => {
       platform: "metal",
     },
   };
-  test("the next edit may remove parts of the image that a failed update brought", () =>
+  test("the next edit may remove parts of the image that a failed update added", () =>
     play(
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {
@@ -535,7 +535,7 @@ describe("state that an earlier run left", () => {
       },
     ));
 
-  test("parts of the image that a failed update brought may be removed after another, rolled back edit", () =>
+  test("parts of the image that a failed update added may be removed, also after another edit that was rolled back", () =>
     play(
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {

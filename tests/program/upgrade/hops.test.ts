@@ -34,7 +34,7 @@ const to = (
 });
 
 describe("a machine that is several minors behind", () => {
-  test("is upgraded through the last patch release of each minor, with one drain, and is verified on each", () =>
+  test("is upgraded through the last patch release of each minor, with one drain", () =>
     play({
       ...to("v1.13.9"),
       cluster: { podList: [pod("app")] },
@@ -70,7 +70,7 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  test("is verified only by the driver's branch on a release that the tables lack", () =>
+  test("needs only the branch of its driver on an intermediate release that the tables lack", () =>
     play({
       ...to("v1.13.9"),
       machine: { ...machine(), drivers: { ...drivers, "v1.12.99": "570.999.01" } },
@@ -78,7 +78,7 @@ describe("a machine that is several minors behind", () => {
       expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { boots: 3 } },
     }));
 
-  test("stops on an intermediate release that does not load the driver", () =>
+  test("stops on an intermediate release if the wrong driver is loaded there", () =>
     play({
       ...to("v1.13.9"),
       machine: { ...machine(), drivers: { ...drivers, "v1.12.12": "570.1.1" } },
@@ -89,7 +89,7 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  test("is upgraded three times, each time through the API of the running release", () =>
+  test("is upgraded over three minors, each time through the API of the running release", () =>
     play({
       ...to("v1.14.1"),
       expect: {
@@ -107,7 +107,7 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  test("keeps running if the first step fails, and the failure names its present release", () =>
+  test("keeps its release if the first upgrade fails, and the failure names this release", () =>
     play({
       ...to("v1.13.9"),
       machine: { ...machine(), rollback: true },
@@ -127,7 +127,7 @@ describe("a machine that is several minors behind", () => {
       node: { unschedulable: true },
     },
   };
-  test("stays on the release that it has reached, and the next run continues from there", () =>
+  test("stays on an intermediate release if the second upgrade fails, and the next run continues from it", () =>
     play(failsThen, {
       task: to("v1.13.9").task!,
       machine: { rollback: false },
@@ -138,7 +138,7 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  test("waits between two steps until etcd is healthy", () =>
+  test("waits between two upgrades until etcd is healthy", () =>
     play({
       ...to("v1.13.9", { role: "controlplane" }),
       machine: { ...machine(), etcdState: "Running" },
@@ -149,7 +149,7 @@ describe("a machine that is several minors behind", () => {
       expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { boots: 3 } },
     }));
 
-  test("stops between two steps if etcd does not become healthy", () =>
+  test("stops between two upgrades if etcd does not become healthy", () =>
     play({
       ...to("v1.13.9", { role: "controlplane" }),
       machine: { ...machine(), etcdState: "Running" },
@@ -160,7 +160,7 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  test("stops between two steps if its node does not become ready", () =>
+  test("stops between two upgrades if its node does not become ready", () =>
     play({
       ...to("v1.13.9"),
       events: [
@@ -173,15 +173,15 @@ describe("a machine that is several minors behind", () => {
     }));
 });
 
-describe("refused before any change", () => {
+describe("an upgrade over several minors is refused before any change", () => {
   const refused = (error: [string, ...string[]], run: Partial<UpgradeRun>): Promise<void> =>
     play({ ...to("v1.13.9"), ...run, expect: { error, changesNothing: true } });
 
-  test("an extension that the intermediate release does not have", () =>
+  test("if the intermediate release lacks an extension", () =>
     refused(["v1.12.12 does not have siderolabs/uhid", "v1.12.12 first, then to v1.13.9"], {
       imageAlsoHas: { extensions: ["siderolabs/uhid"] },
     }));
-  test("an image of the user's own", () =>
+  test("if the image is the user's own", () =>
     refused(["installerImage", "2 updates"], {
       task: {
         ...to("v1.13.9").task,
@@ -189,15 +189,15 @@ describe("refused before any change", () => {
         installerImage: "registry.example/own:1.13.9",
       },
     }));
-  test("a release whose driver is not known", () =>
+  test("if no NVIDIA driver is loaded on the machine", () =>
     refused(["no NVIDIA driver is loaded on the machine"], {
       machine: { ...machine(), driverWorks: false },
     }));
-  test("an intermediate release whose driver is not between the first and the last driver", () =>
+  test("if the intermediate release's driver is not between the first and the last driver", () =>
     refused(["is not between the loaded 580.1.2 and the wanted 595.91.07"], {
       machine: { ...machine(), drivers: { "v1.11.5": "580.1.2" } },
     }));
-  test("a kubelet that the intermediate release does not support", () =>
+  test("if the intermediate release does not support the kubelet", () =>
     refused(
       [
         "Kubernetes 1.36 does not run on v1.12.12",
@@ -210,7 +210,7 @@ describe("refused before any change", () => {
         },
       },
     ));
-  test("control planes whose etcd would be two minors apart", () =>
+  test("if etcd on the control planes would be two minors apart", () =>
     refused(["etcd would go from 3.5 to 3.7", "others run 3.5"], {
       ...to("v1.14.1", { role: "controlplane" }),
       machine: {
@@ -225,11 +225,11 @@ describe("refused before any change", () => {
         })),
       },
     }));
-  test("an intermediate release that the Image Factory does not list", () =>
+  test("if the Image Factory lists no release of the intermediate minor", () =>
     refused(["no release of 1.12 is known"], {
       workbench: { releases: async () => ["v1.11.5", "v1.13.9"] },
     }));
-  test("a talosctl that does not fit both the first and the last release", () =>
+  test("if talosctl does not fit both the first and the last release", () =>
     refused(["does not fit a machine that goes from v1.11.5 to v1.13.9"], {
       workbench: { clientVersion: "v1.10.0" },
     }));
@@ -248,20 +248,20 @@ async function killedAt(at: number | undefined): Promise<{ points: number }> {
   return { points };
 }
 
-test("after a kill at any line or call, the next run continues without an additional boot", async () => {
+test("after a kill at any line or call of an upgrade over two minors, the next run needs no additional boot", async () => {
   const { points } = await killedAt(undefined);
   expect(points).toBeGreaterThan(20);
   for (let at = 0; at < points; at++) await killedAt(at);
 });
 
-test("a run's limit includes every step", () => {
+test("a run's limit includes the pull, the reboot and the checks of every upgrade", () => {
   const minutes = (count: number): number => count * 60_000;
   const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
   const more = longestRun(limits, 2) - longestRun(limits, 1);
   expect(formatDuration(more)).toBe("1h5m");
 });
 
-test("a machine that does not answer after a failure leaves its release unknown", async () => {
+test("the failure of an upgrade says so if the machine does not answer afterwards", async () => {
   const parts = setup(to("v1.13.9").task);
   Object.assign(parts.machine, machine(), { rollback: true });
   parts.machine.afterCall = (call) => {

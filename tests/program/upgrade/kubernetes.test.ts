@@ -72,7 +72,7 @@ const withImages: UpgradePhase[] = [
 ];
 
 describe("a control plane with a new Kubernetes release", () => {
-  test("pulls the images first, and the run ends when each part runs it and is ready", () =>
+  test("pulls the images first, and the run ends when each component runs the release and is ready", () =>
     play({
       task,
       machine,
@@ -91,7 +91,7 @@ describe("a control plane with a new Kubernetes release", () => {
     }));
 
   test.each(["kube-apiserver", "kube-controller-manager", "kube-scheduler"])(
-    "whose %s does not become ready fails the run, so no later machine changes",
+    "whose %s does not become ready fails the run",
     (part) =>
       play({
         task,
@@ -122,7 +122,7 @@ describe("a control plane with a new Kubernetes release", () => {
       expect: { error: ["node gpu-1 is not ready (PLEG is not healthy)"] },
     }));
 
-  test("that has no network plugin yet is complete: a stack may install it after the machines", () =>
+  test("that is not ready only because it has no network plugin yet succeeds", () =>
     play({
       task,
       machine,
@@ -147,7 +147,7 @@ describe("a control plane with a new Kubernetes release", () => {
       expect: { result: { rebooted: false }, minutes: { atLeast: 1, lessThan: 4 } },
     }));
 
-  test("is waited for without a kubeconfig, by what Talos reports of its static pods", () =>
+  test("is checked without a kubeconfig by Talos' status of its static pods", () =>
     play({
       task: { ...task, drain: false },
       machine,
@@ -155,7 +155,7 @@ describe("a control plane with a new Kubernetes release", () => {
       expect: { result: { rebooted: false }, phaseSeconds: { kubernetes: 15 } },
     }));
 
-  test("whose scheduler the configuration turns off is not waited for that part", () => {
+  test("whose configuration disables the scheduler does not need a ready scheduler", () => {
     const off = "  controlPlane: {scheduler: {disabled: true}}\ncluster:";
     const without = (release: string): string => controlPlane(release).replace("cluster:", off);
     return play({
@@ -173,7 +173,7 @@ describe("a control plane with a new Kubernetes release", () => {
     });
   });
 
-  test("keeps what it runs if an image cannot be pulled", () =>
+  test("keeps its release if an image cannot be pulled", () =>
     play({
       task,
       machine,
@@ -196,7 +196,7 @@ describe("a control plane with a new Kubernetes release", () => {
       expect: { machineCalls: [pulls[1]!, pulls[2]!, "activate"] },
     }));
 
-  test("pulls when the parts start if its Talos release cannot pull ahead", () =>
+  test("pulls the images when its components start if its Talos release cannot pull ahead", () =>
     play({
       task,
       machine,
@@ -207,7 +207,7 @@ describe("a control plane with a new Kubernetes release", () => {
       },
     }));
 
-  test("that reboots anyway pulls the images before its drain, and is waited for after its uncordon", () =>
+  test("that also needs a reboot pulls the images before its drain", () =>
     play({
       task,
       machine: { ...machine, talosVersion: "v1.12.4", unreadyParts: ["kube-apiserver"] },
@@ -230,14 +230,14 @@ describe("a control plane with a new Kubernetes release", () => {
       },
     }));
 
-  test("that runs it already costs no phase", () =>
+  test("that already runs the release skips all further phases", () =>
     play({
       task,
       machine: { ...machine, active: controlPlane(NEW) },
       expect: { changesNothing: true, phases: ["reach", "compare"], logs: ["nothing to do"] },
     }));
 
-  test("whose program was killed in the wait is waited for by the next run", () =>
+  test("whose run was killed while waiting is waited for by the next run", () =>
     play({
       task,
       machine: {
@@ -255,7 +255,7 @@ describe("a control plane with a new Kubernetes release", () => {
     }));
 });
 
-test("a control plane killed at any line or call gets the release by the next run, and one activation", async () => {
+test("after a kill at any line or call, the next run completes a control plane with one activation in all", async () => {
   const killedAt = async (at: number | undefined): Promise<number> => {
     const parts = setup(task);
     Object.assign(parts.machine, machine);
@@ -282,7 +282,7 @@ describe("a worker with a new Kubernetes release", () => {
       },
     }));
 
-  test("is complete with a kubelet that is newer than the image's tag", () =>
+  test("succeeds with a kubelet that is newer than the image's tag", () =>
     play({
       ...ofWorker,
       cluster: { state: nodeState({ kubelet: "v1.36.3" }) },
@@ -292,7 +292,7 @@ describe("a worker with a new Kubernetes release", () => {
   test.each<[string, UpgradeRun["task"]]>([
     ["in a stack without control planes", { otherControlPlanes: [] }],
     ["that another tool configures", { configuration: "adopted" }],
-  ])("%s gets it as before: no pull, and no wait", (_, more) =>
+  ])("%s gets the release without a pull and without a wait", (_, more) =>
     play({
       task: { ...ofWorker.task, ...more },
       machine: ofWorker.machine!,
@@ -305,7 +305,7 @@ describe("a worker with a new Kubernetes release", () => {
   );
 });
 
-test("parts in documents of Talos 1.14 are pulled and waited for", () => {
+test("images of a control plane in documents of Talos 1.14 are also pulled first", () => {
   const documents = (release: string): string =>
     [
       "machine: {type: controlplane}",

@@ -8,7 +8,7 @@ describe("the user's own image, which no schematic describes", () => {
   const own = { installerImage, ownImage: true, schematicId: ownSchematic(installerImage).id };
   const naming = `${STAGED}  install: { image: "${installerImage}" }\n`;
 
-  test("is installed once: the active configuration names it after that", async () => {
+  test("is installed once, and recognized by the active configuration after that", async () => {
     const { machine, bench, wanted, run } = setup(own);
     machine.persistent = naming;
     machine.running = { ...machine.running, extensions: { "own-storage": "1" } }; // what it would lose is not known

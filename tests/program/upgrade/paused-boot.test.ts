@@ -8,7 +8,7 @@ import { type Event, play, type UpgradeRun } from "./scenario";
 const kubeletFails =
   "the kubelet fails at every start, and Talos waits 70 minutes for it: unknown service runtime.v1.RuntimeService";
 
-describe("the boot of a new image", () => {
+describe("after an upgrade", () => {
   test("a paused boot ends the run at once if its pause outlasts the limit", () =>
     play({
       machine: { unmet: ["services"] },
@@ -29,7 +29,7 @@ describe("the boot of a new image", () => {
       },
     }));
 
-  test("a boot whose kubelet always fails ends the run at once, since Talos waits longer than the limit", () =>
+  test("a boot whose kubelet always fails ends the run at once", () =>
     play({
       machine: { unmet: ["services"] },
       events: [{ afterCall: "upgrade", machine: { bootProblems: [kubeletFails] } }],
@@ -98,7 +98,7 @@ describe("the boot of a new image", () => {
 });
 
 // Its pods are terminating already, and a reboot ends the pause.
-describe("a paused boot that a run finds", () => {
+describe("a boot that is paused before the run", () => {
   const ownImage = `registry.example.com/own/${schematics.gpu}:v1.12.6`;
   const ownImageTask: UpgradeRun["task"] = {
     ownImage: true,
@@ -144,7 +144,7 @@ describe("a paused boot that a run finds", () => {
       },
     }));
 
-  test("gets a corrected configuration by a reboot, and is upgraded after that if the wanted image differs", () =>
+  test("gets a corrected configuration by a reboot before it is upgraded to the wanted image", () =>
     play({
       machine: {
         ...pausedBoot,
@@ -162,7 +162,7 @@ describe("a paused boot that a run finds", () => {
       },
     }));
 
-  test("gets a configuration that names the user's own image, and is not reported as rolled back", () =>
+  test("gets a staged configuration with the user's own image, which is then installed without a report of a rollback", () =>
     play({
       task: ownImageTask,
       machine: {
@@ -179,7 +179,7 @@ describe("a paused boot that a run finds", () => {
       },
     }));
 
-  test("gets a configuration that names the user's own image of the running release, which is installed", () =>
+  test("gets a staged configuration with the user's own image of the running release, which is then installed", () =>
     play({
       task: ownImageTask,
       machine: {
@@ -196,7 +196,7 @@ describe("a paused boot that a run finds", () => {
       },
     }));
 
-  test("may be the rollback of the user's own image, so the image is installed again", () =>
+  test("is followed by a second installation of the user's own image if Talos may have rolled back", () =>
     play({
       task: ownImageTask,
       machine: {
@@ -215,7 +215,7 @@ describe("a paused boot that a run finds", () => {
       },
     }));
 
-  test("rolls back to the previous image if Talos has not confirmed the upgrade, and is upgraded again", () =>
+  test("is followed by a second upgrade if Talos had not confirmed the first one", () =>
     play({
       task: { talosVersion: "v1.13.1" },
       machine: {
@@ -237,7 +237,7 @@ describe("a paused boot that a run finds", () => {
       },
     }));
 
-  test("has a remedy that rolls back to the previous image, if Talos has not confirmed the upgrade", () =>
+  test("has a remedy that mentions the rollback if Talos has not confirmed the upgrade", () =>
     play({
       task: { talosVersion: "v1.13.1" },
       machine: { ...pausedBoot, talosVersion: "v1.13.0", schematicId: schematics.plain },
@@ -247,7 +247,7 @@ describe("a paused boot that a run finds", () => {
       expect: { error: ["that reboot also rolls back to the previous image"] },
     }));
 
-  test("has a remedy that keeps the image if the kubelet fails", () =>
+  test("has a remedy without a rollback if the kubelet fails", () =>
     play({
       task: { talosVersion: "v1.13.1" },
       machine: {
@@ -265,7 +265,7 @@ describe("a paused boot that a run finds", () => {
       },
     }));
 
-  test("of the machine that serves Kubernetes is rebooted without a drain and without a wait for the API", () =>
+  test("is ended without a drain on the machine that serves the Kubernetes API", () =>
     play({
       machine: { ...pausedBoot, persistent: STAGED },
       cluster: servedByMachine,
@@ -281,7 +281,7 @@ describe("a paused boot that a run finds", () => {
       },
     }));
 
-  test("of the machine that serves Kubernetes is drained if the kubelet runs, since pods may run too", () =>
+  test("needs a drain on the machine that serves the Kubernetes API if its kubelet runs", () =>
     play({
       machine: {
         ...pausedBoot,
@@ -292,7 +292,7 @@ describe("a paused boot that a run finds", () => {
       expect: { error: ["its pods did not end within 5m"], machineCalls: [] },
     }));
 
-  test("of the machine that serves Kubernetes is rebooted without a drain if its kubelet always fails", () =>
+  test("is ended without a drain on the machine that serves the Kubernetes API if its kubelet always fails", () =>
     play({
       machine: {
         ...pausedBoot,
@@ -325,7 +325,7 @@ describe("a paused boot that a run finds", () => {
       expect: { result: { rebooted: true }, machineCalls: [] },
     }));
 
-  test("may end by itself, and the next boot may run, before the pods are gone", () =>
+  test("may end by itself while the run drains the node", () =>
     play({
       machine: { ...pausedBoot, persistent: STAGED },
       events: [
@@ -338,7 +338,7 @@ describe("a paused boot that a run finds", () => {
       expect: { result: { rebooted: true }, machineCalls: [] },
     }));
 
-  test("may end by itself before the reboot is requested, and is upgraded if the wanted image differs", () =>
+  test("may end by itself before the reboot is requested, and the machine is then upgraded to the wanted image", () =>
     play({
       machine: {
         ...pausedBoot,
@@ -358,7 +358,7 @@ describe("a paused boot that a run finds", () => {
     }));
 });
 
-test("an installer that was pulled before may have empty files after a power cut, so it is pulled into memory", () =>
+test("an installer that the disk already has is pulled again into memory, since a power cut may have emptied its files", () =>
   play({
     task: { talosVersion: "v1.13.1" },
     machine: {
@@ -377,14 +377,14 @@ test("an installer that was pulled before may have empty files after a power cut
   }));
 
 // The image's services wait for a driver that no loaded module brings.
-describe("a boot without a driver", () => {
+describe("a boot that waits for the NVIDIA driver", () => {
   const withoutDriver: UpgradeRun["machine"] = {
     stageName: "booting",
     talosVersion: "v1.12.6",
     schematicId: schematics.gpu,
     persistent: STAGED,
   };
-  test("is ended by a reboot into the staged configuration that names the modules", () =>
+  test("is ended by a reboot into a staged configuration that has the modules", () =>
     play({
       machine: withoutDriver,
       expect: {
@@ -408,7 +408,7 @@ describe("a boot without a driver", () => {
       },
     }));
 
-  test("ends the run at once if the configuration of the new boot does not name the modules either", () =>
+  test("ends the run at once if the configuration after the upgrade does not have the modules", () =>
     play({
       machine: { persistent: "machine: {type: worker, sysctls: {a: b}}\n", bootsTo: "booting" },
       expect: {
@@ -418,7 +418,7 @@ describe("a boot without a driver", () => {
       },
     }));
 
-  test("is waited for if the configuration names the modules: they are loaded within the boot", () =>
+  test("is waited for if its configuration has the modules", () =>
     play({
       machine: { ...withoutDriver, active: STAGED, driverWorks: false },
       events: [{ atSecond: 20, machine: { stageName: "running", driverWorks: true } }],

@@ -4,7 +4,7 @@ import { schematics } from "../fakes";
 import { setup, STAGED } from "../setup";
 
 // The lab kills an upgrade in each phase of the list: one that no upgrade has would never be killed, and say nothing.
-test("every phase of the list is one of some upgrade's, in the order of the list", async () => {
+test("every phase of the list occurs in an upgrade, in the order of the list", async () => {
   const live = setup({
     modules: [],
     driverVersion: undefined,
@@ -30,12 +30,12 @@ test("every phase of the list is one of some upgrade's, in the order of the list
   expect(upgradePhases.filter((phase) => !seen.has(phase))).toEqual([]);
 });
 
-test("the phases at which the lab kills the program are those of a machine with a card, in its cluster already", async () => {
+test("the phases at which the lab kills the program are those of an upgrade of a machine with a card", async () => {
   const { phases } = await setup().run();
   expect(killedPhases).toEqual(phases.map(({ name }) => name));
 });
 
-test("Pulumi's end may end a run only before the run changes something", async () => {
+test("the end of Pulumi ends a run only before the run's first change", async () => {
   const { bench, run } = setup();
   const told: string[] = [];
   bench.report = (line) => told.push(line.split(":")[0]!);
@@ -46,7 +46,7 @@ test("Pulumi's end may end a run only before the run changes something", async (
   expect(told.slice(0, first).filter((name) => changesSomething(name as "drain"))).toEqual([]);
 });
 
-test("a run's limit exceeds the sum of its waits: a paused boot, the node's answer, every phase", () => {
+test("a run's limit is longer than all of its waits together", () => {
   const minutes = (count: number): number => count * 60_000;
   const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
   // reach, join, cordoned or not, images, pull, drains, reboots, verify, uncordon, kubernetes
@@ -54,7 +54,7 @@ test("a run's limit exceeds the sum of its waits: a paused boot, the node's answ
   expect(longestRun(limits)).toBeGreaterThan(minutes(waits));
 });
 
-test("a machine that differs only in its installer's name keeps running, also with NVIDIA's modules", async () => {
+test("a machine with NVIDIA's modules is not rebooted if only its installer's name changes", async () => {
   const { machine, cluster, run } = setup();
   const configuration = (image: string): string => `${STAGED}  install: {image: "${image}"}\n`;
   Object.assign(machine, {

@@ -1,7 +1,7 @@
 import { schematics } from "../fakes";
 import { setup, STAGED } from "../setup";
 
-test("a requested reboot of a machine in a paused boot reboots it once", async () => {
+test("a requested reboot reboots a machine with a paused boot once", async () => {
   const { machine, run } = setup({ reboots: true });
   Object.assign(machine, {
     active: "broken",

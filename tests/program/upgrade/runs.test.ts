@@ -33,7 +33,7 @@ describe("a machine that differs from its stack", () => {
       },
     }));
 
-  test("that differs only in its schematic is upgraded", () =>
+  test("is upgraded if it differs only in its schematic", () =>
     play({
       task: { talosVersion: "v1.12.4" },
       expect: {
@@ -70,7 +70,7 @@ describe("a machine that differs from its stack", () => {
       },
     }));
 
-  test("without NVIDIA modules needs no second try if only the answer to the live change was lost", () =>
+  test("without NVIDIA modules is not changed twice if only the answer to the live change was lost", () =>
     play({
       task: liveTask,
       machine: { talosVersion: "v1.12.6" },
@@ -78,7 +78,7 @@ describe("a machine that differs from its stack", () => {
       expect: { result: { rebooted: false }, machine: { active: STAGED } },
     }));
 
-  test("that differs only in its staged configuration is rebooted once, without an upgrade", () =>
+  test("is rebooted once, without an upgrade, if it differs only in its staged configuration", () =>
     play({
       machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu },
       expect: { result: { rebooted: true, bootId: "boot-2" }, machineCalls: ["reboot"] },
@@ -110,7 +110,7 @@ describe("a machine that differs from its stack", () => {
       },
     }));
 
-  test("is neither cordoned nor drained if the stack turns drains off; an older Talos evicts pods itself", () =>
+  test("is neither cordoned nor drained if the stack turns drains off", () =>
     play({
       task: { drain: false },
       cluster: { podList: [pod("app")] },
@@ -129,7 +129,7 @@ describe("a machine that differs from its stack", () => {
       expect: { node: { unschedulable: true, annotations: {} }, kubernetesCalls: ["evict app"] },
     }));
 
-  test("whose node Talos cordons during its upgrade is waited for until Talos has uncordoned it", () =>
+  test("whose node Talos cordons is waited for until Talos uncordons it", () =>
     play({
       cluster: { alone: true },
       events: [
@@ -147,7 +147,7 @@ describe("a machine that differs from its stack", () => {
       },
     }));
 
-  test("that differs only in the name of its installer keeps running, also with NVIDIA modules", () =>
+  test("with NVIDIA modules is not rebooted if it differs only in the name of its installer", () =>
     play({
       machine: {
         talosVersion: "v1.12.6",
@@ -165,7 +165,7 @@ describe("a machine that differs from its stack", () => {
 });
 
 describe("a reboot that the user asks for", () => {
-  test("drains and reboots a machine that differs in nothing from its stack", () =>
+  test("drains and reboots a machine that is up to date", () =>
     play({
       task: { reboots: true },
       machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED },
@@ -177,7 +177,7 @@ describe("a reboot that the user asks for", () => {
       },
     }));
 
-  test("leaves a machine alone that differs from its stack: the reboot would apply changes that no preview has shown", () =>
+  test("is refused on a machine that differs from its stack", () =>
     play({
       task: { reboots: true },
       machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu },
@@ -192,7 +192,7 @@ describe("a reboot that the user asks for", () => {
 });
 
 describe("a machine that is up to date", () => {
-  test("is left alone by the next run, which needs neither Kubernetes credentials nor a matching talosctl", () =>
+  test("is not changed by the next run, even without a kubeconfig and with another talosctl", () =>
     play(plainUpgrade, {
       task: { configurationHash: "2" },
       workbench: { cluster: undefined, clientVersion: "v1.5.0" },
@@ -202,7 +202,7 @@ describe("a machine that is up to date", () => {
       },
     }));
 
-  test("is verified by the branch of its driver if the stack names only the branch", () =>
+  test("passes its verification if the stack sets only the branch and a driver of this branch runs", () =>
     play(
       { task: { driverVersion: "570" }, expect: { result: { driverVersion: "570.211.01" } } },
       { task: { driverVersion: "570" }, expect: { result: { rebooted: false } } },
@@ -212,7 +212,7 @@ describe("a machine that is up to date", () => {
       },
     ));
 
-  test("fails its verification while its driver is not up, and is never rebooted for that", () =>
+  test("fails its verification without a reboot while its driver does not run", () =>
     play(
       plainUpgrade,
       {
@@ -244,7 +244,7 @@ describe("a machine that runs more than its stack lists", () => {
       secureBoot: true,
     },
   };
-  test("is left alone, and the error names each loss before anything is pulled or drained", () =>
+  test("is not changed, and the error names everything that it would lose", () =>
     play({
       machine: richMachine,
       expect: {
@@ -257,7 +257,7 @@ describe("a machine that runs more than its stack lists", () => {
       },
     }));
 
-  test("is left alone if it boots by GRUB, where a kernel argument of the stack has no effect", () =>
+  test("is not changed if it boots by GRUB, where a kernel argument of the stack has no effect", () =>
     play({
       imageAlsoHas: { kernelArgs: ["pci=realloc"] },
       machine: {
@@ -276,7 +276,7 @@ describe("a machine that runs more than its stack lists", () => {
     }));
 
   const secureBootImage = `factory.talos.dev/metal-installer-secureboot/${schematics.gpu}:v1.12.6`;
-  test("is upgraded once the stack lists or drops each of them", () =>
+  test("is upgraded once the stack lists or drops all of these parts", () =>
     play({
       task: { installerImage: secureBootImage, drop: { kernelArgs: ["intel_iommu=on"] } },
       imageAlsoHas: { extensions: ["siderolabs/iscsi-tools"] },
@@ -288,7 +288,7 @@ describe("a machine that runs more than its stack lists", () => {
     }));
 
   test.each([true, undefined])(
-    "is left alone with an unsigned image, even if this stack brought its image (own image: %s)",
+    "is not changed if Secure Boot is on and the next image is unsigned (the user's own image: %s)",
     (ownImage) =>
       play({
         task: { ownImage },
@@ -303,7 +303,7 @@ describe("a machine that runs more than its stack lists", () => {
       }),
   );
 
-  test("may lose what this stack brought and no longer lists", () =>
+  test("may lose parts that this stack added and no longer lists", () =>
     play({
       machine: {
         running: {
@@ -323,8 +323,8 @@ describe("a machine that runs more than its stack lists", () => {
     }));
 });
 
-describe("kernel arguments of the stack that the kernel does not follow", () => {
-  test("a warning names the argument that the kernel started without", () =>
+describe("after an upgrade", () => {
+  test("a warning names an argument of the stack that the kernel started without", () =>
     play({
       imageAlsoHas: { kernelArgs: ["pci=realloc", "iommu=pt"] },
       machine: {
@@ -343,7 +343,7 @@ describe("kernel arguments of the stack that the kernel does not follow", () => 
       },
     }));
 
-  test("a warning names an argument of Talos that the kernel still has", () =>
+  test("a warning names an argument of Talos that the stack removes and the kernel still has", () =>
     play({
       imageAlsoHas: { kernelArgs: ["-selinux"] },
       machine: {
@@ -359,7 +359,7 @@ describe("kernel arguments of the stack that the kernel does not follow", () => 
       },
     }));
 
-  test("a warning names a value that the kernel still has", () =>
+  test("a warning names one value of an argument that the stack removes and the kernel still has", () =>
     play({
       imageAlsoHas: { kernelArgs: ["-console=tty0"] },
       machine: {
@@ -377,7 +377,7 @@ describe("kernel arguments of the stack that the kernel does not follow", () => 
       },
     }));
 
-  test("there is no warning if the removed arguments are gone", () =>
+  test("no warning is logged if the kernel lacks the arguments that the stack removes", () =>
     play({
       imageAlsoHas: { kernelArgs: ["-selinux", "-console=tty0"] },
       machine: {
@@ -391,7 +391,7 @@ describe("kernel arguments of the stack that the kernel does not follow", () => 
       expect: { logsNever: ["warning: "] },
     }));
 
-  test("there is no warning if the stack's own argument replaces the removed one", () =>
+  test("no warning is logged if an argument of the stack replaces the removed argument", () =>
     play({
       imageAlsoHas: { kernelArgs: ["-console", "console=ttyS1"] },
       machine: {

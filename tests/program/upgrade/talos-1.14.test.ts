@@ -66,15 +66,18 @@ test.each<[string, string, string, Partial<UpgradeTask>, string[]]>([
     ["activate"],
   ],
   ["workload isolation", withDriver, isolated, plain, ["reboot"]],
-])("the upgrade program acts on %s", async (_, active, next, task, calls) => {
-  const { machine, run } = at(active, next, task);
-  expect((await run()).rebooted).toBe(calls.includes("reboot"));
-  expect(machine.calls).toEqual(calls);
-  expect(machine.active).toBe(next);
-});
+])(
+  "for a change of %s, the upgrade program reboots only if Talos 1.14 needs a boot",
+  async (_, active, next, task, calls) => {
+    const { machine, run } = at(active, next, task);
+    expect((await run()).rebooted).toBe(calls.includes("reboot"));
+    expect(machine.calls).toEqual(calls);
+    expect(machine.active).toBe(next);
+  },
+);
 
-describe("workload isolation that was configured without a boot", () => {
-  test("reboots the machine for another change: containerd would not come up again", async () => {
+describe("workload isolation that waits for a boot", () => {
+  test("makes another change need a reboot, since containerd cannot restart", async () => {
     const { machine, lines, run } = at(
       isolated,
       isolated + file(customizationPath),
@@ -87,7 +90,7 @@ describe("workload isolation that was configured without a boot", () => {
     expect(lines.join("\n")).toContain("containerd cannot restart, so the machine reboots");
   });
 
-  test("is only reported while containerd is up and nothing changes", async () => {
+  test("causes only a warning while containerd runs and nothing changes", async () => {
     const { machine, lines, run } = at(isolated, isolated, {}, withDriver);
     expect((await run()).rebooted).toBe(false);
     expect(machine.calls).toEqual([]);
@@ -96,7 +99,7 @@ describe("workload isolation that was configured without a boot", () => {
     );
   });
 
-  test("reboots a machine whose containerd waits, with a drain, and says why", async () => {
+  test("makes the run drain and reboot a machine whose containerd waits", async () => {
     const { machine, cluster, lines, run } = at(isolated, isolated, {}, withDriver);
     machine.cri = waitingForSandbox;
     expect((await run()).rebooted).toBe(true);
@@ -110,14 +113,14 @@ describe("workload isolation that was configured without a boot", () => {
     expect(said).not.toContain("nothing to do");
   });
 
-  test("is ended by a requested reboot", async () => {
+  test("is activated by a requested reboot", async () => {
     const { machine, run } = at(isolated, isolated, { reboots: true }, withDriver);
     machine.cri = waitingForSandbox;
     await run();
     expect(machine.calls).toEqual(["reboot"]);
   });
 
-  test("is reported by adopt, which has nothing to stage", async () => {
+  test("is reported by adopt, even if adopt stages nothing", async () => {
     const { machine, bench, lines } = at(isolated, isolated, {}, withDriver);
     machine.cri = waitingForSandbox;
     const task = { machine: "gpu-1", address: "10.0.0.1", patches: [withDriver] };
@@ -131,7 +134,7 @@ describe("workload isolation that was configured without a boot", () => {
   });
 });
 
-test("a machine whose containerd fails for another reason fails, and is not rebooted", async () => {
+test("a machine whose containerd fails for another reason is not rebooted, and the run fails", async () => {
   const { machine, run } = at(withDriver, withDriver);
   machine.cri = { state: "Running", failing: true, event: "Health check failed" };
   const message = await failure(run());
@@ -154,7 +157,7 @@ test.each([
     "containerd's part in machine.files both set a",
   ],
 ])(
-  "a %s that was added later is reported, also if nothing changes",
+  "a %s that overrides the stack's value is reported, also if nothing changes",
   async (_, configuration, words) => {
     const { lines, machine, run } = at(configuration, configuration);
     await run();

@@ -3,7 +3,7 @@ import { costOf, holding } from "../../../components/program/upgrade/leaving-pod
 import { Killed, pod, schematics } from "../fakes";
 import { failure, setup, STAGED } from "../setup";
 
-describe("an upgrade that is killed and run again", () => {
+describe("an upgrade", () => {
   const phases = ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"];
   const calls = ["pull", "cordon", "evict", "upgrade", "uncordon"];
 
@@ -11,7 +11,7 @@ describe("an upgrade that is killed and run again", () => {
     ...phases.map((name) => ({ name, at: "phase" })),
     ...calls.map((name) => ({ name, at: "call" })),
   ])(
-    "at $at $name, it ends with one reboot in all and the node schedulable",
+    "ends with one reboot and a schedulable node if it is killed at the $at $name",
     async ({ name, at }) => {
       const { machine, cluster, lines, bench, run } = setup();
       cluster.podList = [pod("app")];
@@ -35,14 +35,14 @@ describe("an upgrade that is killed and run again", () => {
     },
   );
 
-  test("the node has its taints before it takes pods again", async () => {
+  test("sets the taints before it uncordons the node", async () => {
     const { cluster, bench, run } = setup();
     bench.taint = () => Promise.resolve(cluster.calls.push("taint"));
     await run();
     expect(cluster.calls).toEqual(["cordon", "taint", "uncordon"]);
   });
 
-  test("the next run waits longer for a machine in the middle of its upgrade than for a wrong address", async () => {
+  test("waits for a machine that a killed run is upgrading longer than for a wrong address", async () => {
     const { machine, cluster, run } = setup();
     machine.timing.boot = 900;
     machine.afterCall = (call) => {
@@ -68,7 +68,7 @@ test("the next run boots an image that is already installed, and does not overwr
   expect(machine.disk).toContain(`${schematics.plain}:v1.13.0`);
 });
 
-test("a pull that the registry fails is not repeated, and the console's error is reported at once", async () => {
+test("a pull that the registry refuses is not repeated, and the console's error is reported at once", async () => {
   const { bench, clock, machine, lines, run } = setup();
   let toldAt = Infinity;
   bench.report = (line) => {
@@ -134,7 +134,7 @@ test("after the older upgrade call, a reboot into the old image is reported as a
   );
 });
 
-test("if a paused boot ends by itself right after the run saw it, the run calls nothing on the machine", async () => {
+test("if a paused boot ends by itself, the run does not change the machine", async () => {
   const { machine, run } = setup();
   const installed = { talosVersion: "v1.12.6", schematicId: schematics.gpu };
   Object.assign(machine, {
@@ -167,7 +167,7 @@ test.each([
     pod("notebook", { localStorage: true, gpus: 1 }),
     ["has no controller", "emptyDir", "holds a GPU"],
   ],
-])("losses of an evicted pod: $name", (one, said) => {
+])("the losses of an evicted pod are listed: $name", (one, said) => {
   const costs = costOf(one);
   expect(costs).toHaveLength(said.length);
   said.forEach((part, index) => expect(costs[index]).toContain(part));
@@ -191,6 +191,6 @@ test.each([
     "the controller that set the finalizer must remove it",
   ],
   [undefined, { grace: 3600 }, "raise timeouts.drain above its grace period"],
-])("the remedy for a pod that is not evicted: %s", (refused, more, decides) => {
+])("the remedy for a pod that stays names who must act: %s", (refused, more, decides) => {
   expect(holding(pod("web", more), refused).decides).toContain(decides);
 });
