@@ -278,6 +278,6 @@ test("notes name two different cards in one machine and a Node Feature Discovery
     { base: "own-discovery" },
     {
       kubernetes: { release: { repository: "https://charts.example.org/nvidia" } },
-      someNotes: [/any of its cards/, /another Node Feature Discovery/],
+      someNotes: [/any card of the machine \(/, /another Node Feature Discovery/],
     },
   ));

@@ -635,7 +635,7 @@ export const wrongPatches: WrongPatch[] = [
   { patch: "cluster: {adminKubeconfig: {certLifetime: forever}}", says: "duration" },
   { patch: "cluster: {apiServer: {certSANs: a}}", says: "list" },
   // Directives of patches, anchors and merge keys.
-  { patch: "machine: {kubelet: {$patch: replace}}", says: "the only one that Talos knows" },
+  { patch: "machine: {kubelet: {$patch: replace}}", says: "the only value that Talos knows" },
   { patch: "machine: {network: {interfaces: [{$patch: delete}]}}", says: "does not name the item" },
   { patch: "cluster: {apiServer: {admissionControl: {$$patch: delete}}}", says: "one dollar" },
   { patch: "machine: {files: [{path: /a, $$patch: delete}]}", says: "one dollar" },
