@@ -5,7 +5,7 @@ import type { Given, Option, Verb } from "./verb";
 /** Options that every verb has. */
 const everywhere: Record<string, Option> = {
   json: { help: "one JSON object on standard output" },
-  "no-color": { help: "no colours (as with NO_COLOR, or where the output is no terminal)" },
+  "no-color": { help: "no colours (as with NO_COLOR, or if the output is not a terminal)" },
   help: { help: "shows this help" },
 };
 
@@ -78,7 +78,7 @@ export function helpOfAll(verbs: Record<string, Verb>): string {
 
 ${columns(all)}
 
-talos-gpu VERB --help describes one verb; talos-gpu --version prints the release.
+talos-gpu VERB --help describes one verb; talos-gpu --version prints the version.
 ${statuses}`;
 }
 

@@ -50,7 +50,9 @@ export function planToCompare(given: Given, output: Output): Plan | undefined {
   if (file === undefined) return undefined;
   try {
     const plan = planOfStack(file);
-    output.remark(`Compared with ${file}, because ${selected!.by}; use --stack to name another.`);
+    output.remark(
+      `Compared with ${file}, because ${selected!.by}; use --stack to name another stack.`,
+    );
     return plan;
   } catch (error) {
     output.remark(

@@ -28,5 +28,5 @@ export function swallowedByNpm(
   if (taken.length === 0) return undefined;
   const [first = ""] = taken;
   const name = first.split(" ")[0]!;
-  return `${name}: npm used it as an option of npm, and passes on only what follows two dashes; write \`npm run ${script} -- ${[...taken, ...argv].join(" ")}\``;
+  return `${name}: npm took this option for itself, and passes on only the arguments after \`--\`; write \`npm run ${script} -- ${[...taken, ...argv].join(" ")}\``;
 }

@@ -10,7 +10,7 @@ import { collect } from "./collect";
 /** `talos-gpu bug-report`: writes a folder with everything that NVIDIA and Sidero request for a bug report. */
 export const bugReport: Verb = {
   summary:
-    "collects what NVIDIA and Sidero request for a bug report, without secrets; changes nothing",
+    "collects the data that NVIDIA and Sidero request for a bug report, without secrets; changes nothing",
   options: {
     ...reachOptions("the report lacks the machines"),
     stack: {
@@ -22,8 +22,8 @@ export const bugReport: Verb = {
       help: "folder to write, which must not exist (default: gpu-report-TIME)",
     },
   },
-  more: `Of the GPU machines: kernel log, services and their logs, PCI devices, modules, extensions. Of the cluster: nodes, events, and
-objects and logs of the GPU provider. It runs no command in a pod: nvidia-smi.txt lists commands for you to run. The talosctl that it uses is TALOS_GPU_TALOSCTL, or the one in PATH.
+  more: `From the GPU machines it reads the kernel log, the services and their logs, PCI devices, modules and extensions. From the cluster it
+reads nodes, events, and objects and logs of the GPU provider. It runs no command in a pod: nvidia-smi.txt lists commands for you to run. It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH.
 `,
   run: async (given, output) => {
     const plan = planToCompare(given, output);
@@ -31,7 +31,7 @@ objects and logs of the GPU provider. It runs no command in a pod: nvidia-smi.tx
     const folder = valueOf(given, "out") ?? `gpu-report-${time}`;
     if (fs.existsSync(folder))
       throw new Error(
-        `--out: ${folder} exists, and its files would be mistaken for this report; name another folder`,
+        `--out: ${folder} already exists, and its files would be mistaken for files of this report; name another folder`,
       );
     const { files, missing } = await lookAtCluster(given, (access, within) =>
       collect(access, plan, within),

@@ -43,13 +43,13 @@ export function partWriters(
   const [first, ...others] = parts;
   if (first === undefined) return [];
   const why = mergesInMemory(talosVersion)
-    ? "Talos ≥ 1.14 uses the first item and silently ignores this item"
+    ? "Talos ≥ 1.14 uses only the first item and silently ignores the others"
     : "with a second item CRI and kubelet do not start, and the machine reboots every 35 minutes";
   return others.map(({ piece: { file }, line }) => ({
     check: "machine-file-once",
     field,
-    problem: `${customizationPath} is written again, after ${first.piece.file}:${first.line} (${file}:${line})`,
+    problem: `${customizationPath} is written again: ${first.piece.file}:${first.line} already writes it (${file}:${line})`,
     why,
-    remedy: "write all of it in one item of machine.files",
+    remedy: "write the whole file in one item of machine.files",
   }));
 }

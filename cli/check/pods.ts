@@ -79,13 +79,13 @@ function findingsOf(resource: string, request: unknown, limit: unknown): Omit<Fi
       check: "gpu-limit",
       problem: `resources requests ${part} of ${resource}`,
       why: "Kubernetes refuses a pod that requests a part of an extended resource",
-      remedy: "write a whole number; to share a card, use time slicing or MIG",
+      remedy: "write a whole number. To share a card, use time slicing or MIG",
     },
     unlike && {
       check: "gpu-limit",
       problem: `resources.requests and resources.limits differ in the number of ${resource}`,
       why: "for extended resources, requests must equal limits: Kubernetes refuses the pod",
-      remedy: "write the number only under limits; Kubernetes then sets the same request",
+      remedy: "write the number only under limits, and Kubernetes sets the same request",
     },
   ]);
 }
@@ -104,7 +104,7 @@ function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): Gp
     return [
       {
         check: "runtime-class",
-        problem: `handler is ${asText(handler) || "not set"}, but containerd on Talos ${there ? "names NVIDIA's handler nvidia" : "has no NVIDIA handler"}`,
+        problem: `handler is ${asText(handler) || "not set"}, but on this Talos release containerd ${there ? "calls NVIDIA's handler nvidia" : "has no NVIDIA handler"}`,
         why: "pods with this RuntimeClass do not start, or see no card",
         remedy: there
           ? "write `handler: nvidia`"

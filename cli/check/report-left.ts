@@ -8,6 +8,7 @@ export function reportLeft(
   if (first === undefined) return;
   const named = others.slice(0, 9);
   const more = others.length > named.length ? [`${others.length - named.length} more`] : [];
-  const also = others.length === 0 ? "" : `; this also concerns ${[...named, ...more].join(", ")}`;
+  const also =
+    others.length === 0 ? "" : ` (the same applies to ${[...named, ...more].join(", ")})`;
   reportFile(first, `is not checked: ${bound}${also}; give fewer files at once`);
 }

@@ -136,7 +136,7 @@ function bounded(
   for (const file of left)
     reportFile(
       file,
-      `is not checked, or only in part: the files have more than ${mostSubjects} machines, images, pods and releases; give fewer files at once, or parts of this one`,
+      `is not checked, or only in part: the files have more than ${mostSubjects} machines, images, pods and releases; give fewer files at once, or only parts of this file`,
     );
   return subjects.slice(0, beyond);
 }
@@ -167,7 +167,11 @@ function withinEntries(
     }
     return true;
   });
-  reportLeft([...left], `the parts checked before it have ${mostEntries} entries`, reportFile);
+  reportLeft(
+    [...left],
+    `the parts that were checked before it already have ${mostEntries} entries`,
+    reportFile,
+  );
   return within;
 }
 
@@ -352,7 +356,7 @@ function ofCharts(
       for (const what of missing.filter((one) => one.kind !== "Secret" && !isChartSource(one)))
         reportFile(
           place.file,
-          `names the ${what.kind} ${what.name}, which is in none of the given files: its content is not checked`,
+          `refers to the ${what.kind} ${what.name}, which is in none of the given files, so its content is not checked`,
         );
       const pieceOf = (file: string): Piece => ({ file, line: 1, text: texts.get(file) ?? "" });
       const holders = [...new Set(Object.values(places).map(({ file }) => file))];

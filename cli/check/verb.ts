@@ -19,7 +19,7 @@ import { shortName, subjectsOf } from "./subjects";
 /** `talos-gpu check`: what has no effect or will fail in the user's files. */
 export const check: Verb = {
   summary:
-    "finds settings in your files that have no effect on Talos, or fail: no stack, no cluster, no network",
+    "finds settings in your files that fail or have no effect on Talos; needs no stack, no cluster and no network",
   argument: { name: "FILE", several: true },
   options: {
     talos: {
@@ -28,11 +28,11 @@ export const check: Verb = {
     },
     gpu: {
       value: "MODEL",
-      help: "card of the machines whose files do not name one, e.g. 'GTX 1080' or 10de:1b06; default: none; checks that need the card are skipped",
+      help: "card of machines whose files name no card, e.g. 'GTX 1080' or 10de:1b06; without it, checks that need the card are skipped",
     },
     "env-file": {
       value: "FILE",
-      help: "variables of a talconfig.yaml; may be repeated; default: talenv.yaml next to it, as for talhelper",
+      help: "file with variables of a talconfig.yaml; may be repeated; default: the talenv.yaml next to it, as talhelper does",
     },
     env: envOption,
     format: {
@@ -40,7 +40,7 @@ export const check: Verb = {
       help: `${Object.keys(formats).join(", ")} (github: annotations of a pull request); default: text`,
     },
   },
-  more: `FILE is one of these files, or a folder with some of them; other files of a folder are skipped. A YAML List may contain the objects.
+  more: `FILE is one of these files, or a folder with some of them; other files of a folder are skipped. Objects may also be items of a Kubernetes List.
 Talos: talconfig.yaml, topf.yaml, machine configuration, patch (strategic merge or RFC 6902), schematic.
 Charts: Flux HelmRelease with its repository, Argo CD Application, kustomization, helmfile.yaml, values of an NVIDIA chart, Chart.yaml that depends on one.
 Omni: cluster template, patch, list of extensions.
@@ -50,7 +50,7 @@ Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template,
     const format = valueOf(given, "format") ?? "text";
     if (!Object.hasOwn(formats, format))
       throw new Error(
-        `--format: ${format} is no format; write one of ${Object.keys(formats).join(", ")}`,
+        `--format: ${format} is not a format; write one of ${Object.keys(formats).join(", ")}`,
       );
     const releases = (given.values["talos"] ?? []).map((name) =>
       name.startsWith("v") ? name : `v${name}`,
@@ -58,12 +58,12 @@ Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template,
     for (const release of releases)
       if (releaseInTables(release) === "unknown")
         throw new Error(
-          `--talos: ${release} is not in the tables, so nothing can be checked for it; name a release of ${knownMinors().join(", ")}`,
+          `--talos: the package has no data about ${release}, so nothing can be checked for this release; give a release of ${knownMinors().join(", ")}`,
         );
     const model = valueOf(given, "gpu");
     if (model !== undefined && findCard(model) === undefined)
       throw new Error(
-        `--gpu: ${model} is in no table of cards; write it as nvidia-smi or lspci -nn prints it`,
+        `--gpu: ${model} is not a known card; write its name as nvidia-smi or lspci -nn prints it`,
       );
     const unread: UnreadFile[] = [];
     const reportFile = (file: string, problem: string): void =>
@@ -94,7 +94,11 @@ Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template,
         return [];
       }
     });
-    reportLeft(unopened, `the files before it have ${mostCharacters >> 20} MiB`, reportFile);
+    reportLeft(
+      unopened,
+      `the files before it already have ${mostCharacters >> 20} MiB`,
+      reportFile,
+    );
     const sound = readInTurn(files, reportFile);
     const roots = given.positionals.filter(isFolder);
     const said = { environment: variablesNamed(given), environmentFiles: given.values["env-file"] };
@@ -115,7 +119,7 @@ Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template,
       const [file = ""] = [...pieces.values()].map((piece) => piece.file);
       reportFile(
         file,
-        `Talos ${talosVersion} is not in the tables, so it cannot be checked; name a release (--talos)`,
+        `the package has no data about Talos ${talosVersion}, so this file is not checked; give a known release (--talos)`,
       );
       return false;
     });
@@ -127,14 +131,14 @@ Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template,
     else output.result(formats[format]!(findings, painter(output.colour)), true);
     for (const { file, problem } of unread) output.remark(inLine(`${file}: ${problem}`));
     const untold = [
-      ...(leftOut > 0 ? [`, and ${leftOut} more are not`] : []),
+      ...(leftOut > 0 ? [`, and ${leftOut} more were found`] : []),
       ...(unjudged > 0
-        ? [`; ${unjudged} machines, images, pods and releases after them are not checked`]
+        ? [`. ${unjudged} further machines, images, pods and releases were not checked`]
         : []),
     ];
     if (untold.length > 0)
       output.remark(
-        `The first ${mostFindings} findings are reported${untold.join("")}; fix those, then check again.`,
+        `Only the first ${mostFindings} findings are reported${untold.join("")}. Fix the reported findings, then check again.`,
       );
     if (subjects.length === 0 && unread.length === 0)
       output.remark("No given file configures a Talos machine or an NVIDIA chart.");
@@ -184,7 +188,7 @@ function readInTurn(
     if (isSound(file, reportFile)) sound.add(file);
     tokens += tokensOf(file.text);
   }
-  reportLeft(left, `the files before it have ${mostTokens} words and marks`, reportFile);
+  reportLeft(left, `the files before it already have ${mostTokens} YAML tokens`, reportFile);
   return files.filter((file) => sound.has(file));
 }
 

@@ -29,11 +29,11 @@ export function cardsOf(
     const card = `card ${id}${device.product ? ` (${device.product})` : ""}`;
     if (names.length === 0)
       notes.push(
-        `${card}: the tables have no name for it; write as model the name that \`nvidia-smi -L\` or its box shows`,
+        `${card}: the package does not know this card; set model to the name that \`nvidia-smi -L\` or the card's box shows`,
       );
     else if (others.length > 0)
       notes.push(
-        `${card}: it may also be ${others.join(" or ")}, which has the same PCI ID; check which one it is`,
+        `${card}: it may also be ${others.join(" or ")}, which has the same PCI ID; check which card it is`,
       );
     const short = findCard(model)?.model ?? model;
     counts.set(short, (counts.get(short) ?? 0) + 1);
@@ -57,6 +57,6 @@ function memoryOf(model: string, told: readonly ToldCard[]): { memory?: string; 
     return size === card.memoryMiB ? {} : { memory: `${size}Mi` };
   if (card.memoriesMiB === undefined) return {};
   return {
-    note: `the ${model} exists with ${sizesInWords(card.memoriesMiB)}: write its size as memory (nvidia-smi shows it)`,
+    note: `the ${model} exists with ${sizesInWords(card.memoriesMiB)}: set memory to the size of this card, which nvidia-smi shows`,
   };
 }

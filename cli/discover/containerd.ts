@@ -64,7 +64,7 @@ function ofPart(
   const found = candidates.find((spec) => textOf(spec, seen)?.trim() === part);
   if (found === undefined)
     note(
-      "its configuration writes /etc/cri/conf.d/20-customization.part: set the same options under containerd, or the update stops at this conflict",
+      "the machine's configuration writes /etc/cri/conf.d/20-customization.part: set the same options under containerd here, or the update will stop because of the conflict",
     );
   return found;
 }
@@ -84,7 +84,7 @@ function ofMerged(
     .filter((name) => name !== legacyCustomization);
   if (others.length > 0)
     note(
-      `its configuration sets containerd's options in CRICustomizationConfig ${others.join(", ")}, which stays as it is`,
+      `the machine's configuration sets containerd's options in CRICustomizationConfig ${others.join(", ")}, which the stack does not change`,
     );
   const own = customizations.find(({ name }) => name === legacyCustomization);
   if (own === undefined) return undefined;
@@ -104,7 +104,7 @@ function ofMerged(
   const exact = candidates.find(isWhole);
   if (exact !== undefined) return exact;
   note(
-    "its configuration sets containerd's options (machine.files, 20-customization.part): set all of them under containerd, or the update stops at this conflict",
+    "the machine's configuration sets containerd's options (machine.files, 20-customization.part): set the same options under containerd here, or the update will stop because of the conflict",
   );
   const [likely = {}] = candidates;
   return others.length === 0 && Object.keys(likely).length > 0 ? likely : undefined;

@@ -43,7 +43,7 @@ export function exposureOf(
     fits.devicePlugin ? "devicePlugin" : "gpuOperator",
     offering.length === 0
       ? "no node offers GPUs yet; this is the newest release that is known to fit"
-      : `${offering.map(({ name }) => name).join(", ")}: the node already offers ${resources.join(" and ")}, but none of NVIDIA's charts is installed. Find the provider (\`kubectl get daemonsets -A\`). If it stays, declare it as external; else remove it right before the first update, since the stack installs its own. This is the newest release that is known to fit`,
+      : `${resources.join(" and ")} is already allocatable on ${offering.map(({ name }) => name).join(", ")}, but none of NVIDIA's charts is installed. Find the provider of this resource (\`kubectl get daemonsets -A\`). To keep that provider, declare it as external. Otherwise remove it right before the first update, because the stack installs this one: the newest release that is known to fit`,
   );
   return fits;
 }
@@ -93,17 +93,16 @@ function external(
   kind: GpuProviderField,
   note: Note,
 ): Partial<ClusterSpec> {
-  const owner =
-    by ?? (name === undefined ? "something that is not Helm" : `Helm, as release ${name}`);
+  const owner = by ?? (name === undefined ? "a tool other than Helm" : `Helm, as release ${name}`);
   note(
     "external",
-    `${chart} ${version ?? "of an unknown version"} is installed in ${namespace} by ${owner}; the stack leaves it as it is`,
+    `${chart} ${version ?? "of an unknown version"} is installed in ${namespace} by ${owner}, and the stack does not change it`,
   );
   note(
     "external",
     by === undefined
-      ? `to have its values checked, run \`helm -n ${namespace} get values ${name ?? "RELEASE"} > values.yaml\` and write files: [values.yaml]; to let the stack take the release over, see docs/use.md#take-a-release-over`
-      : `list under files the manifests from which ${by} installs it, so that its values are checked: ${by === "Flux" ? "HelmRelease, and OCIRepository or HelmRepository" : "the Application and its values files"}`,
+      ? `to have its values checked, run \`helm -n ${namespace} get values ${name ?? "RELEASE"} > values.yaml\` and write files: [values.yaml]. To let the stack take the release over, see docs/use.md#take-a-release-over`
+      : `to have its values checked, list the manifests of ${by} under files: ${by === "Flux" ? "the HelmRelease, and the OCIRepository or HelmRepository" : "the Application and its values files"}`,
   );
   return { external: { kind, namespace, ...(version === undefined ? {} : { version }) } };
 }

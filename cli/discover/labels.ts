@@ -58,7 +58,7 @@ function ownTaints(taints: readonly string[], tell: Tell): Record<string, string
     const { key, value = "", effect } = readTaint(taint);
     if (key in own)
       tell(
-        `it has a second taint with this key, ${taint}; a stack can set one taint per key, so its pods do not tolerate this one: remove it, or use another key`,
+        `the node also has the taint ${taint}. A stack can set only one taint per key, so the stack's pods do not tolerate this second taint: remove it, or give it another key`,
       );
     else own[key] = `${value}:${effect}`;
   }

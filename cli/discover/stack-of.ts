@@ -79,7 +79,7 @@ export function stackOf(seen: Seen, only?: readonly string[]) {
   const notes = [
     ...remarks.map(renderFinding),
     "workloads, sharing, power limits, monitoring and patches are not read from a cluster: add those that you want",
-    "the configuration of each machine is adopted: write `owned` only if this stack should manage all of it",
+    "each machine has `configuration: adopted`: write `owned` only if this stack should manage the machine's whole configuration",
   ];
   return { spec, notes, comments, findings };
 }
@@ -102,7 +102,7 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
   if (!omni)
     note(
       path,
-      "its configuration is external: the stack adds its part to it, and removes this part when you destroy the stack",
+      "another tool manages its configuration: the stack adds its part, and removes this part when you destroy the stack",
     );
   const containerd = containerdOf(seen, (text) => note(path, text));
   return {
@@ -140,7 +140,7 @@ function imageOf(
     const unread = ["its image could not be read", known].filter(Boolean).join(", ");
     note(
       path,
-      `${unread}; an update compares it before the drain, and stops if the machine would lose a part of it`,
+      `${unread}; before the drain, an update compares this image with the next one, and stops if the machine would lose a part of it`,
     );
     return filled({
       extensions: labelledExtensions && own(runningExtensions({ extensions: labelledExtensions })),
@@ -151,7 +151,7 @@ function imageOf(
   if (!omni && image.schematic === undefined && installer !== "" && !isTalos(installer)) {
     note(
       path,
-      `its image is not from an Image Factory; the stack keeps the installer ${installer} that its configuration names`,
+      `its image is not from an Image Factory, so the stack keeps ${installer}, the installer in the machine's configuration`,
     );
     return { installerImage: installer };
   }
@@ -162,7 +162,7 @@ function imageOf(
   if (args.length > 0 && !takes)
     note(
       path,
-      `its kernel was started with ${args.join(" ")}: before Talos 1.10 an image cannot contain kernel arguments, so set them as machine.install.extraKernelArgs in its configuration, and list them under drop.kernelArgs`,
+      `its kernel was started with ${args.join(" ")}: before Talos 1.10 an image cannot contain kernel arguments, so set these as machine.install.extraKernelArgs in the machine's configuration, and list them here under drop.kernelArgs`,
     );
   const { overlay, customization } =
     (!omni && image.schematic && readSchematic(image.schematic)) || {};

@@ -23,7 +23,7 @@ export const discover: Verb = {
       help: "machine for the stack; may be repeated (default: all machines)",
     },
   },
-  more: "The talosctl that it uses is TALOS_GPU_TALOSCTL, or the one in PATH. Comments in the file name what could not be read.\n",
+  more: "It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH. Comments in the file list the facts that could not be read.\n",
   run: async (given, output) => {
     const { seen, source } = await lookAtCluster(given, async (access, within) => ({
       seen: await look(access, within, (line) => output.remark(inLine(line))),
@@ -36,7 +36,7 @@ export const discover: Verb = {
     );
     if (strange.length > 0)
       throw new Error(
-        `--machine: the cluster has no machine ${strange.join(", ")}; take ${seen.machines.map(({ name }) => name).join(", ")}`,
+        `--machine: the cluster has no machine ${strange.join(", ")}; name one of ${seen.machines.map(({ name }) => name).join(", ")}`,
       );
 
     const discovered = stackOf(seen, only);
@@ -57,7 +57,7 @@ export const discover: Verb = {
     else if (out === "-") output.result(text);
     else
       output.result(
-        `${nextSteps(out, given.environment)}. Comments in the file name what you must still fill in.\n`,
+        `${nextSteps(out, given.environment)}. Comments in the file list the fields that you must still fill in.\n`,
       );
     for (const line of seen.unseen) output.remark(inLine(`could not read: ${line}`));
     for (const finding of discovered.findings) output.remark(inLine(toDo(finding)));

@@ -76,7 +76,7 @@ export async function examine(
       ...looking.leftOut,
       ...leftOut,
       ...away.map(
-        (name) => `machine ${name} does not answer, which its mayBeAway allows; it was not checked`,
+        (name) => `machine ${name} does not answer and was not checked; its mayBeAway allows this`,
       ),
       ...remarks(judged, expected),
     ],

@@ -14,7 +14,7 @@ export function foreignCluster({ machines }: Plan, { nodes }: Observations): str
   if (nodes.some(({ name }) => machineNames.has(name))) return undefined;
   const list = (names: string[]): string =>
     `${names.slice(0, 5).join(", ")}${names.length > 5 ? ", …" : ""}`;
-  return `the cluster is not the stack's: its nodes are ${list(nodes.map(({ name }) => name))}, the stack's machines ${list([...machineNames])}; name another kubeconfig or context, or bring the stack up first`;
+  return `this is not the stack's cluster: its nodes are ${list(nodes.map(({ name }) => name))}, but the stack's machines are ${list([...machineNames])}; use another kubeconfig or context, or run \`pulumi up\` first`;
 }
 
 /** Images that set NVIDIA_VISIBLE_DEVICES=all themselves: NVIDIA's CUDA images, and what is built on them. */
@@ -41,7 +41,7 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
     why === undefined
       ? []
       : [
-          `Job ${where}/${name} could not test its machine: ${why}; to run it, use kubectl -n ${where} patch job ${name} --type merge -p '{"spec":{"suspend":false}}', once a unit is free`,
+          `Job ${where}/${name} could not test its machine: ${why}; once a GPU is free, start the test with kubectl -n ${where} patch job ${name} --type merge -p '{"spec":{"suspend":false}}'`,
         ],
   );
   const ofPrograms = (seen.machines ?? []).flatMap(({ name, errors = [] }) =>
@@ -77,7 +77,7 @@ function unfollowed({ machines = [] }: Observations, plan: Plan | undefined): st
     return lacking.length === 0
       ? []
       : [
-          `machine ${name}: the running kernel does not follow these kernelArgs: ${lacking.join(" ")}; if the image was just changed, reboot; GRUB takes arguments from the image only if the machine's configuration sets machine.install.grubUseUKICmdline`,
+          `machine ${name}: the running kernel does not match these kernelArgs: ${lacking.join(" ")}; if the image has just changed, reboot the machine. GRUB takes arguments from the image only if the machine's configuration sets machine.install.grubUseUKICmdline`,
         ];
   });
 }

@@ -40,6 +40,13 @@ export function reportOf(
   };
 }
 
+/** Source of the CDI specification, by the era of the Talos release. */
+const bySpecification: Record<string, string> = {
+  legacy: "no CDI specification on this Talos release",
+  cdi: "CDI specification from Talos' extension",
+  nri: "CDI specification from GPU Operator",
+};
+
 type Style = Parameters<typeof styleText>[0];
 
 /** The report for people. */
@@ -50,7 +57,9 @@ export function renderReport(of: DoctorReport, colour: boolean): string {
     colour ? styleText(style, text, { validateStream: false }) : text;
   const { era, mode, namespace, gpuMachines } = system;
   const exposed =
-    mode === null ? "nothing exposes GPUs" : `${mode} in ${namespace ?? "an unknown namespace"}`;
+    mode === null
+      ? "no GPU provider"
+      : `GPU provider ${mode} in ${namespace ?? "an unknown namespace"}`;
   const unlike = planned ? "differs from the plan" : "is wrong";
   const machines = gpuMachines.join(", ") || "none seen";
   const sawNothing = unseen.length > 0 && gpuMachines.length === 0 && mode === null && era === null;
@@ -59,7 +68,7 @@ export function renderReport(of: DoctorReport, colour: boolean): string {
     ...(sawNothing
       ? []
       : [
-          `GPU machines: ${machines}; ${exposed}; ${era === null ? "no Talos node seen" : `era ${era}`}`,
+          `GPU machines: ${machines}; ${exposed}; ${era === null ? "no Talos node seen" : (bySpecification[era] ?? era)}`,
         ]),
     ...inventory.map((line) => `    ${line}`),
     ...notes.map((note) => paint("dim", `note: ${note}`)),
@@ -92,7 +101,7 @@ const inLines = (report: DoctorReport): DoctorReport =>
 
 /** One remedy for every manual change of the stack's objects. */
 const remedy =
-  'to repair a difference that has no remedy above: change the text of reconcileToken in the stack\'s file (e.g. "2026-11-22"), then pulumi preview and pulumi up';
+  'to repair a difference that has no remedy above: change the text of reconcileToken in the stack\'s file (e.g. "2026-11-22"), then run pulumi preview and pulumi up';
 
 function verdict(
   { status, differences, findings, unseen }: DoctorReport,

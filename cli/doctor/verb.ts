@@ -15,7 +15,7 @@ export const doctor: Verb = {
       help: `compare the cluster with the plan of this stack, ${stackHelp}; without a stack, only report known faults`,
     },
   },
-  more: "The talosctl that it uses is TALOS_GPU_TALOSCTL, or the one in PATH.\n",
+  more: "It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH.\n",
   run: async (given, output) => {
     const plan = planToCompare(given, output);
     const seen = await lookAtCluster(given, (access, within) => examine(access, plan, within));

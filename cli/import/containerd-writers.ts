@@ -45,7 +45,7 @@ export function writersNote(
       problem: `the other tool writes ${customizationPath} ${items.length} times${places === "" ? "" : ` (${places})`}`,
       why: takesFirst(talosVersion)
         ? `from Talos 1.14 on only the first item has an effect${taken()}`
-        : `up to Talos 1.13 the second item prevents the boot; from 1.14 on only the first item has an effect${taken()}`,
+        : `up to Talos 1.13 the second item prevents the boot. From 1.14 on only the first item has an effect${taken()}`,
       remedy: "combine them into one item of the other tool's files or patches",
     },
   ];

@@ -89,7 +89,7 @@ export function convert(
   const chosen = nodes.filter(isGpuNode);
   if (chosen.length === 0)
     throw new Error(
-      `FILE: no node loads NVIDIA's modules or has its extensions, so the stack would have no machine; name the card of a node: --gpu '${names[0] ?? "NODE"}=MODEL' (its nodes are ${names.join(", ")})`,
+      `FILE: no node loads NVIDIA's modules or has NVIDIA's extensions, so the stack would have no machine; name the card of a node: --gpu '${names[0] ?? "NODE"}=MODEL' (the file's nodes are ${names.join(", ")})`,
     );
   const drivers = new Set(chosen.flatMap(({ image }) => JSON.stringify(driverOf(image)) ?? []));
   // The driver of a machine with an unknown image stays unknown: the other machines may run a different driver.
@@ -121,8 +121,8 @@ export function convert(
             {
               field: "factoryUrl",
               problem: "talconfig sets a template for the names of installers (installerURLTmpl)",
-              why: "the stack uses the Image Factory's own names, so the machines would pull under these",
-              remedy: "make sure that the Factory serves installers under its usual names",
+              why: "the stack ignores this template, so the machines would pull installers under the Image Factory's usual names",
+              remedy: "make sure that your Factory serves installers under the usual names",
             },
           ]),
       ...shared.flatMap((part) => part.notes),
@@ -309,18 +309,18 @@ function notesOf(
       field: `${field}.address`,
       problem: `${unfilledIn(node.ipAddress)?.problem ?? "is missing in the file"}, so the stack uses the name ${node.hostname} instead`,
       why: "the update connects to the machine at this address",
-      remedy: `write its address, as \`kubectl get nodes -o wide\` prints it under INTERNAL-IP${isVariable(node.ipAddress) ? ", or give the file of variables (--env-file)" : ""}`,
+      remedy: `write its address, as \`kubectl get nodes -o wide\` prints it under INTERNAL-IP${isVariable(node.ipAddress) ? ", or pass the file of variables (--env-file)" : ""}`,
     },
     gpus === undefined && {
       field: `${field}.gpus`,
       problem: "no file names its card",
       why: "kernel modules, driver and resources follow from the card",
-      remedy: `name it: --gpu '${node.hostname}=MODEL', or in the stack file instead of ${unnamed}; if it has no card, delete machines.${node.hostname}`,
+      remedy: `name it with --gpu '${node.hostname}=MODEL', or in the stack file instead of ${unnamed}. If the machine has no card, delete machines.${node.hostname}`,
     },
     image.notes,
     dead.length > 0 && {
       field: `${field}.moduleParameters`,
-      problem: `contains ${dead.join(", ")}: as kernel arguments these have no effect today`,
+      problem: `contains ${dead.join(", ")}, which have no effect today because they are kernel arguments`,
       why: "Talos takes parameters of NVIDIA's modules only from the machine's configuration, so they take effect once the stack writes them there",
       remedy: "delete the parameters that you do not want",
     },
@@ -328,17 +328,17 @@ function notesOf(
       noUki &&
       !isSecure(node, image) && {
         field: `${field}.kernelArgs`,
-        problem: `these are left out: ${others.join(", ")}`,
-        why: "up to Talos 1.9, and without Secure Boot, a machine ignores the arguments of an installer's schematic",
+        problem: `these arguments are left out: ${others.join(", ")}`,
+        why: "up to Talos 1.9, a machine without Secure Boot ignores the arguments of an installer's schematic",
         remedy:
-          "write those that matter under machine.install.extraKernelArgs, where the machine's configuration is kept",
+          "write the arguments that you need to machine.install.extraKernelArgs in the other tool's configuration",
       },
     partInForce(all, version) !== undefined && {
       field: `${field}.containerd`,
       problem: `contains NVIDIA's part of the file ${customizationPath}, which another tool writes today`,
       why: "a machine's configuration may write this file only once, so the update would stop",
       remedy:
-        "before the update, delete the file from the other tool's patch, or this field from the stack",
+        "before the update, delete the file from the other tool's patch, or delete this field from the stack",
     },
     writersNote(field, all, version),
     unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
@@ -350,7 +350,7 @@ function notesOf(
 const unfilledTexts = (field: string, texts: Record<string, string>[]): FieldFinding[] =>
   Object.entries(Object.assign({}, ...texts) as Record<string, string>).flatMap(([key, text]) => {
     const unfilled = unfilledIn(text);
-    const why = "it is not imported; the machine keeps its current value";
+    const why = "it is not imported, and the machine keeps its current value";
     return unfilled === undefined ? [] : [{ field: `${field}.${key}`, why, ...unfilled }];
   });
 

@@ -46,7 +46,7 @@ export function outsideOf(
   if (owners.length > 1) {
     const several: FindingText = {
       problem: `${named(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, but the files do not show which of them the cluster uses`,
-      why: "if the stack installed another release, both would allocate the same cards",
+      why: "if the stack also installed a GPU provider, two providers would allocate the same cards",
       remedy:
         "list this cluster's files under external.files, and delete the other fields of external",
     };

@@ -88,12 +88,13 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   if (driver !== undefined) return { ...byName, nvidia: true, ...driver };
   const address = node.ipAddress || hostname;
   const content = id === undefined ? "the schematic" : `schematic ${id.slice(0, 12)}…`;
-  const unlikeWritten = schematic === undefined ? "" : ", and its ID is not that of `schematic`";
+  const unlikeWritten =
+    schematic === undefined ? "" : ", because its ID differs from that of `schematic`";
   const unknown: FieldFinding = {
     field: `machines.${hostname}.extensions`,
     problem: `the content of ${content} is unknown${unlikeWritten}`,
-    why: "without it the stack lacks the image's driver, extensions and kernel arguments. The plan uses the card's default branch and flavour, and the update stops if the machine runs another driver",
-    remedy: `pass its file (--schematic FILE); or ask the Image Factory (--factory); or run \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, then set the machine's driver.branch and driver.flavour, extensions and kernelArgs`,
+    why: "without this content the stack lacks the image's driver, extensions and kernel arguments. The plan uses the card's default branch and flavour, and the update stops if the machine runs another driver",
+    remedy: `pass its file (--schematic FILE), or ask the Image Factory (--factory). Or run \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, and set the machine's driver.branch, driver.flavour, extensions and kernelArgs`,
   };
   return { ...byName, ...defined({ unknown: id }), notes: [unknown, ...installer.notes] };
 }
@@ -154,7 +155,7 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
             field: `machines.${hostname}`,
             problem: `its installer comes from ${registry}`,
             why: "without factoryUrl, a stack uses installers of factory.talos.dev",
-            remedy: `if this is an Image Factory, set its URL as factoryUrl; else set the installer as machines.${hostname}.installerImage`,
+            remedy: `if this registry is an Image Factory, set factoryUrl to its URL. Otherwise set machines.${hostname}.installerImage to the installer`,
           },
         ],
   };
@@ -194,6 +195,6 @@ function unsupportedParts(
  */
 const effectOfLack: Record<string, string> = {
   overlay:
-    "the machine would get an image without it; a board that needs an overlay would not boot",
-  meta: "only disk images use it: the machine got it at its installation",
+    "the machine would get an image without it, and a board that needs an overlay would not boot",
+  meta: "only disk images use it, so the machine already got it at its installation",
 };

@@ -66,7 +66,7 @@ export function nvidiaPart(
   }));
   const place = placeOf(text, flaw?.detail ?? "nvidia");
   const unreadable =
-    flaw?.kind === "yaml" ? `is no YAML (${flaw.detail})` : "is a list of operations (JSON 6902)";
+    flaw?.kind === "yaml" ? `is no YAML (${flaw.detail})` : "is a JSON patch (RFC 6902)";
   return {
     speaksOfNvidia: own.length > 0 || images.some((image) => image.includes("nvidia")),
     modules: own.filter(({ parameters }) => parameters.length > 0),
@@ -82,7 +82,7 @@ export function nvidiaPart(
         /nvidia/i.test(withoutComments(text)) && {
           field,
           problem: place === undefined ? unreadable : `${place} ${unreadable}`,
-          why: "it mentions NVIDIA, and its effect is unknown",
+          why: "it mentions NVIDIA, but the import cannot determine its effect",
           remedy: "write its settings for NVIDIA into the stack",
         },
       images.length > 0 && {
@@ -128,12 +128,12 @@ export function unfilledIn(text: string): Pick<FieldFinding, "problem" | "remedy
   if (isEncrypted(text))
     return {
       problem: "is encrypted by SOPS",
-      remedy: "write its value here if it is not secret; else leave it to talhelper",
+      remedy: "if the value is not secret, write it here. Otherwise leave it to talhelper",
     };
   if (text.includes("{{"))
     return {
       problem: "contains a template of talhelper",
-      remedy: "write the value that `talhelper genconfig` makes of it",
+      remedy: "write the value that `talhelper genconfig` generates from it",
     };
   return undefined;
 }

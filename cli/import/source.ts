@@ -89,7 +89,7 @@ export function readSource(files: string[], said: Said): Source {
     return { ...ofMachines(machines), schematics, patchFiles: new Map(), unread: [], given };
   if (files.length > 1)
     throw new Error(
-      "FILE: of several files each must be a machine's configuration; give these, or one talconfig.yaml or topf.yaml",
+      "FILE: if several files are given, each must be a machine's configuration; give only configurations, or one talconfig.yaml or topf.yaml",
     );
   if (isTopf(texts[0]!)) {
     const { schematics: named, ...read } = topfOf(files[0]!, texts[0]!, said);
@@ -266,7 +266,7 @@ function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
         problem: `is ${version}, as in machine.install.image`,
         why: "`talosctl upgrade` does not change that field, so the machines may run a newer release",
         remedy:
-          "check with `talosctl version`, and name the release that they should run (--talos)",
+          "check with `talosctl version`, and name the release that the machines should run (--talos)",
       },
       machines.map(
         ({ namedAfterFile, node }) =>
@@ -274,7 +274,7 @@ function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
             field: `machines.${node.hostname}`,
             problem: "is named after its file, because its configuration has no host name",
             why: "the update looks for a node of that name",
-            remedy: "write the node's name, as `kubectl get nodes` has it",
+            remedy: "write the node's name, as `kubectl get nodes` prints it",
           },
       ),
     ]),

@@ -87,14 +87,14 @@ export function readTalconfig(text: string): Talconfig {
     const twice = repeated(data!.nodes.map((one) => one[what]));
     if (twice !== undefined)
       throw new Error(
-        `nodes: two have the ${what} ${twice}, so the stack could have only one of them; give each its own`,
+        `nodes: two have the ${what} ${twice}, so the stack could have only one of them; give each its own ${what}`,
       );
   }
   return data!;
 }
 
 const whyNot =
-  "it is neither talhelper's talconfig.yaml nor a machine's configuration, so its machines are unknown; name such a file: `talosctl get machineconfig -o yaml` prints a configuration";
+  "it is neither talhelper's talconfig.yaml nor a machine's configuration, so its machines are unknown; give one of these files (`talosctl get machineconfig -o yaml` prints a configuration)";
 
 /** talhelper reads the first document. */
 function yamlOf(text: string): unknown {
@@ -103,7 +103,7 @@ function yamlOf(text: string): unknown {
   if (error === undefined) return withoutNulls(document && valueOfDocument(document));
   throw new Error(
     /^[ \t]*(?:\{%|#%)/m.test(text)
-      ? "FILE: is a template from which a tool makes the talconfig.yaml, so its nodes are unknown; name the talconfig.yaml"
+      ? "FILE: is a template from which a tool makes the talconfig.yaml, so its nodes are unknown; give the generated talconfig.yaml"
       : `FILE: is not YAML (${error.message.split("\n")[0]!.replace(/:$/, "")}); ${whyNot}`,
     { cause: error },
   );

@@ -52,23 +52,27 @@ export function unreadFinding(
   const name = nameOf(file);
   return {
     problem: isMissing
-      ? `${field} names ${name}, which does not exist`
-      : `${field} names ${name}, which cannot be read (${reason})`,
+      ? `${field} refers to ${name}, which does not exist`
+      : `${field} refers to ${name}, which cannot be read (${reason})`,
     why: "the result lacks the settings of this file",
     remedy: remedyOf(file, reason, nameOf),
   };
 }
 
 function remedyOf(file: string, reason: string, nameOf: (file: string) => string): string {
-  if (reason === byGitCrypt) return "run `git-crypt unlock`, then run this again";
+  if (reason === byGitCrypt) return "run `git-crypt unlock`, then run this command again";
   if (reason === bySops)
-    return `run this again where it is decrypted (\`sops --decrypt ${nameOf(file)}\` prints it)`;
+    return `run this command again where the file is decrypted (\`sops --decrypt ${nameOf(file)}\` prints it)`;
   if (reason.startsWith(ofTemplate) || reason === ofProgram)
-    return `${rendering}, and give its files here`;
+    return `${rendering}, and give the rendered files to this command`;
   if (reason.startsWith(outside))
-    return "run this in the git repository that holds both files, or copy the file into the folder";
-  if (reason !== missing) return "make it a plain file that you may read, then run this again";
-  return makerOf(file, nameOf) ?? "make or fetch it as your repository does, then run this again";
+    return "run this command in the git repository that contains both files, or copy the file into this folder";
+  if (reason !== missing)
+    return "make it a regular file that you may read, then run this command again";
+  return (
+    makerOf(file, nameOf) ??
+    "create or fetch the file in the way of your repository, then run this command again"
+  );
 }
 
 /**
@@ -95,19 +99,19 @@ export function makerOf(file: string, nameOf = (name: string): string => name): 
   if (fs.existsSync(file)) return undefined;
   const template = [".j2", ".jinja"].map((end) => `${base}${end}`).find((one) => isThere(one));
   if (template !== undefined)
-    return `make it from its template, with your repository's variables (\`minijinja-cli ${beside(template)} > ${nameOf(file)}\`), then run this again`;
+    return `make it from its template, with your repository's variables (\`minijinja-cli ${beside(template)} > ${nameOf(file)}\`), then run this command again`;
   const encrypted = ["sops", "enc"]
     .map((mark) => `${name}.${mark}${ext}`)
     .find((one) => isThere(one));
   if (encrypted !== undefined)
-    return `decrypt it, and keep it out of git (\`sops --decrypt ${beside(encrypted)} > ${nameOf(file)}\`), then run this again`;
+    return `decrypt it, and keep it out of git (\`sops --decrypt ${beside(encrypted)} > ${nameOf(file)}\`), then run this command again`;
   const isOfClustertool =
     isThere("..", "clusterenv.yaml") || isThere("..", "..", "clusterenv.yaml");
   if (isOfClustertool && patchesOfClustertool.includes(base))
-    return "run `clustertool genconfig` (in later releases `forgetool cluster genconfig`), then run this again";
+    return "run `clustertool genconfig` (in later releases `forgetool cluster genconfig`), then run this command again";
   if (path.basename(folder) === "clusterconfig")
-    return "run `talhelper genconfig`, then run this again";
+    return "run `talhelper genconfig`, then run this command again";
   if (isThere("..", "topf.yaml"))
-    return `run \`topf render -o ${nameOf(path.dirname(file))}\`, then run this again`;
+    return `run \`topf render -o ${nameOf(path.dirname(file))}\`, then run this command again`;
   return undefined;
 }

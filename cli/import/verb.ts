@@ -39,11 +39,11 @@ const options: Verb["options"] = {
     help: "file of a schematic that FILE names by its ID; may be repeated (files next to FILE are always read)",
   },
   factory: {
-    help: "get the schematics that are in no file from the Image Factory (default: no network)",
+    help: "ask the Image Factory for schematics that are in none of the files (default: no network)",
   },
   "env-file": {
     value: "FILE",
-    help: "variables of a talconfig.yaml; default: talenv.yaml next to it, as for talhelper",
+    help: "file with variables of a talconfig.yaml; default: the talenv.yaml next to it, as talhelper does",
   },
   env: envOption,
   ...writeOptions,
@@ -54,7 +54,7 @@ export const importFiles: Verb = {
   summary: "writes a stack file from a talconfig.yaml, a topf.yaml, or machine configurations",
   argument: { name: "FILE", several: true },
   options,
-  more: `FILE is talhelper's talconfig.yaml, topf's topf.yaml, a folder with one of these, or a machine's configuration (output of \`talosctl get machineconfig -o yaml\`, or rendered by talm). Several configurations may be given. Only NVIDIA's part is imported: the other tool keeps the rest. If Flux or Argo CD installs operator or plugin from the repository of FILE, the stack names that release under external. The stack is written to the file of --out or --stack, else to that of the selected stack if it has no machines yet. Without such a file it goes to standard output. Standard error lists your remaining tasks; with any, the exit status is 1.
+  more: `FILE is talhelper's talconfig.yaml, topf's topf.yaml, a folder with one of these, or a machine's configuration (output of \`talosctl get machineconfig -o yaml\`, or rendered by talm). Several configurations may be given. Only NVIDIA's part is imported: the other tool keeps the rest. If Flux or Argo CD installs operator or plugin from the repository of FILE, the stack declares that release under external. The stack is written to the file of --out or --stack. Without these options it is written to the file of the selected stack if that stack has no machines yet, and otherwise to standard output. Standard error lists the tasks that remain for you. If there are any, the exit status is 1.
 `,
   run: importAll,
 };
@@ -179,7 +179,9 @@ function withoutFindings(
         field: place,
         why,
         problem: `is left out, because ${member} ${problem}`,
-        remedy: files ? `${remedy}; then name it under external.files: ${files}` : remedy,
+        remedy: files
+          ? `${remedy}${remedy.endsWith("?") ? "" : "."} Then list the file under external.files: ${files}`
+          : remedy,
       });
       continue;
     }
@@ -188,7 +190,7 @@ function withoutFindings(
       field: place,
       why,
       problem: `is left out, because ${at ?? "the part that the other tool writes"} ${problem}`,
-      remedy: `${remedy}; change the other tool's file: this stack does not configure containerd`,
+      remedy: `change the other tool's file, because this stack does not configure containerd: ${remedy}`,
     });
     machines[machine] = withoutContainerd(machines[machine]!);
   }
@@ -232,7 +234,7 @@ function cardsOf(texts: string[]): Record<string, GpuSpec[]> {
       /^(?<node>[^=]+)=(?:(?<count>\d+) ?x )?(?<model>.+)$/.exec(text)?.groups ?? {};
     if (node === undefined || model === undefined)
       throw new Error(
-        `--gpu: ${text} names no node and card; write e.g. --gpu 'gpu-1=2 x RTX 3090'`,
+        `--gpu: ${text} is not of the form NODE=MODEL; write e.g. --gpu 'gpu-1=2 x RTX 3090'`,
       );
     (cards[node] ??= []).push({ model, ...(count === undefined ? {} : { count: Number(count) }) });
   }

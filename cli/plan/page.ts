@@ -20,7 +20,8 @@ import { asCell, asCode, asHtml, asLabel, asProse } from "./markdown";
 type RunsText = Exclude<keyof Runs, "extensions">;
 
 /** First line of a page, since the page appears under the name of the account that posts it. */
-const source = "Made from the files of this change: its author wrote the names and texts below.";
+const source =
+  "Generated from the files of this change, so the author of the change wrote the names and texts below.";
 
 /** The plan as Markdown for GitHub: the most important parts for a reviewer come first. */
 export function pageOf(comparison: Comparison): string {
@@ -32,9 +33,9 @@ export function pageOf(comparison: Comparison): string {
     );
   const comparedWith = (): string => {
     if (base === undefined)
-      return "Without an earlier stack to compare with: this is what the first update does, according to the stack file. The machines were not read.";
+      return "There is no earlier stack to compare with, so this is the plan of the first update. It is based on the stack file alone: no machine was read.";
     if (same) return `Nothing changes compared with ${asCode(base)}.`;
-    return `Compared with ${asCode(base)}. Assumes that machines and cluster are as the last update left them. **${asProse(summary(machines))}**`;
+    return `Compared with ${asCode(base)}. The plan assumes that machines and cluster are as the last update left them. **${asProse(summary(machines))}**`;
   };
   return joined([
     `## Plan of ${asProse(stack)}`,
@@ -98,7 +99,7 @@ function details(comparison: Comparison): string[] {
     asProse(releaseOf(comparison)),
     ...changes("Helm values", valueChanges),
     ...(base === undefined
-      ? list("Images that machines pull, besides those of the chart", named)
+      ? list("Images that machines pull in addition to those of the chart", named)
       : []),
     ...list("What is unavailable meanwhile", away.map(asProse)),
     "### Order",

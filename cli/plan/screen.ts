@@ -78,7 +78,7 @@ export function screenOf(of: Comparison, { columns, colour }: Screen): string {
     ...part("In Kubernetes", [releaseOf(comparison)]),
     ...part("Helm values", valueChanges.map(changeOf)),
     ...(base === undefined
-      ? part("Images that machines pull, besides those of the chart", images)
+      ? part("Images that machines pull in addition to those of the chart", images)
       : []),
     ...part("What is unavailable meanwhile", away),
     ...orderOf(stepsOf(comparison)),
@@ -107,10 +107,10 @@ export function screenOf(of: Comparison, { columns, colour }: Screen): string {
     ...heading(`Plan of ${stack}${base === undefined ? "" : ` compared with ${base}`}`),
     ...prose(
       base === undefined
-        ? "Without an earlier stack to compare with: this is what the first update does, according to the stack file. The machines were not read."
+        ? "There is no earlier stack to compare with, so this is the plan of the first update. It is based on the stack file alone: no machine was read."
         : same
           ? `Nothing changes compared with ${base}.`
-          : `Assumes that machines and cluster are as the last update left them. ${summary(machines)}`,
+          : `The plan assumes that machines and cluster are as the last update left them. ${summary(machines)}`,
     ),
     ...part("Findings: the stack is refused", findings.map(findingLine), "red"),
     ...part("What changes in the stack", stackChanges.map(changeOf)),

@@ -17,7 +17,7 @@ export const plan: Verb = {
     stack: { value: "NAME", help: `the stack, ${stackHelp}` },
     base: {
       value: "REF",
-      help: "compare with the stack file of this commit, branch or tag (default: with nothing)",
+      help: "compare with the stack file of this commit, branch or tag (default: no comparison)",
     },
     markdown: { help: "Markdown, also in a terminal" },
     at: {
@@ -26,7 +26,7 @@ export const plan: Verb = {
     },
   },
   more: `In a terminal it prints tables; into a pipe or a file, or with --markdown, Markdown for a pull request.
-It reads only files and git: no network, no credentials. From the commits of --base and --at it reads the stack file and the files under external.files, as data. This release of talos-gpu computes the plans of both commits.
+It reads only files and git: no network, no credentials. From the commits of --base and --at it reads only the stack file and the files under external.files, and runs no code of these commits. This release of talos-gpu computes the plans of both commits.
 `,
   run: async (given, output) => {
     const stack = neededStack(given, "what to plan");
@@ -67,7 +67,7 @@ function namesNoMachine(text: string): boolean {
 }
 
 const emptyStack = (file: string): string =>
-  `${file} names no machine yet: npx talos-gpu discover fills it in from a running cluster, npx talos-gpu import from talhelper's files`;
+  `${file} has no machines yet: npx talos-gpu discover fills them in from a running cluster, and npx talos-gpu import from talhelper's files`;
 
 /** A stack file, and the source of the files that it names. */
 interface Found {

@@ -86,6 +86,6 @@ async function versionOf(talosctl: Talosctl): Promise<string> {
   const version = await talosctl.version();
   if (/^v\d+\.\d+\.\d+/.test(version)) return version;
   throw new Error(
-    "talosctl: `talosctl version --client --short` prints no version, so this program is not talosctl; install talosctl of the machines' minor release, or set its path as TALOS_GPU_TALOSCTL",
+    "talosctl: `talosctl version --client --short` prints no version, so this program is not talosctl; install talosctl of the machines' minor release, or set TALOS_GPU_TALOSCTL to its path",
   );
 }

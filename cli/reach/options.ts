@@ -17,7 +17,7 @@ export const reachOptions = (withoutTalosconfig: string): Record<string, Option>
   },
   talosconfig: {
     value: "FILE",
-    help: `how to reach the machines, through talosctl (default: TALOSCONFIG; without either, ${withoutTalosconfig})`,
+    help: `how to reach the machines, through talosctl (default: TALOSCONFIG; if neither is given, ${withoutTalosconfig})`,
   },
   within: {
     value: "SECONDS",

@@ -12,7 +12,7 @@ import { type Verb, valueOf } from "../verb";
 /** `talos-gpu reboot`: reboots a machine with the steps of an update, for a card that only a reboot brings back. */
 export const reboot: Verb = {
   summary:
-    "reboots a machine of a stack as an update does: drains it, one control plane at a time, and verifies its driver",
+    "reboots a machine of a stack with the steps of an update: drain, reboot, check of the driver; control planes one at a time",
   argument: { name: "MACHINE" },
   options: {
     stack: { value: "NAME", help: `stack of the machine, ${stackHelp}` },
@@ -25,7 +25,7 @@ export const reboot: Verb = {
       help: "how to reach the machine, through talosctl (default: TALOSCONFIG)",
     },
   },
-  more: `It refuses a machine that differs from its stack: run \`pulumi up\` for that. If the command is killed, run it again. The talosctl that it uses is TALOS_GPU_TALOSCTL, or the one in PATH.
+  more: `It refuses a machine that differs from its stack: for such a machine run \`pulumi up\`. If the command is killed, run it again. It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH.
 `,
   run: async (given, output) => {
     const stack = neededStack(given, "what the machine must run after the reboot");
@@ -34,7 +34,7 @@ export const reboot: Verb = {
     const machine = machines.find((one) => one.name === name);
     if (machine === undefined)
       throw new Error(
-        `${name}: is no machine of the stack; name one of ${machines.map((one) => one.name).join(", ")}`,
+        `${name}: is not a machine of the stack; name one of ${machines.map((one) => one.name).join(", ")}`,
       );
     if (machine.configuration === "omni")
       throw new Error(

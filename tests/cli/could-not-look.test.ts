@@ -121,7 +121,7 @@ test.each([
   [
     "a machine that the stack does not have",
     ["gpu-9"],
-    /gpu-9: is no machine of the stack; name one of/,
+    /gpu-9: is not a machine of the stack; name one of/,
   ],
   ["a machine that Omni manages", ["gpu-1"], /gpu-1: Omni manages this machine/],
 ])("reboot is refused for %s", async (which, args, expected) => {
@@ -229,7 +229,7 @@ describe("the doctor", () => {
     expect([status, report.differences]).toEqual([2, []]);
     expect(report.unseen).toEqual([
       expect.stringContaining(
-        "the cluster is not the stack's: its nodes are gpu-1, the stack's machines k8s-worker4",
+        "this is not the stack's cluster: its nodes are gpu-1, but the stack's machines are k8s-worker4",
       ),
     ]);
   });

@@ -74,7 +74,12 @@ describe("a patch file that a talconfig names", () => {
       { "talos/topf.yaml": "nodes: []\n" },
       /run `topf render -o \S*output`/,
     ],
-    ["an unknown tool", "./patches/x.yaml", {}, /make or fetch it as your repository does/],
+    [
+      "an unknown tool",
+      "./patches/x.yaml",
+      {},
+      /create or fetch the file in the way of your repository/,
+    ],
   ])(
     "is reported if it is missing, with the command that creates it from %s",
     async (_, name, files, command) => {
@@ -86,7 +91,7 @@ describe("a patch file that a talconfig names", () => {
         problems: [expect.stringMatching(/^machine\.sysctl is not a field/)],
         unread: [
           expect.stringMatching(
-            /^patches names \S+, which does not exist; the result lacks the settings/,
+            /^patches refers to \S+, which does not exist; the result lacks the settings/,
           ),
         ],
       });
@@ -140,7 +145,7 @@ describe("a patch file that a talconfig names", () => {
       "talconfig.yaml": talconfig("./x.yaml", { controlPlane: { machineFiles: [part, part] } }),
     });
     const { problems, unread } = await checked(path.join(folder, "talconfig.yaml"));
-    expect(unread.filter((one) => one.startsWith("machineFiles names "))).toHaveLength(2);
+    expect(unread.filter((one) => one.startsWith("machineFiles refers to "))).toHaveLength(2);
     expect(problems).toContainEqual(
       expect.stringContaining("20-customization.part is written again"),
     );
@@ -156,7 +161,7 @@ describe("a patch file that a talconfig names", () => {
     const { result, remark } = await runVerb("import", importFiles, [file, "--gpu=gpu=L4"]);
     expect(result).toContain("model: L4");
     expect(remark).toMatch(
-      /FILE: patches names \S*x\.yaml, which cannot be read \(it is outside of .*git repository/,
+      /FILE: patches refers to \S*x\.yaml, which cannot be read \(it is outside of .*git repository/,
     );
   });
 });
@@ -229,7 +234,7 @@ describe("the variables of a talconfig", () => {
     const { result, remark } = await run(path.join(folder, "talos/talconfig.yaml"));
     expect(result + remark).not.toContain("s3cr3t");
     expect(remark).toMatch(
-      /variables names \S*talenv\.yaml, which cannot be read \(it is outside of/,
+      /variables refers to \S*talenv\.yaml, which cannot be read \(it is outside of/,
     );
   });
 });

@@ -178,7 +178,7 @@ describe("the template", () => {
     expect(await run(folder, "npx talos-gpu plan", own)).toMatchObject({
       status: 1,
       said: expect.stringContaining(
-        "Pulumi.dev.yaml names no machine yet: npx talos-gpu discover",
+        "Pulumi.dev.yaml has no machines yet: npx talos-gpu discover",
       ) as unknown,
     });
     const imported = await run(folder, `npx talos-gpu import ${talconfig} ${card}`, own);
@@ -215,7 +215,7 @@ describe("the template", () => {
     });
     expect([status, said]).toEqual([
       2,
-      expect.stringContaining("missing: is no machine of the stack; name one of gpu-1"),
+      expect.stringContaining("missing: is not a machine of the stack; name one of gpu-1"),
     ]);
   });
 

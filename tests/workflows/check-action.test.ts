@@ -59,7 +59,7 @@ test("the action check passes sound files, and hands its arguments to the comman
   expect([status, said]).toEqual([0, expect.stringContaining("Nothing is wrong in")]);
   expect(check({ paths: "talos", arguments: "--talos\nv9.9.9" })).toMatchObject({
     status: 2,
-    said: expect.stringContaining("v9.9.9 is not in the tables") as unknown,
+    said: expect.stringContaining("the package has no data about v9.9.9") as unknown,
   });
 });
 

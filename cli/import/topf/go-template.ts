@@ -140,7 +140,7 @@ function evaluate(
   return pipeline.reduce<unknown>((last, [first, ...others], index) => {
     const handed = index === 0 ? [] : [last];
     if (first!.is === "call") return call(first!.name, [...others.map(valueOf), ...handed]);
-    if (others.length > 0 || index > 0) throw new Error("a value is in the place of a function");
+    if (others.length > 0 || index > 0) throw new Error("a value is used as a function");
     return valueOf(first!);
   }, undefined);
 }
@@ -161,7 +161,7 @@ const envOf =
   (name) => {
     const value = Object.hasOwn(environment, asText(name)) ? environment[asText(name)] : undefined;
     if (value === undefined)
-      throw new Error(`the variable ${asText(name)} of the environment is unknown`);
+      throw new Error(`the environment variable ${asText(name)} is not given (--env)`);
     return value;
   };
 
@@ -254,8 +254,7 @@ function actionOf(word: string | undefined, all: string[]): Action {
   );
   const reader: Reader = { tokens, at: at + 1 };
   const pipeline = pipelineOf(reader);
-  if (reader.at < tokens.length)
-    throw new Error(`\`${tokens[reader.at]!}\` is in a place where nothing may follow`);
+  if (reader.at < tokens.length) throw new Error(`\`${tokens[reader.at]!}\` is not expected here`);
   return { ...(word === undefined ? {} : { word }), variables, pipeline };
 }
 

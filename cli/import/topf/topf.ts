@@ -108,7 +108,9 @@ export function readTopf(
     if (source === undefined || !name.endsWith(".tpl"))
       return source === undefined ? undefined : { source, text: source };
     if (++renderings > most)
-      throw new Error(`FILE: has more than ${most} templates in all; name fewer machines`);
+      throw new Error(
+        `FILE: has more than ${most} templates in all, and rendering them takes too long; give a topf.yaml with fewer machines`,
+      );
     try {
       return { source, text: renderTemplate(source, data, environment) };
     } catch (error) {
@@ -205,7 +207,7 @@ const severalReleases = (versions: string[]): FieldFinding => ({
   field: "talosVersion",
   problem: `has several values (${versions.map((one) => (one === "" ? "none" : `v${one}`)).join(", ")})`,
   why: "all machines of a stack run the same release",
-  remedy: "name the release that they should run (--talos), or make one stack per release",
+  remedy: "name the release that the machines should run (--talos), or make one stack per release",
 });
 
 /** Data for templates (postfinance/topf, pkg/config/patches.go, PatchContext). */

@@ -76,7 +76,7 @@ test("with --gpu, check reports a driver that does not support the card", async 
   expect(newest.result).toMatch(
     /the production driver .* is supported only up to branch 580; .*; use the extensions of branch lts/,
   );
-  await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is in no table of cards");
+  await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is not a known card");
 });
 
 test("a warning about a machine names its file, and the exit status is 0", async () => {
@@ -216,7 +216,7 @@ test("unreadable files are reported only if they contain the word nvidia or are 
   expect(remark).toMatch(/a\.yaml: is not checked: it is not YAML/);
   expect(remark).not.toContain("b.yaml");
   await expect(run(folder, "--talos=v1.3.1")).rejects.toThrow(
-    /^--talos: v1\.3\.1 is not in the tables/,
+    /^--talos: the package has no data about v1\.3\.1,/,
   );
   await expect(run(folder, "--format=xml")).rejects.toThrow(/^--format: /);
 });
@@ -231,7 +231,7 @@ test("a chart's values are read from its values file, and a missing values file 
   const alone = await run(path.join(folder, "Chart.yaml"));
   expect([alone.status, alone.result]).toEqual([2, ""]);
   expect(alone.remark).toMatch(
-    /Chart\.yaml: names the values file values\.yaml, which is in none of the given files/,
+    /Chart\.yaml: refers to the values file values\.yaml, which is in none of the given files/,
   );
   expect((await run(folder)).result).toMatch(/^\S+values\.yaml:4: bogus: [^\n]+\n$/);
 
@@ -358,7 +358,9 @@ describe("containerd's part, if a machine's files write it more than once", () =
     expect(await findingsOf("v1.13.6")).toEqual([
       {
         at: "all.yaml:4 machine-file-once",
-        said: expect.stringMatching(/after \S+gpu\.yaml:4; .*reboots every 35 minutes/) as string,
+        said: expect.stringMatching(
+          /again: \S+gpu\.yaml:4 already writes it; .*reboots every 35 minutes/,
+        ) as string,
       },
       {
         at: "gpu.yaml:7 default-runtime",
@@ -370,13 +372,15 @@ describe("containerd's part, if a machine's files write it more than once", () =
   test("is reported on Talos 1.14, which uses only the first", async () => {
     expect(await findingsOf("v1.14.0")).toContainEqual({
       at: "all.yaml:4 machine-file-once",
-      said: expect.stringMatching(/Talos ≥ 1\.14 uses the first/) as string,
+      said: expect.stringMatching(/Talos ≥ 1\.14 uses only the first item/) as string,
     });
   });
 
   test("is reported if a single patch writes it twice", async () => {
     const item = unpacked.split("\n").slice(2).join("\n");
     const { result } = await run(written({ "gpu.yaml": unpacked + item }), "--talos=v1.13.6");
-    expect(result).toMatch(/^\S+gpu\.yaml:9: \S+ is written again, after \S+gpu\.yaml:4;/);
+    expect(result).toMatch(
+      /^\S+gpu\.yaml:9: \S+ is written again: \S+gpu\.yaml:4 already writes it;/,
+    );
   });
 });

@@ -113,7 +113,7 @@ test("findings after the first thousand are counted instead of listed", async ()
   ]);
   expect(status).toBe(1);
   expect(result.trimEnd().split("\n")).toHaveLength(1_000);
-  expect(remark).toContain("The first 1000 findings are reported, and 2000 more are not");
+  expect(remark).toContain("Only the first 1000 findings are reported, and 2000 more were found.");
 });
 
 test("at most 2,000 machines, images, pods and releases are checked, and the unchecked files are listed", async () => {
@@ -145,7 +145,7 @@ test("after a thousand findings, the number of unchecked machines, images, pods 
   expect(status).toBe(1);
   expect(result.trimEnd().split("\n")).toHaveLength(1_000);
   expect(remark).toContain(
-    "The first 1000 findings are reported; 10 machines, images, pods and releases after them are not checked",
+    "Only the first 1000 findings are reported. 10 further machines, images, pods and releases were not checked.",
   );
 });
 
@@ -253,7 +253,7 @@ test("the limit on all files together holds, and the unread files are named", as
   expect({ status, judged }).toEqual({ status: 2, judged: 1 });
   expect(unread.map(({ problem }) => problem)).toEqual([
     expect.stringMatching(
-      /^is not checked: the files before it have 500000 words and marks; this also concerns (\S+\.yaml, ){9}\d+ more; give fewer files at once$/,
+      /^is not checked: the files before it already have 500000 YAML tokens \(the same applies to (\S+\.yaml, ){9}\d+ more\); give fewer files at once$/,
     ),
   ]);
 });
@@ -276,7 +276,7 @@ test("the limit on entries in all files together holds, and the unchecked files 
       {
         file: expect.stringMatching(/5\.yaml$/),
         problem: expect.stringMatching(
-          /^is not checked: the parts checked before it have 40000 entries; this also concerns \S*6\.yaml; give fewer files at once$/,
+          /^is not checked: the parts that were checked before it already have 40000 entries \(the same applies to \S*6\.yaml\); give fewer files at once$/,
         ),
       },
     ],

@@ -155,7 +155,7 @@ const discoveries: Discovery[] = [
       releases: [{ ...operator, by: "Flux" }],
     },
     stack: { gpuOperator: null },
-    comments: { external: /list under files the manifests from which Flux installs it/ },
+    comments: { external: /list the manifests of Flux under files: the HelmRelease/ },
   },
   {
     name: "a machine with Omni's kernel arguments gets configuration: omni, without platform and secureBoot",
@@ -307,7 +307,7 @@ const discoveries: Discovery[] = [
     name: "a second taint with the same key becomes a comment",
     seen: { machines: [{ taints: ["gpu=true:NoSchedule", "gpu=true:NoExecute"] }] },
     stack: { machines: { "gpu-1": { taints: { gpu: "true:NoSchedule" } } } },
-    comments: { "machines.gpu-1": /it has a second taint with this key, gpu=true:NoExecute/ },
+    comments: { "machines.gpu-1": /the node also has the taint gpu=true:NoExecute/ },
   },
   {
     name: "talosVersion is the newest of the machines, and an older machine gets runningVersion",
@@ -328,7 +328,7 @@ const discoveries: Discovery[] = [
     seen: { machines: [{ offers: ["nvidia.com/gpu"] }] },
     noComment: "no node offers GPUs yet",
     anyComment:
-      "gpu-1: the node already offers nvidia.com/gpu, but none of NVIDIA's charts is installed",
+      "nvidia.com/gpu is already allocatable on gpu-1, but none of NVIDIA's charts is installed",
   },
 ];
 
@@ -605,13 +605,13 @@ describe("containerd's options on Talos 1.14", () => {
   test("are set in the stack with a comment if the part has further settings", () => {
     const seen = seenWith({ customization: `${part}\n[debug]\nlevel = "info"\n` });
     expect(seen.containerd).toEqual(containerd);
-    expect(seen.comments).toContain("set all of them under containerd");
+    expect(seen.comments).toContain("set the same options under containerd here");
   });
 
   test("are only mentioned in a comment if a document sets them", () => {
     const seen = seenWith({ zz: part });
     expect(seen.containerd).toBeUndefined();
-    expect(seen.comments).toContain("CRICustomizationConfig zz, which stays as it is");
+    expect(seen.comments).toContain("CRICustomizationConfig zz, which the stack does not change");
   });
 });
 

@@ -59,7 +59,7 @@ test("without a talosconfig, release, driver and extensions come from the nodes"
   expect(config["talos-gpu:machines"]["gpu-1"].extensions).toEqual(["siderolabs/iscsi-tools"]);
   expect(stdout).not.toContain("release of the machines could not be read");
   expect(stdout).toMatch(
-    /image could not be read, apart from the extensions in its node's labels; an update compares/,
+    /image could not be read, apart from the extensions in its node's labels; before the drain, an update compares/,
   );
 });
 
@@ -88,7 +88,7 @@ test.each([
 test("discover refuses a machine that the cluster lacks, and an invalid stack name", async () => {
   const args = ["discover", ...(await leadTo(apiServer(offering))), "--out", "-"];
   expect((await runCommand(cli, [...args, "--machine", "gpu-9"])).stderr).toContain(
-    "has no machine gpu-9; take gpu-1",
+    "has no machine gpu-9; name one of gpu-1",
   );
   expect((await runCommand(cli, [...args, "--name", "a b"])).stderr).toContain(
     "is not a stack name",

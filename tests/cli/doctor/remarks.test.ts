@@ -41,7 +41,7 @@ test("a remark reports a machine that could not be tested because other pods use
     succeeded: 0,
   };
   expect(remarks({ jobs: [{ ...job, untested }, job] }, planOf("rtx5070ti"))).toEqual([
-    `Job nvidia-gpu-operator/gpu-smoke-test-k8s-worker4-1 could not test its machine: ${untested}; to run it, use kubectl -n nvidia-gpu-operator patch job gpu-smoke-test-k8s-worker4-1 --type merge -p '{"spec":{"suspend":false}}', once a unit is free`,
+    `Job nvidia-gpu-operator/gpu-smoke-test-k8s-worker4-1 could not test its machine: ${untested}; once a GPU is free, start the test with kubectl -n nvidia-gpu-operator patch job gpu-smoke-test-k8s-worker4-1 --type merge -p '{"spec":{"suspend":false}}'`,
   ]);
 });
 
@@ -62,7 +62,7 @@ test("a cluster counts as another one if it has nodes, but none of the stack's",
     nodes: names.map((name) => ({ name, labels: {} })),
   });
   expect(foreignCluster(plan, nodes("a", "b"))).toContain(
-    "its nodes are a, b, the stack's machines k8s-worker4",
+    "its nodes are a, b, but the stack's machines are k8s-worker4",
   );
   for (const seen of [nodes("a", "k8s-worker4"), nodes(), {}])
     expect(foreignCluster(plan, seen)).toBeUndefined();

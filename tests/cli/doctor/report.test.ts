@@ -45,7 +45,7 @@ test("for a cluster that is down, the report says only that it could not be read
 test("for a healthy cluster, the report lists its GPUs", () => {
   const inventory = ["gpu-1: RTX 3060, driver 595.71.05, 4 × nvidia.com/gpu"];
   expect(lines({ inventory })).toEqual([
-    "GPU machines: gpu-1; devicePlugin in gpu; era cdi",
+    "GPU machines: gpu-1; GPU provider devicePlugin in gpu; CDI specification from Talos' extension",
     "    gpu-1: RTX 3060, driver 595.71.05, 4 × nvidia.com/gpu",
     "✔ nothing found: the cluster offers what it should",
   ]);

@@ -73,7 +73,9 @@ test("the note on a node with NVIDIA's modules but no card says how to leave the
   });
   const { remarks } = await run(written(text), "--gpu", "gpu=RTX 3060");
   expect(remarks).toContainEqual(
-    expect.stringMatching(/^machines\.plain\.gpus: .*if it has no card, delete machines\.plain$/),
+    expect.stringMatching(
+      /^machines\.plain\.gpus: .*If the machine has no card, delete machines\.plain$/,
+    ),
   );
 });
 
@@ -249,7 +251,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
   });
   expect(flawed.remarks.filter((line) => line.startsWith("external"))).toEqual([
     expect.stringMatching(
-      /failOnInitError must be true or false.*then name it under external\.files: .*helmrelease\.yaml/,
+      /failOnInitError must be true or false.*Then list the file under external\.files: .*helmrelease\.yaml/,
     ),
   ]);
   // A stack of another repository cannot name the files, so it has what they say.

@@ -44,7 +44,7 @@ test.each<[string, string]>([
 
 test.each<[string, RegExp]>([
   ["{{ .Node.Data.vlan }}", /^\.Node\.Data\.vlan is missing$/],
-  ['{{ env "HOME" }}', /^the variable HOME of the environment is unknown$/],
+  ['{{ env "HOME" }}', /^the environment variable HOME is not given \(--env\)$/],
   ["{{ genCA . }}", /^the function genCA is unknown$/],
   ["{{ if . }}", /^an `end` is missing$/],
   ['{{ template "a" }}', /^`template` is unknown$/],

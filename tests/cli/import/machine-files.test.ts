@@ -86,7 +86,9 @@ describe("the containerd part in a talconfig's machineFiles", () => {
     expect(left).toMatch(
       new RegExp(`is left out, because \\S*gpu\\.yaml:${line} makes nvidia the default runtime`),
     );
-    expect(left).toMatch(/change the other tool's file: this stack does not configure containerd$/);
+    expect(left).toMatch(
+      /change the other tool's file, because this stack does not configure containerd: /,
+    );
   });
 
   test("is reported with its file if its patch is not YAML", async () => {

@@ -58,7 +58,7 @@ const workerSettings = {
 };
 const nothingSaid = { patches: null, labels: null, taints: null, extensions: null, platform: null };
 const neitherKind =
-  /^\S+: [^\n]+; it is neither talhelper's talconfig\.yaml nor .+; name such a file[^\n]*$/;
+  /^\S+: [^\n]+; it is neither talhelper's talconfig\.yaml nor .+; give one of these files[^\n]*$/;
 
 export const meaningCases: MeaningCase[] = [
   {
@@ -93,7 +93,7 @@ export const meaningCases: MeaningCase[] = [
     },
     checks: [],
     notes: [
-      /^machines\.gpu\.moduleParameters contains nvidia-drm\.modeset=1[^:]*: as kernel arguments these have no effect today/,
+      /^machines\.gpu\.moduleParameters contains nvidia-drm\.modeset=1.*, which have no effect today because they are kernel arguments/,
     ],
   },
   {

@@ -104,7 +104,7 @@ describe("import takes only NVIDIA's part of a patch", () => {
     [
       "reports JSON patch operations on an item of a list",
       '[{"op": "replace", "path": "/machine/kernel/modules/0/name", "value": "nvidia"}]',
-      { ...nothing, notes: [{ problem: "is a list of operations (JSON 6902)" }] },
+      { ...nothing, notes: [{ problem: "is a JSON patch (RFC 6902)" }] },
     ],
     [
       "ignores $patch: delete",

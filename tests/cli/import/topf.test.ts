@@ -124,7 +124,7 @@ describe("import of a topf.yaml", () => {
     [
       "a template with a variable of the environment",
       { "all/a.yaml.tpl": '{{ env "MIRROR" }}' },
-      /names \S*all\/a\.yaml\.tpl, which cannot be read \(it is a template, and the variable MIRROR .*run `topf render -o FOLDER`/,
+      /refers to \S*all\/a\.yaml\.tpl, which cannot be read \(it is a template, and the environment variable MIRROR .*run `topf render -o FOLDER`/,
     ],
     [
       "a template with a missing value",
@@ -139,12 +139,12 @@ describe("import of a topf.yaml", () => {
     [
       "a missing schematic",
       { "topf.yaml": topf({ schematicId: "@gpu.yaml" }) },
-      /schematicId names \S*gpu\.yaml, which does not exist/,
+      /schematicId refers to \S*gpu\.yaml, which does not exist/,
     ],
     [
       "a program as nodesProvider",
       { "topf.yaml": topf({}, { nodesProvider: "./nodes" }) },
-      /nodesProvider names \S*nodes, which cannot be read \(it is a program/,
+      /nodesProvider refers to \S*nodes, which cannot be read \(it is a program/,
     ],
     [
       "two Talos releases",

@@ -216,7 +216,7 @@ describe("the verb plan", () => {
       0,
       "empty has no stack velaryon, so there is nothing to compare with",
     ]);
-    expect(result).toContain("Without an earlier stack to compare with");
+    expect(result).toContain("There is no earlier stack to compare with");
   });
 
   test("treats a stack as new if the base has invalid YAML", async () => {
