@@ -157,7 +157,7 @@ async function bugReport({ access, talosctl, talosconfig }: Kept): Promise<void>
       expect(all).not.toContain(secret);
 }
 
-test("the doctor finds nothing on a healthy cluster or after a reboot, and names each object that is then deleted by hand", () =>
+test("the doctor finds nothing on a healthy or rebooted cluster, and reports each object that is deleted by hand", () =>
   onLab(["--stack", "rtx3090"], async (kept) => {
     const look = (...more: string[]): ReturnType<typeof ask> =>
       ask(kept.talosctl, [...kept.access, ...more]);

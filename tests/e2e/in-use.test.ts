@@ -2,7 +2,7 @@ import * as path from "node:path";
 import { assertOk, runLab } from "./support/labs";
 import { machinesHere } from "./support/real-node";
 
-test("if all slices are in use, the smoke test evicts no pod, and the update lists the pods that use the slices", async () => {
+test("if all slices are in use, the smoke test evicts no pod, and the update lists the pods with slices", async () => {
   const [four, two] = ["busy-4", "busy-2"].map((stack) =>
     path.join(__dirname, `stacks/Pulumi.${stack}.yaml`),
   );

@@ -108,7 +108,7 @@ const again: Readonly<Record<string, readonly string[]>> = {
 };
 
 // `go list` alone, without a build.
-test("Go compiles each package once for all tools, so that the first lab takes half the time", async () => {
+test("Go compiles each package only once for all tools", async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-versions-"));
   try {
     const compiled = new Map<string, Set<number>>();

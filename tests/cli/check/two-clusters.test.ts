@@ -93,7 +93,7 @@ describe("two clusters of one repository", () => {
     ]);
   });
 
-  test("are imported with the charts of their own folders", async () => {
+  test("are imported with the charts of their folders", async () => {
     const folder = repository({
       "kubernetes/home/talos/talconfig.yaml": talconfig("v1.13.6"),
       "kubernetes/home/apps/plugin/release.yaml": plugin({}),
