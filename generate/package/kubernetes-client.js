@@ -3,9 +3,6 @@
 // of a bundle, and most of the time that it takes to start.
 const path = require("node:path");
 
-/** Folder of the client's modules. */
-const folder = path.dirname(require.resolve("@kubernetes/client-node"));
-
 /** What the client's own modules take from the generated ones (`config.js`). A bundle fails if a release takes more. */
 const generated = `
 export { createConfiguration } from "./configuration.js";
@@ -17,7 +14,7 @@ const kubernetesClient = {
   name: "kubernetes client",
   setup(build) {
     build.onResolve({ filter: /^@kubernetes\/client-node$/ }, () => ({
-      path: path.join(folder, "config.js"),
+      path: path.join(path.dirname(require.resolve("@kubernetes/client-node")), "config.js"),
     }));
     build.onLoad(
       { filter: /[\\/]client-node[\\/]dist[\\/]gen[\\/]index\.js$/ },

@@ -43,7 +43,6 @@ function build(compiler: number, generator: number): number | null {
       fs.writeFileSync(outdir + "/program.js", "");
     };`,
   );
-  write("node_modules/@kubernetes/client-node/index.js", "");
   write("components/bin/program.js", "of an earlier build");
   for (const file of ["stacks/stack.schema.json", "sdk/schema.json", "LICENSE"]) write(file, file);
   const script = path.join(root, "generate/package/build.js");

@@ -26,7 +26,9 @@ class Checkout {
   constructor() {
     for (const file of [
       "generate/package/build-if-stale.js",
+      "generate/package/kubernetes-client.js",
       "lab/bundle/bundle.js",
+      "lab/bundle/lazy-parts.js",
       "lab/bundle/run.js",
     ]) {
       fs.mkdirSync(path.dirname(path.join(this.root, file)), { recursive: true });
@@ -46,7 +48,9 @@ class Checkout {
     this.write("components/bin/program.js", "stale");
     this.age("sdk/schema.json", 1);
     this.age("components/bin/program.js", 1);
-    for (const file of ["generate/package/build-if-stale.js", ...sources]) this.age(file, 2);
+    for (const file of ["build-if-stale.js", "kubernetes-client.js"])
+      this.age(`generate/package/${file}`, 2);
+    for (const source of sources) this.age(source, 2);
   }
 
   write(file: string, content: string): void {
