@@ -19,7 +19,7 @@ export function certificateProblem(pem: string, now: Date): string | undefined {
   const { validFrom, validTo } = certificate;
   if (new Date(validTo) < now) return `expired on ${day(validTo)}`;
   if (new Date(validFrom) > now)
-    return `is not valid before ${day(validFrom)}; check the clock of this computer`;
+    return `is not valid before ${day(validFrom)}: check the clock of this computer`;
   return undefined;
 }
 
@@ -45,19 +45,20 @@ export function certificateFindings(
     pem === undefined ? undefined : certificateProblem(pem, now);
   const ofTalos = problemOf(decoded(valueAt(talos, "contexts", contextOfTalos, "crt")));
   const ofKubernetes = problemOf(certificateOf(valueAt(entryOf(kube, "users", user), "user")));
-  const why = "the connection would be refused in the middle of an update; nothing was changed";
+  const why = "the connection would be refused in the middle of an update. Nothing was changed";
   return flat<FieldFinding>([
     ofTalos !== undefined && {
       field: "talosconfig",
       problem: `the client certificate of context ${contextOfTalos} ${ofTalos}`,
       why,
-      remedy: "replace it with a new one (`talosctl config new`, or from the cluster's secrets)",
+      remedy:
+        "replace the certificate with a new one (`talosctl config new`, or from the cluster's secrets)",
     },
     ofKubernetes !== undefined && {
       field: "kubeconfig",
       problem: `the client certificate of user ${user} (context ${context}) ${ofKubernetes}`,
       why,
-      remedy: "replace it with a new one from `talosctl kubeconfig`",
+      remedy: "replace the kubeconfig with a new one from `talosctl kubeconfig`",
     },
   ]);
 }
@@ -100,7 +101,7 @@ export function foreignCredentials(
     return {
       field: "kubeconfig",
       problem: `${problem} (${message})`,
-      why: "nothing was changed: later calls would be refused, or would change another cluster",
+      why: "later calls would be refused, or would change another cluster. Nothing was changed",
       remedy: "replace it with the kubeconfig of the machines' cluster, from `talosctl kubeconfig`",
     };
   }
@@ -111,7 +112,7 @@ export function foreignCredentials(
   return {
     field: "talosconfig",
     problem: `${context} belongs to another cluster, or lacks the rights for this call: ${message}`,
-    why: "nothing was changed: later calls would be refused, or would change another cluster",
+    why: "later calls would be refused, or would change another cluster. Nothing was changed",
     remedy: "check the machine's address, and use an administrator's talosconfig for its cluster",
   };
 }

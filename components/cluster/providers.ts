@@ -65,7 +65,7 @@ export function providerWarning(
   const server = wanted?.server ?? "the cluster of kubeconfig";
   return renderFinding({
     field: "providers",
-    problem: `the component's options have no Kubernetes provider, and Pulumi's default one uses ${leads}`,
+    problem: `the component's options have no Kubernetes provider, and Pulumi's default provider uses ${leads}`,
     why: `this package drains machines and reads objects in ${server}, but Pulumi would create objects in the cluster of its default provider`,
     remedy:
       'pass a provider with the same kubeconfig: { providers: { kubernetes: new k8s.Provider("kubernetes", { kubeconfig }) } }',

@@ -38,7 +38,7 @@ export interface Credentials {
 
 const encrypted = ruleOf((url) => !isPlainHttp(url), {
   problem: "is plain HTTP",
-  why: "machine configurations with their secrets are sent there, and everyone on the way can read them",
+  why: "machine configurations with their secrets are sent there, and everyone on the network path can read them",
   remedy: "write https://",
 });
 
@@ -171,7 +171,7 @@ export function credentialFindings(
       return finding(name, {
         problem: "is not set",
         why,
-        remedy: `in a stack, set the secret talos-gpu:${name}, or the environment variable ${variable}${isOmnis(name) ? "" : " to the path of its file"}; in a program, pass its content`,
+        remedy: `in a stack, set the secret talos-gpu:${name}, or the environment variable ${variable}${isOmnis(name) ? "" : " to the path of its file"}. In a program, pass its content`,
       });
     });
   // Omni's variable contains the address itself, not a path.
@@ -214,7 +214,7 @@ function namedByVariables(
       const { message } = error as Error;
       all.findings.push(
         finding(name, {
-          problem: `a file that ${variable} names cannot be read (${message})`,
+          problem: `a file in ${variable} cannot be read (${message})`,
           why: credentials[name].why,
           remedy: `correct ${variable}, or pass the content`,
         }),
@@ -253,9 +253,9 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credent
       : [
           finding("kubeconfig", {
             problem: "is set, but this stack bootstraps its cluster",
-            why: "it belongs to an existing cluster, in which the new cluster's objects would be created",
+            why: "the kubeconfig belongs to an existing cluster, and the stack would create the new cluster's objects there",
             remedy:
-              "remove it (the stack fetches the new cluster's kubeconfig), or remove bootstrap",
+              "remove the kubeconfig (the stack fetches that of the new cluster), or remove bootstrap",
           }),
         ]),
     ...(isHalf
@@ -263,7 +263,7 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credent
           finding(missing, {
             problem: `is not set, but ${given} is`,
             why: "the CA in machineSecrets signs the client certificate in talosconfig, so both are needed",
-            remedy: "set both, or neither: the stack then creates them",
+            remedy: "set both. If you set neither, the stack creates both",
           }),
         ]
       : []),

@@ -19,11 +19,11 @@ export function fittingCredential(name: Credential, text: string): string {
     renderFinding({
       field: name,
       problem: `is ${Math.ceil(Buffer.byteLength(text) / 1024)} KiB long (limit ${LONGEST_VARIABLE / 1024} KiB)`,
-      why: "the program receives it in an environment variable, and Linux starts no program with a longer one",
+      why: "the program receives it in an environment variable, and Linux starts no program with a longer variable",
       remedy:
         name === "kubeconfig" || name === "talosconfig"
           ? "pass a file with only this cluster"
-          : `pass a shorter one (${credentials[name].variable})`,
+          : `pass a shorter value (${credentials[name].variable})`,
     }),
   );
 }

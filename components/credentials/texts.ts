@@ -181,7 +181,7 @@ function read<T extends z.ZodType>(
   } catch {
     throw useless(field, "it is not YAML", source); // the parser's message quotes the text
   }
-  if (!isMapping(value)) throw useless(field, "it lacks the form of such a file", source);
+  if (!isMapping(value)) throw useless(field, "it is not a YAML mapping", source);
   const parsed = type.safeParse(value);
   if (parsed.success) return parsed.data;
   const missing = parsed.error.issues

@@ -92,7 +92,7 @@ function sameId(id: string, expected: string): string {
       problem: `the Image Factory returned the ID ${id}, but this package computed ${expected}`,
       why: "the installer image would have another schematic than the reviewed one",
       remedy:
-        "check that factoryUrl is an Image Factory; if it is, its canonical form of schematics has changed: report that to talos-gpu",
+        "check that factoryUrl is the URL of an Image Factory. If it is, the Factory now computes IDs in another way: report that to talos-gpu",
     }),
   );
 }

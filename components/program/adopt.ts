@@ -53,7 +53,7 @@ export async function adopt(
       throw new Failure({
         field: `machines.${task.machine}.configuration`,
         problem: `the machine at ${task.address} has no configuration`,
-        why: "there is nothing to adopt: it is in maintenance mode",
+        why: "the machine is in maintenance mode, so there is nothing to adopt",
         remedy: "apply a configuration to the machine first, or set `configuration: owned` for it",
       });
     report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
@@ -88,8 +88,8 @@ export async function adopt(
       await machine.stage(live);
       throw new Error("Pulumi no longer runs, so the previous configuration is staged again");
     }
-    return result; // returned although Pulumi is gone: nothing was staged, and the next run's `stagedBefore` finds the
-    return result; // additions
+    // If Pulumi ends only now, the next run's `stagedBefore` finds the additions.
+    return result;
   });
 }
 
@@ -107,7 +107,7 @@ export async function release(
 ): Promise<{ changed: boolean }> {
   const { machine, clock, report } = bench;
   if (previous === undefined) {
-    report("release: no record of anything that the package added");
+    report("release: the stack has no record of settings that it added to the configuration");
     return { changed: false };
   }
   return unlessChanged(task, bench, async () => {
@@ -123,11 +123,13 @@ export async function release(
     const configuration = unmergeConfiguration(live, previous.added, !stay);
     if (stay && configuration !== unmergeConfiguration(live, previous.added))
       report(
-        "release: the kernel modules stay in the configuration: the image keeps its NVIDIA services, which wait for the driver at every boot; remove the modules together with the image's NVIDIA extensions",
+        "release: the kernel modules stay in the configuration, because the image keeps its NVIDIA services, which wait for the driver at every boot; remove the modules together with the image's NVIDIA extensions",
       );
     const changed = !sameConfiguration(live, configuration);
     if (changed) {
-      report(`release: the configuration is staged; ${task.machine} does not reboot`);
+      report(
+        `release: a configuration without the stack's settings is staged; ${task.machine} does not reboot`,
+      );
       await stage(machine, live, configuration);
     } else {
       report("release: the configuration has none of the package's settings");
@@ -151,11 +153,11 @@ function documentProblems({ machine }: AdoptTask, live: string, merged: string):
       .filter((at) => !before.has(document + at))
       .map((at) => ({
         field: `machines.${machine}.patches`,
-        problem: `with the stack's patches the machine's configuration has the document ${document} and the field ${at}`,
-        why: "Talos accepts one of the two, and refuses a configuration with both",
+        problem: `with the stack's patches, the machine's configuration has both the document ${document} and the field ${at}`,
+        why: "Talos refuses a configuration with both of them",
         remedy: has(own, document)
           ? `write the patch in the form of the document (${formOf(document, at)}), or remove ${document} from the machine's own configuration`
-          : `move the settings of ${document} in the patches to ${at}; or, in the tool that owns the configuration, move the field into the document (${formOf(document, at)})`,
+          : `in the patches, move the settings of ${document} to ${at}. Or, in the tool that owns the configuration, move the field into the document (${formOf(document, at)})`,
       })),
   );
 }
@@ -171,7 +173,7 @@ const containerdProblems = ({ machine }: AdoptTask, merged: string): FieldFindin
       field: `machines.${machine}.containerd`,
       problem: `the machine's configuration sets ${key} to another value, in its document ${wins}`,
       why: "Talos merges that document later, so the stack's value would have no effect",
-      remedy: `remove it from the document (\`talosctl edit machineconfig\`), or set the same value in the stack`,
+      remedy: `remove ${key} from the document (\`talosctl edit machineconfig\`), or set the same value in the stack`,
     }));
 
 type Documents = ReadonlyMap<string, unknown>;
@@ -187,7 +189,7 @@ function unlessRefused({ machine, address }: AdoptTask): (error: unknown) => nev
       field: `machines.${machine}.patches`,
       problem: `Talos refuses the machine's configuration with these patches merged in: ${error.message}`,
       why: "nothing was changed",
-      remedy: `correct the patch that sets the field in this error; \`talosctl -n ${address} get machineconfig -o yaml\` shows the machine's own configuration`,
+      remedy: `correct the patch that sets the field in this error. \`talosctl -n ${address} get machineconfig -o yaml\` shows the machine's own configuration`,
     });
   };
 }
@@ -221,8 +223,8 @@ function rememberable({ machine }: AdoptTask, result: AdoptResult): AdoptResult 
   throw new Failure({
     field: `machines.${machine}.patches`,
     problem: `the record of what these patches add is ${Math.ceil(length / 1024)} KiB long (limit ${LONGEST_VARIABLE / 1024} KiB)`,
-    why: "the next run receives the record in an environment variable, and without it cannot change or remove the patches",
-    remedy: "set fewer values; nothing was changed",
+    why: "the next run receives the record in an environment variable, and cannot change or remove the patches without it. Nothing was changed",
+    remedy: "set fewer values in the patches",
   });
 }
 
@@ -253,8 +255,8 @@ async function unlessChanged<T>(
   }
   throw new Failure({
     field: `machines.${machine}`,
-    problem: `another tool changed its configuration ${MERGES} times while this update merged into it`,
-    why: "staging now would revert that change, so nothing was staged",
+    problem: `another tool changed the machine's configuration ${MERGES} times while this update merged its patches`,
+    why: "staging now would revert the last change, so nothing was staged",
     remedy: "run again once the other tool has finished",
   });
 }

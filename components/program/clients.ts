@@ -88,7 +88,7 @@ function configOf(kubeconfig: string): ReturnType<typeof readKubeconfig> {
   } catch (error) {
     throw new Failure({
       field: "kubeconfig",
-      problem: `it cannot be used (${(error as Error).message})`,
+      problem: `cannot be used (${(error as Error).message})`,
       why: "Kubernetes cannot be reached",
       remedy: "fetch the cluster's kubeconfig with `talosctl kubeconfig`, and use that",
     });

@@ -71,7 +71,7 @@ function kubeconfigOf({ KUBECONFIG }: NodeJS.ProcessEnv): {
     return {
       problem: {
         field: "kubeconfig",
-        problem: `a file that KUBECONFIG names cannot be read (${(error as Error).message})`,
+        problem: `a file listed in KUBECONFIG cannot be read (${(error as Error).message})`,
         why: "Kubernetes cannot be reached",
         remedy: "correct KUBECONFIG, or pass the kubeconfig's content",
       },
@@ -81,7 +81,8 @@ function kubeconfigOf({ KUBECONFIG }: NodeJS.ProcessEnv): {
 
 const emptyCredential = (field: string): FieldFinding => ({
   field,
-  problem: "is an empty text",
+  problem: "is empty",
   why: "the program does not fall back to the environment, which may name another cluster",
-  remedy: "make sure that the Output or secret behind it has the content, or remove the argument",
+  remedy:
+    "make sure that the Output or secret has the credential's content, or remove the argument",
 });

@@ -43,7 +43,7 @@ async function main(name = ""): Promise<void> {
       isAwaited,
       () => verb.mayEnd && !isTouched,
       () => {
-        report(`${name}: Pulumi has ended, so the program ends too; it had changed nothing yet`);
+        report(`${name}: Pulumi has ended, so the program ends as well; it had changed nothing`);
         process.exit(1);
       },
     );
@@ -96,7 +96,8 @@ function describe(error: unknown, field: string): string {
       field,
       problem: `${error.message}, also after a retry`,
       why: "the program cannot go on without an answer",
-      remedy: "run again once it answers: the program continues from the state that it finds",
+      remedy:
+        "run again once the called machine or server answers: the program continues from the state that it finds",
     }).message;
   const foreign = foreignCredentials(error.message);
   if (foreign !== undefined) return new Failure(foreign).message;

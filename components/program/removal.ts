@@ -31,14 +31,14 @@ export function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promise<T> 
   const { clock, machine, who, part = configurationPart } = asked;
   const failed = (problem: string): FieldFinding => ({
     field: `machines.${machine}`,
-    problem: `${who} ${problem}`,
+    problem,
     why: part.why,
-    remedy: `if ${who} is still in use, make sure that it is on and that the update has credentials for it, then run again; if it will not return (broken, wiped, or in another cluster), find the URN that ends with \`${part.ending}\` (\`pulumi stack --show-urns\`), run \`pulumi state delete 'URN'\`, and run again`,
+    remedy: `if ${who} is still in use, make sure that it answers and that the update has credentials for it, then run again. If it will not return (broken, wiped, or in another cluster), find the URN that ends with \`${part.ending}\` (\`pulumi stack --show-urns\`), run \`pulumi state delete 'URN'\`, and run again`,
   });
   return waitOrFail(
     clock,
     { ...lastAnswer, look: async () => ({ done: await ask() }) },
-    (within) => failed(`did not answer ${within}`),
-    (message) => failed(`cannot be asked: ${message}`),
+    (within) => failed(`${who} did not answer ${within}`),
+    (message) => failed(`the request to ${who} failed: ${message}`),
   );
 }

@@ -131,8 +131,8 @@ async function runPreflight(
   const useless = uselessOf(needs, clients);
   if (useless.length > 0) throw new Failure(...useless);
   const cluster = task.kubernetes ? clients.cluster() : undefined;
-  await clients.clientVersion(); // fails without talosctl: otherwise no machine would answer, and the preflight would
-  await clients.clientVersion(); // skip all of them
+  // Fails without talosctl: otherwise no machine would answer, and the preflight would skip all of them.
+  await clients.clientVersion();
   const around = {
     web: new RealWeb(clock, env),
     places: placesOf(env),
@@ -169,8 +169,8 @@ async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): 
 
 async function runOmniWait(task: z.infer<typeof omniWaitTask>, clients: Clients): Promise<unknown> {
   const taint = tainting(task, clusterOf(task, clients), clients);
-  await clients.clientVersion(); // fails without talosctl: otherwise the program would wait for the machine without
-  await clients.clientVersion(); // effect
+  // Fails without talosctl: otherwise the program would wait for the machine without effect.
+  await clients.clientVersion();
   const answer = await waitForOmni(task, { ...benchOf(task, clients), omni: clients.omni });
   return { ...answer, ...(await taint()) };
 }
@@ -243,6 +243,6 @@ async function runGate(task: z.infer<typeof gateTask>, clients: Clients): Promis
 function clusterFor(clients: Clients, why: string, field = "kubeconfig"): KubernetesCluster {
   const cluster = clients.cluster();
   if (cluster !== undefined) return cluster;
-  const remedy = "pass the kubeconfig, or name its file in KUBECONFIG";
+  const remedy = "pass the kubeconfig, or set KUBECONFIG to its path";
   throw new Failure({ field, problem: "there is no kubeconfig", why, remedy });
 }

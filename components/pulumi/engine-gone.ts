@@ -57,8 +57,8 @@ function engineOfProgram(): string | undefined {
 
 /** The command line in Node's diagnostic report, which does not change with `process.argv`. */
 function commandLine(): readonly string[] {
-  Object.assign(process.report, { excludeNetwork: true }); // without this, the report would look up the names of
-  Object.assign(process.report, { excludeNetwork: true }); // addresses
+  // Without this, the report would look up the names of addresses.
+  Object.assign(process.report, { excludeNetwork: true });
   return (process.report.getReport() as { header: { commandLine: string[] } }).header.commandLine;
 }
 

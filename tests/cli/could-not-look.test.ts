@@ -17,7 +17,7 @@ const { folder, cli, at } = cliStand();
 const page = '<!DOCTYPE html><html><form action="/login"></form></html>';
 
 const noKubeconfig =
-  /--kubeconfig: cannot be read \((it|\S+) names no cluster, so it is not a kubeconfig\)/;
+  /--kubeconfig: cannot be read \((it|\S+) contains no cluster, so it is not a kubeconfig\)/;
 
 function written(name: string, text: string): string {
   const file = path.join(folder, name);

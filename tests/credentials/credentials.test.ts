@@ -88,7 +88,7 @@ test("a talosconfig of Omni is accepted for an adopted machine", () => {
 
 test.each<[string, string, ConfigurationOwner, RegExp]>([
   ["talosconfig", "a: [hidden", "adopted", /it is not YAML/],
-  ["talosconfig", "/home/hidden/.talos/config", "adopted", /it lacks the form of such a file/],
+  ["talosconfig", "/home/hidden/.talos/config", "adopted", /it is not a YAML mapping/],
   [
     "talosconfig",
     "context: a\ncontexts: {}\n",
@@ -102,7 +102,7 @@ test.each<[string, string, ConfigurationOwner, RegExp]>([
     /is not among .*: it has toString, home$/,
   ],
   ["talosconfig", omni, "owned", /missing or of the wrong type: contexts\.o\.ca/],
-  ["kubeconfig", "~/.kube/hidden", "adopted", /it lacks the form of such a file/],
+  ["kubeconfig", "~/.kube/hidden", "adopted", /it is not a YAML mapping/],
   [
     "kubeconfig",
     "apiVersion: v1\nkind: Config\n",

@@ -50,5 +50,5 @@ test("a credential that cannot be reduced below the size limit is refused with a
   ).toThrow(
     /^kubeconfig: is 257 KiB long \(limit 120 KiB\); .*; pass a file with only this cluster$/,
   );
-  expect(() => fittingCredential("omniServiceAccountKey", secret)).toThrow(/pass a shorter one/);
+  expect(() => fittingCredential("omniServiceAccountKey", secret)).toThrow(/pass a shorter value/);
 });

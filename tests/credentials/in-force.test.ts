@@ -84,12 +84,12 @@ test.each<[string, NodeJS.ProcessEnv, RegExp]>([
   [
     "two missing kubeconfigs",
     { KUBECONFIG: "/nowhere/a:/nowhere/b" },
-    /KUBECONFIG names cannot be read \(ENOENT/,
+    /a file in KUBECONFIG cannot be read \(ENOENT/,
   ],
   [
     "a folder as kubeconfig",
     { KUBECONFIG: folder },
-    /KUBECONFIG names cannot be read \(.* is a folder/,
+    /a file in KUBECONFIG cannot be read \(.* is a folder/,
   ],
   [
     "a talosconfig as kubeconfig",
@@ -99,7 +99,7 @@ test.each<[string, NodeJS.ProcessEnv, RegExp]>([
   [
     "a missing talosconfig",
     { TALOSCONFIG: "/nowhere" },
-    /TALOSCONFIG names cannot be read \(ENOENT/,
+    /a file in TALOSCONFIG cannot be read \(ENOENT/,
   ],
 ])("a preview refuses %s in environment variables", (_, environment, problem) => {
   expect(said({}, { ...FINE, ...environment })).toEqual([expect.stringMatching(problem)]);

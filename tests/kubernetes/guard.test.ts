@@ -49,8 +49,8 @@ interface Guarded {
 const claim = { kind: "PersistentVolumeClaim", owner: ours };
 // Pulumi would delete the new one by its name, and a pod may have bound it by then.
 const emptyClaim = [
-  /would be replaced \(another storageClass, or --replace\).*; it has no volume yet, so nothing is lost: /,
-  /nothing is lost: remove the workload .* for one update, then add it again with this class; after a kill/,
+  /would be replaced \(because of a changed storageClass or --replace\).*; remove the workload .* for one update, /,
+  /then add it again with this class\. Nothing is lost, because the claim has no volume yet\. After a kill/,
 ];
 const creations: Guarded[] = [
   { name: "creates an object that does not exist", verdict: "create" },
@@ -81,7 +81,7 @@ const creations: Guarded[] = [
     live: { ...claim, holds: ["volume v"] },
     preview: true,
     verdict:
-      /would be replaced \(another storageClass, or --replace\).*contains volume v.*set storageClass to its former value/,
+      /would be replaced \(because of a changed storageClass or --replace\).*contains volume v.*set storageClass to its former value/,
   },
   { name: "refuses to replace a claim that never got a volume", live: claim, verdict: emptyClaim },
   {
@@ -106,27 +106,27 @@ const creations: Guarded[] = [
     live: { owner: ownerText("shop/test", "ns", "77") },
     withoutState: true,
     preview: true,
-    verdict: /already exists; .* created it/,
+    verdict: /already exists, and was created by /,
   },
   {
     name: "at preview proposes to undo a rename of the stack",
     live: { owner: ownerText("shop/test", "gpu-namespace", "6f1c") },
     preview: true,
     verdict: [
-      /already exists; shop\/test\/gpu-namespace created it; .*; if you renamed the stack from test, /,
-      /; if you renamed the stack from test, rename it back: pulumi stack rename test$/,
+      /already exists, and was created by shop\/test\/gpu-namespace; .*\. If you renamed the stack from test, /,
+      /\. If you renamed the stack from test, rename it back: pulumi stack rename test$/,
     ],
   },
   {
     name: "at preview proposes an alias for an object of another project",
     live: { owner: ownerText("home/test", "gpu-namespace", "77") },
     preview: true,
-    verdict: /if you renamed the resource, give it an alias$/,
+    verdict: /If you renamed the resource, give it an alias$/,
   },
   {
     name: "refuses an object of a stack with the same name and another state",
     live: { owner: ownerText("shop/prod", "gpu-namespace", "0") },
-    verdict: /already exists; .* created it/,
+    verdict: /already exists, and was created by /,
   },
   {
     name: "proposes an alias for an object of another resource of the stack",
@@ -137,7 +137,7 @@ const creations: Guarded[] = [
     name: "at preview refuses a namespace without an owner mark",
     live: {},
     preview: true,
-    verdict: /not this stack's/,
+    verdict: /does not belong to this stack/,
   },
   // The operator's own RuntimeClass goes by the very update that brings ours.
   {
@@ -149,7 +149,7 @@ const creations: Guarded[] = [
   {
     name: "refuses a RuntimeClass without an owner mark",
     live: { kind: "RuntimeClass", name: "nvidia" },
-    verdict: /not this stack's/,
+    verdict: /does not belong to this stack/,
   },
 ];
 
@@ -239,7 +239,7 @@ describe("a Helm release", () => {
   test("whose installation was killed is the stack's despite changed values if its namespace is the stack's", () => {
     const other = { ...step, values: { driver: { enabled: true } } };
     expect(takes(verdictOnRelease([record("pending-install")], other, false))).toMatch(
-      /not this stack's/,
+      /does not belong to this stack/,
     );
     expect(
       takes(
@@ -253,11 +253,13 @@ describe("a Helm release", () => {
     const changed = { ...step, values: { driver: { enabled: true } } };
     const told = {
       take: [],
-      say: expect.stringMatching(/other values\. If it is this stack's, the update replaces it\. /),
+      say: expect.stringMatching(
+        /other values\. If it belongs to this stack, the update replaces it\. /,
+      ),
     };
     expect(verdictOnRelease([record("deployed")], changed, true)).toEqual(told);
     expect(takes(verdictOnRelease([record("deployed")], changed, false))).toMatch(
-      /not this stack's/,
+      /does not belong to this stack/,
     );
   });
 
@@ -265,7 +267,7 @@ describe("a Helm release", () => {
     const another = record("deployed", 1, { chart: "another" });
     const changed = { ...step, values: { driver: { enabled: true } } };
     expect(takes(verdictOnRelease([another], changed, true))).toMatch(
-      /already exists \(another, deployed\), and is not/,
+      /already exists \(another, deployed\), and does not belong/,
     );
   });
 
@@ -280,7 +282,7 @@ describe("a Helm release", () => {
     const over = { ...step, takesOver: true };
     expect(
       takes(verdictOnRelease([record("deployed", 1, { chart: "another" })], over, false)),
-    ).toMatch(/not this stack's/);
+    ).toMatch(/does not belong to this stack/);
   });
 
   test("whose upgrade was killed loses the record of that upgrade, but not at preview", () => {
@@ -314,7 +316,7 @@ describe("the check for another LeaderWorkerSet in the cluster", () => {
       "refuses a release whose upgrade would delete every LeaderWorkerSet",
       of("lws"),
       of("lws"),
-      /lws-system\/lws is 0\.7\.0 or older; .*resource-policy=keep/,
+      /lws-system\/lws has LeaderWorkerSet 0\.7\.0 or older; .*resource-policy=keep/,
     ],
     [
       "accepts a release whose upgrade keeps the CRD",

@@ -37,7 +37,7 @@ describe("a configuration that Talos would refuse", () => {
     );
     const message = await failure(done);
     expect(message).toContain(
-      "machines.gpu-1.patches: with the stack's patches the machine's configuration has the document HostnameConfig and the field machine.features.stableHostname; ",
+      "machines.gpu-1.patches: with the stack's patches, the machine's configuration has both the document HostnameConfig and the field machine.features.stableHostname; ",
     );
     expect(message).toContain("(machine.features.stableHostname: auto: stable of HostnameConfig)");
     expect(message).toContain(
@@ -53,7 +53,7 @@ describe("a configuration that Talos would refuse", () => {
       adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", live).done,
     );
     expect(message).toContain(
-      "move the settings of KubeletConfig in the patches to machine.kubelet.image; or, in",
+      "in the patches, move the settings of KubeletConfig to machine.kubelet.image. Or, in",
     );
   });
 

@@ -135,7 +135,7 @@ describe("adopt", () => {
       return configurations.call(machine);
     };
     expect(await failure(adopt(task, undefined, bench))).toContain(
-      "machines.gpu-1: another tool changed its configuration 3 times",
+      "machines.gpu-1: another tool changed the machine's configuration 3 times",
     );
     expect(machine.calls).toEqual([]);
   });
@@ -210,7 +210,7 @@ describe("release", () => {
           );
           jest.spyOn(machine, "configurations").mockRejectedValue(stranger);
         },
-        "the machine at 10.0.0.1 cannot be asked: talosctl get failed: x509: certificate signed by unknown authority",
+        "the request to the machine at 10.0.0.1 failed: talosctl get failed: x509: certificate signed by unknown authority",
         0,
       ],
     ])(
@@ -220,7 +220,7 @@ describe("release", () => {
         spoil(machine);
         const message = await failure(release(task, added, bench));
         const ways = [
-          "make sure that it is on",
+          "make sure that it answers",
           "`pulumi stack --show-urns`",
           "`pulumi state delete 'URN'`",
         ];

@@ -93,7 +93,7 @@ test("a machine that agrees with the stack gets one line and no change", async (
   const { code, stdout, stderr } = await run("upgrade", wanted);
   expect([code, stderr.split("\n").at(-2)]).toEqual([
     0,
-    "gpu-1: equal: runs the wanted image and configuration, nothing to do",
+    "gpu-1: equal: the machine runs the wanted image and configuration, nothing to do",
   ]);
   expect(upgradeResult.parse(JSON.parse(stdout))).toMatchObject({
     schematicId: schematics.gpu,

@@ -140,7 +140,7 @@ test("invalid credentials are reported together with other mistakes, and never p
   const { error } = await run("rtx5070ti", { ...wrong, "talos-gpu:gpuOperater": "{}" });
   expect(error?.message).toMatch(/gpuOperater: .*did you mean "gpuOperator"/);
   expect(error?.message).toMatch(/talosconfig: it is not YAML; .*; pass the content of the file/);
-  expect(error?.message).toMatch(/kubeconfig: it lacks the form of such a file; .*, not its path/);
+  expect(error?.message).toMatch(/kubeconfig: it is not a YAML mapping; .*, not its path/);
   expect(error?.message).not.toContain("hidden");
   expect(error?.stack).toBe("");
 });

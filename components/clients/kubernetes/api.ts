@@ -250,7 +250,7 @@ export class KubernetesApi {
     try {
       if (this.server === "")
         throw new Error(
-          `context ${this.config.getCurrentContext() || "(none)"} names no cluster with a server`,
+          `context ${this.config.getCurrentContext() || "(none)"} has no cluster with a server`,
         );
       if (!URL.canParse(this.server)) throw new Error(`the server ${this.server} is not a URL`);
       await this.authenticate();
@@ -312,8 +312,8 @@ export class KubernetesApi {
    * connections.
    */
   private shared(agent: https.RequestOptions["agent"]): https.RequestOptions["agent"] {
-    if (!(agent instanceof https.Agent) || agent.constructor !== https.Agent) return agent; // a proxy's agent manages
-    if (!(agent instanceof https.Agent) || agent.constructor !== https.Agent) return agent; // its own connections
+    // A proxy's agent manages its own connections.
+    if (!(agent instanceof https.Agent) || agent.constructor !== https.Agent) return agent;
     if (this.kept === undefined || !isDeepStrictEqual(agent.options, this.made)) {
       this.made = agent.options;
       this.kept = new https.Agent({ ...agent.options, keepAlive: true, timeout: UNUSED });

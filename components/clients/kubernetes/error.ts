@@ -107,8 +107,8 @@ function statusOf(body: string): Status | undefined {
 const passing: Record<string, string> = {
   ECONNREFUSED: "refuses the connection: no program listens there",
   ECONNRESET: "resets the connection",
-  ECONNABORTED: "ends the connection",
-  EPIPE: "ends the connection",
+  ECONNABORTED: "closes the connection",
+  EPIPE: "closes the connection",
   ETIMEDOUT: "does not answer",
   EHOSTUNREACH: "cannot be reached: there is no route to it",
   EHOSTDOWN: "cannot be reached: it is down",
@@ -148,7 +148,7 @@ export function connectionProblem(
     );
   const known = passing[code] ?? lasting[code];
   const words = foreign.test(code)
-    ? `has a certificate that the kubeconfig's authority has not signed: it belongs to another cluster, or the cluster was recreated since (${code})`
+    ? `has a certificate that the kubeconfig's CA did not sign: the server belongs to another cluster, or the cluster was created again (${code})`
     : (known ?? `does not answer: ${redact(error.message, secrets)}`);
   return new KubernetesError(
     code in passing ? "unreachable" : "refused",

@@ -52,7 +52,7 @@ function readIfThere(file: string): Content | undefined {
 
 function notThere(files: readonly string[]): string {
   const [first, ...others] = files;
-  if (first === undefined) return "no file is named";
+  if (first === undefined) return "it lists no file";
   return others.length === 0
     ? `ENOENT: there is no file ${first}`
     : `ENOENT: none of these files exists: ${files.join(", ")}`;
@@ -72,7 +72,7 @@ function partOf({ file, text }: Content): Part {
     throw new Error(`${file} is not YAML`, { cause: error }); // the parser's message quotes the text
   }
   if (config === null || config === undefined) return { config: {}, hasRelativePath: false };
-  if (!isMapping(config)) throw new Error(`${file} names no cluster, so it is not a kubeconfig`);
+  if (!isMapping(config)) throw new Error(`${file} contains no cluster, so it is not a kubeconfig`);
   const folder = path.dirname(path.resolve(file));
   let hasRelativePath = false;
   const resolve = (holder: unknown, key: string): void => {

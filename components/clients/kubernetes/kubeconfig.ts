@@ -38,7 +38,7 @@ export function readKubeconfig(text: string): KubeConfig {
 }
 
 /** Message for another kind of file: an empty file, a web page, a talosconfig. */
-const noKubeconfig = "it names no cluster, so it is not a kubeconfig";
+const noKubeconfig = "it contains no cluster, so it is not a kubeconfig";
 
 function contentOf(text: string): unknown {
   let content: unknown;

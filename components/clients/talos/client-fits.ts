@@ -11,7 +11,7 @@ export function checkClient(client: string, running: string, wanted: string): Fi
       {
         field: "talosctl",
         problem: `its version ${JSON.stringify(client)} is not a release`,
-        why: "the update cannot check whether it works with the machine",
+        why: "the update cannot check whether this talosctl works with the machine",
         remedy: `install talosctl ${running}`,
       },
     ];
@@ -20,12 +20,12 @@ export function checkClient(client: string, running: string, wanted: string): Fi
   if (ahead <= range.ahead && behind <= range.behind) return [];
   const why =
     ahead > range.ahead
-      ? "it calls methods that the machine does not have"
-      : "it lacks methods that the machine expects";
+      ? "this talosctl calls methods that the machine does not have"
+      : "this talosctl lacks methods that the machine expects";
   return [
     {
       field: "talosctl",
-      problem: `${client} does not fit a machine that goes from ${running} to ${wanted}`,
+      problem: `${client} does not work with a machine that is upgraded from ${running} to ${wanted}`,
       why,
       remedy: `install talosctl ${running}, or set TALOS_GPU_TALOSCTL to the path of that version`,
     },

@@ -12,7 +12,7 @@ export function contextProblem(config: unknown): string | undefined {
   if (typeof context === "string" && Object.hasOwn(contexts, context)) return undefined;
   const names = Object.keys(contexts);
   const has = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
-  if (typeof context !== "string" || context === "") return `it names no current context; ${has}`;
+  if (typeof context !== "string" || context === "") return `it sets no current context: ${has}`;
   return `its current context ${JSON.stringify(context)} is not among its contexts: ${has}`;
 }
 
@@ -46,7 +46,7 @@ export function readTalosconfig(
     if (file === undefined) return { problem: none };
     return readFile(file, file);
   }
-  return readFile(TALOSCONFIG, `the file that TALOSCONFIG names (${TALOSCONFIG})`);
+  return readFile(TALOSCONFIG, `the file in TALOSCONFIG (${TALOSCONFIG})`);
 }
 
 const field = "talosconfig";
@@ -54,7 +54,7 @@ const why = "without a valid talosconfig the machines cannot be reached";
 
 const none: FieldFinding = {
   field,
-  problem: "there is none: TALOSCONFIG names no file, and there is no ~/.talos/config",
+  problem: "is missing: TALOSCONFIG is not set, and there is no ~/.talos/config",
   why,
   remedy: "set TALOSCONFIG to the path of the cluster's talosconfig",
 };

@@ -136,9 +136,9 @@ const inSeconds = (milliseconds: number): number =>
   milliseconds < 1_000 ? milliseconds : Math.round(milliseconds / 1_000) * 1_000;
 
 function startProblem(name: string, binary: string, error: NodeJS.ErrnoException): string {
-  const lacks = binary === name ? "is in no folder of PATH" : `${binary} does not exist`;
+  const lacks = binary === name ? "is not in PATH" : `${binary} does not exist`;
   return error.code === "ENOENT"
-    ? `${name}: ${lacks}; without it the machine cannot be reached; install ${name === "talosctl" ? "talosctl of the machine's minor release" : `${name} of your server's release`}, or set TALOS_GPU_${name.toUpperCase()} to its path`
+    ? `${name}: ${lacks}; without it the machine cannot be reached; install ${name === "talosctl" ? "talosctl of the machine's minor release" : `${name} of your Omni server's release`}, or set TALOS_GPU_${name.toUpperCase()} to its path`
     : `${name}: ${binary} does not start: ${error.message}`;
 }
 

@@ -36,9 +36,9 @@ export async function foreignSets(
   if (kind[ownerName] !== undefined && kind[policy] !== "keep")
     return {
       field,
-      problem: `Helm release ${kind[ownerNamespace] ?? "default"}/${kind[ownerName]} is 0.7.0 or older`,
+      problem: `Helm release ${kind[ownerNamespace] ?? "default"}/${kind[ownerName]} has LeaderWorkerSet 0.7.0 or older`,
       why: "an upgrade deletes the CRD, and with it every LeaderWorkerSet of the cluster",
-      remedy: `first run \`kubectl annotate crd ${definition} ${policy}=keep\`, upgrade that release yourself with the CRDs of the new chart (lws#880), and remove leaderWorkerSet from the stack`,
+      remedy: `run \`kubectl annotate crd ${definition} ${policy}=keep\`. Then upgrade that release yourself with the CRDs of the new chart (lws#880), and remove leaderWorkerSet from the stack`,
     };
   const webhooks = "MutatingWebhookConfiguration";
   const found = await read(

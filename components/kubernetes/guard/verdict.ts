@@ -17,18 +17,18 @@ export const keepsData = <Key extends ObjectKey>(key: Key): key is Key & { kind:
   key.kind === "Namespace" || key.kind === "PersistentVolumeClaim";
 
 const reasons: Record<Keeper, string> = {
-  Namespace: " (--replace)",
+  Namespace: " (because of --replace)",
   // Fields of a claim that do not change: kubernetes, pkg/apis/core/validation, ValidatePersistentVolumeClaimUpdate.
-  PersistentVolumeClaim: " (another storageClass, or --replace)",
+  PersistentVolumeClaim: " (because of a changed storageClass or --replace)",
 };
 
 const remedies: Record<Keeper, string> = {
-  Namespace: "update without --replace; ",
-  PersistentVolumeClaim: `set storageClass to its former value, and update without --replace; ${ifDataMayGo}; `,
+  Namespace: "update without --replace. ",
+  PersistentVolumeClaim: `set storageClass to its former value, and update without --replace. ${ifDataMayGo}. `,
 };
 
 const sameName =
-  "the old and the new object have the same name: Pulumi would create the new one, then delete it in place of the old one";
+  "the old and the new object have the same name: Pulumi would create the new one, then delete the new one instead of the old one";
 
 /** A list that is cut after ten entries, because a namespace may have thousands of objects. */
 const inWords = (held: readonly string[]): string =>
@@ -38,7 +38,7 @@ const inWords = (held: readonly string[]): string =>
 
 /** Remedy for a claim that no pod has used. */
 const emptyClaim =
-  "it has no volume yet, so nothing is lost: remove the workload from the stack for one update, then add it again with this class; ";
+  "remove the workload from the stack for one update, then add it again with this class. Nothing is lost, because the claim has no volume yet. ";
 
 const pendingCreate =
   "pulumi refresh --import-pending-creates (the page on troubleshooting has the whole command)";
@@ -87,7 +87,7 @@ function replacedOrLost(live: LiveObject): FieldFinding {
   const field = titleOf(live);
   const reason = keepsData(live) ? reasons[live.kind] : "";
   const problem = `would be replaced${reason}, or was left by a killed update`;
-  const afterKill = `after a kill, import it into the stack's state: ${pendingCreate}`;
+  const afterKill = `After a kill, import the object into the stack's state: ${pendingCreate}`;
   if (live.holds.length === 0)
     return { field, problem, why: sameName, remedy: `${emptyClaim}${afterKill}` };
   return {
@@ -108,19 +108,19 @@ function ofAnotherOwner(
   const renamed =
     former === undefined
       ? ""
-      : `; if you renamed the stack from ${former}, rename it back: pulumi stack rename ${former}`;
+      : `. If you renamed the stack from ${former}, rename it back: pulumi stack rename ${former}`;
   return {
     field: titleOf(live),
-    problem: `already exists; ${liveOwner.split(" ")[0]!} created it`,
+    problem: `already exists, and was created by ${liveOwner.split(" ")[0]!}`,
     why: "two stacks, or two resources, would change and delete the same object",
-    remedy: `give one of the two another name or namespace; if you renamed the resource, give it an alias${renamed}`,
+    remedy: `give one of the two objects another name or namespace. If you renamed the resource, give it an alias${renamed}`,
   };
 }
 
 /** Finding about an object without an owner annotation. */
 const withoutOwner = (live: LiveObject): FieldFinding => ({
   field: titleOf(live),
-  problem: "already exists, and is not this stack's",
+  problem: "already exists, and does not belong to this stack",
   why: "the stack would take it over, and later delete it",
   remedy: `choose another name or namespace, delete the object if it is not needed, or import it into the stack's state: ${pendingCreate}`,
 });
@@ -142,7 +142,7 @@ export function verdictOnMove(owned: readonly LiveObject[], to: ObjectKey): Verd
       field: titleOf(former),
       problem: `contains ${inWords(former.holds.filter(isData))}, and would be deleted once ${titleOf(to)} exists`,
       why: "volumes do not move to another namespace, so their data would be lost",
-      remedy: `set the namespace to its former value; ${ifDataMayGo}`,
+      remedy: `set the namespace to its former value. ${ifDataMayGo}`,
     },
   };
 }
@@ -179,7 +179,7 @@ export function verdictOnRelease(
     if (!last.status.startsWith("pending-") || records.length < 2) return nothing;
     return {
       take: preview ? [] : [last],
-      say: `${title}: revision ${last.revision} is ${last.status}, left by a killed update; Helm continues from the revision before`,
+      say: `${title}: revision ${last.revision} is ${last.status}, left by a killed update; Helm continues from the previous revision`,
     };
   }
   const isChart = last.chart === chartName(step.chart);
@@ -196,7 +196,7 @@ export function verdictOnRelease(
   }
   // At preview, this may be the stack's own release with earlier values, which only the update replaces.
   if (preview && isChart) {
-    const say = `${title}: already exists with other values. If it is this stack's, the update replaces it. If not, uninstall it first or choose another namespace: the update would fail here, after it has upgraded the machines`;
+    const say = `${title}: already exists with other values. If it belongs to this stack, the update replaces it. If not, uninstall it first or choose another namespace: the update would fail here, after it has upgraded the machines`;
     return { take: [], say };
   }
   return { refuse: foreignRelease(title, last, isChart ? step.name : undefined) };
@@ -211,12 +211,12 @@ const foreignRelease = (
   takeOver: string | undefined,
 ): FieldFinding => ({
   field,
-  problem: `already exists (${chart || "unknown chart"}, ${status}), and is not this stack's`,
+  problem: `already exists (${chart || "unknown chart"}, ${status}), and does not belong to this stack`,
   why: "two releases would allocate the same GPUs",
   remedy:
     takeOver === undefined
       ? "uninstall it, or give this stack's release another namespace"
-      : `declare it as external if its owner keeps it, or set takeOver: ${takeOver}, so that this stack takes it over`,
+      : `declare the release as external to leave it with its owner, or set takeOver: ${takeOver} to take it over`,
 });
 
 const chartName = (chart: string): string => chart.split("/").at(-1)!;

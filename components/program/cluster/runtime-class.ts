@@ -25,9 +25,9 @@ export async function awaitFree(
   const wrongHandler = (handler: string): Failure =>
     new Failure({
       field,
-      problem: `RuntimeClass ${name}, which is not this stack's, has the handler ${handler}`,
+      problem: `RuntimeClass ${name}, which does not belong to this stack, has the handler ${handler}`,
       why: "on Talos only the handler nvidia starts NVIDIA's runtime: the smoke test and the workloads would not start, or would see no card",
-      remedy: `its owner must set \`handler: nvidia\`; a handler cannot be edited, so delete the class first: kubectl delete runtimeclass ${name} (running pods stay)`,
+      remedy: `run \`kubectl delete runtimeclass ${name}\`, because Kubernetes cannot change a handler (running pods stay). Then its owner must create it with \`handler: nvidia\``,
     });
   const limit = parseDuration(task.limit);
   let isReported = false;
@@ -47,16 +47,16 @@ export async function awaitFree(
     if (owner !== "")
       throw new Failure({
         field,
-        problem: `RuntimeClass ${name} already exists; ${owner.split(" ")[0]!} created it`,
+        problem: `RuntimeClass ${name} already exists, and was created by ${owner.split(" ")[0]!}`,
         why: "the stack creates a class of this name once the machines are upgraded, and Kubernetes would refuse that",
         remedy: "put all GPU machines of the cluster into one stack",
       });
     throw found.handler === "nvidia"
       ? new Failure({
           field,
-          problem: `RuntimeClass ${name} already exists, and is not this stack's`,
+          problem: `RuntimeClass ${name} already exists, and does not belong to this stack`,
           why: "the stack creates a class of this name once the machines are upgraded, and Kubernetes would refuse that",
-          remedy: `kubectl delete runtimeclass ${name}, then run again; running pods stay, and new pods of that class start once the stack has created its own`,
+          remedy: `run \`kubectl delete runtimeclass ${name}\`, then run again. Running pods stay. New pods of that class start once the stack has created its RuntimeClass`,
         })
       : wrongHandler(found.handler);
   };
@@ -64,14 +64,14 @@ export async function awaitFree(
     return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (within) => ({
       field,
       problem: `RuntimeClass ${name} was not deleted ${within}`,
-      why: "that GPU Operator and this stack's GPU provider would both offer the GPUs",
+      why: "the RuntimeClass belongs to an installed GPU Operator, which would offer the same GPUs as this stack's GPU provider",
       remedy:
         "uninstall the existing GPU Operator, or install it with this stack (gpuOperator), then run again",
     }));
   const found = await classes.runtimeClass(name);
   if (found === undefined)
     report(
-      `RuntimeClass ${name} does not exist yet; until it does, Kubernetes refuses pods that need a GPU`,
+      `RuntimeClass ${name} does not exist yet; until it exists, Kubernetes refuses pods that need a GPU`,
     );
   else if (name === "nvidia" && found.handler !== "nvidia") throw wrongHandler(found.handler);
   else

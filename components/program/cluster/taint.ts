@@ -17,11 +17,11 @@ export type TaintedNodes = Pick<Cluster, "taints" | "setTaints">;
 const ATTEMPTS = 20;
 
 /** Consequence of taints that the update could not set. */
-const MISSING = "without its taints, pods that do not belong there may run on the GPU machine";
+const MISSING = "without the taints, the GPU machine may run pods that the taints should keep away";
 
 /** Consequence of taints that the update could not remove. */
 const LEFT =
-  "the node keeps the stack's taints, so pods without a toleration cannot be scheduled there";
+  "the node keeps the stack's taints, so pods without a toleration cannot be scheduled on it";
 
 const taintsPart = { ending: "-upgrade", why: LEFT };
 

@@ -111,10 +111,7 @@ export async function awaitTests(
     const since = busySince.get(machine) ?? clock.now();
     busySince.set(machine, since);
     const inUse = `all ${units.allocatable ?? 0} units of ${resource} are in use by ${namesOf(users)}`;
-    say(
-      machine,
-      `its smoke test waits up to ${formatDuration(forAUnit)} for a free unit: ${inUse}`,
-    );
+    say(machine, `its smoke test waits up to ${formatDuration(forAUnit)} for a free GPU: ${inUse}`);
     if (task.mustPass || clock.now() - since < patience) return false;
     await cluster.suspend(namespace, test.job, inUse);
     result.untested[machine] = inUse;
@@ -143,7 +140,7 @@ export async function awaitTests(
       return true;
     }
     const differs = `the node offers ${allocatable} of ${resource}, but the plan expects ${units}`;
-    const waits = late ? "" : `; waits up to ${formatDuration(patience)} for them`;
+    const waits = late ? "" : `; the gate waits up to ${formatDuration(patience)} for that number`;
     say(machine, `${passed}; ${differs}${waits}`);
     return late;
   };
@@ -218,9 +215,9 @@ export async function awaitTests(
       field: `machines.${machine}`,
       problem: `its smoke test (Job ${namespace}/${job}) ${outcome} (${facts.join(", ")})`,
       why: task.mustPass
-        ? "upgrade.first names this machine, so no other worker starts before its test has passed"
-        : "no workload may use a GPU before a test has computed on it",
-      remedy: `${task.mustPass && others.length > 0 ? "free a unit on it, or " : ""}fix the cause named in parentheses (\`npx talos-gpu doctor\` shows more), then run the update again`,
+        ? "upgrade.first lists this machine, so no other worker is updated before its smoke test has passed"
+        : "no workload may use a GPU before a smoke test has passed on it",
+      remedy: `${task.mustPass && others.length > 0 ? "free a GPU on the machine, or " : ""}fix the cause in parentheses (\`npx talos-gpu doctor\` shows more), then run the update again`,
     };
   };
 

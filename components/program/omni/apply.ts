@@ -32,14 +32,14 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
   // Removed before the writing, so that no patch exists under two IDs at once: if two patches write certain files,
   // Talos does not boot.
   for (const { type, id } of stale) {
-    report(`remove: ${id}, which this stack made and no longer wants`);
+    report(`remove: ${id}, which this stack made and no longer needs`);
     await omni.delete(type, id);
   }
   if (different.length > 0) {
     const then =
       state === undefined
         ? "Omni keeps them until the machine joins"
-        : "Omni upgrades and reboots by itself";
+        : "Omni upgrades and reboots the machine by itself";
     report(`apply: ${different.map(({ metadata }) => metadata.id).join(", ")}; ${then}`);
     await omni.apply(different);
   } else {

@@ -48,7 +48,7 @@ async function strangers(
       {
         field,
         problem: `machine ${task.uuid} belongs to the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`,
-        why: "Omni would accept a patch with these labels, apply it to no machine, and report nothing",
+        why: "Omni would accept the stack's patches, apply them to no machine, and report nothing",
         remedy: "compare `omnictl get clustermachines` with the stack",
       },
     ];
@@ -57,9 +57,9 @@ async function strangers(
       {
         field,
         problem: `Omni knows no machine ${task.uuid}`,
-        why: "Omni would accept a patch with these labels, apply it to no machine, and report nothing",
+        why: "Omni would accept the stack's patches, apply them to no machine, and report nothing",
         remedy:
-          "compare `omnictl get machines` with the stack; a new machine must first boot from an installation medium of Omni",
+          "compare `omnictl get machines` with the stack. A new machine must first boot from an installation medium of Omni",
       },
     ];
   return cluster === undefined
@@ -67,9 +67,9 @@ async function strangers(
         {
           field: "clusterName",
           problem: `Omni has no cluster ${task.cluster}`,
-          why: "Omni would accept a patch with these labels, apply it to no machine, and report nothing",
+          why: "Omni would accept the stack's patches, apply them to no machine, and report nothing",
           remedy:
-            "compare `omnictl get clusters` with the stack; create a new cluster in Omni first",
+            "compare `omnictl get clusters` with the stack. If the cluster is new, create it in Omni first",
         },
       ]
     : [];
@@ -91,8 +91,8 @@ function templated(
     {
       field: `machines.${machine}.configuration`,
       problem: `a cluster template manages the cluster ${name} in Omni (it has the annotation ${templateAnnotation})`,
-      why: "each `omnictl cluster template sync` deletes the patches and extensions that the template lacks: the machine would lose its driver and reboot",
-      remedy: `delete the annotation (\`omnictl edit cluster ${name}\`), and never sync the template again; or write the machine's patches and extensions into the template yourself, and remove the machine from the stack`,
+      why: "each `omnictl cluster template sync` deletes the patches and extensions that are not in the template: the machine would lose its driver and reboot",
+      remedy: `delete the annotation (\`omnictl edit cluster ${name}\`), and never sync the template again. Or write the machine's patches and extensions into the template yourself, and remove the machine from the stack`,
     },
   ];
 }
@@ -118,16 +118,16 @@ async function rivals(
   const field = `machines.${task.machine}.containerd`;
   const writing = rivalPatches(theirs, machine, own).map(({ id, scope }) => ({
     field,
-    problem: `the patch ${id} in Omni, for ${scope}, writes ${customizationPath} as well`,
+    problem: `the patch ${id} in Omni, for ${scope}, also writes ${customizationPath}`,
     why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes. Talos 1.14 and newer silently use only the first of the two",
-    remedy: `copy its settings to machines.<name>.containerd of each machine, delete the patch (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
+    remedy: `copy the patch's settings to machines.<name>.containerd of each machine, delete the patch (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
   }));
   const overriding = overridingPatches(theirs, machine, own, part.content).map(
     ({ id, scope, override }) => ({
       field,
       problem: `the patch ${id} in Omni, for ${scope}, sets ${override.key} to another value, in its document ${override.wins}`,
       why: "Talos merges that document later, so the stack's value would have no effect",
-      remedy: `remove it from the patch (\`omnictl edit ${configPatchType} ${id}\`), or set the same value in the stack`,
+      remedy: `remove ${override.key} from the patch (\`omnictl edit ${configPatchType} ${id}\`), or set the same value in the stack`,
     }),
   );
   return [...writing, ...overriding];
@@ -150,9 +150,9 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding
   );
   return lists.map(({ id, spec }) => ({
     field: `machines.${task.machine}.extensions`,
-    problem: `${id} in Omni lists extensions for this machine as well (${((spec["extensions"] as string[] | null) ?? []).join(", ") || "none"})`,
+    problem: `${id} in Omni also lists extensions for this machine (${((spec["extensions"] as string[] | null) ?? []).join(", ") || "none"})`,
     why: "Omni uses only one list for a machine and would ignore the stack's, so the machine would get no driver",
-    remedy: `list the extensions that the machine needs under machines.<name>.extensions, delete the list (\`omnictl delete ${extensionsType} ${id}\`; Omni may then reboot the machine), and run again`,
+    remedy: `list the extensions that the machine needs under machines.<name>.extensions, delete the list (\`omnictl delete ${extensionsType} ${id}\`, after which Omni may reboot the machine), and run again`,
   }));
 }
 

@@ -39,7 +39,7 @@ export async function waitForOmni(
   let asked = false;
   const guard = new BootGuard(machine, {
     name: task.machine,
-    remedy: `list the machine's patches with \`omnictl get configpatches\`, and correct the one that sets this; only one patch may write ${customizationPath}, so delete any other; Omni applies the change while the boot is paused`,
+    remedy: `list the machine's patches with \`omnictl get configpatches\`, and correct the patch that sets this. Only one patch may write ${customizationPath}, so delete any other. Omni applies the change while the boot is paused`,
     report: (line) => report(`omni: ${line}`),
     modulesMayCome: true,
   });
@@ -97,15 +97,15 @@ async function observe(
     !semver.eq(image.talosVersion, task.talosVersion)
   ) {
     missing.push(
-      `it runs ${image.talosVersion}, not ${task.talosVersion}: Omni upgrades a cluster's Talos version ("Update Talos" on the cluster's page)`,
+      `it runs ${image.talosVersion}, not ${task.talosVersion}: upgrade the cluster in Omni ("Update Talos" on the cluster's page)`,
     );
   }
   const absent = task.extensions.filter((name) => !image.extensions.includes(name));
-  if (absent.length > 0) missing.push(`its image has no ${absent.join(", ")}`);
+  if (absent.length > 0) missing.push(`its image lacks the extensions ${absent.join(", ")}`);
   if (state.configError !== "")
-    missing.push(`Omni could not apply its configuration: ${state.configError}`);
+    missing.push(`Omni could not apply the machine's configuration: ${state.configError}`);
   if (!state.configUpToDate || (await omni.pending(task.uuid)))
-    missing.push("Omni still has to apply changes to it");
+    missing.push("Omni still has to apply changes to the machine");
   if (missing.length > 0) return { image, missing };
   // Omni's status may be older than the resources just written, so the machine itself is checked as well.
   missing.push(...(await driverProblems(machine, task)));
@@ -121,7 +121,7 @@ async function observe(
     if (problem !== undefined) missing.push(problem);
   }
   if (missing.length > 0) await guard.look();
-  if (missing.length === 0 && !state.ready) missing.push("Omni reports it as not ready");
+  if (missing.length === 0 && !state.ready) missing.push("Omni reports the machine as not ready");
   return { image, missing };
 }
 
@@ -131,4 +131,4 @@ const sandboxRemedy =
 
 /** Request to the cluster's owner, who alone can add a machine; the lab plays the owner and reads this text. */
 const addToCluster = ({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string =>
-  `add the machine ${uuid} to the cluster ${cluster} in Omni ("Cluster Scaling" on the cluster's page); Omni already has its patches and extensions`;
+  `add the machine ${uuid} to the cluster ${cluster} in Omni ("Cluster Scaling" on the cluster's page), for which Omni already has the patches and extensions`;

@@ -89,7 +89,7 @@ export async function askMachines(
           : undefined;
       if (foreign === undefined)
         around.report(
-          `${machine}: not known what its upgrade would remove (${lastLine(error)}); its own update checks that again`,
+          `${machine}: not known what the upgrade would remove from the machine (${lastLine(error)}); the machine's own update checks that again`,
         );
       else if (!refused.has(foreign.problem))
         findings.push({ ...foreign, field: `machines.${machine}: ${foreign.field}` });
@@ -173,7 +173,7 @@ export async function warnOfCordons(
       if (!isCordonedByUs(await cluster.node(machine))) return;
       report(
         `warning: ${machine}: an earlier update failed: node ${machine} is still cordoned, and the machine may be half upgraded. ` +
-          "If you reversed that update's edit, also change `reconcileToken`; otherwise nothing upgrades or uncordons it.",
+          "If you reversed that update's edit, also change `reconcileToken`; otherwise Pulumi neither upgrades nor uncordons the machine.",
       );
     } catch (error) {
       if (!(error instanceof CallError)) throw error;

@@ -86,8 +86,8 @@ export function takenAway(
         : [
             {
               field,
-              problem: `${at} belongs to ${leaves}, which leaves the stack in the same update`,
-              why: `Pulumi removes ${leaves} last, which would undo what ${machine} has just written into the machine's configuration`,
+              problem: `${at} belongs to the machine ${leaves}, which this update removes from the stack`,
+              why: `Pulumi removes ${leaves} last, and would remove the settings that ${machine} has just written into the configuration`,
               remedy: `keep the name ${leaves}, or remove ${leaves} in one update and add ${machine} in the next`,
             },
           ]),

@@ -51,17 +51,16 @@ function problemOf(
   { field, title, namespace, keeper }: GpuOffer,
   installs: Installs,
 ): FieldFinding {
-  const whose =
-    keeper === undefined ? "without a mark of its owner" : `managed by ${keeperWords(keeper)}`;
+  const whose = keeper === undefined ? "of an unknown owner" : `managed by ${keeperWords(keeper)}`;
   const remove =
     keeper === undefined
       ? `kubectl delete ${kubectlName(title)} -n ${namespace}`
       : removeWords(keeper);
   return {
     field: installs.field,
-    problem: `the cluster already has ${gpuProviderOfField(field).words} (${title}, ${whose}), and this stack would install its own`,
-    why: "both would allocate the same cards, and pods would fail after the reboots",
-    remedy: `to keep it, write \`external: { kind: ${field}, namespace: ${namespace} }\` instead of ${installs.field}; to replace it, ${remove}, then run again`,
+    problem: `the cluster already has a ${gpuProviderOfField(field).words} (${title}, ${whose}), and this stack would install its own`,
+    why: "both GPU providers would allocate the same cards, and pods would fail after the reboots",
+    remedy: `to keep it, write \`external: { kind: ${field}, namespace: ${namespace} }\` instead of ${installs.field}. To replace it, ${remove}, then run again`,
   };
 }
 

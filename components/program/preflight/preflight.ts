@@ -229,7 +229,7 @@ function unreachable(
       problem: `the Kubernetes API at ${server} did not answer within ${within}`,
       why: "machines could not be drained, and nothing could be installed after their reboot, so the update stopped before it changed anything",
       remedy:
-        "check the URL, and that a control plane is up (`talosctl service kubelet`, `talosctl dmesg`), then run again; to reboot machines without a drain, set upgrade.drain: false",
+        "check the URL, and that a control plane is up (`talosctl service kubelet`, `talosctl dmesg`), then run again. To reboot machines without a drain, set upgrade.drain: false",
     },
   ];
 }
@@ -246,13 +246,13 @@ async function warnOfClass(
   if (classGone === undefined) return;
   const { name, but } = classGone;
   const unknown = (why: string): string =>
-    `not known whether other users' pods name RuntimeClass ${name} (${why})`;
+    `not known whether other users' pods use RuntimeClass ${name} (${why})`;
   const pods = await answerOr([], cluster.podsOfClass(name), report, unknown);
   const others = pods.filter((pod) => !pod.startsWith(`${but}/`));
   const more = others.length > 5 ? ` and ${others.length - 5} more` : "";
   if (others.length > 0)
     report(
-      `warning: no machine will have a handler for RuntimeClass ${name}, which these pods name: ${others.slice(0, 5).join(", ")}${more}; remove runtimeClassName from their manifests, or they will not restart`,
+      `warning: no machine will have a handler for RuntimeClass ${name}, which these pods use: ${others.slice(0, 5).join(", ")}${more}; remove runtimeClassName from their manifests, or they will not restart`,
     );
 }
 
@@ -334,7 +334,7 @@ async function foreignKubeconfig(
   const findings = [
     {
       field: "kubeconfig",
-      problem: `it belongs to another cluster than the talosconfig: ${cluster!.server} has another certificate authority, and its nodes (${someNodes.join(", ")}) are none of the stack's machines: ${ours.join(", ")}`,
+      problem: `belongs to another cluster than the talosconfig. ${cluster!.server} has another certificate authority, and none of its nodes (${someNodes.join(", ")}) is a machine of the stack: ${ours.join(", ")}`,
       why: "machines would reboot without a drain, and the update would install their GPU provider in another cluster",
       remedy:
         "fetch the machines' kubeconfig with `talosctl kubeconfig`, or use the talosconfig of the other cluster",

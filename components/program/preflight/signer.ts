@@ -40,7 +40,7 @@ export async function askForSigner(
     return [];
   }
   const read = machine.read(db).then((text) => {
-    if (text === undefined) report(unknown("it has no variable of its keys"));
+    if (text === undefined) report(unknown("the firmware does not show its keys"));
     return text;
   });
   const keys = await answerOr(undefined, read, report, unknown);

@@ -28,7 +28,7 @@ export async function askForChart(
       field,
       problem,
       why: "machines would reboot first, and then their GPU provider could not be installed",
-      remedy: `${remedy}; if charts come from a mirror, set TALOS_GPU_CHARTS to its address, or to none, which skips this check`,
+      remedy: `${remedy}. If charts come from a mirror, set TALOS_GPU_CHARTS to the mirror's address, or to none, which skips this check`,
     },
   ];
 
@@ -52,7 +52,7 @@ export async function askForChart(
   if (release === undefined) {
     const newest = releases.slice(0, 3).map((one) => one.version);
     return finding(
-      `${repository} has no chart ${name} ${version}${newest.length === 0 ? "" : `; it has ${newest.join(", ")} and others`}`,
+      `${repository} has no chart ${name} ${version}${newest.length === 0 ? "" : ` (it has ${newest.join(", ")} and others)`}`,
       `set ${field}.version to a release in the repository`,
     );
   }
@@ -159,7 +159,7 @@ export async function askForInstallers(
           problem: `the Image Factory does not have ${image}: ${answer.body.trim().split("\n")[0] ?? ""} (${answer.status})`,
           why: "the update would stop at the machines with this image, after it has upgraded others",
           remedy:
-            "choose a release and extensions that it has; if it should have them, try again later",
+            "choose a release and extensions that the Factory has. If it should have them, try again later",
         },
       ];
     }

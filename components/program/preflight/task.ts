@@ -4,7 +4,7 @@ import { omniTask, ownersMark, pollSeconds, upgradeTask } from "../task";
 
 /** Remedy for a volume whose data is not needed. */
 export const ifDataMayGo =
-  "if you do not need the data, remove the workload from the stack for one update";
+  "If you do not need the data, remove the workload from the stack for one update";
 
 /** The facts about a machine that the preflight needs. */
 const askedMachine = upgradeTask

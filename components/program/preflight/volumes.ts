@@ -34,7 +34,7 @@ function another(volume: Volume, { givenClass, storageClass }: BoundClaim) {
     field: `${volume.field}.storageClass`,
     problem: `is ${is}, but claim ${volume.namespace}/${volume.name} was created with ${was}`,
     why: "Kubernetes cannot change the class of a claim, so Pulumi would delete the claim with its data and create an empty one",
-    remedy: `${remedy}; ${ifDataMayGo}`,
+    remedy: `${remedy}. ${ifDataMayGo}`,
   };
 }
 
@@ -42,5 +42,5 @@ const moved = ({ field, namespace }: Volume, claim: BoundClaim) => ({
   field: `${field}.namespace`,
   problem: `is ${namespace}, but the workload's volume is in ${claim.namespace}`,
   why: `a volume cannot move to another namespace, so Pulumi would delete claim ${claim.namespace}/${claim.name} with its data`,
-  remedy: `write ${claim.namespace}; ${ifDataMayGo}`,
+  remedy: `write ${claim.namespace}. ${ifDataMayGo}`,
 });

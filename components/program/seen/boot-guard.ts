@@ -66,7 +66,7 @@ export class BootGuard {
     const { active = "" } = await this.machine.configurations();
     if (readPatch(active, "").modules.some(({ name }) => name.startsWith("nvidia")))
       return undefined;
-    return `its boot does not end: ${waiting.join(", ")} waits for the driver, and its configuration names none of NVIDIA's kernel modules`;
+    return `its boot does not end: ${waiting.join(", ")} waits for the driver, and the machine's configuration lists none of NVIDIA's kernel modules`;
   }
 
   /**
@@ -114,9 +114,9 @@ export class BootGuard {
     const takesBack =
       !problem.includes(kubeletFails) && (await this.machine.isUnconfirmed().catch(() => false));
     const then = takesBack
-      ? "that reboot also rolls back to the previous image, since Talos has not confirmed the upgrade: then run again, which upgrades with one more reboot"
-      : "then run again";
-    return `${this.options.remedy}; ${then}`;
+      ? "That reboot also rolls back to the previous image, because Talos has not confirmed the upgrade. Then run again, which upgrades the machine with one more reboot"
+      : "Then run again";
+    return `${this.options.remedy}. ${then}`;
   }
 }
 

@@ -145,10 +145,10 @@ async function waitsForSandbox(
   if (!before.isolationWaits) return false;
   const problem = await patiently(run, () => criProblem(machine));
   const what =
-    "until the next boot, which activates its SecurityProfileConfig, containerd cannot restart";
+    "containerd cannot restart before the next boot, which activates the machine's SecurityProfileConfig";
   if (planned === "none" && problem === undefined) {
     report(
-      `warning: ${task.machine}: ${what}: reboot the machine before its configuration changes`,
+      `warning: ${task.machine}: ${what}: reboot the machine before you change its configuration`,
     );
     return false;
   }

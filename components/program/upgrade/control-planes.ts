@@ -32,7 +32,7 @@ async function checkMembers(run: Run): Promise<FieldFinding[]> {
       ? [
           finding({
             problem: "etcd has two members",
-            why: "while one reboots the other has no quorum, and the Kubernetes API stops",
+            why: "while one member reboots, the other has no quorum, and the Kubernetes API stops",
             remedy: "add a third control plane, or remove one member with `talosctl etcd leave`",
           }),
         ]
@@ -42,8 +42,8 @@ async function checkMembers(run: Run): Promise<FieldFinding[]> {
       .map((member) =>
         finding({
           problem: `etcd member ${member.hostname} is a learner`,
-          why: "it does not vote yet, so etcd has fewer voting members than it shows",
-          remedy: "wait until it has caught up and run again",
+          why: "a learner does not vote yet, so etcd has fewer voting members than its list shows",
+          remedy: "wait until the learner has caught up, then run again",
         }),
       ),
     ...problems.map((problem) =>
@@ -70,7 +70,7 @@ async function checkOthers({ task, others, clock }: Run): Promise<FieldFinding[]
         findingOf(task)({
           problem: `control plane ${address} does not answer (${lastLine(error)})`,
           why: "two control planes down at a time may lose etcd's quorum",
-          remedy: "bring it up and run again",
+          remedy: "start that control plane, then run again",
         }),
       );
     }
@@ -162,12 +162,12 @@ async function checkStranger(
         problem: `control plane ${address} does not answer (${lastLine(errors[0])})`,
         why: "two control planes down at a time may lose etcd's quorum",
         remedy:
-          "bring it up and run again; if it will not return, remove it with `talosctl etcd remove-member`",
+          "start that control plane and run again. If it will not return, remove its member with `talosctl etcd remove-member`",
       }),
     ];
   }
   report(
-    `precheck: ${who}: its health is unknown, because it cannot be asked (${lastLine(telling)})`,
+    `precheck: ${who}: its health is unknown, because the request failed (${lastLine(telling)})`,
   );
   return [];
 }

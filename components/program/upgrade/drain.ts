@@ -110,15 +110,15 @@ export async function evictPods({
     return { not: `${left.length} pods left` };
   };
   const failed = (problem: string, decides: string): FieldFinding => {
-    const cordoned = foreign === undefined ? "" : `; node ${node} stays cordoned`;
+    const cordoned = foreign === undefined ? "" : `, and node ${node} stays cordoned`;
     const next = foreign
-      ? "then run again; the node was already cordoned before this update"
-      : `then run again, or \`${uncordonCommand(node)}\` to give up`;
+      ? "Then run again. The node was already cordoned before this update"
+      : `Then run again, or give up with \`${uncordonCommand(node)}\``;
     return {
       field: `machines.${node}`,
       problem,
       why: `the machine was not upgraded and not rebooted${cordoned}`,
-      remedy: `${decides}${next}`,
+      remedy: `${decides}. ${next}`,
     };
   };
   const stayed = (pod: PodState, last: string): FieldFinding => {
@@ -126,9 +126,9 @@ export async function evictPods({
     const wasAsked = pod.terminating || refused !== undefined || going.has(pod.uid);
     const { reason, decides } = wasAsked ? holding(pod, refused) : unanswered(last);
     const problem = `pod ${pod.namespace}/${pod.name} did not end within ${formatDuration(limit)}: ${reason}`;
-    return failed(problem, `${decides}; `);
+    return failed(problem, decides);
   };
-  const withPods = `look at \`kubectl get pods -A --field-selector spec.nodeName=${node}\`, `;
+  const withPods = `look at \`kubectl get pods -A --field-selector spec.nodeName=${node}\``;
   return waitOrFail(
     clock,
     { limit, poll, look },
@@ -180,12 +180,12 @@ export async function uncordon(run: Run): Promise<void> {
     if (!state.ready) return { not: "not ready" };
     await run.taint?.(); // before the uncordon, or the scheduler could place pods first
     await cluster.uncordon(node, CORDONED_BY);
-    return { done: `node ${node} takes pods again` };
+    return { done: `node ${node} is schedulable again` };
   };
   const done = await waitIn(run, "uncordon", limits.verify, "the node", look, (within) => ({
     field: `machines.${node}`,
     problem: `its node was not ready after the reboot ${within}`,
-    why: "pods would not start there, so it stays cordoned",
+    why: "pods would not start there, so the node stays cordoned",
     remedy: `look at \`kubectl describe node ${node}\`, then run again`,
   }));
   report(done);
@@ -240,7 +240,7 @@ export async function isStillCordoned(run: Run): Promise<boolean> {
     (within) => ({
       field: `machines.${node}`,
       problem: `Kubernetes did not answer ${within}, so it is unknown whether an earlier run left the node cordoned`,
-      why: "the machine agrees with the stack, but a cordoned node takes no pods",
+      why: "the machine agrees with the stack, but a cordoned node gets no pods",
       remedy: `make sure that \`kubectl get node ${node}\` answers, then run again`,
     }),
   );

@@ -51,7 +51,7 @@ export async function onTheWay<T>(
     throw new Failure(
       ...error.findings.map((finding) => ({
         ...finding,
-        why: `${finding.why}; the machine is on its way ${way} and ${stands}; the next run continues from there`,
+        why: `${finding.why}. The machine is on the upgrade path ${way}, and ${stands}. The next run continues there`,
       })),
     );
   }

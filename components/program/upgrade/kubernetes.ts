@@ -85,7 +85,7 @@ async function lacking(run: Run): Promise<string[]> {
   const ofParts = parts.flatMap((part) => {
     const image = wanted[part]!;
     const seen = containers.find(({ name }) => name === part);
-    if (seen === undefined) return [`${part} is not seen`];
+    if (seen === undefined) return [`Talos reports no ${part}`];
     if (!isImage(seen.image, image))
       return [`${part} runs ${imageRelease(seen.image)!}, not yet ${imageRelease(image)!}`];
     return seen.ready ? [] : [`${part} ${imageRelease(image) ?? ""} is not ready`];
@@ -137,7 +137,7 @@ export async function awaitKubernetes(run: Run): Promise<void> {
   const limit = limitOf("kubernetes", run.limits);
   const parts =
     task.role === "controlplane" ? `${controlPlaneParts.join(", ")} and kubelet` : "kubelet";
-  const what = `waiting ${upTo(limit)} for ${parts} in the release of the configuration`;
+  const what = `waiting ${upTo(limit)} for ${parts} to run in the configured release`;
   await run.phases.run("kubernetes", what, () =>
     waitOrFail(
       clock,
@@ -152,13 +152,13 @@ export async function awaitKubernetes(run: Run): Promise<void> {
       },
       (_, last) => ({
         field: `machines.${task.machine}`,
-        problem: `Kubernetes does not run there as its configuration says: ${last} (after ${formatDuration(limit)})`,
-        why: "the update changes the next machine only when this one serves the new release; the machines before it keep theirs",
-        remedy: `look at ${placesOf(task)}, repair the cause and run again: the program goes on waiting`,
+        problem: `Kubernetes on this machine does not agree with the machine's configuration: ${last} (after ${formatDuration(limit)})`,
+        why: "the update changes the next machine only after this machine runs the new release. Machines that were changed earlier keep the new release",
+        remedy: `look at ${placesOf(task)}, repair the cause and run again: the program continues to wait`,
       }),
     ),
   );
-  report(`kubernetes: ${parts} run in the release of the configuration, and are ready`);
+  report(`kubernetes: ${parts} run in the configured release, and are ready`);
 }
 
 const placesOf = ({ role, address }: UpgradeTask): string =>

@@ -32,14 +32,14 @@ export function holding(
     return { reason: refused, decides: whoDecides(pod.namespace, refused) };
   if (pod.finalizers.length > 0) {
     return {
-      reason: `it is being deleted, and waits for ${pod.finalizers.join(", ")}`,
+      reason: `it is being deleted, but still has the finalizer ${pod.finalizers.join(", ")}`,
       decides: `the controller that set the finalizer must remove it: look at \`kubectl -n ${pod.namespace} get pod ${pod.name} -o yaml\``,
     };
   }
-  const grace = pod.grace === undefined ? "" : `, and may take ${pod.grace} s`;
+  const grace = pod.grace === undefined ? "" : `, and has a grace period of ${pod.grace} s`;
   return {
     reason: `it is still terminating${grace}`,
-    decides: `raise timeouts.drain above its grace period, or end the pod`,
+    decides: `raise timeouts.drain above the pod's grace period, or end the pod`,
   };
 }
 
@@ -55,7 +55,7 @@ export const unanswered = (last: string): { reason: string; decides: string } =>
  */
 function whoDecides(namespace: string, refused: string): string {
   if (/more than one PodDisruptionBudget/.test(refused))
-    return `several disruption budgets in the namespace ${namespace} select the pod, so Kubernetes never evicts it: their owner must change them until only one selects it (\`kubectl -n ${namespace} get pdb\`)`;
+    return `several disruption budgets in the namespace ${namespace} select the pod, so Kubernetes never evicts it: their owner must change them so that only one selects the pod (\`kubectl -n ${namespace} get pdb\`)`;
   if (/namespace \S+ is being terminated/.test(refused))
     return `the namespace ${namespace} is being deleted with its pods: \`kubectl get namespace ${namespace} -o yaml\` shows what blocks that`;
   const budget = /disruption budget (\S+)/.exec(refused)?.[1];

@@ -21,9 +21,9 @@ function checkWaiting(
   return [
     {
       field: `machines.${machine}`,
-      problem: `an image that this stack does not want is installed and boots next: ${waiting}`,
-      why: "a reboot would start it, and a further installation would overwrite the running image, the only one that is known to boot",
-      remedy: `run \`talosctl -n ${address} rollback\` to keep the running image, or \`talosctl -n ${address} reboot\` to start the other one (both reboot without a drain); then run again`,
+      problem: `an image that does not belong to this stack is installed and boots next: ${waiting}`,
+      why: "a reboot would start that image, and a further installation would overwrite the running image, the only one that is known to boot",
+      remedy: `run \`talosctl -n ${address} rollback\` to keep the running image, or \`talosctl -n ${address} reboot\` to start the installed one. Both commands reboot without a drain. Then run again`,
     },
   ];
 }
@@ -109,7 +109,7 @@ export async function precheck(
             ? found
             : {
                 field: `machines.${run.task.machine}`,
-                problem: `it gave no sign of being healthy ${within} (last: ${last})`,
+                problem: `its health could not be checked ${within} (last: ${last})`,
                 why: "the update goes over several Talos releases, and installs the next release only on a healthy machine",
                 remedy: "make sure that the machine and Kubernetes answer, then run again",
               },

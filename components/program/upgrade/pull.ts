@@ -70,7 +70,7 @@ const pullInto = (run: Run, place: InstallerPlace): Promise<void> =>
       unimplemented: "this Talos release pulls the installer during the upgrade",
       why: "the upgrade needs this installer, so the update stopped: nothing was changed on the machine, and nothing was drained",
       remedy:
-        "check that the Image Factory has every extension for this release and that the machine reaches it, then run again",
+        "check that the Image Factory has every extension for this release and that the machine reaches the Factory, then run again",
     },
     run.limits.pull,
   );
@@ -137,7 +137,7 @@ export async function pullImage(
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
     throw new Failure({
       field,
-      problem: `it could not pull ${image}: ${error.message}`,
+      problem: `the machine could not pull ${image}: ${error.message}`,
       why: needs,
       remedy,
     });

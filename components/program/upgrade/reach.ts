@@ -59,6 +59,6 @@ export async function join(run: Run): Promise<void> {
     field: `machines.${task.machine}`,
     problem: `its node did not join the cluster ${within}`,
     why: "the machine runs, but Kubernetes schedules no pods on it",
-    remedy: `check that clusterEndpoint reaches a control plane, and that the machine's host name is ${task.machine}; read \`talosctl -n ${task.address} logs kubelet\`; then run again`,
+    remedy: `check that clusterEndpoint reaches a control plane, and that the machine's host name is ${task.machine}. Read \`talosctl -n ${task.address} logs kubelet\`, then run again`,
   }));
 }

@@ -61,7 +61,7 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
   const isOther = !task.ownImage && before.schematicId !== after.schematicId;
   if (isOther || before.talosVersion !== after.talosVersion)
     report(
-      `reboot: the upgrade's boot failed and Talos rolled back; it runs ${after.talosVersion} again`,
+      `reboot: the upgrade's boot failed and Talos rolled back: the machine runs ${after.talosVersion} again`,
     );
 }
 
@@ -84,7 +84,7 @@ async function upgradeApi({ machine, task, report }: Run, before: Observed): Pro
   const { configuredArgs } = await machine.image();
   if (configuredArgs.length === 0) return api;
   report(
-    "precheck: its boot loader reads kernel arguments from machine.install, which only the older upgrade call keeps",
+    "precheck: the boot loader reads kernel arguments from machine.install. Only the older upgrade API keeps them, so the program uses that API",
   );
   return "legacy";
 }
@@ -202,7 +202,7 @@ async function bootOnce(
         if (clock.now() + poll < Math.min(runsSince + limits.verify, end))
           return { not: `not ready${lacks}` };
         report(
-          `warning: ${task.machine}: it runs but is not ready${lacks}; Talos confirms an upgrade once the machine is ready, and rolls back if a boot fails before that`,
+          `warning: ${task.machine}: the machine runs but is not ready${lacks}; Talos confirms an upgrade once the machine is ready, and rolls back if a boot fails before that`,
         );
         return { done: accepted };
       }
@@ -235,11 +235,11 @@ async function bootOnce(
     why: "it is unknown whether the machine runs the wanted image. If its node was drained, the node stays cordoned",
     remedy:
       gone && !runsImage(before, task)
-        ? `look at its console. ${onlyByConsole}; \`talosctl -n ${task.address} rollback\` then makes that image the default again; run again`
+        ? `look at its console. ${onlyByConsole}. Once the machine runs, make that image the default with \`talosctl -n ${task.address} rollback\`, then run again`
         : `look at ${gone ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program continues from the state that it finds`,
   });
   const notRebooted = (message: string): FieldFinding => ({
-    ...failed(`it was not rebooted: ${message}`),
+    ...failed(`the machine was not rebooted: ${message}`),
     ...(PARTITION_IS_FULL.test(message)
       ? {
           why: "its boot partition has no room for the new image next to the running one, and Talos never enlarges this partition. The machine keeps running its image. If its node was drained, the node stays cordoned",
@@ -252,7 +252,7 @@ async function bootOnce(
     { limit, poll, look },
     (_, last) =>
       failed(
-        `it did not run within ${formatDuration(limit)} after the request for the reboot (last: ${last})`,
+        `the machine did not run within ${formatDuration(limit)} after the request for the reboot (last: ${last})`,
       ),
     notRebooted,
   );
@@ -282,15 +282,15 @@ function imageFailure(
   return new Failure({
     field: `machines.${task.machine}`,
     problem: rolledBack
-      ? `Talos rolled back${isInstalled ? "" : ", or did not install the image"}: after the reboot it runs the old image (${now})`
-      : `after the reboot it runs ${now}, not ${task.talosVersion}, ${imageNameOf(task)}`,
+      ? `Talos rolled back${isInstalled ? "" : ", or did not install the image"}: after the reboot the machine runs the old image (${now})`
+      : `after the reboot the machine runs ${now}, not ${task.talosVersion}, ${imageNameOf(task)}`,
     why: rolledBack
       ? `the boot of the new image failed${paused === undefined ? "" : ` (${paused})`}, and Talos then rolls back an upgrade that it has not confirmed` +
         (isInstalled
           ? ""
-          : "; or the installation failed: an error of its installer, a power loss, or a reset")
-      : "another tool changes the machine, or the installer image does not contain the release that its name says",
-    remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, fix the cause, and run again; a drained node stays cordoned until then`,
+          : ". Or the installation failed because of an installer error, a power loss or a reset")
+      : "another tool changed the machine, or the installer image contains another release than its tag says",
+    remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, fix the cause, and run again. A drained node stays cordoned until then`,
   });
 }
 

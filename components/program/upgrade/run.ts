@@ -113,7 +113,7 @@ export function patiently<T>(run: Run, ask: () => Promise<T>): Promise<T> {
     { limit, poll, look: async () => ({ done: await ask() }) },
     (within) => ({
       field: `machines.${task.machine}`,
-      problem: `it stopped answering: no answer ${within}`,
+      problem: `the machine stopped answering: no answer ${within}`,
       why: "its state is unknown. If its node was drained, the node stays cordoned",
       remedy: `look at its console and \`talosctl -n ${task.address} dmesg\`, then run again: the program continues from the state that it finds`,
     }),

@@ -53,7 +53,7 @@ function rebootAlone({ machine }: UpgradeTask, { differs }: Compared): UpdateEff
     problem:
       "differs from the stack in its image, or has a changed configuration staged for its next boot",
     why: "the requested reboot would apply changes that no preview has shown",
-    remedy: "run `pulumi up`, which applies the changes and reboots it",
+    remedy: "run `pulumi up`, which applies the changes and reboots the machine",
   });
 }
 
@@ -89,7 +89,7 @@ async function runPhases(
   const isDone = async (): Promise<boolean> => (await isWell(run)) && (await runsKubernetes(run));
   if (!paused && compared.effect === "none" && earlier.cordoned !== true && (await isDone())) {
     if (earlier.cordoned === false || !(await isStillCordoned(run))) {
-      run.report("equal: runs the wanted image and configuration, nothing to do");
+      run.report("equal: the machine runs the wanted image and configuration, nothing to do");
       await warnOfOverrides(run);
       return resultOf(run, false, compared.before);
     }

@@ -218,7 +218,7 @@ describe("two stacks of one program with the same namespace", () => {
       const refused = await other![verb]();
       expect(refused.result).toBe("failed");
       expect(errors(refused).join("\n")).toMatch(
-        /Namespace gpu-operator: already exists; trial\/one\/gpu-namespace created it; .*give one of the two another name/,
+        /Namespace gpu-operator: already exists, and was created by trial\/one\/gpu-namespace; .*give one of the two objects another name/,
       );
     },
   );

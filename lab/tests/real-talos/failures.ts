@@ -110,7 +110,7 @@ const paused =
  * old image.
  */
 const notInstalled =
-  /Talos rolled back, or did not install the image: .*the installation failed: an error of its installer, a power loss/;
+  /Talos rolled back, or did not install the image: .*the installation failed because of an installer error, a power loss/;
 
 /** lab/docs/conformance.md lists the rows that have already run on a machine. */
 const all: readonly Row[] = [
@@ -121,7 +121,10 @@ const all: readonly Row[] = [
       upgrade(stand, {
         installerImage: `factory.talos.dev/metal-installer/${"0".repeat(64)}:${RELEASE}`,
       }),
-    says: [/it could not pull \S+: .*code = NotFound/, /nothing was changed on the machine/],
+    says: [
+      /the machine could not pull \S+: .*code = NotFound/,
+      /nothing was changed on the machine/,
+    ],
     within: 60,
     untouched: true,
   },
@@ -159,7 +162,10 @@ const all: readonly Row[] = [
     name: "another image than the wanted one is installed and waits for its boot",
     from: "installed",
     run: (stand) => stand.start("upgrade", stand.upgradeTo(stand.schematics.modules)).ended,
-    says: [/an image that this stack does not want is installed and boots next: \S+/, /rollback/],
+    says: [
+      /an image that does not belong to this stack is installed and boots next: \S+/,
+      /rollback/,
+    ],
     within: 60,
     untouched: true,
     then: async (stand) => {
@@ -185,7 +191,7 @@ const all: readonly Row[] = [
     talos: "<1.14", // from 1.14 on the first item takes effect (v1alpha1_cri_bridge.go)
     from: "upgraded",
     given: (stand) => stand.apply(twoItems),
-    says: [paused, /edit machineconfig/, /then run again(?!, which)/],
+    says: [paused, /edit machineconfig/, /Then run again(?!, which)/],
     within: 300,
     then: async (stand, before) => {
       await stand.apply(before.configuration);
@@ -254,7 +260,7 @@ const all: readonly Row[] = [
       ).ended,
     says: [
       /its boot does not go on: the kubelet fails at every start.*unknown service runtime\.v1\.RuntimeService.*edit machineconfig/,
-      /then run again(?!, which)/,
+      /Then run again(?!, which)/,
     ],
     within: 400,
     then: async (stand, before) => {
@@ -274,7 +280,7 @@ const all: readonly Row[] = [
     name: "an installer that fails",
     from: "adopted",
     run: (stand) => stand.start("upgrade", stand.upgradeTo(stand.schematics.empty)).ended,
-    says: [API === "legacy" ? notInstalled : /it was not rebooted/],
+    says: [API === "legacy" ? notInstalled : /the machine was not rebooted/],
     within: 700,
     then: (stand) => endsWell(stand, true),
   },

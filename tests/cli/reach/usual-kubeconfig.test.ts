@@ -71,7 +71,7 @@ test("an incomplete entry does not affect the others", () => {
 
 test.each([
   ["that is missing", "/nowhere", /--kubeconfig: cannot be read \(ENOENT/],
-  ["that is empty", blank, /--kubeconfig: cannot be read \(it names no cluster/],
+  ["that is empty", blank, /--kubeconfig: cannot be read \(it contains no cluster/],
 ])("a single kubeconfig %s is reported", (_, file, message) => {
   expect(() => read(file)).toThrow(message);
 });

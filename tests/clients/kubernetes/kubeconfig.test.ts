@@ -87,7 +87,11 @@ test.each<[string, string[], RegExp]>([
   ],
   ["a folder", [folder], /is a folder$/],
   ["a file that is not YAML", [written("secret", "a: [hunter2")], /secret is not YAML$/],
-  ["a list", [written("list", "[hunter2]")], /list names no cluster, so it is not a kubeconfig$/],
+  [
+    "a list",
+    [written("list", "[hunter2]")],
+    /list contains no cluster, so it is not a kubeconfig$/,
+  ],
 ])("%s is reported without a quote of its content", (_, files, message) => {
   expect(() => kubeconfigOfFiles(files)).toThrow(message);
 });
@@ -121,7 +125,7 @@ describe("a kubeconfig as text", () => {
     "is refused if it is %j",
     (text) => {
       expect(() => readKubeconfig(text)).toThrow(
-        /^it (names no cluster, so it is not a kubeconfig|is not YAML)$/,
+        /^it (contains no cluster, so it is not a kubeconfig|is not YAML)$/,
       );
     },
   );

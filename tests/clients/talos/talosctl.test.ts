@@ -61,7 +61,7 @@ test("a call ends at its limit or by its watcher, and the error has the time", a
 test.each([
   [
     "talosctl",
-    /^talosctl: is in no folder of PATH; .*; install talosctl of .*, or set TALOS_GPU_TALOSCTL to its path$/,
+    /^talosctl: is not in PATH; .*; install talosctl of .*, or set TALOS_GPU_TALOSCTL to its path$/,
   ],
   ["/nowhere/talosctl", /^talosctl: \/nowhere\/talosctl does not exist; /],
 ])("a missing program is reported: %s", async (binary, said) => {

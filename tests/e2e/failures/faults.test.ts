@@ -39,7 +39,7 @@ test("an image that does not boot is reported as rolled back, and a second run s
   const [first] = endedWell("rollback", 3);
   expect(first!.status).toBe(1);
   expect(first!.lines.at(-1)).toMatch(
-    /machines\.rollback: Talos rolled back, .*: after the reboot it runs the old image/,
+    /machines\.rollback: Talos rolled back, .*: after the reboot the machine runs the old image/,
   );
 });
 

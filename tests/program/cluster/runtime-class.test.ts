@@ -40,12 +40,12 @@ test.each([
   [
     "was created by hand",
     found(),
-    /and is not this stack's; .*once the machines are upgraded.*; kubectl delete runtimeclass/,
+    /and does not belong to this stack; .*once the machines are upgraded.*; run `kubectl delete runtimeclass/,
   ],
   [
     "belongs to another stack",
     found("shop/test/lab-runtime-class 77"),
-    /already exists; shop\/test\/lab-runtime-class created it; .*; put all GPU machines /,
+    /already exists, and was created by shop\/test\/lab-runtime-class; .*; put all GPU machines /,
   ],
 ])("the check of the RuntimeClass fails at once if the class %s", async (_, there, said) => {
   const { clock, run } = ask(there, 3600);
@@ -76,7 +76,11 @@ test.each([
     /nvidia with the handler nvidia is external, and stays unchanged/,
   ],
   ["belongs to an operator", operators, /with the handler nvidia is external/],
-  ["does not exist yet", undefined, /nvidia does not exist yet; until it does, Kubernetes refuses/],
+  [
+    "does not exist yet",
+    undefined,
+    /nvidia does not exist yet; until it exists, Kubernetes refuses/,
+  ],
 ])("the check does not wait for an external RuntimeClass that %s", async (_, there, said) => {
   const { clock, lines, run } = ask(there, 3600, { field: "external", theirs: true });
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
@@ -89,7 +93,7 @@ test.each([{ field: "external", theirs: true }, { theirs: true }, { field: "dra"
     const { run } = ask({ ...found(), handler: "nvidia-legacy" }, 3600, more);
     expect(await failure(run())).toMatch(
       new RegExp(
-        `^${more.field ?? task.field}: RuntimeClass nvidia, which is not this stack's, has the handler nvidia-legacy`,
+        `^${more.field ?? task.field}: RuntimeClass nvidia, which does not belong to this stack, has the handler nvidia-legacy`,
       ),
     );
   },

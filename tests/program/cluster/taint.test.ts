@@ -285,7 +285,7 @@ describe("the removal of the stack's taints", () => {
             staysOnNode,
             "ends with `-upgrade`",
           ],
-          errorLacks: ["pods that do not belong there"],
+          errorLacks: ["pods that the taints should keep away"],
         },
       },
     ));
@@ -299,11 +299,11 @@ describe("the removal of the stack's taints", () => {
         known: [gpu],
         expect: {
           error: [
-            "machines.velaryon: Kubernetes cannot be asked: Kubernetes: ",
+            "machines.velaryon: the request to Kubernetes failed: Kubernetes: ",
             staysOnNode,
             "ends with `-upgrade`",
           ],
-          errorLacks: ["pods that do not belong there"],
+          errorLacks: ["pods that the taints should keep away"],
         },
       },
     ));

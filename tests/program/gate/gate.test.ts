@@ -184,7 +184,7 @@ test("the gate waits until the kubelet offers the planned number of GPUs", () =>
       passed: true,
       seconds: { atLeast: 8, lessThan: 10 },
       logs: [
-        "gpu-1: its smoke test passed; the node offers 4 of nvidia.com/gpu, but the plan expects 2; waits up to 1m for them",
+        "gpu-1: its smoke test passed; the node offers 4 of nvidia.com/gpu, but the plan expects 2; the gate waits up to 1m for that number",
         "gpu-1: its smoke test passed",
       ],
     },
@@ -198,7 +198,7 @@ test("the gate waits for a missing card only for its patience", () =>
       passed: true,
       seconds: 60,
       logs: [
-        "gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, but the plan expects 3; waits up to 1m for them",
+        "gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, but the plan expects 3; the gate waits up to 1m for that number",
         "gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, but the plan expects 3",
       ],
     },
@@ -239,7 +239,7 @@ test("if all GPUs are in use, the gate waits for its patience and reports the po
       untested: `all 2 units of nvidia.com/gpu are ${users}`,
       seconds: 60,
       logs: [
-        `gpu-1: its smoke test waits up to 1m for a free unit: all 2 units of nvidia.com/gpu are ${users}`,
+        `gpu-1: its smoke test waits up to 1m for a free GPU: all 2 units of nvidia.com/gpu are ${users}`,
         `gpu-1: not tested: all 2 units of nvidia.com/gpu are ${users}; a smoke test never evicts pods`,
       ],
     },
@@ -267,10 +267,10 @@ test("a smoke test that must pass fails if no GPU becomes free until the limit",
       error: [
         "machines.gpu-1: its smoke test (Job gpu/test-1) did not pass within 10m",
         "in use by default/train-1 (1)",
-        "no other worker starts before its test has passed; free a unit on it",
+        "no other worker is updated before its smoke test has passed; free a GPU on the machine",
       ],
       seconds: 600,
-      secondLog: "its smoke test waits up to 10m for a free unit",
+      secondLog: "its smoke test waits up to 10m for a free GPU",
     },
   }));
 
@@ -362,8 +362,8 @@ test("a failed smoke test is reported at once, with its pods' messages", () => {
         "machines.gpu-1: its smoke test (Job gpu/test-1) failed: Job has reached the specified backoff limit " +
           `(Pod t-1: UnexpectedAdmissionError: ${rejected}, Pod t-2: exit 2, cuda error | Test FAILED, ` +
           "the node offers 2 of nvidia.com/gpu, no other pod uses it, Pod nvidia-device-plugin-x: ready); " +
-          "no workload may use a GPU before a test has computed on it; " +
-          "fix the cause named in parentheses (`npx talos-gpu doctor` shows more), then run the update again",
+          "no workload may use a GPU before a smoke test has passed on it; " +
+          "fix the cause in parentheses (`npx talos-gpu doctor` shows more), then run the update again",
         /then run the update again$/,
       ],
       seconds: 5,

@@ -230,7 +230,7 @@ describe("omni-apply", () => {
       extensions: ["siderolabs/iscsi-tools", "siderolabs/x"],
     };
     const twoLists: [string, ...string[]] = [
-      `machines.gpu-1.extensions: schematic-${uuid} in Omni lists extensions for this machine as well ` +
+      `machines.gpu-1.extensions: schematic-${uuid} in Omni also lists extensions for this machine ` +
         "(siderolabs/iscsi-tools, siderolabs/x); ",
       `\`omnictl delete ExtensionsConfigurations.omni.sidero.dev schematic-${uuid}\``,
     ];
@@ -329,7 +329,7 @@ describe("omni-release", () => {
       releases: true,
       expect: {
         error: [
-          "machines.gpu-1: Omni cannot be asked: omnictl get failed: no such host; ",
+          "machines.gpu-1: the request to Omni failed: omnictl get failed: no such host; ",
           "`pulumi state delete 'URN'`",
         ],
       },

@@ -167,18 +167,23 @@ describe("omni-wait", () => {
       {},
       "it runs v1.12.4, not v1.12.6",
     ],
-    ["extensions", (omni) => (omni.seen!.extensions = []), {}, "its image has no siderolabs/x"],
+    [
+      "extensions",
+      (omni) => (omni.seen!.extensions = []),
+      {},
+      "its image lacks the extensions siderolabs/x",
+    ],
     [
       "configuration",
       (omni) => (omni.state!.configUpToDate = false),
       {},
-      "Omni still has to apply changes to it",
+      "Omni still has to apply changes to the machine",
     ],
     [
       "refusal",
       (omni) => (omni.state!.configError = "not allowed"),
       {},
-      "could not apply its configuration: not allowed",
+      "could not apply the machine's configuration: not allowed",
     ],
     ["driver", () => {}, { driverVersion: "570.211.01" }, "no NVIDIA driver is loaded"],
     [
@@ -188,7 +193,12 @@ describe("omni-wait", () => {
       "/proc/sys/a differs from the configuration",
     ],
     ["part", () => {}, { containerdPart: "a = 1\n" }, `${customizationPath} is not as configured`],
-    ["readiness", (omni) => (omni.state!.ready = false), {}, "Omni reports it as not ready"],
+    [
+      "readiness",
+      (omni) => (omni.state!.ready = false),
+      {},
+      "Omni reports the machine as not ready",
+    ],
   ])("reports at its limit what the machine lacks: %s", async (_, spoil, more, part) => {
     const parts = bench();
     spoil(parts.omni);

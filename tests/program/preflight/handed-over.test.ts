@@ -33,19 +33,19 @@ test.each<[string, Record<string, Place | undefined>, Record<string, Place>, Reg
     "refuses to give a leaving machine's address to a new machine",
     { old: at("adopted", here) },
     { new: at("adopted", here) },
-    [/^machines\.new\.address: 10\.0\.0\.1 belongs to old, which leaves/],
+    [/^machines\.new\.address: 10\.0\.0\.1 belongs to the machine old, which this update removes/],
   ],
   [
     "refuses to give a leaving Omni machine's UUID to a new machine",
     { old: at("omni", "uuid-1") },
     { new: at("omni", "uuid-1") },
-    [/^machines\.new\.uuid: uuid-1 belongs to old/],
+    [/^machines\.new\.uuid: uuid-1 belongs to the machine old/],
   ],
   [
     "refuses to move a machine to the address of a leaving machine",
     { old: at("adopted", here), new: at("adopted", there) },
     { new: at("adopted", here) },
-    [/^machines\.new\.address: 10\.0\.0\.1 belongs to old/],
+    [/^machines\.new\.address: 10\.0\.0\.1 belongs to the machine old/],
   ],
   ...(["owned", "omni"] as const).map(
     (owner): [string, Record<string, Place>, Record<string, Place>, RegExp[]] => [

@@ -56,7 +56,7 @@ describe("the preflight refuses", () => {
       operator,
       daemonSet("kube-system", "nvdp-nvidia-device-plugin", pluginImage, { labels: ofFlux }),
       [
-        "gpuOperator: the cluster already has device plugin (DaemonSet kube-system/nvdp-nvidia-device-plugin, managed by Flux' HelmRelease kube-system/nvdp)",
+        "gpuOperator: the cluster already has a device plugin (DaemonSet kube-system/nvdp-nvidia-device-plugin, managed by Flux' HelmRelease kube-system/nvdp)",
         "write `external: { kind: devicePlugin, namespace: kube-system }` instead of gpuOperator",
         "remove Flux' HelmRelease kube-system/nvdp from its repository, then run again",
       ],
@@ -84,7 +84,7 @@ describe("the preflight refuses", () => {
         "ghcr.io/mirror/k8s-device-plugin@sha256:0",
       ),
       [
-        "without a mark of its owner",
+        "of an unknown owner",
         "kubectl delete daemonset nvidia-device-plugin-daemonset -n kube-system",
       ],
     ],
@@ -94,7 +94,7 @@ describe("the preflight refuses", () => {
       daemonSet("dra", "kubelet-plugin", "registry.example.com/own:1", {
         labels: { "helm.sh/chart": "nvidia-dra-driver-gpu-25.8.0" },
       }),
-      ["devicePlugin: the cluster already has DRA driver"],
+      ["devicePlugin: the cluster already has a DRA driver"],
     ],
   ])("%s", async (_, installs, workload, parts) => {
     const found = await foundBy(installs, [workload]);

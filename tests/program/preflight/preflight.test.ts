@@ -69,7 +69,7 @@ const namesTheExtension =
 test.each<[keyof AskedCluster, RegExp, Partial<Stand>]>([
   [
     "podsOfClass",
-    /^not known whether other users' pods name RuntimeClass nvidia \(no answer\)$/,
+    /^not known whether other users' pods use RuntimeClass nvidia \(no answer\)$/,
     { classed: [] },
   ],
   [
@@ -111,7 +111,7 @@ describe("the preflight", () => {
   test("refuses a release that the repository lacks", () =>
     play({
       around: { version: "v99.0.0" },
-      refusals: [/has no chart gpu-operator v99\.0\.0; it has v25\.10\.1, v25\.3\.4/],
+      refusals: [/has no chart gpu-operator v99\.0\.0 \(it has v25\.10\.1, v25\.3\.4/],
     }));
 
   test("refuses a listed chart whose archive is gone", () =>
@@ -228,7 +228,7 @@ describe("the preflight", () => {
       warnings: [
         [
           /^warning: no machine will have a handler for RuntimeClass nvidia, /,
-          /RuntimeClass nvidia, which these pods name: ai\/whisper-0; remove runtimeClassName/,
+          /RuntimeClass nvidia, which these pods use: ai\/whisper-0; remove runtimeClassName/,
         ],
       ],
     }));
@@ -251,8 +251,8 @@ describe("the preflight", () => {
       },
       refusals: [
         [
-          /^kubeconfig: it belongs to another cluster than the talosconfig: /,
-          /than the talosconfig: .* its nodes \(other\) are none of the stack's machines: gpu-1 \(10\.0\.0\.1\)/,
+          /^kubeconfig: belongs to another cluster than the talosconfig\. /,
+          /than the talosconfig\. .* none of its nodes \(other\) is a machine of the stack: gpu-1 \(10\.0\.0\.1\)/,
         ],
       ],
     }));
@@ -336,7 +336,7 @@ describe("an index of thousands of charts", () => {
   test("is refused if it lacks the release of the stack's chart", () =>
     play({
       around: { web: { index: { status: 200, body: withOthers(chart("v24.9.0")) } } },
-      refusals: [/has no chart gpu-operator v25\.10\.1; it has v24\.9\.0 and others/],
+      refusals: [/has no chart gpu-operator v25\.10\.1 \(it has v24\.9\.0 and others/],
     }));
 });
 
@@ -415,7 +415,7 @@ describe("the preflight accepts", () => {
   test("a machine that is down", () =>
     play({
       around: { machine: { down: true } },
-      logs: /gpu-1: not known what its upgrade would remove/,
+      logs: /gpu-1: not known what the upgrade would remove from the machine/,
     }));
 
   test("a kubeconfig with a proxy's CA if the machine has no node yet", () =>
@@ -489,7 +489,7 @@ describe("a later preflight", () => {
     play({
       around: { machines: [{ machine: "gpu-2" }], nodes: [] },
       broughtBefore: [schematics.gpu],
-      refusals: [/10\.0\.0\.1 belongs to gpu-1, which leaves/],
+      refusals: [/10\.0\.0\.1 belongs to the machine gpu-1, which this update removes/],
     }));
 
   test("refuses to change a machine from adopted to owned in one update", () =>
@@ -561,7 +561,7 @@ describe("the volume of a workload", () => {
       refusals: [
         [
           /^workloads\.ollama\.storageClass: is fast, but claim ollama\/ollama-models /,
-          /ollama-models was created with slow; .*; write slow; /,
+          /ollama-models was created with slow; .*; write slow\. /,
         ],
       ],
     }));
@@ -570,14 +570,14 @@ describe("the volume of a workload", () => {
     play({
       around: { volumes: [slowVolume], claims: [claimOfDefault] },
       refusals: [
-        /storageClass: is slow, but .* was created with the cluster's default, slow; .*; remove storageClass; /,
+        /storageClass: is slow, but .* was created with the cluster's default, slow; .*; remove storageClass\. /,
       ],
     }));
 
   test("is refused if the stack no longer sets storageClass", () =>
     play({
       around: { volumes: [volume], claims: [claimOfSlow] },
-      refusals: [/storageClass: is not set, but .* was created with slow; .*; write slow; /],
+      refusals: [/storageClass: is not set, but .* was created with slow; .*; write slow\. /],
     }));
 
   test("is refused if its workload moves to another namespace", () =>
@@ -586,7 +586,7 @@ describe("the volume of a workload", () => {
       refusals: [
         [
           /^workloads\.ollama\.namespace: is ai, but the workload's volume is in ollama; /,
-          /volume is in ollama; .*would delete claim .* with its data.*; write ollama; /,
+          /volume is in ollama; .*would delete claim .* with its data.*; write ollama\. /,
         ],
       ],
     }));

@@ -39,8 +39,8 @@ describe("control planes that are not in the stack", () => {
       expect: {
         error: [
           "machines.gpu-1: control plane 10.0.0.3 (etcd member cp-3, not in the stack) does not answer " +
-            "(connection refused); two control planes down at a time may lose etcd's quorum; bring it up " +
-            "and run again; if it will not return",
+            "(connection refused); two control planes down at a time may lose etcd's quorum; start that control plane " +
+            "and run again. If it will not return",
         ],
         changesNothing: true,
       },
@@ -92,7 +92,7 @@ describe("control planes that are not in the stack", () => {
       expect: {
         result: { rebooted: true },
         logs: [
-          "precheck: etcd member cp-2, not in the stack: its health is unknown, because it cannot be asked " +
+          "precheck: etcd member cp-2, not in the stack: its health is unknown, because the request failed " +
             "(status: refused)",
           "precheck: etcd member cp-3, not in the stack: its health is unknown, because it has no address " +
             "(https://:2380)",

@@ -64,7 +64,7 @@ describe("an upgrade", () => {
     play({
       failingCalls: [{ call: "pull", problem: "refused" }],
       expect: {
-        error: [`machines.gpu-1: it could not pull ${factoryImage("v1.12.6")}`],
+        error: [`machines.gpu-1: the machine could not pull ${factoryImage("v1.12.6")}`],
         kubernetesCalls: [],
       },
     }));
@@ -160,7 +160,7 @@ describe("an upgrade", () => {
         { afterCall: "upgrade", machine: { unmet: ["services: EtcFileSpecs already exists"] } },
       ],
       expect: {
-        error: ["it did not run within 30m", "EtcFileSpecs already exists"],
+        error: ["the machine did not run within 30m", "EtcFileSpecs already exists"],
         minutes: { atLeast: 30, lessThan: 32 },
       },
     }));
@@ -425,7 +425,9 @@ describe("an installed image whose boot is pending", () => {
       machine: { readyAfter: Infinity },
       expect: {
         result: { rebooted: true },
-        logs: [/^warning: gpu-1: it runs but is not ready; Talos confirms an upgrade once/],
+        logs: [
+          /^warning: gpu-1: the machine runs but is not ready; Talos confirms an upgrade once/,
+        ],
         minutes: { lessThan: 12 },
       },
     }));
@@ -470,7 +472,7 @@ describe("state that an earlier run left", () => {
       expect: {
         error: [
           /^machines\.gpu-1: Kubernetes did not answer within 5m .*, so it is unknown whether /,
-          /within 5m .*takes no pods; make sure that `kubectl get node gpu-1` answers/,
+          /within 5m .*gets no pods; make sure that `kubectl get node gpu-1` answers/,
         ],
         minutes: { atLeast: 5, lessThan: 5.01 },
       },

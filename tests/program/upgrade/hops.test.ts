@@ -112,7 +112,11 @@ describe("a machine that is several minors behind", () => {
       ...to("v1.13.9"),
       machine: { ...machine(), rollback: true },
       expect: {
-        error: ["rolled back", "on its way v1.11.5 → v1.12.12 → v1.13.9", "runs v1.11.5 now"],
+        error: [
+          "rolled back",
+          "on the upgrade path v1.11.5 → v1.12.12 → v1.13.9",
+          "runs v1.11.5 now",
+        ],
         machine: { boots: 2, talosVersion: "v1.11.5" },
         node: { unschedulable: true },
       },
@@ -122,7 +126,11 @@ describe("a machine that is several minors behind", () => {
     ...to("v1.13.9"),
     events: [{ atSecond: 200, machine: { rollback: true } }],
     expect: {
-      error: ["rolled back", "on its way v1.11.5 → v1.12.12 → v1.13.9", "runs v1.12.12 now"],
+      error: [
+        "rolled back",
+        "on the upgrade path v1.11.5 → v1.12.12 → v1.13.9",
+        "runs v1.12.12 now",
+      ],
       machine: { boots: 3, talosVersion: "v1.12.12" },
       node: { unschedulable: true },
     },
@@ -178,7 +186,7 @@ describe("an upgrade over several minors is refused before any change", () => {
     play({ ...to("v1.13.9"), ...run, expect: { error, changesNothing: true } });
 
   test("if the intermediate release lacks an extension", () =>
-    refused(["v1.12.12 does not have siderolabs/uhid", "v1.12.12 first, then to v1.13.9"], {
+    refused(["v1.12.12 has no extension siderolabs/uhid", "v1.12.12 first, then to v1.13.9"], {
       imageAlsoHas: { extensions: ["siderolabs/uhid"] },
     }));
   test("if the image is the user's own", () =>
@@ -230,7 +238,7 @@ describe("an upgrade over several minors is refused before any change", () => {
       workbench: { releases: async () => ["v1.11.5", "v1.13.9"] },
     }));
   test("if talosctl does not fit both the first and the last release", () =>
-    refused(["does not fit a machine that goes from v1.11.5 to v1.13.9"], {
+    refused(["does not work with a machine that is upgraded from v1.11.5 to v1.13.9"], {
       workbench: { clientVersion: "v1.10.0" },
     }));
 });

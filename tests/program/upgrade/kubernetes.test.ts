@@ -85,7 +85,7 @@ describe("a control plane with a new Kubernetes release", () => {
         logsOnce: [
           "waiting up to 10m for kube-apiserver, kube-controller-manager, kube-scheduler and kubelet",
           `kubernetes: kube-apiserver runs ${OLD}, not yet ${NEW}, kube-controller-manager runs ${OLD}, not yet ${NEW}`,
-          "and kubelet run in the release of the configuration, and are ready",
+          "and kubelet run in the configured release, and are ready",
         ],
       },
     }));
@@ -98,7 +98,7 @@ describe("a control plane with a new Kubernetes release", () => {
         machine: { ...machine, unreadyParts: [part] },
         expect: {
           error: [
-            `machines.gpu-1: Kubernetes does not run there as its configuration says: ${part} ${NEW} is not ready (after 10m)`,
+            `machines.gpu-1: Kubernetes on this machine does not agree with the machine's configuration: ${part} ${NEW} is not ready (after 10m)`,
             "talosctl -n 10.0.0.1 get staticpodstatuses",
           ],
           minutes: { atLeast: 9, lessThan: 12 },
@@ -180,7 +180,7 @@ describe("a control plane with a new Kubernetes release", () => {
       failingCalls: [{ call: "pull", problem: "refused" }],
       expect: {
         error: [
-          `machines.gpu-1: it could not pull ${image("kube-apiserver", NEW)}`,
+          `machines.gpu-1: the machine could not pull ${image("kube-apiserver", NEW)}`,
           "nothing was changed on the machine",
           "its registry",
         ],

@@ -244,7 +244,7 @@ describe("a boot that is paused before the run", () => {
       unconfirmedUpgradeTo: "v1.13.1",
       cluster: notReady,
       events: rebootEndsPause,
-      expect: { error: ["that reboot also rolls back to the previous image"] },
+      expect: { error: ["That reboot also rolls back to the previous image"] },
     }));
 
   test("has a remedy without a rollback if the kubelet fails", () =>
@@ -260,7 +260,7 @@ describe("a boot that is paused before the run", () => {
       cluster: notReady,
       events: rebootEndsPause,
       expect: {
-        error: ["the kubelet fails at every start", "then run again"],
+        error: ["the kubelet fails at every start", "Then run again"],
         errorLacks: ["rolls back to the previous image"],
       },
     }));
@@ -401,7 +401,7 @@ describe("a boot that waits for the NVIDIA driver", () => {
       expect: {
         error: [
           /^machines\.gpu-1: its boot does not end: ext-nvidia-persistenced waits for the driver/,
-          "waits for the driver, and its configuration names none",
+          "waits for the driver, and the machine's configuration lists none",
         ],
         changesNothing: true,
         minutes: { lessThan: 1 },

@@ -106,7 +106,7 @@ describe("a machine that differs from its stack", () => {
       },
       expect: {
         machineCalls: [`pull ${factoryImage("v1.13.1")}`, "upgrade legacy"],
-        logsOnce: ["only the older upgrade call keeps"],
+        logsOnce: ["Only the older upgrade API keeps"],
       },
     }));
 

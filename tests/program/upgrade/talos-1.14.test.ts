@@ -87,7 +87,9 @@ describe("workload isolation that waits for a boot", () => {
     machine.persistent = isolated.replace("kernel:", 'sysctls: {vm.swappiness: "1"}\n  kernel:');
     expect((await run()).rebooted).toBe(true);
     expect(machine.calls).toEqual(["reboot"]);
-    expect(lines.join("\n")).toContain("containerd cannot restart, so the machine reboots");
+    expect(lines.join("\n")).toContain(
+      "activates the machine's SecurityProfileConfig, so the machine reboots",
+    );
   });
 
   test("causes only a warning while containerd runs and nothing changes", async () => {
@@ -95,7 +97,7 @@ describe("workload isolation that waits for a boot", () => {
     expect((await run()).rebooted).toBe(false);
     expect(machine.calls).toEqual([]);
     expect(lines.join("\n")).toContain(
-      "warning: gpu-1: until the next boot, which activates its SecurityProfileConfig",
+      "warning: gpu-1: containerd cannot restart before the next boot",
     );
   });
 

@@ -80,7 +80,7 @@ test("a pull that the registry refuses is not repeated, and the console's error 
   const why = `failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": connection refused`;
   machine.lines = [why];
   expect(await failure(run())).toMatch(
-    /it could not pull \S+: waited 10m for .*\(last: failed to pull image .*connection refused\)/,
+    /the machine could not pull \S+: waited 10m for .*\(last: failed to pull image .*connection refused\)/,
   );
   expect(machine.hangingPulls).toBe(98);
   const told = `pull: Talos could not pull the installer, and retries: ${why}`;
@@ -108,7 +108,7 @@ test("an installation without room in the boot partition fails with the way to m
     "failed to install bootloader: write /boot/EFI/EFI/Linux/Talos-v1.13.1.efi: no space left on device";
   machine.upgrade = () => Promise.reject(new CallError("refused", why));
   expect(await failure(run())).toMatch(
-    /it was not rebooted: failed to install bootloader: .*; its boot partition has no room for the new image .*; remove extensions .*, then run again/,
+    /the machine was not rebooted: failed to install bootloader: .*; its boot partition has no room for the new image .*; remove extensions .*, then run again/,
   );
 });
 
@@ -130,7 +130,7 @@ test("after the older upgrade call, a reboot into the old image is reported as a
   const { machine, run } = setup();
   machine.upgrade = () => Promise.resolve(void machine.boots++);
   expect(await failure(run())).toMatch(
-    /Talos rolled back, or did not install the image: .*; or the installation failed: an error of its installer, a power loss, or a reset; look at/,
+    /Talos rolled back, or did not install the image: .*\. Or the installation failed because of an installer error, a power loss or a reset; look at/,
   );
 });
 
@@ -190,7 +190,7 @@ test.each([
     { finalizers: ["example.com/hold"] },
     "the controller that set the finalizer must remove it",
   ],
-  [undefined, { grace: 3600 }, "raise timeouts.drain above its grace period"],
+  [undefined, { grace: 3600 }, "raise timeouts.drain above the pod's grace period"],
 ])("the remedy for a pod that stays names who must act: %s", (refused, more, decides) => {
   expect(holding(pod("web", more), refused).decides).toContain(decides);
 });
