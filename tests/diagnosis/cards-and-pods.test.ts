@@ -93,7 +93,7 @@ test("kernel arguments without effect are noted", () => {
     );
   expect(of("talos.platform=metal quiet")).toEqual([
     expect.stringMatching(
-      /^machine rtx3090: the running kernel does not follow these kernelArgs: iommu=pt;/,
+      /^machine rtx3090: the running kernel does not match these kernelArgs: iommu=pt;/,
     ),
   ]);
   expect([...of("quiet iommu=pt"), ...of()]).toEqual([]);
