@@ -142,7 +142,7 @@ function stopOnSignals(session: Session): () => number | undefined {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;
       status ??= 141; // 128 + SIGPIPE, the status of other programs in this case
-      session.abort("the lab's output has no reader");
+      session.abort("the reader of the lab's output has closed it");
     });
   }
   return () => status;

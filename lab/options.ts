@@ -39,12 +39,12 @@ const table = {
   ),
   then: several(
     "FILE",
-    "continue with this stack file, as after an edit by the stack's owner; may be repeated",
+    "then update with this stack file, as if the user had edited the first one; may be repeated",
   ),
   preview: flag("show the preview before the first update"),
   updates: one(
     "N",
-    "run the stack's program N times; from the second on nothing changes (default 1)",
+    "run the stack's program N times; the second and later runs must change nothing (default 1)",
   ),
   manifest: several(
     "FILE",
@@ -61,9 +61,11 @@ const table = {
     "FIX",
     "leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them",
   ),
-  repair: flag("then add the left-out fixes by the remedy, and check that the failure disappears"),
+  repair: flag(
+    "with --without: then apply the remedy, which restores the fix, and check that the failure disappears",
+  ),
   "omni-members": flag(
-    "machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)",
+    "machines that Omni manages begin as members of their cluster (default: in maintenance mode, to be added)",
   ),
   keep: flag("leave the cluster running until Ctrl-C, and print the variables for its tools"),
   verbose: flag("print each event on a separate line (default: a terminal shows one moving line)"),
@@ -77,20 +79,20 @@ const table = {
   ),
   card: one(
     "DEVICE",
-    "with --machines real: a card of this computer, as QEMU takes it (vfio-pci,host=0000:01:00.0), for a stack of one\nmachine; all images are then the published ones, from the network. It was not tried with a card yet",
+    "with --machines real: a card of this computer in QEMU's form (vfio-pci,host=0000:01:00.0), for a stack of one\nmachine; the lab then downloads the published images. Not tested with a card yet",
   ),
   gpu: flag(
-    "with --machines node: this computer's cards and driver in place of the stand-in, and every case of a card: a\ntable of what held. It resets no card, and changes no setting of one",
+    "with --machines node: use this computer's cards and driver instead of the stand-in, and run every case for cards;\nprints a table of the results. It resets no card and changes no setting of a card",
   ),
   cases: one(
     "NAMES",
-    "with --machines node: only these cases, by name with commas between, or all; without --gpu on the stand-in",
+    "with --machines node: run only these cases (names separated by commas, or all); without --gpu they use the stand-in",
   ),
   "may-change-the-card": flag("cases may change the power limit, and restore it"),
-  table: one("FILE", "the cases' table as Markdown, in addition to the printed lines"),
+  table: one("FILE", "also write the table of the cases to this file, as Markdown"),
   "time-scale": one(
     "N",
-    "lab seconds per second (default 80: a minute of a machine's reboot takes three quarters of a second;\nwith --machines node 60, as its programs take the time that they take; not with --machines real)",
+    "lab seconds per second (default 80: a minute of a machine's reboot takes three quarters of a second;\nwith --machines node 60, because its programs run in real time; not with --machines real)",
   ),
   "list-fixes": flag(),
   "list-stacks": flag(),
@@ -177,28 +179,28 @@ export function parseOptions(argv: readonly string[], environment = process.env)
     .split(",")
     .filter((name) => name !== "");
   const notReal = (option: string, why: string): string =>
-    `--${option}: ${why}; leave it or --machines real out`;
+    `--${option}: ${why}; leave out this option or --machines real`;
   /** The message if the condition holds. */
   const refused = {
     [`${values.gpu ? "--gpu" : "--cases"}: cases of a card need a real node, and this lab has none; add --machines node`]:
       cases.length > 0 && machines !== "node",
-    "--cases: its stack is in no project's folder, which --pulumi installed needs; leave one of them out":
+    "--cases: the stack of the cases is in no project's folder, which --pulumi installed needs; leave out one of these options":
       cases.length > 0 && pulumi === "installed",
     "--pulumi: a program of your own needs a cluster that stays; add --keep":
       pulumi === "own" && !values.keep,
-    "--program: it is for a program of your own; add --keep --pulumi own, or leave it out":
+    "--program: this option is only for your own program; add --keep --pulumi own, or leave out --program":
       values.program !== undefined && pulumi !== "own",
-    "--pulumi: cases have a stack of their own, so no program of yours comes; leave one of them out":
+    "--pulumi: cases use the lab's own stack, so the lab does not run your program; leave out --cases or --pulumi":
       cases.length > 0 && pulumi === "own",
-    "--without: Pulumi's own way runs the stack's own program, which leaves nothing out; leave --pulumi out":
+    "--without: with --pulumi the lab runs the stack's own program, which cannot leave out a fix; leave out --pulumi":
       values.without.length > 0 && pulumi !== "lab",
-    "--repair: it is an edit of its own, which excludes --then; leave one of them out":
+    "--repair: it already edits the stack, so it excludes --then; leave out one of these options":
       values.repair && values.then.length > 0,
-    "--repair: it puts left-out fixes in place, and none is left out; give --without FIX":
+    "--repair: it restores fixes that --without left out, and none was left out; give --without FIX":
       values.repair && values.without.length === 0,
-    "--card: only a virtual machine can have it; add --machines real, or leave it out":
+    "--card: only a virtual machine can use the card; add --machines real, or leave out --card":
       values.card !== undefined && machines !== "real",
-    "--consoles: emulated machines have no console; add --machines real, or leave it out":
+    "--consoles: emulated machines have no console; add --machines real, or leave out --consoles":
       values.consoles !== undefined && machines !== "real",
     [notReal("pulumi", "the installed Talos provider connects to each machine at its own address")]:
       machines === "real" && pulumi === "installed",
@@ -239,7 +241,7 @@ function choice<Option extends keyof typeof words>(option: Option, word: string 
   const found = word === undefined ? known[0] : known.find((each) => each === word);
   if (found !== undefined) return found;
   throw new Error(
-    `--${option}: ${word} is unknown, so it decides nothing; take ${known.join(", ").replace(/, (?=\w+$)/, " or ")}`,
+    `--${option}: ${word} is not a known value; write ${known.join(", ").replace(/, (?=\w+$)/, " or ")}`,
   );
 }
 
@@ -248,7 +250,7 @@ function fixesOf(list: readonly string[]): FixId[] {
   const unknown = ids.filter((id) => !(fixIds as readonly string[]).includes(id));
   if (unknown.length > 0) {
     throw new Error(
-      `--without: there is no fix ${unknown.join(", ")}, so nothing would be left out; take one of ${fixIds.join(", ")}`,
+      `--without: there is no fix ${unknown.join(", ")}, so nothing would be left out; write one of ${fixIds.join(", ")}`,
     );
   }
   return ids as FixId[];
@@ -258,6 +260,6 @@ function wholeNumber(option: string, text: string, min: number, max: number): nu
   const number = Number(text);
   if (Number.isInteger(number) && number >= min && number <= max) return number;
   throw new Error(
-    `${option}: ${text} is no whole number from ${min} to ${max}; give one, e.g. ${option} ${min}`,
+    `${option}: ${text} is not a whole number from ${min} to ${max}; give one, e.g. ${option} ${min}`,
   );
 }

@@ -38,7 +38,7 @@ export async function chartFolder(dir: string, chart: LabChart, version: string)
   const wanted = semver.parse(version)?.version;
   if (wanted === undefined)
     throw new Error(
-      `chart "${chart}" version "${version}" is no release; the lab has ${chartVersions(chart).join(", ")}`,
+      `chart "${chart}" version "${version}" is not a release that the lab has; choose one of ${chartVersions(chart).join(", ")}`,
     );
   const folder = path.join(dir, `${chart}-${written(chart, wanted)}`);
   if (existsSync(folder)) return folder;

@@ -24,7 +24,7 @@ export async function moduleChart({ module, version, folder }: ChartModule): Pro
   const sums = await fs.readFile(path.join(pins, "go.sum"), "utf8");
   if (!sums.split("\n").some((line) => line.startsWith(`${module} ${version} `)))
     throw new Error(
-      `${module}@${version}: lab/charts/modules/go.sum lacks this module, so a changed module would not be noticed; add its line`,
+      `${module}@${version}: lab/charts/modules/go.sum lacks this module, so the lab could not notice a changed module; add the module's line`,
     );
   const source = await moduleFolder(`${module} ${version}`, pins, process.env).catch(
     (error: Error) => {

@@ -27,7 +27,7 @@ export async function installOutside(lab: Lab): Promise<string | undefined> {
   const release = semver.parse(version)?.version;
   if (!isLabChart(chart) || release === undefined)
     throw new Error(
-      `external: the lab installs it first, and no file names the release of ${chart}; write external.version`,
+      `external: the lab installs ${chart} before the first update, but no file contains its version; write external.version`,
     );
   charts?.offer(chart, version);
   const repository = chartRepositories[chart];

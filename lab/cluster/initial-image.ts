@@ -29,7 +29,7 @@ export function readInitialImages(
   const strange = Object.keys(images).filter((name) => !Object.hasOwn(machines, name));
   if (strange.length > 0)
     throw new Error(
-      `--image: the stack has no machine ${strange.join(", ")}, so no machine can have this image; name ${Object.keys(machines).join(", ")}`,
+      `--image: the stack has no machine ${strange.join(", ")}, so no machine can have this image; name one of ${Object.keys(machines).join(", ")}`,
     );
   return images;
 }

@@ -14,7 +14,7 @@ export function labGpu(gpu: GpuSpec): LabGpu {
   const card = cardOf(gpu);
   if (card === undefined)
     throw new Error(
-      `gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.json`,
+      `gpus: data/cards.json has no ${gpu.model}, so the lab cannot emulate it; add this card`,
     );
   const power = powerRangeOf(card);
   const mig = migOf(card);

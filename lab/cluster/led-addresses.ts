@@ -38,7 +38,7 @@ export async function leadAddresses(
   } catch (error) {
     await close();
     throw new Error(
-      `--pulumi: the machines' addresses cannot be redirected to the lab, and the installed Talos provider connects only to these; run as root with iproute2, or use a stack without owned machines: ${(error as Error).message}`,
+      `--pulumi: the machines' addresses cannot be redirected to the lab, and the installed Talos provider connects only to these addresses; run as root with iproute2, or use a stack without owned machines: ${(error as Error).message}`,
       { cause: error },
     );
   }

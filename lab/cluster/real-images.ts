@@ -41,7 +41,7 @@ export async function provideReal(
   if (machines.some(({ configuration }) => configuration === "omni"))
     refuse("the lab's Omni cannot manage virtual machines");
   if (options.card !== undefined && (machines.length > 1 || controls === 0))
-    refuse("--card: it needs a stack of one machine that is its own control plane");
+    refuse("--card needs a stack of one machine, which is also the control plane");
   // The stack is asked first: what this computer lacks matters only to a stack that may run here.
   const lacks = whyNoMachine(options.card !== undefined);
   if (lacks.length > 0) refuse(`not on this computer: ${lacks.join("; ")}`);
@@ -67,7 +67,7 @@ export function inStead({ release }: RealImages, stack: string): string {
   const { talosVersion: wanted } = clusterOf(readStackFile(stack));
   return wanted === release
     ? ""
-    : `; the machines run ${release}, the nearest to ${wanted} that is built here`;
+    : `; the machines run ${release}, the release nearest to ${wanted} that the lab builds`;
 }
 
 /**

@@ -131,7 +131,7 @@ export async function startRealMachines(
     const problem = await answer(tools.talosctl, machine, file, signal);
     if (problem !== "")
       throw new Error(
-        `machine ${name}: maintenance mode took no configuration within ${bootSeconds} s, so it joins nothing; its console ends:\n` +
+        `machine ${name}: it accepted no configuration in maintenance mode within ${bootSeconds} s, so it cannot join the cluster; the end of its console output:\n` +
           `${lastLines(machine).join("\n")}\n(last: ${problem})`,
       );
     say(`${name}: ${file === undefined ? "is" : "took its configuration"} in maintenance mode`);

@@ -131,6 +131,8 @@ async function request<T>(url: string, body?: unknown): Promise<T> {
   );
   const text = await response.text();
   if (!response.ok)
-    throw new Error(`${url}: the machines program refuses (${response.status}): ${text}`);
+    throw new Error(
+      `${url}: the machines program refused the request (${response.status}): ${text}`,
+    );
   return (text === "" ? undefined : JSON.parse(text)) as T;
 }

@@ -58,7 +58,7 @@ export async function diagnoseLab(
   const unknown: FailureReport = {
     fix: "unknown",
     symptom: errors.join("\n") || "the cluster is not as planned, though the update succeeded",
-    cause: "no cause that the diagnosis knows",
+    cause: "the diagnosis knows no cause",
     remedy: "examine the cluster: npm run lab -- --keep",
   };
   return { unlike, failures: [unknown], explained: false };

@@ -21,8 +21,10 @@ export function foretoldBy(diagnostics: readonly string[], stack: string): Foret
  */
 export const unforetold = (foretold: Foretold, reboots: Record<string, number>): string[] =>
   Object.entries(reboots).flatMap(([name, count]) => {
-    const said = foretold[name] ?? "nothing, so that it does not reboot";
+    const said = foretold[name] ?? "nothing, which means no reboot";
     const word = /^reboots: (yes|no|only if)\b/.exec(said)?.[1] ?? "no";
     const right = word === "only if" || (word === "yes" ? count > 0 : count === 0);
-    return right ? [] : [`${name}: the preview said ${said}; ${count} reboots came`];
+    return right
+      ? []
+      : [`${name}: the preview said ${said}, but the machine rebooted ${count} times`];
   });

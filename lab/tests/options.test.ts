@@ -9,7 +9,7 @@ test("the error for an unknown value lists the option's values", () => {
   });
   expect(parseOptions([])).toMatchObject({ pulumi: "lab", machines: "emulated" });
   expect(() => parseOptions(["--pulumi", "real"])).toThrow(
-    /^--pulumi: real is unknown, .*take lab, host, installed or own$/,
+    /^--pulumi: real is not a known value; write lab, host, installed or own$/,
   );
 });
 
@@ -18,7 +18,7 @@ test.each([
   ["--pulumi", "host"],
 ])("--without is refused together with %s %s", (...more) => {
   expect(() => parseOptions(["--without", "nodeSelector", ...more])).toThrow(
-    /^--without: .*leaves nothing out/,
+    /^--without: .*cannot leave out a fix/,
   );
 });
 

@@ -104,7 +104,7 @@ test("with --card, the machine runs the stack's Talos release without registry m
   );
   const around = { options: beside, spec, session: {}, talosReleases: [] } as never; // of several machines
   await expect(provideReal(around, () => undefined)).rejects.toThrow(
-    "--machines real: --card: it needs a stack of one machine that is its own control plane; " +
+    "--machines real: --card needs a stack of one machine, which is also the control plane; " +
       "leave --machines real out for emulated machines",
   );
 });
@@ -168,6 +168,6 @@ test.each([
 ])("%s %s is refused with real machines", (...option) => {
   expect(parseOptions(["--machines", "real"])).toMatchObject({ machines: "real", timeScale: 0.5 });
   expect(() => parseOptions(["--machines", "real", ...option])).toThrow(
-    new RegExp(`^${option[0]}: .*; leave it or --machines real out$`),
+    new RegExp(`^${option[0]}: .*; leave out this option or --machines real$`),
   );
 });

@@ -21,7 +21,7 @@ export function narrateTools(say: (line: string, weight?: "kept" | "event") => v
   return ({ tool, state, detail, seconds = 0 }) => {
     if (state === "refused")
       say(
-        `${tool}: built from source, since no release can be downloaded (${detail}); TALOS_GPU_LAB_RELEASES=none asks for none`,
+        `${tool}: built from source, since no release can be downloaded (${detail}); TALOS_GPU_LAB_RELEASES=none turns downloads off`,
       );
     else if (state !== "cached")
       say(

@@ -65,4 +65,4 @@ async function installed(tool: string, env: NodeJS.ProcessEnv): Promise<Installe
 
 /** Programs from PATH, in one line. */
 export const describeInstalled = (found: readonly InstalledTool[]): string =>
-  `from PATH: ${found.map(({ tool, version }) => `${tool} ${version}`).join(", ")} (TALOS_GPU_LAB_TOOLS=own takes none)`;
+  `from PATH: ${found.map(({ tool, version }) => `${tool} ${version}`).join(", ")} (TALOS_GPU_LAB_TOOLS=own ignores PATH)`;

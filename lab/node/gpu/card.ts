@@ -50,7 +50,7 @@ export function readCards(): Card[] {
   const program = programs.find(existsSync);
   if (program === undefined)
     throw new Error(
-      `--gpu: there is no nvidia-smi in ${programs.join(", ")}, so no card can be used; install NVIDIA's driver, or leave --gpu out for a stand-in of it`,
+      `--gpu: there is no nvidia-smi in ${programs.join(", ")}, so no card can be used; install NVIDIA's driver, or leave --gpu out to use a stand-in for the driver`,
     );
   const query = (fields: readonly string[]): string[] =>
     execFileSync(program, [`--query-gpu=${fields.join(",")}`, "--format=csv,noheader,nounits"], {
@@ -85,7 +85,7 @@ export function asGpus(cards: readonly Card[]): GpuSpec[] {
     const model = findCard(name)?.model;
     if (model === undefined)
       throw new Error(
-        `--gpu: the tables have no ${name}, so no stack can be made of this computer; add it to components/recipe/facts/data/cards.json`,
+        `--gpu: components/recipe/facts/data/cards.json has no ${name}, so the lab cannot create a stack for this computer; add this card`,
       );
     counts.set(model, (counts.get(model) ?? 0) + 1);
   }

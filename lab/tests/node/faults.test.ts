@@ -21,7 +21,7 @@ test.each<[string, string[], unknown[], string[]]>([
   ["the difference and the cause", [], [difference], ["driverRoot"]],
   ["an allowed further cause", [], [difference], ["driverRoot", "driverLibraries"]],
   ["no cause", ["does not name driverRoot"], [difference], []],
-  ["a wrong cause", ["names mps, which it is not"], [difference], ["driverRoot", "mps"]],
+  ["a wrong cause", ["reports mps, which is not the cause"], [difference], ["driverRoot", "mps"]],
   ["no difference", ["nothing says /^node gpu: offers 0/"], [], ["driverRoot"]],
 ])(
   "if the doctor reports %s for a fault, the judge lists %j",

@@ -135,7 +135,7 @@ describe("a tool that its project publishes", () => {
     await its.builds();
     const lines = its.said().map((line) => line.replaceAll(its.name, "NAME"));
     expect(lines.filter((line) => line.includes("built from source"))).toEqual([
-      `helm: built from source, since no release can be downloaded (${why}); TALOS_GPU_LAB_RELEASES=none asks for none`,
+      `helm: built from source, since no release can be downloaded (${why}); TALOS_GPU_LAB_RELEASES=none turns downloads off`,
     ]);
   });
 
@@ -155,7 +155,7 @@ describe("a tool that its project publishes", () => {
     const other = { ...its.tool, name: "pulumi" };
     await provide([its.tool, other], its.options);
     expect(its.said().filter((line) => line.includes("no release"))).toEqual([
-      "helm, pulumi: built from source, since no release can be downloaded (HOST: ECONNREFUSED); TALOS_GPU_LAB_RELEASES=none asks for none",
+      "helm, pulumi: built from source, since no release can be downloaded (HOST: ECONNREFUSED); TALOS_GPU_LAB_RELEASES=none turns downloads off",
     ]);
   });
 
@@ -263,7 +263,7 @@ describe("a tool that its project publishes", () => {
   test("from an invalid mirror address is refused", async () => {
     const env = { ...its.options.env, TALOS_GPU_LAB_RELEASES: "mirror.example" };
     await expect(its.provide({ env })).rejects.toThrow(
-      'TALOS_GPU_LAB_RELEASES: "mirror.example" is no address, so no release can be downloaded from it; ' +
+      'TALOS_GPU_LAB_RELEASES: "mirror.example" is not a URL, so no release can be downloaded from it; ' +
         "give a mirror's, such as https://mirror.example/releases, or `none` to build all tools from source",
     );
   });

@@ -21,7 +21,7 @@ describe("programs on PATH", () => {
       { tool: "helm", path: path.join(sandbox.folder, "bin/helm"), version: "3.19.2" },
     ]);
     expect(describeInstalled(found)).toBe(
-      "from PATH: pulumi 3.260.1, talosctl 1.13.4, helm 3.19.2 (TALOS_GPU_LAB_TOOLS=own takes none)",
+      "from PATH: pulumi 3.260.1, talosctl 1.13.4, helm 3.19.2 (TALOS_GPU_LAB_TOOLS=own ignores PATH)",
     );
   });
 

@@ -63,7 +63,7 @@ function versionOf(module: string, { require }: Modules): string {
   const line = require.find((each) => each.startsWith(`${module} `));
   if (line === undefined)
     throw new Error(
-      `${module}: the tool is built without it, so its release has no version; add it`,
+      `${module}: the tool is built without this module, so its release has no version; add the module`,
     );
   return line.slice(module.length + 1);
 }
@@ -90,7 +90,7 @@ export function releaseSite(env: NodeJS.ProcessEnv): Site | undefined {
   if (said === "") return (address) => address;
   if (!/^https?:\/\/[^/]/.test(said))
     throw new Error(
-      `TALOS_GPU_LAB_RELEASES: ${JSON.stringify(said)} is no address, so no release can be downloaded from it; ` +
+      `TALOS_GPU_LAB_RELEASES: ${JSON.stringify(said)} is not a URL, so no release can be downloaded from it; ` +
         "give a mirror's, such as https://mirror.example/releases, or `none` to build all tools from source",
     );
   return (address) => `${said.replace(/\/+$/, "")}/${address.replace(/^https?:\/\//, "")}`;

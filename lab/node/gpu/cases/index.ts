@@ -24,7 +24,7 @@ export function chosenCases(names: readonly string[]): readonly Case[] {
   const unknown = names.filter((name) => !cases.some(({ id }) => id === name));
   if (unknown.length > 0)
     throw new Error(
-      `--cases: there is no case ${unknown.join(", ")}, name all, or some of ${cases.map(({ id }) => id).join(", ")}`,
+      `--cases: there is no case ${unknown.join(", ")}; give all, or some of ${cases.map(({ id }) => id).join(", ")}`,
     );
   return cases.filter(({ id }) => names.includes(id));
 }

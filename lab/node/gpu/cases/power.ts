@@ -40,7 +40,7 @@ export const sameLimit = (id: string, title: string, shape: Shape = {}): Case =>
       !stand.mayChangeTheCard
     )
       return untried(
-        "persistence mode is off, and what sets a limit switches it on: --may-change-the-card lets it",
+        "persistence mode is off, and the program that sets a limit switches it on; --may-change-the-card allows this",
       );
     const { seconds } = await stand.become({ ...shape, watts }, say);
     const said = `${watts} W, update ${seconds.toFixed(1)} s: ${await lastLine(stand)}`;
@@ -53,7 +53,7 @@ const other: Case = {
   title: `power limit, ${lower} W lower and back`,
   run: async (stand, say) => {
     if (stand.cards !== undefined && !stand.mayChangeTheCard)
-      return untried("it changes the card: --may-change-the-card");
+      return untried("this case changes the card; --may-change-the-card allows this");
     const cards = stand.cards?.();
     const watts = limits(stand)[0]!;
     const wanted = Math.max(Math.ceil(cards?.[0]?.minPowerW ?? 0), watts - lower);
@@ -79,7 +79,7 @@ const refused: Case = {
   run: async (stand, say) => {
     const card = cardOf(stand.gpus[0]!);
     const range = card && powerRangeOf(card);
-    if (!range?.knownMin) return untried("the tables do not know what the card takes at least");
+    if (!range?.knownMin) return untried("the tables lack the card's smallest power limit");
     const least = Math.floor(stand.cards?.()[0]?.minPowerW ?? range.min);
     const said = await stand.refusal({ watts: least - 1 }, say);
     const reason = /machines\.\S+\.powerLimit: .*?(?=; error:|$)/.exec(said)?.[0];

@@ -66,7 +66,7 @@ export function lacks(
     ...known.filter((cause) => !causes.includes(cause)).map((cause) => `does not name ${cause}`),
     ...causes
       .filter((cause) => !known.includes(cause) && !also.includes(cause))
-      .map((cause) => `names ${cause}, which it is not`),
+      .map((cause) => `reports ${cause}, which is not the cause`),
   ];
 }
 
