@@ -106,7 +106,16 @@ func (o *Operator) master(ctx context.Context, c *programs.Container) int {
 	}
 	go collector(ctx, c) // it has the same probe
 	var last map[string]map[string]string
-	for c.Machine.Clock().Sleep(ctx, look) == nil {
+	stirs := stirredBy(ctx, o.dynamic, nodeFeatures)
+	for {
+		select {
+		case <-ctx.Done():
+			return programs.ExitTerminated
+		case <-stirs:
+		}
+		if c.Machine.Clock().Sleep(ctx, look) != nil {
+			return programs.ExitTerminated
+		}
 		said, err := o.said(ctx)
 		if err == nil && !reflect.DeepEqual(said, last) {
 			if err = label(ctx, client, said); err == nil {
@@ -115,9 +124,9 @@ func (o *Operator) master(ctx context.Context, c *programs.Container) int {
 		}
 		if err != nil && ctx.Err() == nil {
 			c.Logf("failed to update nodes: %v", err)
+			stirs.again()
 		}
 	}
-	return programs.ExitTerminated
 }
 
 // said of every node, by everybody together. A name without a domain is one of NFD's own.

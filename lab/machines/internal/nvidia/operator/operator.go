@@ -54,7 +54,7 @@ func (o *Operator) Pod(ctx context.Context, namespace, name string) (*corev1.Pod
 	return o.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// look is how often the programs look whether there is something to do.
+// look is how long the programs wait between two looks.
 const look = 20 * time.Second
 
 // Programs of the images.

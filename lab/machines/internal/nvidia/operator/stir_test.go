@@ -1,0 +1,47 @@
+package operator
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+)
+
+func TestAChangeStirs(t *testing.T) {
+	kinds := map[schema.GroupVersionResource]string{policies: "ClusterPolicyList"}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
+	stirs := stirredBy(t.Context(), client, policies)
+	<-stirs // at first
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": map[string]any{"name": "cluster-policy"},
+	}}
+	changes := map[string]func() error{
+		"created": func() error {
+			_, err := client.Resource(policies).Create(t.Context(), object, metav1.CreateOptions{})
+			return err
+		},
+		"changed": func() error {
+			object.SetLabels(map[string]string{"rack": "7"})
+			_, err := client.Resource(policies).Update(t.Context(), object, metav1.UpdateOptions{})
+			return err
+		},
+		"deleted": func() error {
+			return client.Resource(policies).Delete(t.Context(), object.GetName(), metav1.DeleteOptions{})
+		},
+	}
+	for _, change := range []string{"created", "changed", "deleted"} {
+		if err := changes[change](); err != nil {
+			t.Fatal(err)
+		}
+		<-stirs // or the test hangs, until its own limit
+	}
+	select {
+	case <-stirs:
+		t.Error("stirs without a change")
+	case <-time.After(50 * time.Millisecond):
+	}
+}
