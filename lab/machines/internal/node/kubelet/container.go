@@ -222,7 +222,7 @@ func (p *pod) read(ctx context.Context, container *corev1.Container, path string
 		if !inside || at < 0 {
 			continue
 		}
-		object, err := p.session.client.CoreV1().ConfigMaps(p.Namespace).Get(ctx, p.Spec.Volumes[at].ConfigMap.Name, metav1.GetOptions{})
+		object, err := p.configMap(ctx, p.Spec.Volumes[at].ConfigMap.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -234,6 +234,33 @@ func (p *pod) read(ctx context.Context, container *corev1.Container, path string
 		}
 	}
 	return nil, fmt.Errorf("open %s: no such file or directory", path)
+}
+
+// mounted is a ConfigMap as a volume shows it.
+type mounted struct {
+	*corev1.ConfigMap
+	at float64 // the lab's time
+}
+
+// remount is how old the content of a volume may be (kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go, SyncFrequency).
+const remount = time.Minute
+
+func (p *pod) configMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
+	p.reading.Lock()
+	defer p.reading.Unlock()
+	now := p.session.machine.Clock().Now()
+	if known, there := p.mounted[name]; there && now-known.at < remount.Seconds() {
+		return known.ConfigMap, nil
+	}
+	object, err := p.session.client.CoreV1().ConfigMaps(p.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if p.mounted == nil {
+		p.mounted = map[string]mounted{}
+	}
+	p.mounted[name] = mounted{object, now}
+	return object, nil
 }
 
 // postStart is how a container's hook fails on the nvidia runtime until Talos 1.12: the exec's own nvidia-container-cli dies in the glibc

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 )
 
 var (
@@ -64,5 +66,17 @@ func TestLogsKeepTheRunBefore(t *testing.T) {
 	runs := l.runs["//main"]
 	if now, then := runs[0].last(1), runs[1].last(2); now != "run 1 line 99" || then != "run 0 line 98\nrun 0 line 99" {
 		t.Errorf("%q, %q", now, then)
+	}
+}
+
+func TestAStatusIsToldOnce(t *testing.T) {
+	object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "server", UID: "1"}}
+	client := fake.NewClientset(object)
+	p := &pod{session: &session{client: client, ctx: t.Context()}, Pod: object, current: object}
+	for _, message := range []string{"", "", "up", "up", ""} {
+		p.change(t.Context(), func() { p.status.Message = message })
+	}
+	if writes := len(client.Actions()); writes != 3 {
+		t.Errorf("%d writes of a status that changed twice after the first", writes)
 	}
 }

@@ -33,6 +33,10 @@ type pod struct {
 	finished          bool // no container will run any more
 
 	publishing sync.Mutex
+	published  string // the status that the API server has last been told
+
+	reading sync.Mutex
+	mounted map[string]mounted // ConfigMaps by name
 }
 
 func newPod(s *session, object *corev1.Pod) *pod {

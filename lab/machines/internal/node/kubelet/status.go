@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -124,11 +125,23 @@ func (p *pod) publish(ctx context.Context) {
 	// The controller manager or the scheduler records which claims were made for the pod. By that record the Node authorizer lets the
 	// kubelet read them.
 	status.ResourceClaimStatuses, status.ExtendedResourceClaimStatus = current.Status.ResourceClaimStatuses, current.Status.ExtendedResourceClaimStatus
+	// As it is sent, in which times are whole seconds. The kubelet's status manager skips such a write too (kubernetes
+	// pkg/kubelet/status/status_manager.go, needsUpdate).
+	said, err := json.Marshal(status)
+	if err == nil && string(said) == p.published {
+		return
+	}
 	object.ResourceVersion, object.Status = "", status
 	// A pod that is being stopped must still say how it ended.
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	_, err := p.session.client.CoreV1().Pods(p.Namespace).UpdateStatus(writing, object, metav1.UpdateOptions{})
+	written, err := p.session.client.CoreV1().Pods(p.Namespace).UpdateStatus(writing, object, metav1.UpdateOptions{})
+	if p.published = ""; err == nil {
+		p.published = string(said)
+		p.mutex.Lock()
+		p.current = written
+		p.mutex.Unlock()
+	}
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		p.session.logf("status of pod %s/%s: %v", p.Namespace, p.Name, err)
 		p.session.later(resync, func() { p.publish(ctx) })
