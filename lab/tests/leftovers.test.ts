@@ -7,101 +7,116 @@ import { valuesOf, type MachineStanding, type Standing } from "../run/standing";
 import type { Plan } from "../../components/recipe";
 import { planOf } from "../../tests/support/plans";
 
-const configuration = valuesOf(
+/** Values of an adopted machine's configuration, as its owner wrote it. */
+const ownersValues = valuesOf(
   "machine: {sysctls: {vm.max_map_count: '262144'}, install: {image: old}}",
 );
-const ours = valuesOf(
+/** The same configuration with the stack's patches. */
+const patchedValues = valuesOf(
   "machine: {sysctls: {vm.max_map_count: '262144'}, install: {image: new}, kernel: {modules: [x]}}",
 );
-const plain = { image: "v1.11.1 plain", configuration };
-const gpu = { image: "v1.11.1 gpu", configuration };
+const plainMachine = { image: "v1.11.1 plain", configuration: ownersValues };
+const gpuMachine = { image: "v1.11.1 gpu", configuration: ownersValues };
 
-/** What stands always; `N` is the machine. */
-const lines = ["Namespace default", "node N: label kubernetes.io/os=linux", "process 1 machines"];
+const namespaceLine = "Namespace default";
+const labelLine = "node NODE: label kubernetes.io/os=linux";
+/** Lines of every state, unless a test leaves one out. `NODE` stands for the name of the machine's node. */
+const usualLines = [namespaceLine, labelLine, "process 1 machines"];
 
-/** Differences: further or missing lines, and the machine. */
-interface Unlike {
-  more?: string[];
-  less?: string[];
+/** Differences of a state from the usual one: further lines, missing lines, and the machine. */
+interface Differences {
+  added?: string[];
+  missing?: string[];
   machine?: MachineStanding;
 }
 
-const standing = (
+/** The state of a lab with one machine. */
+const stateOf = (
   name: string,
-  { more = [], less = [], machine = gpu }: Unlike = {},
+  { added = [], missing = [], machine = gpuMachine }: Differences = {},
 ): Standing => ({
-  lines: [...lines.filter((line) => !less.includes(line)), ...more].map((line) =>
-    line.replaceAll("N:", `${name}:`),
+  lines: [...usualLines.filter((line) => !missing.includes(line)), ...added].map((line) =>
+    line.replaceAll("NODE:", `${name}:`),
   ),
   machines: { [name]: machine },
 });
 
-/** What a destroy leaves of a stack of one machine, given what differs from before, and what was before. */
-function left(stack: string, name: string, after: Unlike, before: Unlike = {}) {
-  const up = standing(name, { machine: { ...gpu, configuration: ours } });
+/** Leftovers of a stack with one machine, from the states before the first update and after the destroy. */
+function leftoversOf(stack: string, name: string, after: Differences, before: Differences = {}) {
+  const up = stateOf(name, { machine: { ...gpuMachine, configuration: patchedValues } });
   return leftovers(
     planOf(stack),
-    standing(name, { machine: plain, ...before }),
+    stateOf(name, { machine: plainMachine, ...before }),
     up,
-    standing(name, after),
+    stateOf(name, after),
   );
 }
 
 test("a clean destroy leaves nothing but the image, which is not downgraded", () => {
-  expect(left("velaryon", "velaryon", {})).toEqual({
+  expect(leftoversOf("velaryon", "velaryon", {})).toEqual({
     left: [],
     stays: ["machine velaryon: image v1.11.1 gpu: machines are neither wiped nor downgraded"],
   });
 });
 
-const late = "node N: taint node.kubernetes.io/not-ready:NoExecute";
+const notReady = "node NODE: taint node.kubernetes.io/not-ready:NoExecute";
 
-test.each<[Unlike, string[]]>([
-  [{ more: ["Pod nvidia/test"] }, ["Pod nvidia/test"]],
-  [{ more: ["StorageClass fast"] }, ["StorageClass fast"]],
-  // The lab's own, however late they came.
-  [{ more: ["StorageClass lab", "Pod kube-system/lab-network-velaryon"] }, []],
-  [{ less: [lines[0]!] }, ["gone, and not ours: Namespace default"]],
-  [{ more: ["node N: label role=gpu"] }, ["node velaryon: label role=gpu"]],
-  // The stack itself sets this one with the device plugin; in operator mode it would be the operator's.
+test.each<[Differences, string[]]>([
+  [{ added: ["Pod nvidia/test"] }, ["Pod nvidia/test"]],
+  [{ added: ["StorageClass fast"] }, ["StorageClass fast"]],
+  // Objects of the lab itself may appear after the first look.
+  [{ added: ["StorageClass lab", "Pod kube-system/lab-network-velaryon"] }, []],
+  [{ missing: [namespaceLine] }, ["gone, and not ours: Namespace default"]],
+  [{ added: ["node NODE: label role=gpu"] }, ["node velaryon: label role=gpu"]],
+  // With the device plugin the stack sets this label. In operator mode the operator sets it.
   [
-    { more: ["node N: label nvidia.com/gpu.present=true"] },
+    { added: ["node NODE: label nvidia.com/gpu.present=true"] },
     ["node velaryon: label nvidia.com/gpu.present=true"],
   ],
-  [{ more: ["node N: taint gpu=true:NoSchedule"] }, ["node velaryon: taint gpu=true:NoSchedule"]],
-  [{ more: [late] }, [late.replace("N:", "velaryon:")]],
-  [{ less: [lines[1]!] }, ["gone, and not ours: node velaryon: label kubernetes.io/os=linux"]],
-  [{ machine: plain }, ["machine velaryon: it runs v1.11.1 plain, and should run v1.11.1 gpu"]],
   [
-    { machine: { ...gpu, configuration: configuration.slice(1) } },
+    { added: ["node NODE: taint gpu=true:NoSchedule"] },
+    ["node velaryon: taint gpu=true:NoSchedule"],
+  ],
+  [{ added: [notReady] }, [notReady.replace("NODE:", "velaryon:")]],
+  [{ missing: [labelLine] }, ["gone, and not ours: node velaryon: label kubernetes.io/os=linux"]],
+  [
+    { machine: plainMachine },
+    ["machine velaryon: it runs v1.11.1 plain, and should run v1.11.1 gpu"],
+  ],
+  [
+    { machine: { ...gpuMachine, configuration: ownersValues.slice(1) } },
     ["machine velaryon: configuration, gone: machine.install.image"],
   ],
-  [{ more: ["process 7 sleep 30"] }, ["process 7 sleep 30"]],
-])("if %j differs after the destroy, the leftovers are %j", (after, found) => {
-  expect(left("velaryon", "velaryon", after).left).toEqual(found);
+  [{ added: ["process 7 sleep 30"] }, ["process 7 sleep 30"]],
+])("if %j differs after the destroy, the leftovers are %j", (after, expected) => {
+  expect(leftoversOf("velaryon", "velaryon", after).left).toEqual(expected);
 });
 
 test("a node that was not ready before the update, but is ready now, is not reported", () => {
-  expect(left("velaryon", "velaryon", {}, { more: [late] }).left).toEqual([]);
+  expect(leftoversOf("velaryon", "velaryon", {}, { added: [notReady] }).left).toEqual([]);
 });
 
 test("Kubernetes' own new objects may stay in a bootstrapped cluster, but not in an existing one", () => {
-  const own = [
+  const ofEveryCluster = [
     "ClusterRole system:node",
     "Pod kube-system/kube-scheduler-control",
     "Secret kube-system/bootstrap-token-a",
   ];
   const others = ["DaemonSet kube-system/nvidia", "Namespace gpu-operator"];
   const after = {
-    more: [...own, ...others],
-    machine: { image: "v1.11.1 gpu", configuration: ours },
+    added: [...ofEveryCluster, ...others],
+    machine: { image: "v1.11.1 gpu", configuration: patchedValues },
   };
-  expect(left("modern", "gpu", after, { less: [lines[0]!] }).left).toEqual(others);
-  expect(left("modern", "gpu", after).left.toSorted()).toEqual([...own, ...others].toSorted());
+  expect(leftoversOf("modern", "gpu", after, { missing: [namespaceLine] }).left).toEqual(others);
+  expect(leftoversOf("modern", "gpu", after).left.toSorted()).toEqual(
+    [...ofEveryCluster, ...others].toSorted(),
+  );
 });
 
 test("a leftover patch on an adopted machine is reported by its paths, without values", () => {
-  const found = left("velaryon", "velaryon", { machine: { ...gpu, configuration: ours } });
+  const found = leftoversOf("velaryon", "velaryon", {
+    machine: { ...gpuMachine, configuration: patchedValues },
+  });
   expect(found.left).toEqual(["machine velaryon: configuration, changed: machine.install.image"]);
   expect(found.stays).toContain(
     "machine velaryon: configuration, added: machine.kernel.modules[]: the image stays, and does not boot without this",
@@ -110,19 +125,23 @@ test("a leftover patch on an adopted machine is reported by its paths, without v
 
 test("an owned machine may keep its configuration, but a change by the destroy is reported", () => {
   const name = "k8s-worker4";
-  const kept = left("rtx5070ti", name, { machine: { ...gpu, configuration: ours } });
+  const kept = leftoversOf("rtx5070ti", name, {
+    machine: { ...gpuMachine, configuration: patchedValues },
+  });
   expect(kept.left).toEqual([]);
   expect(kept.stays).toContainEqual(expect.stringContaining(`machine ${name}: configuration: `));
-  expect(left("rtx5070ti", name, {}).left).toContain(
+  expect(leftoversOf("rtx5070ti", name, {}).left).toContain(
     `machine ${name}: configuration, gone: machine.kernel.modules[]`,
   );
 });
 
 test("a machine of Omni is reported if it does not have its former image, or if Omni keeps a patch", () => {
-  expect(left("frank", "gpu-1", { machine: plain })).toEqual({ left: [], stays: [] });
+  expect(leftoversOf("frank", "gpu-1", { machine: plainMachine })).toEqual({ left: [], stays: [] });
   const patch = "Omni has ConfigPatches x";
-  expect(left("frank", "gpu-1", { machine: plain, more: [patch] }).left).toEqual([patch]);
-  expect(left("frank", "gpu-1", {}).left).toEqual([
+  expect(leftoversOf("frank", "gpu-1", { machine: plainMachine, added: [patch] }).left).toEqual([
+    patch,
+  ]);
+  expect(leftoversOf("frank", "gpu-1", {}).left).toEqual([
     "machine gpu-1: it runs v1.11.1 gpu, and should run v1.11.1 plain",
   ]);
 });
@@ -130,15 +149,15 @@ test("a machine of Omni is reported if it does not have its former image, or if 
 test("leftovers of Helm and of the GPU Operator are listed with the reason", () => {
   const definition = "CustomResourceDefinition clusterpolicies.nvidia.com";
   const labels = ["present=true", "deploy.operator-validator=false"].map(
-    (each) => `node N: label nvidia.com/gpu.${each}`,
+    (each) => `node NODE: label nvidia.com/gpu.${each}`,
   );
-  const { left: found, stays } = left("frank", "gpu-1", {
-    machine: plain,
-    more: [definition, ...labels],
+  const result = leftoversOf("frank", "gpu-1", {
+    machine: plainMachine,
+    added: [definition, ...labels],
   });
-  // The validator's label is the stack's own in operator mode.
-  expect(found).toEqual(["node gpu-1: label nvidia.com/gpu.deploy.operator-validator=false"]);
-  expect(stays.map((line) => line.split(": ").slice(0, -1).join(": "))).toEqual([
+  // In operator mode the stack sets the validator's label.
+  expect(result.left).toEqual(["node gpu-1: label nvidia.com/gpu.deploy.operator-validator=false"]);
+  expect(result.stays.map((line) => line.split(": ").slice(0, -1).join(": "))).toEqual([
     definition,
     "node gpu-1: label nvidia.com/gpu.present=true",
   ]);
@@ -146,60 +165,62 @@ test("leftovers of Helm and of the GPU Operator are listed with the reason", () 
 
 test("the operator may delete an existing RuntimeClass, but the device plugin may not", () => {
   const runtimeClass = "RuntimeClass nvidia";
-  const before = { more: [runtimeClass] };
-  const { left: found, stays } = left("frank", "gpu-1", { machine: plain }, before);
-  expect(found).toEqual([]);
-  expect(stays).toEqual([
+  const before = { added: [runtimeClass] };
+  const result = leftoversOf("frank", "gpu-1", { machine: plainMachine }, before);
+  expect(result.left).toEqual([]);
+  expect(result.stays).toEqual([
     `gone, and not ours: ${runtimeClass}: the operator took it over, and deleted it with itself`,
   ]);
-  expect(left("velaryon", "velaryon", {}, before).left).toEqual([
+  expect(leftoversOf("velaryon", "velaryon", {}, before).left).toEqual([
     `gone, and not ours: ${runtimeClass}`,
   ]);
 });
 
 describe("a machine that joined the cluster during the run", () => {
-  const come = (name: string): string[] => [`Node ${name}`, `Lease kube-node-lease/${name}`];
+  const joinedNode = (name: string): string[] => [`Node ${name}`, `Lease kube-node-lease/${name}`];
 
   test("may stay a node of a bootstrapped cluster, whose other new objects are reported", () => {
     const daemon = "DaemonSet gpu-operator/nvidia-device-plugin-daemonset";
-    const { left: found } = left(
+    const { left } = leftoversOf(
       "modern",
       "gpu",
-      { more: [...come("gpu"), daemon] },
-      { less: [lines[1]!] },
+      { added: [...joinedNode("gpu"), daemon] },
+      { missing: [labelLine] },
     );
-    expect(found.filter((line) => !line.startsWith("machine"))).toEqual([daemon]);
+    expect(left.filter((line) => !line.startsWith("machine"))).toEqual([daemon]);
   });
 
   test("may stay a node of Omni, but must lose the stack's patches", () => {
-    const waiting = {
-      less: [lines[1]!],
-      machine: { image: plain.image, configuration: undefined },
+    const beforeJoining = {
+      missing: [labelLine],
+      machine: { image: plainMachine.image, configuration: undefined },
     };
-    const after = (made: string[]) =>
-      left(
+    const leftWith = (configuration: string[]) =>
+      leftoversOf(
         "frank",
         "gpu-1",
-        { more: come("gpu-1"), machine: { ...plain, configuration: made } },
-        waiting,
+        { added: joinedNode("gpu-1"), machine: { ...plainMachine, configuration } },
+        beforeJoining,
       ).left;
-    expect(after(configuration)).toEqual([]);
-    expect(after(ours)).toEqual(["machine gpu-1: configuration, nothing of the stack was removed"]);
-    expect(after([...configuration, "machine.env.A: 1"])).toEqual([
+    expect(leftWith(ownersValues)).toEqual([]);
+    expect(leftWith(patchedValues)).toEqual([
+      "machine gpu-1: configuration, nothing of the stack was removed",
+    ]);
+    expect(leftWith([...ownersValues, "machine.env.A: 1"])).toEqual([
       "machine gpu-1: configuration, added: machine.env.A",
     ]);
   });
 });
 
-// What stays for a reason must not hide what stays without: both ways of each.
+// A label that the operator may leave must not hide one that the stack left.
 describe("a label that both the operator and the stack set", () => {
-  const found = (plan: Plan, name: string, earlier: Plan[] = []): string[] => {
+  const reportedLabels = (plan: Plan, name: string, earlier: Plan[] = []): string[] => {
     const [key, value] = Object.entries(
       plan.machines.find((machine) => machine.name === name)!.nodeLabels,
     ).find(([label]) => /^nvidia\.com\/gpu\.(present|deploy\.operator-validator)$/.test(label))!;
-    const after = standing(name, { more: [`node N: label ${key}=${value}`] });
-    const { left: all } = leftovers(plan, standing(name), standing(name), after, earlier);
-    return all.filter((line) => line.startsWith("node "));
+    const after = stateOf(name, { added: [`node NODE: label ${key}=${value}`] });
+    const { left } = leftovers(plan, stateOf(name), stateOf(name), after, earlier);
+    return left.filter((line) => line.startsWith("node "));
   };
 
   test.each([
@@ -209,11 +230,11 @@ describe("a label that both the operator and the stack set", () => {
     "is reported after an edit from %s to the device plugin this many times: %d",
     (earlier, count) => {
       const plan = planOf("aarhus-h100");
-      expect(found(plan, plan.machines[0]!.name, [planOf(earlier)])).toHaveLength(count);
+      expect(reportedLabels(plan, plan.machines[0]!.name, [planOf(earlier)])).toHaveLength(count);
     },
   );
 
-  // The operator is still there when a machine behind `upgrade.first` loses ours, and writes its own.
+  // The operator still runs when a machine behind `upgrade.first` loses the stack's label, and sets the label itself.
   test.each<[string[], number]>([
     [[], 1],
     [["other"], 1],
@@ -222,11 +243,11 @@ describe("a label that both the operator and the stack set", () => {
     "is reported with %j in upgrade.first on another machine this many times: %d",
     (first, count) => {
       const { spec } = planOf("modern");
-      const card = Object.values(spec.machines).find(({ gpus }) => gpus)!;
-      const machines = { ...spec.machines, other: { ...card, address: "192.0.2.99" } };
-      expect(found(planOf("modern", { machines, upgrade: { first } }), "other")).toHaveLength(
-        count,
-      );
+      const gpuMachineSpec = Object.values(spec.machines).find(({ gpus }) => gpus)!;
+      const machines = { ...spec.machines, other: { ...gpuMachineSpec, address: "192.0.2.99" } };
+      expect(
+        reportedLabels(planOf("modern", { machines, upgrade: { first } }), "other"),
+      ).toHaveLength(count);
     },
   );
 });
