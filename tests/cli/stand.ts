@@ -10,17 +10,20 @@ import { parseOptions } from "../../cli/options";
 import { printed } from "../../cli/printed";
 import type { Output, Verb } from "../../cli/verb";
 
-/** A folder of a test's own. */
+/** Makes a temporary folder for one test. */
 export const scratch = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cli-"));
 
-/** Such a folder for the tests of a file, which is gone after the last of them. */
+/** Makes such a folder for the tests of a file, and removes it after the last of them. */
 export function scratchOfFile(): string {
   const folder = scratch();
   afterAll(() => fs.rmSync(folder, { recursive: true }));
   return folder;
 }
 
-/** Makes folders that are a git repository with these files, and removes them after the last test of the file. */
+/**
+ * Returns a function that makes a git repository with the given files. The folders are removed after the last test
+ * of the file.
+ */
 export function repositories(): (files: Record<string, string | Buffer>) => string {
   const folders: string[] = [];
   afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
@@ -36,20 +39,20 @@ export function repositories(): (files: Record<string, string | Buffer>) => stri
 }
 
 /**
- * What the tests of a file share: a folder with the bundled command in it, and servers that end with the tests. Such a file is
- * no unit test (tests/kinds.js).
+ * What the tests of a file share: a folder with the bundled command, and servers that are closed after the last
+ * test. tests/kinds.js does not count such a file among the unit tests.
  */
 export interface CliStand {
   folder: string;
   /** The bundled command. */
   cli: string;
-  /** Address of a server, which the stand closes at the end. */
+  /** Waits until a server listens, and returns its address. The stand closes the server after the last test. */
   at(server: Promise<Listening>): Promise<string>;
-  /** The options that lead the command to a server. */
+  /** Options with which the command asks this server. */
   leadTo(server: Promise<Listening>): Promise<string[]>;
 }
 
-/** Prepares the stand before the first test of a file, and takes it away after the last. */
+/** Prepares the stand before the first test of a file, and removes it after the last. */
 export function cliStand(): CliStand {
   const folder = scratch();
   const listening: Listening[] = [];
@@ -70,11 +73,11 @@ export function cliStand(): CliStand {
   return { folder, cli: path.join(folder, "cli.js"), at, leadTo };
 }
 
-/** Bundles the command as the components' build does: next to it there is nothing of this repository. */
+/** Bundles the command as the components' build does, into a folder without other files of this repository. */
 const bundled = (folder: string): Promise<void> => bundle(folder, ["cli"]);
 
 /**
- * Runs a verb in this process; gives its status, its result and each of its remarks.
+ * Runs a verb in this process; returns its status, its result and each of its remarks.
  *
  * @param screen where the result goes. Default: a program reads it.
  */
@@ -95,14 +98,14 @@ export async function runVerb(
   return { status, ...said, remark: said.remarks.join("") };
 }
 
-/** How the command ended. */
+/** The command's exit status and output. */
 export interface Said {
   status: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** Runs the command as a user would, without anything of the environment that leads to a cluster. */
+/** Runs the command as a user would, but without environment variables that lead to a cluster. */
 export function runCommand(
   cli: string,
   args: string[],
@@ -121,7 +124,7 @@ export function runCommand(
   });
 }
 
-/** Asks the doctor, and reads what it says. */
+/** Runs the doctor, and returns its report. */
 export async function consult(
   cli: string,
   args: string[],
@@ -132,7 +135,7 @@ export async function consult(
   return { ...said, report: JSON.parse(said.stdout) as DoctorReport };
 }
 
-/** Something that listens where an API server should. */
+/** A server that listens in place of an API server. */
 export interface Listening {
   url: string;
   close(): void;
@@ -150,7 +153,7 @@ export async function listen(answer: http.RequestListener): Promise<Listening> {
   };
 }
 
-/** An API server with these objects by path, and empty lists of everything else. */
+/** An API server that has these objects, by path, and answers every other request with an empty list. */
 export const apiServer = (objects: Record<string, unknown[]>): Promise<Listening> =>
   listen((request, response) => {
     const kind = { apiVersion: "v1", kind: "SomeList", metadata: {} };
@@ -163,7 +166,7 @@ export const apiServer = (objects: Record<string, unknown[]>): Promise<Listening
     );
   });
 
-/** A cluster that offers a GPU, as its API server tells it. */
+/** The API objects of a cluster that offers a GPU, by path. */
 export const offering = {
   "/api/v1/nodes": [
     {
@@ -203,7 +206,7 @@ export function kubeconfig(
   return file;
 }
 
-/** Writes a program that notes its own id and that of what it starts, and then never ends. */
+/** Writes a program that writes down its own process id and that of its child, and then never ends. */
 export function hangingProgram(
   folder: string,
   name: string,

@@ -1,12 +1,12 @@
 import { merged } from "../recipe/stacks";
 import { readStackFile } from "../../stacks/stack-file";
 
-/** Configuration of a stack, as data that an edit may change. */
+/** A stack's configuration, which an edit may change. */
 export type Said = Record<string, any>;
 
-/** An edit of a stack, as its owner makes it, and what comes of it. */
+/** A user's edit of a stack, and whether its machines reboot. */
 export interface Edit {
-  /** Name in tests, and of its page in tests/fixtures/plan-pages/edits, if it has one. */
+  /** Name in tests, and of the edit's page in tests/fixtures/plan-pages/edits, if it has one. */
   name: string;
   stack: string;
   /** A JSON merge patch. */
@@ -15,10 +15,9 @@ export interface Edit {
   reboots: Record<string, "yes" | "no" | "only if">;
 }
 
-/** Edits of one line or so of the real stacks. */
+/** Small edits of this repository's stacks, most of a single line. */
 export const edits: Edit[] = [
-  // Edits of one line or so of the real stacks, each as a JSON merge patch, and whether each machine reboots then.
-  // `name` is also that of the edit's page in plan-pages/edits, where it is kept (tests/cli/plan).
+  // tests/cli/plan compares the plan's page of an edit with the file of the edit's name in plan-pages/edits.
   {
     name: "driver-branch",
     stack: "rtx5070ti",
@@ -183,6 +182,6 @@ export const edits: Edit[] = [
   },
 ];
 
-/** What a stack says after an edit. */
+/** A stack's configuration after an edit. */
 export const edited = ({ stack, change }: Pick<Edit, "stack" | "change">): Said =>
   merged(readStackFile(stack), change) as Said;

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** Git in a folder, with an author; gives what it prints. */
+/** Runs git in a folder, with an author, and returns its output. */
 export const gitIn =
   (cwd: string) =>
   (...args: string[]): string =>

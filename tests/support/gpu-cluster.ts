@@ -3,7 +3,7 @@ import { record, type Run, type RunOptions } from "./recorder";
 import { readStackFile } from "../../stacks/stack-file";
 import { kubeconfig, machineSecrets, providers, talosconfig } from "./talos";
 
-/** Type tokens of what a cluster registers. */
+/** Type tokens of the resources that a cluster registers. */
 export const types = {
   cluster: "talos-gpu:index:GpuCluster",
   machine: "talos-gpu:index:GpuMachine",
@@ -20,15 +20,15 @@ export const types = {
   pod: "kubernetes:core/v1:Pod",
 };
 
-/** Credentials of a cluster that is not there. */
+/** Credentials of a cluster that does not exist. */
 const credentials = { talosconfig, machineSecrets, kubeconfig };
 
-/** Arguments of a cluster as one of the stacks has them, with changes. */
+/** Arguments of the cluster of a stack, with some of them replaced. */
 export function arguments_(stack: string, changes: Record<string, unknown> = {}): GpuClusterArgs {
   return { ...(readStackFile(stack) as unknown as GpuClusterArgs), ...credentials, ...changes };
 }
 
-/** Registers a cluster with the recording monitor. Throws what the program threw. */
+/** Registers a cluster with the recording monitor. Throws the program's error. */
 export async function build(
   args: GpuClusterArgs,
   options: RunOptions = {},
@@ -39,7 +39,7 @@ export async function build(
   return run;
 }
 
-/** As `build`, for a test that looks at what the program threw: it is the run's `error`. */
+/** Does the same for a test of the program's error, which it returns as the run's `error`. */
 export function attempt(
   args: GpuClusterArgs,
   options: RunOptions = {},

@@ -1,6 +1,6 @@
 import type { Registered, Run } from "./recorder";
 
-/** The one resource of a type whose name ends so; fails the test when there is none or more than one. */
+/** The only resource of a type whose name has this end. The test fails if there is none, or more than one. */
 export function find(run: Run, type: string, nameEnd = ""): Registered {
   const found = findAll(run, type).filter((resource) => resource.name.endsWith(nameEnd));
   if (found.length !== 1) {
@@ -16,10 +16,11 @@ export function findAll(run: Run, type: string): Registered[] {
 }
 
 /**
- * URNs that a resource waits for, directly or through others. A resource also waits for its parent to be registered, and
- * so for what the parent waits for.
+ * URNs of the resources for which a resource waits, directly or through others. A resource also waits until its
+ * parent is registered, and so for everything that the parent waits for.
  *
- * @param without Resources that are taken out of the graph first: what is still reachable has a way around them.
+ * @param without resources that are removed from the graph first: the result then has only what is reachable
+ * without them
  */
 export function waitsFor(run: Run, resource: Registered, without: Registered[] = []): Set<string> {
   const byUrn = new Map(run.resources.map((each) => [each.urn, each]));
@@ -37,11 +38,14 @@ export function waitsFor(run: Run, resource: Registered, without: Registered[] =
   return seen;
 }
 
-/** Whether a value stands in Pulumi's envelope of a secret (pulumi, sdk/nodejs/runtime/rpc.ts: specialSigKey, specialSecretSig). */
+/**
+ * Whether a value is in Pulumi's envelope of a secret (pulumi, sdk/nodejs/runtime/rpc.ts: specialSigKey,
+ * specialSecretSig).
+ */
 export const isSecret = (value: any): boolean =>
   value?.["4dabf18193072939515e22adb298388d"] === "1b47061264138c4ac30d75fd1eb44270";
 
-/** Fails unless a resource waits for an earlier one. */
+/** Fails unless `later` waits for `earlier`. */
 export function expectWait(run: Run, later: Registered, earlier: Registered): void {
   expect([later.name, [...waitsFor(run, later)]]).toEqual([
     later.name,

@@ -1,4 +1,4 @@
-/** Lines of logs and files in which there is no secret. */
+/** Lines of logs and files that contain no secret. */
 export const ordinaryLines: string[] = [
   "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.126.20  Release Build",
   "NVRM: Xid (PCI:0000:05:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",

@@ -1,8 +1,8 @@
 import { Parser } from "yaml";
 
 /**
- * Counts the tokens that the YAML parser takes from now on; the returned function ends that and gives the number. A mock
- * of Jest would keep each of the hundreds of thousands of calls.
+ * Counts the tokens that the YAML parser reads from now on. The returned function stops the count, and returns the
+ * number. A mock of Jest would keep each of the hundreds of thousands of calls.
  */
 export function countingTokens(): () => number {
   const own = Object.getOwnPropertyDescriptor(Parser.prototype, "next")!;

@@ -8,14 +8,14 @@ export function planOf(stack: string, changes: Record<string, unknown> = {}): Pl
   return planCluster(spec);
 }
 
-/** Whether a node selector fits a node's labels. */
+/** Whether a node selector matches a node's labels. */
 export const fits = (selector: Record<string, string>, labels: Record<string, string>): boolean =>
   Object.entries(selector).every(([key, value]) => labels[key] === value);
 
 /**
- * Machines of a plan that a node selector fits, by what the plan labels them with.
+ * Machines of a plan that a node selector matches by the labels that the plan gives them.
  *
- * @param others labels from others, such as the operator. Default: none.
+ * @param others labels that others set, such as the operator. Default: none.
  */
 export const selected = (
   selector: Record<string, string>,

@@ -4,9 +4,9 @@ import { untilSeen } from "../../lab/until";
 /** A process of this computer. */
 export interface RunningProcess {
   pid: number;
-  /** Process that it belongs to; NaN where it has ended meanwhile. */
+  /** Id of the parent process; NaN if the process has ended meanwhile. */
   parent: number;
-  /** Command line, a NUL after each word; empty where it has ended. */
+  /** Command line, with a NUL after each word; empty if the process has ended. */
   command: string;
 }
 
@@ -22,7 +22,10 @@ export function processes(): RunningProcess[] {
     }));
 }
 
-/** Whether a process of ours runs. One that has ended does not, even if its parent has not asked for its status yet. */
+/**
+ * Whether a process of this user runs. One that has ended counts as ended, even if its parent has not yet read its
+ * status.
+ */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -30,11 +33,11 @@ export function isRunning(pid: number): boolean {
     return false;
   }
   const status = readOr(`/proc/${pid}/status`);
-  if (status === "") return !fs.existsSync("/proc/self"); // ended meanwhile, where there is a /proc
+  if (status === "") return !fs.existsSync("/proc/self"); // ended meanwhile, if there is a /proc
   return !/^State:\s+Z/m.test(status);
 }
 
-/** Waits until processes of ours are gone: the system takes a moment to end them. */
+/** Waits until these processes have ended: the system takes a moment to end them. */
 export async function gone(pids: readonly number[]): Promise<void> {
   const left = (): number[] => pids.filter(isRunning);
   await untilSeen(
@@ -45,7 +48,7 @@ export async function gone(pids: readonly number[]): Promise<void> {
   );
 }
 
-/** The processes that a process has started, and those that these have. */
+/** The child processes of a process, and their descendants. */
 export function descendants(root: number): RunningProcess[] {
   const all = processes();
   const found = new Set([root]);
@@ -56,7 +59,7 @@ export function descendants(root: number): RunningProcess[] {
   return all.filter(({ pid }) => pid !== root && found.has(pid));
 }
 
-/** A file of /proc; empty where its process has ended meanwhile. */
+/** Content of a file of /proc; empty if its process has ended meanwhile. */
 export function readOr(file: string): string {
   try {
     return fs.readFileSync(file, "utf8");

@@ -9,10 +9,10 @@ export interface Rule {
   verbs: string[];
 }
 
-/** What a request asks for, as Kubernetes' authorization takes it. */
+/** The attributes by which Kubernetes authorizes a request. */
 export interface Asked {
   group: string;
-  /** With its part after a slash, e.g. `pods/log`. */
+  /** Includes a subresource after a slash, e.g. `pods/log`. */
   resource: string;
   verb: string;
 }
@@ -32,9 +32,9 @@ export function rulesOf(file: string): Rule[] {
 const changing: Record<string, string> = { POST: "create", PUT: "update", PATCH: "patch" };
 
 /**
- * What a request asks for; undefined of what every authenticated user may, such as the list of kinds (kubernetes,
- * plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go, system:discovery). Source: kubernetes, staging/src/k8s.io/apiserver,
- * pkg/endpoints/request/requestinfo.go.
+ * The attributes of a request; undefined for a request that every authenticated user may make, such as the list of
+ * kinds (kubernetes, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go, system:discovery). Source:
+ * kubernetes, staging/src/k8s.io/apiserver, pkg/endpoints/request/requestinfo.go.
  */
 export function askedBy({
   method = "GET",
@@ -45,7 +45,7 @@ export function askedBy({
   const group = root === "api" ? "" : (rest.shift() ?? "");
   const [, ...parts] = rest; // without the version
   if (!["api", "apis"].includes(root ?? "") || parts.length === 0) return undefined;
-  // `namespaces/x` alone is an object, and with more behind it a place.
+  // `namespaces/x` alone is an object. If more follows, it is the namespace of the object.
   const [kind = "", name, part] =
     parts[0] === "namespaces" && parts.length > 2 ? parts.slice(2) : parts;
   const resource = part === undefined ? kind : `${kind}/${part}`;
@@ -56,14 +56,14 @@ export function askedBy({
   return { group, resource, verb: changing[method] ?? reading };
 }
 
-/** Whether rules allow it. */
+/** Whether the rules allow a request. */
 export const allows = (rules: readonly Rule[], { group, resource, verb }: Asked): boolean =>
   rules.some(
     ({ apiGroups, resources, verbs }) =>
       apiGroups.includes(group) && resources.includes(resource) && verbs.includes(verb),
   );
 
-/** Every right that rules give, one by one. */
+/** Every single right that the rules give. */
 export const rightsOf = (rules: readonly Rule[]): Asked[] =>
   rules.flatMap(({ apiGroups, resources, verbs }) =>
     apiGroups.flatMap((group) =>

@@ -3,64 +3,67 @@ import { MockMonitor } from "@pulumi/pulumi/runtime/mocks";
 import * as state from "@pulumi/pulumi/runtime/state";
 import { gateOutputs } from "./talos";
 
-/** The SDK's own state, which its types keep to themselves. */
+/** The internal state of Pulumi's SDK, which its types do not export. */
 const { getStore } = state as unknown as { getStore(): Record<string, unknown> };
 
-/** What a program registered: one resource as Pulumi's engine would see it. */
+/** A resource that a program registered, as Pulumi's engine would receive it. */
 export interface Registered {
   urn: string;
   name: string;
   type: string;
   parent: string;
-  /** Whether a provider makes it; a component is made of its children. */
+  /** Whether a provider makes the resource. A component has only children. */
   custom: boolean;
-  /** Inputs, secrets in Pulumi's envelope, unknowns as its sentinel. */
+  /** Inputs; secrets are in Pulumi's envelope, and unknown values are its sentinel. */
   inputs: Record<string, any>;
-  /** URNs of everything it waits for: named or by its inputs. */
+  /** URNs of all resources that it waits for: by `dependsOn`, or because an input comes from them. */
   dependencies: string[];
   /** URNs that each input comes from. */
   propertyDependencies: Record<string, string[]>;
   aliases: unknown[];
   provider: string;
-  /** URNs that it is replaced with. */
+  /** URNs of the resources whose replacement also replaces this one. */
   replaceWith: string[];
   deleteBeforeReplace: boolean;
-  /** Paths of inputs whose change replaces it, whatever its provider says. */
+  /** Paths of inputs whose change replaces the resource, whatever its provider says. */
   replaceOnChanges: string[];
-  /** Names of inputs whose change is passed over. */
+  /** Names of inputs whose change is ignored. */
   ignoreChanges: string[];
   /** Names of outputs that the state keeps encrypted. */
   secretOutputs: string[];
-  /** Value whose change replaces it; undefined without one. */
+  /** Value whose change replaces the resource; undefined if it has none. */
   replacementTrigger: unknown;
 }
 
-/** What a run left behind. */
+/** What a run of a program registered, read and called. */
 export interface Run {
-  /** In the order of registration. */
+  /** Resources, in the order of registration. */
   resources: Registered[];
-  /** What it looks at without making it (`get`). */
+  /** Resources that the program reads by `get`. */
   reads: { type: string; name: string; id: string; dependencies: string[] }[];
   /** Invokes and calls, by token. */
   calls: { token: string; inputs: unknown }[];
-  /** What the program threw. */
+  /** The program's error. */
   error?: Error;
 }
 
-/** How a run behaves. */
+/** Options of a run. */
 export interface RunOptions {
   preview?: boolean;
   project?: string;
   stack?: string;
   config?: Record<string, string>;
   secretKeys?: string[];
-  /** Outputs that a provider would add, by resource. Default: a gate's alone. A preview leaves them unknown. */
+  /**
+   * Outputs that a provider would add to a resource. Default: only the gate has any. In a preview they are
+   * unknown.
+   */
   outputs?: (resource: {
     type: string;
     name: string;
     inputs: Record<string, any>;
   }) => Record<string, any>;
-  /** ID that a provider would give. Default: one made of the name. */
+  /** ID that a provider would give a resource. Default: made from its name. */
   ids?: (resource: {
     type: string;
     name: string;
@@ -68,9 +71,12 @@ export interface RunOptions {
   }) => string | undefined;
   /** Result of an invoke. Default: empty. */
   call?: (token: string, inputs: Record<string, any>) => Record<string, any>;
-  /** Records nothing but calls, for a measurement: records of a large cluster take time and memory of their own. */
+  /**
+   * Whether only calls are recorded. A measurement needs this, since the records of a large cluster take time and
+   * memory.
+   */
   forgets?: boolean;
-  /** Gets the run as it begins, and so sees a run that never ends. */
+  /** Called with the run at its beginning, so that a test sees a run that never ends. */
   begun?: (run: Run) => void;
 }
 
@@ -117,8 +123,9 @@ class RecordingMonitor extends MockMonitor {
 }
 
 /**
- * Runs a program against a monitor that records what it registers, in this process and without Pulumi's CLI. It does not
- * diff, replace or delete; what a program registers, in which order and from what, it shows in full.
+ * Runs a program in this process, without Pulumi's CLI, against a monitor that records what the program registers.
+ * The monitor does not diff, replace or delete. Its record has everything that the program registers, in order,
+ * with all inputs.
  */
 export async function record(program: () => unknown, options: RunOptions = {}): Promise<Run> {
   const calls: Run["calls"] = [];
@@ -157,7 +164,8 @@ export async function record(program: () => unknown, options: RunOptions = {}): 
     try {
       return await program();
     } catch (error) {
-      run.error = error as Error; // caught here: beyond, it would end the process as an unhandled rejection
+      // Caught here, since elsewhere it would end the process as an unhandled rejection.
+      run.error = error as Error;
       return undefined;
     }
   });

@@ -6,14 +6,15 @@ import * as path from "node:path";
 import * as semver from "semver";
 import { repository } from "../../stacks/stack-file";
 
-// npm's registry on this computer, with the packages that are installed here: what npm would get of it elsewhere, without a network.
+// An npm registry on this computer, which serves the installed packages as npm's registry would, without a
+// network.
 
 interface Manifest {
   name: string;
   version: string;
 }
 
-/** A package of the registry: a folder that is packed when it is asked for, or a tarball that is there. */
+/** A package of the registry: a folder that is packed on request, or a tarball. */
 interface Stored {
   manifest: Manifest;
   folder?: string;
@@ -22,12 +23,12 @@ interface Stored {
 
 /** A registry that answers `npm install`. */
 export interface Registry {
-  /** What npm's `--registry` takes. */
+  /** The URL for npm's `--registry`. */
   url: string;
   close(): void;
 }
 
-/** Packs a workspace of this repository as npm would publish it; gives the path of the tarball. */
+/** Packs a workspace of this repository as npm would publish it; returns the path of the tarball. */
 export function pack(workspace: string, into: string): string {
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", into];
   const { stdout } = spawnSync("npm", args, {
@@ -39,9 +40,9 @@ export function pack(workspace: string, into: string): string {
 }
 
 /**
- * Serves what is installed in this repository, each release that is there.
+ * Serves every release of a package that is installed in this repository.
  *
- * @param tarballs of packages that are published besides: of workspaces, by `pack`.
+ * @param tarballs of packages that are published in addition: of workspaces, from `pack`
  */
 export async function serveRegistry(tarballs: readonly string[]): Promise<Registry> {
   const stored = [...installed(), ...tarballs.map(ofTarball)];
@@ -70,7 +71,7 @@ function documentOf(name: string, all: Stored[], url: string): object {
   return { name, "dist-tags": { latest }, versions: Object.fromEntries(versions) };
 }
 
-/** npm takes the first folder of a tarball away, whatever its name is. */
+/** npm removes the first folder of a tarball, whatever its name is. */
 function send({ folder, tarball }: Stored, response: http.ServerResponse): void {
   if (tarball !== undefined) return void fs.createReadStream(tarball).pipe(response);
   const [parent, own] = [path.dirname(folder!), path.basename(folder!)];
@@ -78,7 +79,10 @@ function send({ folder, tarball }: Stored, response: http.ServerResponse): void 
   spawn("tar", args, { stdio: ["ignore", "pipe", "inherit"] }).stdout.pipe(response);
 }
 
-/** What the lock file names, as far as it is here: not what is for other platforms, and no workspaces, which are links. */
+/**
+ * The packages of the lock file that are installed: not those for other platforms, and not the workspaces, which
+ * are links.
+ */
 function installed(): Stored[] {
   const { packages } = JSON.parse(
     fs.readFileSync(path.join(repository, "package-lock.json"), "utf8"),
@@ -102,7 +106,7 @@ function ofTarball(tarball: string): Stored {
   return { tarball, manifest: read(stdout) };
 }
 
-/** Scripts of published packages ran when these were packed; those that would run again are left out. */
+/** Scripts of published packages ran before these were packed. Those that would run again are left out. */
 function read(text: string): Manifest {
   const { scripts: _, ...manifest } = JSON.parse(text) as Manifest & { scripts?: object };
   return manifest;

@@ -1,4 +1,7 @@
-/** Fails unless something says what is wanted of it, and nothing where that is null; lists, and mappings of nothing, are compared whole. */
+/**
+ * Fails unless the text of each key contains or matches the wanted part. A key with null must have no text. Lists
+ * and empty mappings must be equal.
+ */
 export function expectSaid(it: unknown, wanted: object): void {
   for (const [key, value] of Object.entries(wanted)) {
     const said = (it as Record<string, unknown>)[key];

@@ -1,4 +1,7 @@
-/** Kinds of secrets: what it is, a line that holds one, and what of it must not be seen. No secret is a real one. */
+/**
+ * Kinds of secrets: the kind, a line with such a secret, and its parts that must not be visible. No secret is a
+ * real one.
+ */
 export const secretLines: [kind: string, line: string, ...secrets: string[]][] = [
   ["Bearer", "GET /v1 with Bearer abcDEF123456ghi", "abcDEF123456ghi"],
   ["Authorization header", "> Authorization: Bearer tok-hunter2", "tok-hunter2"],

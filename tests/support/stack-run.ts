@@ -3,7 +3,7 @@ import { record, type Run, type RunOptions } from "./recorder";
 import { stackConfig } from "./stacks";
 import { kubeconfig, machineSecrets, providers, talosconfig } from "./talos";
 
-/** Credentials of a stack, made up. */
+/** Invented credentials of a stack. */
 const secrets = {
   "talos-gpu:talosconfig": talosconfig,
   "talos-gpu:machineSecrets": machineSecrets,
@@ -12,7 +12,7 @@ const secrets = {
   "talos-gpu:omniServiceAccountKey": "omni-service-account-key",
 };
 
-/** A stack that makes its cluster has no credentials before. */
+/** Whether a stack creates its cluster: then it has no credentials in its configuration. */
 export const bootstraps = (stack: string): boolean =>
   stackConfig(stack)["talos-gpu:bootstrap"] === "true";
 

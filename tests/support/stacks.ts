@@ -3,8 +3,8 @@ import * as path from "node:path";
 import { readStackFile, repository } from "../../stacks/stack-file";
 
 /**
- * Names of the stacks of this repository, sorted: each has a page in docs/stacks. A file in `stacks` without a page is a user's own, and
- * no test asks anything of it.
+ * Names of this repository's stacks, sorted: each has a page in docs/stacks. A file in `stacks` without a page is
+ * a user's own, and no test reads it.
  */
 export const stacks: readonly string[] = fs
   .readdirSync(path.join(repository, "docs/stacks"))
@@ -12,7 +12,7 @@ export const stacks: readonly string[] = fs
   .map((file) => path.basename(file, ".md"))
   .sort();
 
-/** A stack's configuration as Pulumi hands it to a program: by full key, objects and lists as JSON. */
+/** A stack's configuration in the form that Pulumi gives a program: full keys, and objects and lists as JSON. */
 export function stackConfig(stack: string): Record<string, string> {
   const entries = Object.entries(readStackFile(stack));
   return Object.fromEntries(

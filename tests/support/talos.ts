@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import { machineSecretsOf, talosClientOf } from "../../components/credentials/texts";
 
-/** Content of credentials as `talosctl gen secrets` and `talosctl gen config` of v1.13.0 write them, made up: nothing of them opens anything. */
+/**
+ * Invented credentials in the form in which `talosctl gen secrets` and `talosctl gen config` of v1.13.0 write
+ * them. They give access to nothing.
+ */
 
 const pair = "{crt: Y2VydA==, key: bG9uZy1zZWNyZXQ=}";
 
@@ -38,7 +41,7 @@ contexts:
 export const kubeconfig =
   "apiVersion: v1\nkind: Config\nclusters: [{ name: lab, cluster: { server: 'https://192.0.2.1:6443' } }]\n";
 
-/** What the machine program and the Talos provider would answer, for a recording monitor. */
+/** Answers of the machine program and the Talos provider, for a recording monitor. */
 export function machineOutputs({
   type,
   name,
@@ -50,7 +53,7 @@ export function machineOutputs({
 }): Record<string, any> {
   if (type === "command:local:Command" && name.endsWith("-upgrade")) {
     const task = JSON.parse(inputs.stdin as string) as Record<string, unknown>;
-    // A machine of Omni's runs a schematic that its task does not know.
+    // An Omni machine's schematic is not in its task.
     const { machine, talosVersion, schematicId = "0".repeat(64), driverVersion = null } = task;
     const answer = {
       machine,
@@ -73,7 +76,7 @@ export function machineOutputs({
   return {};
 }
 
-/** What the gate answers when every test of its task has passed; undefined for any other resource. */
+/** The gate's answer if every test of its task has passed; undefined for any other resource. */
 export function gateOutputs({
   type,
   name,
@@ -90,17 +93,17 @@ export function gateOutputs({
   };
 }
 
-/** What the Talos provider's functions answer, by token. */
+/** Answers of the Talos provider's functions, by token. */
 export function machineConfiguration(token: string): Record<string, unknown> {
   return token.includes("getConfiguration")
     ? { machineConfiguration: "machine: { type: worker }\n" }
     : {};
 }
 
-/** What providers, machine program and Image Factory would answer, as options of a recorded run. */
+/** Answers of the providers, the machine program and the Image Factory, as options of a recorded run. */
 export const providers = {
   outputs: machineOutputs,
-  // The Image Factory gives a schematic the sum of its text.
+  // The Image Factory makes a schematic's id from the checksum of its text.
   ids: ({ type, inputs }: { type: string; inputs: Record<string, any> }) =>
     type.endsWith(":Schematic")
       ? createHash("sha256")

@@ -1,6 +1,6 @@
 /**
- * A text of YAML inside TypeScript: without the indentation that all its lines share, and without the line breaks around
- * it, but with one at its end. A backslash stands for itself.
+ * A YAML text inside TypeScript: without the indentation that all its lines share, and without the line breaks
+ * around it, but with one at its end. A backslash is a plain character.
  *
  * @param values values of one line
  */

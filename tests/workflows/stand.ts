@@ -4,7 +4,7 @@ import * as path from "node:path";
 import { gitIn } from "../support/git";
 import { checkout, repository, standIn } from "./runner";
 
-/** A repository with stacks, as a workflow has it checked out, and a stand-in for `gh`. */
+/** A repository with stacks in the form in which a workflow has it checked out, and a replacement for `gh`. */
 export interface Stand {
   temp: string;
   /** The working tree; main is checked out. */
@@ -15,17 +15,20 @@ export interface Stand {
   stack: (name: string) => string;
   /** Replaces a text in a stack's file. */
   change: (name: string, from: string, to: string) => void;
-  /** What `gh` was called with since the last look. */
+  /** Calls of `gh` since the previous look. */
   calls: () => { args: string[]; input: string }[];
-  /** What `gh` answers, by place. Environments that are not among them do not exist; of anything else there is an empty list. */
+  /**
+   * Sets the answers of `gh`, by path. Any other environment does not exist, and every other path has an empty
+   * list.
+   */
   answers: (given: Record<string, unknown>) => void;
-  /** Values of expressions. */
+  /** Values of the workflow's expressions. */
   expressions: Record<string, string>;
-  /** Where steps run. */
+  /** Folders and expressions with which the steps run. */
   where: { cwd: string; tools: string; temp: string; expressions: Record<string, string> };
 }
 
-/** Prepares it before the first test of a file, and takes it away after the last. */
+/** Prepares the stand before the first test of a file, and removes it after the last. */
 export function workflowStand(stacks: string[]): Stand {
   const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-workflows-"));
   const work = path.join(temp, "work");

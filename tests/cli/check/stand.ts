@@ -11,7 +11,7 @@ const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
 
 /**
- * Writes files into a folder, which goes with the test.
+ * Writes files into a new folder, which is removed after the test.
  *
  * @param inner folders in it
  */

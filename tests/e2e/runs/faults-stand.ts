@@ -19,9 +19,9 @@ import { openLab } from "./program";
 export interface Ran {
   /** Exit status, or the signal's name. */
   status: number | string;
-  /** Its answer; undefined if it failed. */
+  /** The program's answer; undefined if it failed. */
   answer: UpgradeResult | undefined;
-  /** Its progress, one line per phase, and the error if it failed. */
+  /** The program's progress, one line per phase, and the error if it failed. */
   lines: string[];
   /** Reboots of the machine before this run; set only by cases that count them. */
   rebootsBefore?: number;
@@ -40,7 +40,7 @@ export interface FaultStand {
   /** Stages the wanted configuration on an adopted machine, as a stack does before the upgrade. */
   adopt(machine: string): Promise<void>;
   upgrade(machine: string, options?: RunOptions): Promise<Ran>;
-  /** The machine's API, with which a case plays other tools. */
+  /** Client of the machine's API, with which a case acts as another tool. */
   machine(machine: string): TalosMachine;
 }
 
@@ -157,7 +157,7 @@ async function runProgram(
   child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
   const status = await new Promise<number | string>((resolve, reject) => {
     child.on("error", reject);
-    // Not "close": a talosctl that outlives the killed program keeps the program's streams open.
+    // Not "close": a talosctl that outlives the killed program keeps the program's output streams open.
     child.on("exit", (code, signal) =>
       signal === null ? child.once("close", () => resolve(code ?? -1)) : resolve(signal),
     );

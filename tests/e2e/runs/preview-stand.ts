@@ -20,7 +20,7 @@ import { provideTools } from "../../../lab/tools";
 
 /** Resources and cost of one preview by the CLI. */
 export interface Previewed extends RunResult {
-  /** Resources that it would create, as `type name`. */
+  /** Resources that the preview would create, as `type name`. */
   creates: string[];
   /** CPU seconds of the CLI and of the child processes that it waited for, including the program's. */
   cpuSeconds: number;
@@ -33,17 +33,17 @@ export interface Project {
   /** Absolute folder, if it lies outside the checkout. */
   at?: string;
   name: string;
-  /** Prefix of the keys of its credentials. Default: its name. */
+  /** Prefix of the keys of the project's credentials. Default: the project's name. */
   namespace?: string;
   stack: string;
   config?: Record<string, unknown>;
-  /** Whether its kubeconfig names a port without a listener. Default false. */
+  /** Whether the project's kubeconfig has a port on which nothing listens. Default: false. */
   clusterIsDown?: boolean;
 }
 
 /**
- * A checkout, a cluster and the providers, shared by previews of several projects. The policy pack judges each project
- * as well. No machine listens anywhere.
+ * A checkout, a cluster and the providers, shared by the previews of several projects. The policy pack judges each
+ * project as well. There is no machine: no address of a machine has a listener.
  */
 export interface PreviewStand {
   /** Folder of the checkout. */
@@ -58,10 +58,10 @@ export interface PreviewStand {
   close(): Promise<void>;
 }
 
-/** Address without a listener: a preview that asked a machine would fail. */
+/** Address without a listener, so that a preview that asks a machine fails. */
 const nowhere = "127.0.0.1:1";
 
-/** Starts the stand; `close` ends all that it starts. */
+/** Starts the stand; its `close` stops all processes and servers that were started. */
 export async function openPreviewStand(): Promise<PreviewStand> {
   const tools = await provideTools({
     only: ["pulumi", "pulumi-resource-kubernetes", "talosctl", "helm", "controlplane"],
@@ -108,8 +108,8 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   fs.writeFileSync(at("pulumi"), measured(tools.pulumi, at("cpu")), { mode: 0o755 });
 
   /**
-   * Serves the chart that a stack's configuration names. Throws if the configuration is not a stack's, which is a
-   * mistake of the test.
+   * Serves the chart that a stack's configuration names. Throws if this is not the configuration of a stack: then
+   * the test is wrong.
    */
   const offerChartOf = (config: Record<string, unknown>): void => {
     const fields = Object.entries(config).map(([key, value]) => [
@@ -168,8 +168,8 @@ export async function openPreviewStand(): Promise<PreviewStand> {
     factory: factory.url,
     project,
     pulumi: async (...args) => {
-      // Pulumi's own host begins with `npm install`, which must not run here: this checkout's packages are a link to
-      // ours.
+      // Pulumi's own host begins with `npm install`, which must not run here: this checkout's node_modules is a
+      // link to the repository's.
       const PATH = [standIn, environment.PATH].join(path.delimiter);
       const env = {
         ...environment,
@@ -222,7 +222,7 @@ times >> "${file}"
 exit $status
 `;
 
-/** Seconds in lines such as `0m3.200s 0m0.640s`: the shell's own, and its children's. */
+/** Seconds in lines such as `0m3.200s 0m0.640s`: the shell's own times, and those of its children. */
 function spent(file: string): number {
   const times = fs.readFileSync(file, "utf8").matchAll(/(\d+)m([\d.]+)s/g);
   return [...times].reduce(

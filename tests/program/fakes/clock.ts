@@ -1,6 +1,6 @@
 import type { Clock } from "../../../components/clients/clock";
 
-/** A clock that goes as fast as it is asked to, and does what is due on its way. */
+/** A clock whose time passes at once when a caller sleeps. It runs the callbacks that are due meanwhile. */
 export class FakeClock implements Clock {
   private time = 0;
   private due: { at: number; what: () => void }[] = [];

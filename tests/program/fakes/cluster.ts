@@ -5,7 +5,7 @@ import type { NodeCluster } from "../../../components/program/upgrade/run";
 import type { FakeClock } from "./clock";
 import type { FakeMachine } from "./machine";
 
-/** A node that is ready and takes pods, but for what differs. */
+/** A node that is ready and schedulable, with some fields replaced. */
 export const nodeState = (more: Partial<NodeState> = {}): NodeState => ({
   unschedulable: false,
   annotations: {},
@@ -20,19 +20,22 @@ export const nodeState = (more: Partial<NodeState> = {}): NodeState => ({
 export class FakeCluster implements NodeCluster {
   state: NodeState | undefined = nodeState();
   podList: PodState[] = [];
-  /** Volumes attached to it; undefined if they cannot be read. */
+  /** Volumes attached to the node; undefined if they cannot be read. */
   volumes: string[] | undefined = [];
   /** Why an eviction is refused, by pod name. */
   readonly budgets: Record<string, string> = {};
   readonly calls: string[] = [];
   afterCall: (call: string) => void = () => {};
   unreachable = false;
-  /** The machine serves the cluster's API: it answers only while the machine runs. */
+  /**
+   * Whether the machine is the one that serves the Kubernetes API, so that the API answers only while the machine
+   * runs.
+   */
   servedByMachine = false;
   /** How an eviction fails, by pod name. */
   readonly failing: Record<string, CallError> = {};
   alone = false;
-  /** What it says of all nodes. */
+  /** The answer to a list of all nodes. */
   nodes: () => Promise<AskedNode[]> = () => Promise.resolve([]);
 
   constructor(
@@ -89,7 +92,7 @@ export class FakeCluster implements NodeCluster {
       each.uid === pod.uid ? { ...each, terminating: true } : each,
     );
     if (this.state?.ready)
-      // a kubelet that is there says that the pod has ended
+      // a running kubelet reports that the pod has ended
       this.clock.after(
         10,
         () => (this.podList = this.podList.filter(({ uid }) => uid !== pod.uid)),

@@ -28,7 +28,7 @@ const running: ServiceState = {
   event: "Health check successful",
 };
 
-/** What cri says where workload isolation came into the configuration without a boot (seen on Talos v1.14.1). */
+/** State of cri after workload isolation was added to the configuration without a boot (seen on Talos v1.14.1). */
 export const waitingForSandbox: ServiceState = {
   state: "Waiting",
   failing: true,
@@ -41,9 +41,9 @@ const NVIDIA: Record<string, string> = {
 };
 
 /**
- * A machine in memory. Emulates what the phases depend on: an upgrade takes an image on; then the machine goes down
- * and comes back with a new boot id and what was staged. After a rollback it has the old image. What Talos takes
- * back, keeps on its disk and says in its console is as seen on Talos v1.13.0.
+ * A machine in memory. It emulates what the phases depend on: after an upgrade the machine goes down, and comes
+ * back with the new image, a new boot id and the staged configuration. After a rollback it has the old image. The
+ * errors of its calls, the images on its disk and its console lines are those of Talos v1.13.0.
  */
 export class FakeMachine implements Machine {
   talosVersion = "v1.12.4";
@@ -63,56 +63,56 @@ export class FakeMachine implements Machine {
   down = false;
   active = "machine: {type: worker}\n";
   persistent = this.active;
-  /** The configuration that its last boot began with. */
+  /** The active configuration at the beginning of the last boot. */
   bootedWith = this.active;
-  /** Its service cri. */
+  /** State of the service cri. */
   cri: ServiceState = running;
-  /** Seconds that Kubernetes' parts take to run as the configuration says. */
+  /** Seconds until Kubernetes' static pods run the images of a new configuration. */
   partsTake = 20;
-  /** The configuration whose images they run, where that is not the active one. */
+  /** The configuration whose images the static pods run; undefined if it is the active one. */
   partsRun: string | undefined;
-  /** Parts whose pod does not become ready. */
+  /** Static pods that do not become ready. */
   unreadyParts: string[] = [];
-  /** Whether the driver of the running image is loaded, given that the configuration asks for it. */
+  /** Whether the driver of the running image loads if the configuration asks for it. */
   driverWorks = true;
-  /** That driver, by release, where it is not the one of v1.12.6. */
+  /** The driver's version by Talos release, where it is not that of v1.12.6. */
   drivers: Record<string, string> = {};
   rollback = false;
-  /** Seconds that a machine which runs takes to be ready. */
+  /** Seconds until a machine that runs is also ready. */
   readyAfter = 0;
-  /** Lines of its console. */
+  /** Lines of the console. */
   lines: string[] = [];
-  /** Files of its, by path, next to those that show its driver. */
+  /** Files on the machine, by path, in addition to those that show its driver. */
   files: Record<string, string> = {};
-  /** Images on its disk. */
+  /** Images on the disk. */
   disk: string[] = [];
-  /** Whether the caller of the newer API is cut off before it asks for the reboot. */
+  /** Whether the connection of `upgrade` by the newer API breaks before it asks for the reboot. */
   cutOff = false;
-  /** What the next boot brings, where that is not what runs. */
+  /** The image that the next boot starts; undefined if it is the running one. */
   private next: string | undefined;
-  /** What a boot that fails goes back to. */
+  /** The image that Talos boots if a boot fails. */
   private fallback: string | undefined;
   private runsSince = 0;
-  /** Whether what is staged takes effect only at boot. */
+  /** Whether a staged configuration takes effect only at a boot. */
   needsBoot = false;
-  /** Calls of `pull` that never come back. */
   /** Images that were pulled. */
   pulled: string[] = [];
+  /** Number of the next calls of `pull` that hang until their limit. */
   hangingPulls = 0;
-  /** Seconds from the request to the way down, and from there to running. */
+  /** Seconds from the request until the machine is down, and from there until its API answers. */
   timing = { install: 40, boot: 120 };
   members: EtcdMember[] = [
     { id: "1", hostname: "cp-1", learner: false, urls: ["https://10.0.0.1:2380"] },
   ];
   memberId: string | undefined = "1";
   etcdComplaints: string[] = [];
-  /** State of the service etcd; undefined where there is none, as on a worker. */
+  /** State of the service etcd; undefined on a worker, which has no etcd. */
   etcdState: string | undefined;
-  /** What is at other addresses of the cluster; nothing answers at any other. */
+  /** Machines at other addresses of the cluster. No other address answers. */
   readonly network: Record<string, FakeMachine> = {};
-  /** Mutating calls, in order. */
+  /** Calls that change the machine, in order. */
   readonly calls: string[] = [];
-  /** Called after every mutating call took effect. */
+  /** Called after each call that changed the machine. */
   afterCall: (call: string) => void = () => {};
   private readonly faults: {
     call: string;
@@ -123,7 +123,9 @@ export class FakeMachine implements Machine {
 
   constructor(readonly clock: FakeClock) {}
 
-  /** Makes a call fail so many times; with `effect` it is done all the same and only the answer is lost. */
+  /**
+   * Makes a call fail this many times. With `effect` the machine does what was asked, and only the answer is lost.
+   */
   fail(call: string, problem: CallErrorKind, times = 1, effect = false): void {
     this.faults.push({ call, problem, times, effect });
   }
@@ -202,7 +204,7 @@ export class FakeMachine implements Machine {
       this.partsRun = this.active;
       this.clock.after(this.partsTake, () => (this.partsRun = undefined));
       this.active = this.persistent = configuration;
-      // As Talos v1.14.1 does where containerd starts again.
+      // Talos v1.14.1 does this if containerd starts again.
       if (isolatesWorkload(configuration) && !isolatesWorkload(this.bootedWith))
         this.cri = waitingForSandbox;
     });
@@ -219,7 +221,7 @@ export class FakeMachine implements Machine {
   }
   async pull(image: string, place: ImagePlace, limit: number, ending?: Ending): Promise<void> {
     if (this.hangingPulls-- > 0) {
-      const end = this.clock.now() + limit; // talosctl is ended then
+      const end = this.clock.now() + limit; // talosctl is killed at this time
       do await this.clock.sleep(Math.min(ending?.every ?? limit, end - this.clock.now()));
       while (this.clock.now() < end && !(await ending?.ends()));
       throw new CallError("unreachable", `talosctl image did not end within ${limit} ms`);
@@ -260,14 +262,14 @@ export class FakeMachine implements Machine {
     return this.network[address] ?? nothing;
   }
 
-  /** Keeps the image of the next boot, and none next to it and the new one. */
+  /** Sets the image of the next boot. Apart from it, only the fallback image stays on the disk. */
   install(reference: string): void {
     this.fallback = this.next ?? `${this.schematicId}:${this.talosVersion}`;
     this.next = reference.split("/").at(-1)!;
     this.disk = [this.fallback, this.next];
   }
 
-  /** A boot, as far as its API. */
+  /** Boots the machine until its API answers. */
   boot(): void {
     this.down = false;
     this.boots++;
@@ -282,7 +284,8 @@ export class FakeMachine implements Machine {
   }
 
   private goDown(): void {
-    if (this.bootProblems.length > 0) [this.next, this.fallback] = [this.fallback, undefined]; // a boot that failed
+    // The boot failed.
+    if (this.bootProblems.length > 0) [this.next, this.fallback] = [this.fallback, undefined];
     this.stageName = this.next === undefined ? "rebooting" : "upgrading";
     this.clock.after(this.timing.install, () => (this.down = true));
     this.clock.after(this.timing.install + this.timing.boot, () => {

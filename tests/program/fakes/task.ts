@@ -1,13 +1,13 @@
 import { upgradeTask, type UpgradeTask } from "../../../components/program/task";
 
 export const schematics = { plain: "3".repeat(64), gpu: "a".repeat(64), other: "b".repeat(64) };
-/** The Image Factory's installer of a schematic, by default the driver's. */
+/** The Image Factory's installer image of a schematic. Default: the schematic with the driver. */
 export const factoryImage = (talosVersion: string, schematicId = schematics.gpu): string =>
   `factory.talos.dev/metal-installer/${schematicId}:${talosVersion}`;
-/** Modules of NVIDIA's driver. */
+/** Kernel modules of NVIDIA's driver. */
 export const MODULES = ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"];
 
-/** A task that brings the fake machine from a plain v1.12.4 to v1.12.6 with NVIDIA's driver. */
+/** A task that upgrades the fake machine from a plain v1.12.4 to v1.12.6 with NVIDIA's driver. */
 export function task(more: Partial<UpgradeTask> = {}): UpgradeTask {
   const talosVersion = more.talosVersion ?? "v1.12.6";
   const schematicId = more.schematicId ?? schematics.gpu;

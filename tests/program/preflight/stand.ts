@@ -12,9 +12,9 @@ import { gpuOffers, type Workload } from "../../../components/clients/kubernetes
 import { FakeOmni } from "../omni/fake-omni";
 import { FakeClock, FakeMachine, schematics } from "../fakes";
 
-/** Where the chart comes from. */
+/** The chart's repository. */
 export const repository = "https://charts.example/nvidia";
-/** The chart's archive, next to the index. */
+/** Name of the chart's archive, which lies next to the index. */
 export const archive = "gpu-operator-v25.10.1.tgz";
 const installer = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`;
 /** The repository's index. */
@@ -24,10 +24,10 @@ export const index = `entries:
   - {version: v25.3.4, urls: [x.tgz]}
 `;
 
-/** A certificate of that text. */
+/** A certificate with this text as its content. */
 export const certificate = (text: string): string =>
   `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
-/** The node of the machine, but for the changes. */
+/** The node of the machine, with some fields replaced. */
 export const node = (changes: Partial<AskedNode> = {}): AskedNode => ({
   name: "gpu-1",
   bootId: "boot-1",
@@ -35,40 +35,40 @@ export const node = (changes: Partial<AskedNode> = {}): AskedNode => ({
   kubelet: "v1.34.1",
   ...changes,
 });
-/** A node that no machine is. */
+/** A node that belongs to no machine of the stack. */
 export const strange = node({ name: "other", bootId: "boot-77", addresses: ["192.0.2.1"] });
 
-/** What is remembered of the machine, as it is written. */
+/** A previous answer of the preflight in which it remembers the machine, in its written form. */
 export const brought = (history: string[]) => ({
   machines: { "gpu-1": { wanted: "1", brought: 0, adopted: "10.0.0.1" } },
   histories: [history],
 });
 
-/** What is asked for on the web: the chart's index and archive, and the machine's image. */
+/** What the preflight requests by HTTP: the chart's index and archive, and the machine's image. */
 type Asked = "index" | "archive" | "image";
 const addresses: Record<Asked, string> = {
   index: `${repository}/index.yaml`,
   archive: `${repository}/${archive}`,
   image: `https://factory.talos.dev/v2/metal-installer/${schematics.gpu}/manifests/v1.12.6`,
 };
-/** Everything is there. */
+/** Answers with which all three exist. */
 const there: Record<Asked, Answer> = {
   index: { status: 200, body: index },
   archive: { status: 200, body: "" },
   image: { status: 307, body: "" },
 };
 
-/** What is there, and what is asked with. */
+/** The world that a preflight meets, and its task: servers, nodes, machines and credentials. */
 export interface Stand {
-  /** Answers that differ. */
+  /** Answers that are not the default ones. */
   web: Partial<Record<Asked, Answer>>;
-  /** Answers at other addresses. */
+  /** Answers at other addresses, by URL. */
   mirror: Record<string, Answer>;
-  /** Nodes of the cluster, or why they cannot be listed. Default: the machine's own. */
+  /** Nodes of the cluster, or the error of their list. Default: the machine's node alone. */
   nodes: AskedNode[] | CallError;
   /** DaemonSets and Deployments of the cluster. */
   workloads: Workload[];
-  /** Why the first questions for them get no answer, one after the other. */
+  /** Errors of the first requests for the workloads, in order. Later requests are answered. */
   silentOffers: string[];
   /** Whether the operator's policy turns its device plugin off. */
   withoutPlugin: boolean;
@@ -76,35 +76,35 @@ export interface Stand {
   runtimeClass: Awaited<ReturnType<AskedCluster["runtimeClass"]>>;
   /** What the stack installs. */
   installs: PreflightTask["installs"];
-  /** Why its first questions get no answer, one after the other. */
+  /** Errors of the first requests for the nodes, in order. Later requests are answered. */
   silentAtFirst: string[];
-  /** Text of the kubeconfig's certificate. */
+  /** Text of the certificate authority in the kubeconfig. */
   authority: string;
   owners: Record<string, string>;
   /** Kubernetes release of the owned machines. */
   release: PreflightTask["release"];
-  /** Releases that the API servers run; which of their APIs are used, and which objects there are. */
+  /** Kubernetes releases of the API servers. */
   apiServers: string[];
   requested: Awaited<ReturnType<AskedCluster["requestedApis"]>>;
   /** Objects by the path of their resource. */
   objects: Record<string, string[] | undefined>;
   volumes: PreflightTask["volumes"];
   claims: BoundClaim[];
-  /** Pods that name a RuntimeClass whose handler no machine has any more. */
+  /** Pods that use a RuntimeClass whose handler no machine has any more. */
   classed: string[];
   version: string;
   drain: boolean;
   wanted: string;
-  /** Machines next to the one, or in its place, by the fields that differ from its own. */
+  /** Machines of the task, each as the fields that differ from those of gpu-1. Default: gpu-1 alone. */
   machines: Partial<PreflightTask["machines"][number]>[];
   omni: PreflightTask["omni"];
-  /** What Kubernetes says of a node. */
+  /** State of the machine's node in Kubernetes. */
   state: NodeState | undefined;
   environment: NodeJS.ProcessEnv;
   expired: Failure["findings"];
   /** Fields and answers of the machine. */
   machine: Partial<FakeMachine>;
-  /** What each client is wrapped in. */
+  /** Wraps each client. */
   through: <Client extends object>(
     client: Client,
     kind: "machine" | "cluster" | "omni",
@@ -113,9 +113,9 @@ export interface Stand {
 }
 
 /**
- * Runs the preflight. Everything is as it should be, but for the changes.
+ * Runs the preflight in a world without faults, apart from the changes.
  *
- * @param previous answer of the last run, as it was written
+ * @param previous answer of the previous run, in its written form
  */
 export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   const { nodes = [node()], authority, owners = {}, environment = {}, drain = true } = changes;

@@ -17,15 +17,15 @@ export interface FailingCall {
   problem: CallErrorKind;
   /** How often it fails. Default 1. */
   times?: number;
-  /** The machine does what was asked all the same; only its answer is lost. Default false. */
+  /** Whether the machine does what was asked, and only its answer is lost. Default: false. */
   takesEffect?: boolean;
 }
 
-/** A call that changes the machine or its node, after which something may happen. */
+/** A call that changes the machine or its node; an event can follow it. */
 type ChangingCall =
   "pull" | "activate" | "upgrade" | "reboot" | "cordon" | "evict" | "uncordon" | "unmark";
 
-/** Something that happens so many seconds after the run's begin, with a call, or so many seconds after a call. */
+/** Something that happens so many seconds after the run begins, during a call, or so many seconds after a call. */
 export type Event = ({ atSecond: number } | { afterCall: ChangingCall; seconds?: number }) & {
   /** Fields of the machine from then on. */
   machine?: Partial<FakeMachine>;
@@ -39,11 +39,11 @@ export type Event = ({ atSecond: number } | { afterCall: ChangingCall; seconds?:
   deletedPod?: string;
 };
 
-/** What every run may leave behind. */
+/** The state that a run leaves, whether it succeeds or fails. */
 interface Aftermath {
   /** Calls that change the machine, in order. */
   machineCalls?: string[];
-  /** Calls that change what Kubernetes has, in order, each once however often it is repeated. */
+  /** Calls that change objects in Kubernetes, in order; repeated calls count once. */
   kubernetesCalls?: string[];
   /** Neither the machine nor Kubernetes is changed. */
   changesNothing?: true;
@@ -59,48 +59,48 @@ interface Aftermath {
   logsOnce?: string[];
   /** Parts that no progress line holds. */
   logsNever?: string[];
-  /** How long it takes by the run's clock. */
+  /** Duration of the run by its own clock. */
   minutes?: { atLeast?: number; lessThan: number };
 }
 
-/** A run that ends well. */
+/** A run that succeeds. */
 interface Success extends Aftermath {
   error?: never;
   /** Fields of the program's answer. */
   result?: Partial<UpgradeResult>;
   /** All phases, in order. */
   phases?: UpgradePhase[];
-  /** Releases that the machine runs on its way. Default 0. */
+  /** Number of intermediate releases that the machine runs. Default: 0. */
   hops?: number;
-  /** Seconds that a phase takes at least. */
+  /** The shortest time of a phase, in seconds. */
   phaseSeconds?: Partial<Record<UpgradePhase, number>>;
 }
 
 /** A run that fails. */
 interface Failed extends Aftermath {
-  /** Parts of the error's message; one at least. */
+  /** Parts of the error's message, at least one. */
   error: [Part, ...Part[]];
-  /** Parts that the error's message does not hold. */
+  /** Parts that the error's message does not contain. */
   errorLacks?: string[];
 }
 
 /**
- * A run of the upgrade program on a machine and in a cluster that are both in memory. By default the task wants v1.12.6
- * with the driver's image. The machine is a worker without a driver on v1.12.4, and a configuration that asks for the
- * driver is staged on it.
+ * A run of the upgrade program on a machine and in a cluster that are both in memory. By default the task asks for
+ * v1.12.6 with the driver's image. The machine is a worker without a driver on v1.12.4, and a configuration that
+ * asks for the driver is staged on it.
  */
 export interface UpgradeRun {
   /** Fields of the task. */
   task?: Partial<UpgradeTask>;
   /** Extensions and kernel arguments that the wanted image has in addition. */
   imageAlsoHas?: { extensions?: string[]; kernelArgs?: string[] };
-  /** What the update before has answered. Default: there was none. */
+  /** The answer of the previous update. Default: there was none. */
   previousResult?: Pick<UpgradeResult, "schematicId">;
   /** Fields and answers of the machine. */
   machine?: Partial<FakeMachine>;
   /** Fields and answers of the cluster. */
   cluster?: Partial<FakeCluster>;
-  /** What else the program works with. */
+  /** Other things that the program works with, such as the clock. */
   workbench?: Partial<Workbench>;
   /** The stack's other control planes, by address. */
   otherControlPlanes?: Record<string, Partial<FakeMachine>>;
@@ -110,17 +110,19 @@ export interface UpgradeRun {
   unconfirmedUpgradeTo?: string;
   failingCalls?: FailingCall[];
   events?: Event[];
-  /** What comes of it. */
+  /** What the run's result must be. */
   expect: Success | Failed;
 }
 
-/** Plays runs of the same machine, one after the other, and fails unless all comes as they say. */
+/**
+ * Runs the program on the same machine, once for each entry, and fails unless every run has its expected result.
+ */
 export async function play(...runs: [UpgradeRun, ...UpgradeRun[]]): Promise<void> {
   const bench = setup();
   for (const run of runs) await playOne(bench, run);
 }
 
-/** A plain upgrade, by which a later run finds the machine up to date. */
+/** A plain upgrade. A later run then finds the machine up to date. */
 export const plainUpgrade: UpgradeRun = { expect: { result: { rebooted: true } } };
 
 type Bench = ReturnType<typeof setup>;
@@ -169,8 +171,8 @@ async function playOne(bench: Bench, run: UpgradeRun): Promise<void> {
 function checkSuccess(result: UpgradeResult, wanted: Success): void {
   if (wanted.result) expect(result).toMatchObject(wanted.result);
   const phases = result.phases.map(({ name }) => name);
-  // The limit of a run (`longestRun`) counts each phase once, those of a paused boot twice, and those of a hop once
-  // more for each.
+  // A run's limit (`longestRun`) counts each phase once, and those of a paused boot twice. It counts those of an
+  // intermediate release once more for each such release.
   const { hops = 0 } = wanted;
   const repeated = [...new Set(phases.filter((name, index) => phases.indexOf(name) !== index))];
   if (hops === 0) expect(repeated).toEqual(pausePhases.filter((name) => repeated.includes(name)));
@@ -224,7 +226,7 @@ function arrange({ clock, machine, cluster, bench }: Bench, run: UpgradeRun): vo
   if (run.unconfirmedUpgradeTo !== undefined) {
     machine.install(factoryImage(run.unconfirmedUpgradeTo));
     machine.boot();
-    // It runs the image that it booted; all else is as the run says.
+    // The machine now runs the image that it booted, so only the other fields of the run apply.
     const { talosVersion: _version, schematicId: _schematic, ...others } = run.machine ?? {};
     assign(machine, others);
   }
@@ -257,7 +259,10 @@ function arrange({ clock, machine, cluster, bench }: Bench, run: UpgradeRun): vo
   };
 }
 
-/** Sets fields of a machine. It gets lists of its own, since it adds to some and runs may share them. */
+/**
+ * Sets fields of a machine, and copies their lists: the machine appends to some of them, and several runs may
+ * share one.
+ */
 function assign(machine: FakeMachine, fields: Partial<FakeMachine>): FakeMachine {
   const own = Object.entries(fields).map(([name, value]) => [
     name,

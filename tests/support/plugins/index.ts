@@ -4,10 +4,10 @@ import { isRunning } from "../processes";
 
 const repository = path.join(__dirname, "../../..");
 
-/** Provider plugins that there is a stand-in of: one of the lab's own providers, as a program. */
+/** Provider plugins with a replacement for tests: a provider of the lab that runs as a program. */
 export type PluginName = "command" | "talos";
 
-/** A plugin's process: its id, and the folder that the engine started it in. */
+/** A plugin's process: its id, and the folder in which the engine started it. */
 export interface PluginProcess {
   pid: number;
   name: string;
@@ -15,9 +15,9 @@ export interface PluginProcess {
 }
 
 /**
- * Writes plugins into a folder, under the names that the engine looks for on PATH.
+ * Writes plugins into a folder, with the file names that the engine looks for on PATH.
  *
- * @returns environment in which the engine finds these and no others.
+ * @returns an environment in which the engine finds these plugins and no others
  */
 export function installPlugins(
   folder: string,
@@ -39,7 +39,7 @@ export function installPlugins(
   };
 }
 
-/** Every process of a folder's plugins so far. */
+/** All processes that a folder's plugins have had so far. */
 export function pluginProcesses(folder: string): PluginProcess[] {
   const lines = fs.readFileSync(path.join(folder, "pids"), "utf8").trim().split("\n");
   return lines.map((line) => {
@@ -48,7 +48,7 @@ export function pluginProcesses(folder: string): PluginProcess[] {
   });
 }
 
-/** Those that are still there. */
+/** Those of them that still run. */
 export function pluginsAlive(folder: string): PluginProcess[] {
   return pluginProcesses(folder).filter(({ pid }) => isRunning(pid));
 }

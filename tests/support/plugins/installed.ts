@@ -12,7 +12,7 @@ import { repository } from "../../../stacks/stack-file";
 
 const { Struct } = sdkMessage("struct_pb");
 
-/** Packages whose resources the stacks register, by the name of their plugin. */
+/** Packages with the resources that the stacks register, by the name of their plugin. */
 const packages: Record<string, string> = {
   kubernetes: "@pulumi/kubernetes",
   command: "@pulumi/command",
@@ -20,8 +20,9 @@ const packages: Record<string, string> = {
 };
 
 /**
- * File of an installed provider plugin, of the release that the stacks' program needs: on PATH, or where `pulumi plugin install`
- * puts it (pulumi/pulumi v3.259.0, sdk/go/common/workspace/plugins.go, DirPath). Undefined where it is not installed.
+ * File of an installed provider plugin of the release that the stacks' program needs. It is on PATH, or where
+ * `pulumi plugin install` puts it (pulumi/pulumi v3.259.0, sdk/go/common/workspace/plugins.go, DirPath). Undefined
+ * if it is not installed.
  */
 export function installed(name: string): string | undefined {
   const file = path.join(repository, "node_modules", packages[name]!, "package.json");
@@ -36,19 +37,19 @@ export function installed(name: string): string | undefined {
     .find((file) => fs.existsSync(file));
 }
 
-/** An external provider plugin, asked as the engine asks it. */
+/** A real provider plugin, which is called as the engine calls it. */
 export class InstalledProvider {
   private constructor(
     private readonly child: ChildProcess,
     private readonly client: ResourceProviderClient,
   ) {}
 
-  /** Starts it, and configures it. */
+  /** Starts the plugin, and configures it. */
   static async start(
     file: string,
     config: Record<string, string> = {},
   ): Promise<InstalledProvider> {
-    // Its argument is the engine, to which it would log: nothing listens there.
+    // The argument is the engine's address, to which the plugin would send its log. Nothing listens there.
     const child = spawn(file, ["127.0.0.1:1"], { stdio: ["ignore", "pipe", "ignore"] });
     const port = await new Promise<string>((resolve, reject) => {
       readline.createInterface({ input: child.stdout }).once("line", resolve);
@@ -67,7 +68,7 @@ export class InstalledProvider {
     return provider;
   }
 
-  /** What its check complains of. */
+  /** The failures that the plugin's `check` returns. */
   async check(type: string, inputs: Properties): Promise<{ property: string; reason: string }[]> {
     const request = new messages.CheckRequest();
     request.setUrn(`urn:pulumi:it::it::${type}::it`);

@@ -1,8 +1,9 @@
 import { TalosProvider } from "../../../lab/providers/talos";
 import { serveAsPlugin } from "./served";
 
-// `pulumi-resource-talos`: it takes each machine by its own address, without credentials first (terraform-provider-talos v0.11.0,
-// pkg/talos/util.go), and asks the Image Factory of its configuration.
+// The plugin `pulumi-resource-talos`. It connects to each machine at the machine's own address, first without
+// credentials (terraform-provider-talos v0.11.0, pkg/talos/util.go). It asks the Image Factory in its
+// configuration.
 
 const maintenance = new Proxy<Record<string, string>>(
   {},

@@ -1,8 +1,9 @@
 import { type AST, RegExpParser } from "@eslint-community/regexpp";
 
 /**
- * Counts what a backtracking matcher does to look for a regular expression in a text: V8's has no counter, and time would hang on the computer.
- * Finite bounds of repetitions are taken for at most `bound`, so that short texts already show how the steps grow.
+ * Counts the steps that a backtracking matcher needs to find a regular expression in a text. V8's matcher has no
+ * counter, and time would depend on the computer. An upper limit of repetitions counts as at most `bound`, so that
+ * short texts already show how the steps grow.
  */
 export class CountingRegExp {
   private readonly find: Matcher;
@@ -16,7 +17,7 @@ export class CountingRegExp {
     this.find = this.alternatives(patternOf(source, flags).alternatives, false);
   }
 
-  /** Steps to search a text from each of its places, as `replaceAll` and a test that fails do it. */
+  /** Steps of a search from each place of the text, as `replaceAll` or a test that fails searches. */
   stepsIn(text: string): number {
     this.steps = 0;
     this.text = text;
@@ -112,16 +113,16 @@ export class CountingRegExp {
   }
 }
 
-/** More than a linear expression needs for texts of some hundred characters. */
+/** More steps than a linear expression needs for texts of a few hundred characters. */
 const mostSteps = 400_000;
 
-/** What ends a count whose expression may never come to an end. */
+/** Ends the count of an expression that may never finish. */
 class TooManySteps extends Error {}
 
 type Then = (at: number) => boolean;
 type Matcher = (at: number, then: Then) => boolean;
 
-/** What finite repetitions are cut to: far less than the length of the texts. */
+/** Upper limit of repetitions, far less than the length of the texts. */
 const bound = 8;
 
 const patternOf = (source: string, flags: string): AST.Pattern =>
@@ -132,7 +133,7 @@ type Single = Exclude<
   AST.Group | AST.CapturingGroup | AST.Quantifier | AST.Assertion | AST.Backreference
 >;
 
-/** Whether a character is one of those that an element takes. */
+/** Returns a function that tells whether an element matches a character. */
 function tester(element: Single, flags: string): (character: string) => boolean {
   const expression = new RegExp(`^(?:${element.raw})$`, flags.replace(/[gym]/g, ""));
   const known = new Map<string, boolean>();
@@ -143,10 +144,13 @@ function tester(element: Single, flags: string): (character: string) => boolean 
   };
 }
 
-/** Characters that stand for those of a class: some of each kind that texts are made of. */
+/** Characters that represent a character class: some of each kind that occurs in texts. */
 const letters = [..."a0 -./:=\"'\\${([<@,\n"];
 
-/** Texts that make an expression go back as often as it can: what it takes again and again, behind what comes before, and never the end. */
+/**
+ * Texts that make an expression backtrack as often as possible: the text before a repetition, then what it repeats
+ * many times, and never the end.
+ */
 export function hostileTexts(source: string, flags: string, length: number): string[] {
   const pumps = new Set<string>();
   const heads = new Set<string>([""]);

@@ -13,7 +13,7 @@ export interface Found {
   flags: string;
 }
 
-/** Files of TypeScript below folders of the repository, without what is built. */
+/** TypeScript files below folders of the repository, without built files. */
 export function sourcesBelow(...folders: string[]): string[] {
   return folders.flatMap((folder) =>
     fs.readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
@@ -26,9 +26,10 @@ export function sourcesBelow(...folders: string[]): string[] {
 }
 
 /**
- * The literals of a file, and the arguments of `RegExp`: a name stands for what a template fills in.
+ * The regular expressions of a file: its literals, and the arguments of `RegExp`. A name replaces each value that
+ * a template inserts.
  *
- * @returns `unread`: places of calls whose argument is no text of the source.
+ * @returns `unread`: places of calls whose argument is not written in the source
  */
 export function expressionsIn(file: string): { found: Found[]; unread: string[] } {
   const text = fs.readFileSync(path.join(root, file), "utf8");
@@ -55,7 +56,7 @@ export function expressionsIn(file: string): { found: Found[]; unread: string[] 
   return { found, unread };
 }
 
-/** The text of a literal; of a template with a name for each part that it fills in. */
+/** The text of a literal. In a template, a name replaces each value that it inserts. */
 function textOf(node: ts.Expression): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (!ts.isTemplateExpression(node)) return undefined;
@@ -64,16 +65,19 @@ function textOf(node: ts.Expression): string | undefined {
   );
 }
 
-/** Lengths of the texts: far more than the bounds that repetitions are cut to. */
+/** Lengths of the texts: far more than the upper limit of repetitions. */
 const [short, long] = [100, 200];
 
-/** How much more steps twice the text may take: two times, and what beginning and end make of it. */
+/**
+ * The largest allowed growth of the steps if the text is twice as long: two times, with a margin for beginning and
+ * end.
+ */
 export const mostGrowth = 2.6;
 
-/** Steps for each character that no search is blamed for: of so few the growth tells nothing. */
+/** Steps per character that are few enough for every search: their growth would show nothing. */
 const fewSteps = 6;
 
-/** The worst growth of the steps of an expression from a text to one twice as long, with the text that shows it. */
+/** The largest growth of an expression's steps from a text to one twice as long, with the text that shows it. */
 export function growthOf({ source, flags }: Pick<Found, "source" | "flags">): {
   ratio: number;
   text: string;
