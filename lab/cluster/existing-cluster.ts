@@ -6,6 +6,7 @@ import * as semver from "semver";
 import { parse, stringify } from "yaml";
 import { talosClientOf, talosconfigOf } from "../../components/credentials/texts";
 import { findRelease } from "../../components/recipe";
+import { provider } from "../../components/recipe/facts/data/since.json";
 import type { ClusterSpec, MachineSpec } from "../../components/recipe/spec/index";
 import { foreignPatch } from "./foreign";
 
@@ -56,6 +57,7 @@ export async function makeExistingCluster(
   const clusterName = spec.clusterName ?? "lab";
   const secrets = file("secrets.yaml");
   const release = `--talos-version=${minor(spec.talosVersion)}`;
+  const newestOfProvider = `--talos-version=v1.${provider.minor}`;
   const pki = site?.pki === undefined ? [] : [`--from-kubernetes-pki=${site.pki}`];
   await run(talosctl, ["gen", "secrets", `--output-file=${secrets}`, release, ...pki]);
   const bundle = await fs.readFile(secrets, "utf8");
@@ -63,11 +65,16 @@ export async function makeExistingCluster(
   await fs.writeFile(file("talos-ca.crt"), Buffer.from(os.crt, "base64"), { mode: 0o600 });
   await fs.writeFile(file("talos-ca.key"), Buffer.from(os.key, "base64"), { mode: 0o600 });
 
-  const generate = async (type: string, output: string, extra: string[] = []): Promise<void> => {
+  const generate = async (
+    type: string,
+    output: string,
+    extra: string[] = [],
+    contract = release,
+  ): Promise<void> => {
     const endpoint = site?.endpoint ?? spec.clusterEndpoint ?? "https://192.0.2.1:6443";
     const content = [
       `--with-secrets=${secrets}`,
-      release,
+      contract,
       `--kubernetes-version=${kubernetesOf(spec)}`,
     ];
     const form = [
@@ -91,6 +98,7 @@ export async function makeExistingCluster(
       machine.role,
       configurations[name],
       patched([named, ...patches.map((patch) => `@${patch}`)]),
+      lacksDocuments(machine, spec) ? newestOfProvider : release,
     );
     if (machine.configuration !== "omni") return;
     unpatched[name] = file(`${name}-unpatched.yaml`);
@@ -142,7 +150,9 @@ async function writePatches(
     ...(machine.configuration === "owned"
       ? []
       : (site?.patches(machine.role) ?? []).map((patch) => stringify(patch))),
-    ...(single ? [stringify(takesPods(site?.inDocuments ?? false))] : []),
+    ...(single
+      ? [stringify(takesPods(site?.inDocuments === true && !lacksDocuments(machine, spec)))]
+      : []),
   ];
   return Promise.all(
     texts.map(async (text, index) => {
@@ -152,6 +162,15 @@ async function writePatches(
     }),
   );
 }
+
+/**
+ * Whether a machine's configuration lacks the newest documents of its release: the Talos provider generates an owned
+ * machine's configuration, and knows the documents of its own Talos release only.
+ */
+const lacksDocuments = (
+  { configuration }: MachineSpec,
+  { talosVersion }: Pick<ClusterSpec, "talosVersion">,
+): boolean => configuration === "owned" && semver.minor(talosVersion) > provider.minor;
 
 /** Lets a control plane run pods that do not tolerate its taint. */
 const takesPods = (inDocuments: boolean): object =>
