@@ -4,8 +4,8 @@ import { cacheFolder } from "../tools/cache";
 import { isProgram, programOnPath } from "../on-path";
 
 /**
- * A program of the lab that is already there: on PATH, else the newest in the lab's cache (`npm run lab` builds it). Tests
- * that need it are skipped, and say so, where it is not: a build takes minutes.
+ * Path of a program of the lab: on PATH, else the newest in the lab's cache, which `npm run lab` fills. Tests that
+ * need a missing program are skipped and report that, since a build takes minutes.
  */
 export function builtTool(name: "helm" | "talosctl" | "pulumi"): string | undefined {
   const cache = cacheFolder(process.env);

@@ -18,7 +18,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 function program(name: string, part: string): string {
   const file = path.join(dir, name);
   writeFileSync(path.join(dir, "part.ts"), part);
-  // As a program's main file begins that a shell starts, too.
+  // With a shebang, like a main file that a shell can start.
   writeFileSync(
     file,
     `#!/usr/bin/env node\nimport { part } from "./part";\nconsole.log(part(), __dirname, process.argv.slice(2).join());`,

@@ -6,7 +6,7 @@ import { parseOptions } from "../options";
 
 const boot = path.resolve(__dirname, "../../lab/machines/internal/talos/machine/boot.go");
 
-/** Seconds from the end of the reboot's limit until the machine has been looked at, on a busy computer. */
+/** Seconds between the reboot's time limit and the end of the machine's inspection, on a busy computer. */
 const lookSeconds = 5;
 
 describe.each(["emulated", "node"] as const)("the lab's time scale for machines %s", (machines) => {

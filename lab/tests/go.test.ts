@@ -6,7 +6,7 @@ import { goEnvironment } from "../tools/builders/go";
 
 const run = promisify(execFile);
 
-// Built as the tools are, so that Go takes what they have compiled.
+// With the flags of the tools, so that Go reuses the packages that they have compiled.
 test("the Go tests of the emulated machines pass", async () => {
   const cwd = path.join(__dirname, "..", "..", "lab", "machines");
   const env = goEnvironment(process.env);

@@ -7,13 +7,13 @@ import { untilSeen } from "../until";
 import { installPlugins, pluginProcesses, pluginsAlive } from "../../tests/support/plugins";
 import { assertOk, runLab } from "../../tests/e2e/support/labs";
 
-// `--pulumi installed` with the real Kubernetes plugin and stand-ins of the other two on PATH: all that the installed ones need is
-// found: the stack's Image Factory, the charts, the machines by their own addresses, and the folder of commands.
+// `--pulumi installed` with the real Kubernetes plugin, and stand-ins for the other two on PATH. The plugins must
+// find the stack's Image Factory, the charts, the machines at their own addresses, and the folder of commands.
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-plugins-"));
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
 
-// The machines' addresses become this computer's.
+// The test gives the machines' addresses to this computer, which needs root on Linux.
 const able = process.platform === "linux" && process.getuid?.() === 0;
 
 (able ? test : test.skip)(
@@ -53,7 +53,7 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
     expect(run.report.left).toEqual([]);
     const processes = pluginProcesses(folder);
     expect(new Set(processes.map(({ name }) => name))).toEqual(new Set(["command", "talos"]));
-    // The folder of the program's main file, from which talos-gpu/bin/program.js is found.
+    // Commands run in the folder of the program's main file, where they find talos-gpu/bin/program.js.
     expect(new Set(processes.map(({ folder }) => path.basename(folder)))).toEqual(
       new Set(["stacks"]),
     );

@@ -1,6 +1,6 @@
 import { type GuardOptions, type Guarded, spawnGuarded } from "../session/process";
 
-/** Starts a Node program that ends when its input does, unless its script says otherwise. */
+/** Starts a Node program that ends with its standard input, unless its script does something else. */
 function start<T = unknown>(
   script: string,
   options: Partial<GuardOptions> = {},

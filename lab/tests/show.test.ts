@@ -8,7 +8,7 @@ import { frames, showOn, type Weight } from "../show";
 
 const terminal: Terminal = { columns: 60, colour: true, moves: true };
 
-/** What is written during a step with all sorts of lines. */
+/** Output of a step that prints lines of every weight. */
 async function written(shown: {
   terminal: Terminal | undefined;
   verbose?: boolean;
@@ -28,14 +28,14 @@ async function written(shown: {
   return text;
 }
 
-/** What a terminal shows in the end: of each line what was written last. */
+/** Lines that stay in a terminal: of each line the part that was written last. */
 const left = (text: string): string[] =>
   text
     .split("\n")
     .map((line) => stripVTControlCharacters(line.split("\r\u001b[2K").at(-1)!))
     .filter((line) => line !== "");
 
-/** The time that a step took is another in each run. */
+/** Lines without the duration of the step, which differs in each run. */
 const untimed = (lines: string[]): string[] =>
   lines.map((line) => line.replace(/\[\d+\.\d s\]/, "[T s]"));
 

@@ -22,7 +22,7 @@ test("only as many labs run as the limit allows, and the next one starts when an
   expect([started, onWait.mock.calls]).toEqual([false, [[2]]]);
   second();
   const end = await third;
-  // Giving a place back twice takes it from no other lab.
+  // A second call of this function must not free another lab's place.
   second();
   expect(fs.readdirSync(folder)).toHaveLength(2);
   first();

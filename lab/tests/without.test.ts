@@ -71,7 +71,7 @@ test("each fix has symptom, cause and source", () => {
       expect(fix[part]).toMatch(/\S/);
 });
 
-/** What leaving a fix out may change in a plan: paths of its values. */
+/** Paths of the values in a plan that may change if a fix is left out. */
 const touched: Record<FixId, RegExp> = {
   validationMarkers:
     /^(kubernetes\.markers|machines\.\d+\.nodeLabels\.(nvidia\.com\/gpu\.deploy\.operator-validator|talos-gpu\/validation-markers)$)/,
@@ -122,5 +122,5 @@ test.each(cases)("the plan of %s without %s differs only in what the fix adds", 
   const paths = differences(plan, leaveOut([fix], plan));
   expect(paths).not.toEqual([]);
   expect(paths.filter((path) => !touched[fix].test(path))).toEqual([]);
-  expect(plan).toEqual(planOf(name)); // the given plan stays as it is
+  expect(plan).toEqual(planOf(name)); // the given plan is unchanged
 });

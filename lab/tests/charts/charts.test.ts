@@ -10,7 +10,7 @@ const all = releaseFields
   .map(chartOfField)
   .flatMap((chart) => chartVersions(chart).map((version) => [chart, version] as const));
 
-/** Without it a chart refuses to be rendered. */
+/** Values that a chart requires before it renders. */
 const least: Partial<Record<LabChart, object>> = {
   "dra-driver-nvidia-gpu": { gpuResourcesEnabledOverride: true },
 };
@@ -28,7 +28,7 @@ test("the lab has every chart release that the recipe knows, except those that t
 test.each<[LabChart, string, string, RegExp]>([
   ["gpu-operator", "25.10.1", "gpu-operator-v25.10.1", /^appVersion: v25\.10\.1$/m],
   ["nvidia-device-plugin", "v0.17.4", "nvidia-device-plugin-0.17.4", /^appVersion: "0\.17\.4"$/m],
-  // Not there: the nearest one under its name.
+  // The Go proxy lacks this release, so the folder has the nearest one under the wanted name.
   ["nvidia-device-plugin", "0.20.0", "nvidia-device-plugin-0.20.0", /^appVersion: "0\.20\.0"$/m],
   ["gpu-operator", "v26.3.2", "gpu-operator-v26.3.2", /^appVersion: v26\.3\.2$/m],
 ])("the chart %s %s is written to the folder %s", async (chart, version, name, says) => {
@@ -60,7 +60,7 @@ test.each(all.filter(([chart]) => chart !== "gpu-operator"))(
       ([, name]) => name!,
     );
     expect([...defaults, ...read].filter((name) => !isKnown(name))).toEqual([]);
-    // And none that the chart does not have.
+    // The table must not have a value that the chart lacks.
     const has = new Set([...defaults, ...read]);
     const unknown = known.filter(
       (name) =>
@@ -87,7 +87,7 @@ withHelm("with Helm", () => {
   );
 });
 
-/** Paths of what a mapping says at its ends. */
+/** Paths of all values that are not mappings themselves; an empty mapping counts as a value. */
 function leaves(values: object, at = ""): string[] {
   return Object.entries(values).flatMap(([key, value]) =>
     typeof value === "object" &&

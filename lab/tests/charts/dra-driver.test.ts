@@ -3,8 +3,7 @@ import { gpuProviders } from "../../../components/recipe/facts/gpu-provider";
 import { validStack } from "../../../tests/recipe/stacks";
 import { named, render, withHelm } from "./render";
 
-// The real chart, out of the driver's Go module: what is asserted here is what the recipe and the lab's kubelet count
-// on.
+// The real chart, from the driver's Go module. The recipe and the lab's kubelet rely on what is asserted here.
 withHelm("dra-driver-nvidia-gpu", () => {
   const { release, nodeSelector, resourceName, tolerations } = planCluster(
     validStack("dra"),

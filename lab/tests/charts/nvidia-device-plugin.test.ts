@@ -2,7 +2,7 @@ import { planCluster } from "../../../components/recipe";
 import { validStack } from "../../../tests/recipe/stacks";
 import { named, render, type Rendered, withHelm } from "./render";
 
-// The real chart, out of the plugin's Go module: what is asserted here is what the recipe and the lab's kubelet count on.
+// The real chart, from the plugin's Go module. The recipe and the lab's kubelet rely on what is asserted here.
 withHelm("nvidia-device-plugin", () => {
   const plugin = (rendered: Rendered): any =>
     named(rendered, "DaemonSet", "it-nvidia-device-plugin")["spec"].template.spec;
@@ -35,7 +35,10 @@ withHelm("nvidia-device-plugin", () => {
     expect(daemon["spec"].template.spec.nodeSelector).toEqual({ "nvidia.com/mps.capable": "true" });
   });
 
-  /** Containers that ask for MIG monitors and may not: the toolkit refuses them (real.md of the design; gpu-operator#322). */
+  /**
+   * Containers that request MIG monitors without the right to them, so that the toolkit refuses them
+   * (gpu-operator#322).
+   */
   const refused = (rendered: Rendered): string[] =>
     rendered.objects
       .filter(({ kind }) => kind === "DaemonSet")

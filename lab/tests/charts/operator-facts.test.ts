@@ -2,8 +2,9 @@ import type { Manifest } from "../../../generate/facts/record-operator";
 import { operatorFacts, recordedObjects } from "../../charts/facts";
 import { render, withHelm } from "./render";
 
-// The emulated chart against what was recorded of the real one (generate/facts/record-operator.ts): every object, every field, with
-// the default values and with many set. Node Feature Discovery's objects are the real subchart's own.
+// Compares the emulated chart with the record of the real one (generate/facts/record-operator.ts): every field of
+// every object, with the default values and with many values set. Node Feature Discovery's objects come from the real
+// subchart.
 
 const releases = [
   ...new Set(operatorFacts.objects.flatMap(({ in: places }) => Object.keys(places))),
@@ -62,7 +63,10 @@ withHelm("the emulated chart of the GPU Operator", () => {
   });
 });
 
-/** Blanks of a shell's text and fields without a value do not count: the API server drops it. */
+/**
+ * The object without white space in shell scripts, and without fields that have no value, since the API server drops
+ * those.
+ */
 function comparable(object: Manifest): unknown {
   return JSON.parse(
     JSON.stringify(object, (_key, value: unknown) =>

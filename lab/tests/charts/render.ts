@@ -8,14 +8,14 @@ import { builtTool } from "../built-tool";
 
 const helm = builtTool("helm");
 
-/** Tests that need Helm; skipped where it is not there. */
+/** A `describe` for tests that need Helm; skipped if Helm is missing. */
 export const withHelm = helm ? describe : describe.skip;
 
 /** Folder for a test file's charts. */
 export const dir = mkdtempSync(path.join(tmpdir(), "talos-gpu-charts-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** A chart of the lab's, by default its newest release. */
+/** Folder of one of the lab's charts. Default: its newest release. */
 export const folder = (chart: LabChart, version = chartVersions(chart).at(-1)!): Promise<string> =>
   chartFolder(dir, chart, version);
 
@@ -31,7 +31,7 @@ export interface Rendered {
   objects: Manifest[];
 }
 
-/** Runs Helm, on nothing but what it is given. */
+/** Runs Helm without the user's settings. */
 export function run(args: string[]): Promise<{ code: number; out: string; error: string }> {
   return new Promise((resolve) =>
     execFile(
@@ -44,7 +44,7 @@ export function run(args: string[]): Promise<{ code: number; out: string; error:
   );
 }
 
-/** What a chart makes of values. */
+/** Renders a chart with the given values. */
 export async function render(
   chart: LabChart,
   version?: string,
@@ -70,7 +70,7 @@ export async function render(
   return { code, error, objects: objects.filter((object) => object !== null) };
 }
 
-/** The one object of that kind and name. */
+/** The object of that kind and name. */
 export const named = ({ objects }: Rendered, kind: string, name: string): Manifest => {
   const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
   if (!found)

@@ -9,7 +9,7 @@ import { serveProvider } from "../../providers/serve";
 import { TalosProvider } from "../../providers/talos";
 import { builtTool } from "../built-tool";
 
-// Pulumi's own engine asks the error hook, which has the provider try again.
+// Pulumi's own engine calls the error hook, after which the provider tries again.
 
 const pulumi = builtTool("pulumi");
 

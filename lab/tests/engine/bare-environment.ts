@@ -1,4 +1,4 @@
-/** Environment of a CLI that knows nothing of this computer's user: its home and its file backend are in a folder. */
+/** Environment of a CLI without this computer's user: its home and its file backend are in a folder. */
 export const bareEnvironment = (
   folder: string,
   more: NodeJS.ProcessEnv = {},

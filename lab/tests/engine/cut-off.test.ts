@@ -5,8 +5,8 @@ import * as path from "node:path";
 import { builtTool } from "../built-tool";
 import { bareEnvironment } from "./bare-environment";
 
-// The page on troubleshooting says what to do with a state that was cut off while it was written; the real CLI
-// confirms it.
+// docs/troubleshooting.md has the remedy for a state whose writing was interrupted. This test tries the remedy with
+// the real CLI.
 
 const pulumi = builtTool("pulumi");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "cut-off-test-"));
@@ -45,7 +45,7 @@ const isWhole = (): void =>
       isWhole();
     });
 
-    // The state itself is put in its place at once, its attributes are written where they stay (gocloud.dev,
+    // Pulumi replaces the file of the state in one step, but writes its attributes in place (gocloud.dev,
     // blob/fileblob, setAttrs).
     test.each([0, 100])(
       "a state with an attribute file of %d bytes can be read after that file is deleted",

@@ -8,7 +8,8 @@ import { serveProvider } from "../../providers/serve";
 import { builtTool } from "../built-tool";
 import { bareEnvironment } from "./bare-environment";
 
-// The page on troubleshooting says how a stack forgets a machine that will not return; the real CLI confirms it.
+// docs/troubleshooting.md describes how a stack forgets a machine that will not return. This test follows it with the
+// real CLI.
 
 const pulumi = builtTool("pulumi");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "forget-test-"));

@@ -8,16 +8,16 @@ import { CommandProvider } from "../../providers/command";
 import { serveProvider } from "../../providers/serve";
 import { provideTools } from "../../tools";
 
-/** A control plane, the providers and what it takes to run programs against them. */
+/** A control plane, the providers and an engine for each stack. */
 export interface TestLab {
   readonly dir: string;
   readonly kubeconfig: string;
-  /** A stack of its own on the same cluster. */
+  /** Makes an engine with a new stack on the same cluster. */
   engine(name: string, program: Program, secrets?: Record<string, string>): Promise<LabEngine>;
   close(): Promise<void>;
 }
 
-/** Starts the control plane and the providers; builds the binaries when the cache does not have them. */
+/** Starts the control plane and the providers. Builds programs that the cache lacks. */
 export async function openTestLab(): Promise<TestLab> {
   const tools = await provideTools({
     only: ["pulumi", "pulumi-resource-kubernetes", "controlplane", "helm"],

@@ -13,8 +13,8 @@ import { Cluster } from "../../kubernetes/cluster";
 import { planOf } from "../../../tests/support/plans";
 import { openTestLab, type TestLab } from "./lab";
 
-// What the package takes for granted of Pulumi's engine and of the Kubernetes provider, asked of both and of a real
-// control plane.
+// Behaviour of Pulumi's engine and of the Kubernetes provider that the package relies on. Both run for real, on a
+// real control plane.
 
 let lab: TestLab;
 let cluster: Cluster;
@@ -62,7 +62,7 @@ test("resources of an offline machine are unchanged, and are updated once it is 
 
 describe("the lab's Kubernetes provider, which creates objects like the releases from 4.29.0 on,", () => {
   let engine: LabEngine;
-  /** What the next update's program registers. */
+  /** Registers the resources of the next update. */
   let program: (opts: pulumi.CustomResourceOptions) => unknown;
 
   beforeAll(async () => {
@@ -139,7 +139,7 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
   });
 });
 
-// The real device plugin's chart and Helm: what the chart no longer says, its objects no longer have.
+// With the real device plugin's chart and Helm: an update removes fields that the chart no longer has.
 test("a DaemonSet no longer names the service account that is deleted with time slicing", async () => {
   const sliced = planOf("rtx3090").kubernetes.release;
   const { config: _config, ...whole } = sliced.values;
@@ -177,7 +177,7 @@ test("a DaemonSet no longer names the service account that is deleted with time 
 });
 
 describe("two stacks of one program with the same namespace", () => {
-  /** A namespace, and what is in it. */
+  /** Registers a namespace and its objects. */
   function program(): Promise<Record<string, unknown>> {
     const secret = pulumi.secret(kubeconfig);
     const provider = new k8s.Provider("cluster", {

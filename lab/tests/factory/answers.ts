@@ -1,10 +1,10 @@
-/** A schematic that the Image Factory takes, with its ID, a hash of its text. */
+/** A schematic that the Image Factory accepts, with its ID, a hash of its text. */
 interface Taken {
   schematic: string;
   id: string;
 }
 
-/** A schematic that it refuses (400), and its words. */
+/** A schematic that the Image Factory refuses with status 400, and the message. */
 interface Refused {
   schematic: string;
   words: string;
@@ -15,7 +15,8 @@ const unknown = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
 const noSuchExtension = "123ba93d2f931c07628f7e66d18756073af699e1ba2366d5d597693a2fac3a82";
 const formerFabricManager = "405d4446f6b403479ef369bc796eff315bea94dc88d9d0d04e37bc8ad32b9694";
 
-// What the Image Factory v1.2.0 answers. lab/tests/real-talos/factory.test.ts asks it itself, factory.test.ts the emulated one.
+// Answers of the Image Factory v1.2.0. lab/tests/real-talos/factory.test.ts compares them with the real Factory, and
+// factory.test.ts with the emulated one.
 
 export const takenSchematics: Taken[] = [
   { schematic: "{}", id: plain },
@@ -50,7 +51,7 @@ export const takenSchematics: Taken[] = [
     schematic: "customization: {bootloader: sd-boot}",
     id: "9ed5fecdacb36b5c5427b87d409f1065cfb2df69b0f71c58b868d9d466d8dab3",
   },
-  // The order of extensions is the owner's, and no name is looked up yet.
+  // The Factory keeps the given order of extensions, and does not check their names yet.
   {
     schematic:
       "customization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-open-gpu-kernel-modules-production, siderolabs/nvidia-container-toolkit-production]}}",
@@ -78,7 +79,7 @@ export const takenSchematics: Taken[] = [
   },
 ];
 
-/** Of YAML that cannot be parsed each parser says something else. */
+/** Schematics that are refused. Every parser has its own message about invalid YAML. */
 export const refusedSchematics: Refused[] = [
   { schematic: "", words: "EOF" },
   {
@@ -124,9 +125,9 @@ const empty = "200  ";
 const noSchematic = `404 text/plain; charset=utf-8 schematic ID "${unknown}" not found`;
 
 /**
- * All other requests, each with status, type and words of its answer.
+ * All other requests, each with the status, the content type and the text of the answer.
  *
- * @param release one that the Factory has
+ * @param release a release that the Factory has
  */
 export const otherAnswers = (release: string): [request: string, answer: string][] => [
   ["GET /versions", `200 text/plain; charset=utf-8 ["${release}"]`],
@@ -166,7 +167,7 @@ export const otherAnswers = (release: string): [request: string, answer: string]
     `GET /v2/metal-installer/${noSuchExtension}/manifests/${release}`,
     `400 text/plain; charset=utf-8 error enhancing profile from schematic: official extension "siderolabs/no-such-extension" is not available for Talos version ${release}`,
   ],
-  // Renamed, in the Factory, to a name that no extension has.
+  // The Factory renames this extension to a name that no extension has.
   [
     `GET /v2/metal-installer/${formerFabricManager}/manifests/${release}`,
     `400 text/plain; charset=utf-8 error enhancing profile from schematic: official extension "siderolabs/nvidia-fabricmanager" is not available for Talos version ${release}`,

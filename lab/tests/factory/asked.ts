@@ -1,11 +1,11 @@
 import { otherAnswers, refusedSchematics, takenSchematics } from "./answers";
 
 /**
- * Asks a Factory all of answers.ts.
+ * Sends all requests of answers.ts to a Factory.
  *
- * @param release one that it has
- * @param ownWords whether it says of a schematic that it refuses what it likes
- * @returns each request with what came, and with what the real one answers
+ * @param release a release that the Factory has
+ * @param ownWords whether the Factory may use its own messages about refused schematics
+ * @returns each request with the Factory's answer (`came`), and with the real Factory's answer (`real`)
  */
 export async function asked(
   url: string,

@@ -19,13 +19,13 @@ test("the lab's Image Factory gives the recorded answers of the real one", async
 });
 
 test("the lab's Image Factory also has the fields that v1.3 added", () => {
-  // Its own tests: siderolabs/image-factory, pkg/schematic/schematic_test.go.
+  // The ID is from the Factory's own tests: siderolabs/image-factory, pkg/schematic/schematic_test.go.
   const { id } = readSchematic("customization: {diskImage: {sectorSize: 4096}, bootloader: none}");
   expect(id).toBe("92833e9ddd9bb9e11b2464fa5525429f01866306d52ebd882ee08d7918f6d1ea");
   expect(() => readSchematic("owner: root")).toThrow("owner");
 });
 
-// What of Talos' releases has which extensions, and an old name stands for the lts branch.
+// Only some Talos releases have an extension. An extension's old name means its lts branch.
 test.each([
   ["metal-installer", ["nvidia-gdrdrv-device"], "v1.12.6", 200],
   [

@@ -5,7 +5,7 @@ import { chosenCases } from "../../node/gpu/cases";
 import { stackOf, type Shape } from "../../node/gpu/shape";
 import { renderCases } from "../../node/gpu/table";
 
-/** As nvidia-smi 580.159.04 prints it, without header and units. */
+/** Output of nvidia-smi 580.159.04, without header and units. */
 const [facts, settings] = [
   ["NVIDIA H100 80GB HBM3, 580.159.04, 81559, 700.00, 200.00, 700.00"],
   ["700.00, Enabled, Default, Disabled, Disabled, Enabled"],

@@ -2,7 +2,10 @@ import { type InNamespaces, mayAdminister, whatIsRefused } from "../../real-node
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 
-/** The trials by this shell, each program of `broken` failing with a word. */
+/**
+ * Runs the trials' script in a shell in which each program of `broken` fails with a message, and the others do
+ * nothing.
+ */
 const without =
   (...broken: string[]): InNamespaces =>
   (script) => {
@@ -10,7 +13,7 @@ const without =
       (name) =>
         `${name}() { ${broken.includes(name) ? `echo "${name} may not" >&2; return 1` : ":"}; }`,
     );
-    // What was not really made cannot be written or run.
+    // The stubs make no files, so the script must not write to them or run them.
     const rest = script.replace("echo > $T/null", ":").replace("&& $T/a", "");
     return spawnSync("sh", ["-c", [...stubs, rest].join("\n")], { encoding: "utf8" });
   };

@@ -3,11 +3,10 @@ import type { CasesReport } from "../../node/gpu/table";
 import { nothingLeft, runLab } from "../../../tests/e2e/support/labs";
 import { describeReal } from "../../../tests/e2e/support/real-node";
 
-/** Needs a card that computes. */
+/** Name of the case that needs a card that computes. */
 const computes = "smoke";
 
-// What a cluster with cards must do, and what the doctor must say about it, by `--gpu`'s own cases. A stand-in has
-// the driver's place.
+// The cases of `--gpu` about a cluster with cards and about the doctor's report. A stand-in replaces the driver.
 describeReal("the cases of a card, on a stand-in of one", () => {
   let report: CasesReport;
   let folder: string;

@@ -1,8 +1,8 @@
 import { describeReal } from "../../../tests/e2e/support/real-node";
 import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
-// NVIDIA's DRA driver on a real node, and an emulated one next to it, under one stack, whose smoke tests claim a card
-// on each.
+// NVIDIA's DRA driver on a real node next to an emulated node, in one stack. Its smoke tests claim a card on each
+// node.
 
 const pods = "/api/v1/namespaces/default/pods";
 const claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
@@ -36,8 +36,8 @@ describeReal("a real node whose cards are claimed", () => {
     });
   });
 
-  // Kubernetes ≥ 1.36: the driver's class stands for the resource (kubernetes v1.36.3 pkg/features,
-  // DRAExtendedResource).
+  // From Kubernetes 1.36 on, the driver's DeviceClass serves requests for the resource (kubernetes v1.36.3
+  // pkg/features, DRAExtendedResource).
   test.each([machine, emulated])(
     "a plain request of nvidia.com/gpu gets a card: %s",
     async (node) => {
@@ -51,7 +51,7 @@ describeReal("a real node whose cards are claimed", () => {
     },
   );
 
-  // What `claim.resourceClaimName` of two workloads comes to.
+  // The effect of the same `claim.resourceClaimName` in two workloads.
   test.each([machine, emulated])("pods with the same claim share its card: %s", async (node) => {
     const requests = [{ name: "gpu", exactly: { deviceClassName: "gpu.nvidia.com" } }];
     await stand.kubernetes.create(claims, {

@@ -3,7 +3,7 @@ import { ask } from "../../../tests/e2e/support/doctor";
 import { describeReal } from "../../../tests/e2e/support/real-node";
 import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
-// A real kubelet, containerd and device plugin on this computer, and an emulated node next to them, under one stack.
+// A real kubelet, containerd and device plugin on this computer, next to an emulated node, in one stack.
 
 describeReal("a real node", () => {
   let stand: Stand;
@@ -38,7 +38,7 @@ describeReal("a real node", () => {
   const pods = "/api/v1/namespaces/default/pods";
   const classes = "/apis/node.k8s.io/v1/runtimeclasses";
 
-  /** Runs a pod on a node, and gives what an event says of it; identifiers are another each time. */
+  /** Runs a pod on a node, and gives the message of its event, without identifiers, which differ in each run. */
   const wordsOn = async (
     node: string,
     name: string,

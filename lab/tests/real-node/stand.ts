@@ -5,7 +5,7 @@ import { nothingLeft, startLab } from "../../../tests/e2e/support/labs";
 import { Cluster } from "../../kubernetes/cluster";
 import { untilSeen } from "../../until";
 
-/** An object of the Kubernetes API, as it comes. */
+/** Any object of the Kubernetes API. */
 export type Found = any;
 
 /** Name of the machine whose node is real (stacks/Pulumi.node.yaml). */
@@ -14,14 +14,14 @@ export const machine = "gpu-1";
 /** Name of the machine next to it, whose node is emulated. */
 export const emulated = "gpu-2";
 
-/** A lab with a real node, up and kept. */
+/** A running lab with a real node. */
 export interface Stand {
   kubernetes: Cluster;
-  /** Runs a shell's command on the node as its root. */
+  /** Runs a shell command on the node as root. */
   onNode(command: string): Promise<string>;
-  /** Arguments by which a command of ours finds the cluster and the stack. */
+  /** Arguments with which this package's commands find the cluster and the stack. */
   access: string[];
-  /** Takes everything away; rejects where processes, mounts, links of the network, control groups or the folder are left. */
+  /** Ends the lab. Rejects if processes, mounts, network links, control groups or the folder remain. */
   close(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export async function openStand(name = "node"): Promise<Stand> {
   };
 }
 
-/** The lab's own kubeconfig, wherever the control plane has put it. */
+/** Finds the lab's administrator's kubeconfig, which the control plane wrote. */
 function kubeconfigIn(folder: string): string {
   const found = fs
     .readdirSync(path.join(folder, "controlplane"), { recursive: true, encoding: "utf8" })
@@ -61,7 +61,7 @@ function kubeconfigIn(folder: string): string {
   return path.join(folder, "controlplane", found);
 }
 
-/** Asks until the answer is as wanted; fails with the last answer. */
+/** Repeats a question until the answer is as wanted. Fails with the last answer. */
 export const until = <Answer>(
   what: string,
   asked: () => Promise<Answer>,

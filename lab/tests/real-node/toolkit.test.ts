@@ -2,8 +2,7 @@ import { findRelease, usesContainerCli } from "../../../components/recipe/facts/
 import { describeReal } from "../../../tests/e2e/support/real-node";
 import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
-// The toolkit of Talos 1.12, for real: which mode its runtime takes is what the recipe, the texts and the emulation
-// go by.
+// The real toolkit of Talos 1.12. The recipe, the pages and the emulation rely on the mode that its runtime chooses.
 
 const release = "v1.12.6";
 const pods = "/api/v1/namespaces/default/pods";
@@ -15,7 +14,10 @@ describeReal(`a real node of Talos ${release}`, () => {
   });
   afterAll(() => stand?.close());
 
-  /** Runs a pod that names its cards to NVIDIA's runtime, and gives it once its container is as wanted. */
+  /**
+   * Runs a pod that requests cards from NVIDIA's runtime by environment variable. Gives its container once its state
+   * is as wanted.
+   */
   const podWith = async (
     cards: string,
     node: string,
@@ -52,7 +54,7 @@ describeReal(`a real node of Talos ${release}`, () => {
     await podWith("all", machine, ({ running }) => running !== undefined);
     const said = await stand.onNode(`grep -oh "Auto-detected mode as '[a-z-]*'" ${logs} | sort -u`);
     const modes = said.trim().split("\n");
-    // What the specification is made of, NVML, is a mode as well.
+    // The runtime also logs a mode for the CDI specification's source, NVML.
     expect(modes).toContain(
       `Auto-detected mode as '${usesContainerCli(release) ? "legacy" : "jit-cdi"}'`,
     );

@@ -63,7 +63,7 @@ describe("the cache of built tools", () => {
     const cache = path.join(sandbox.folder, "cache");
     const keys = [..."0123456789abcd"].map((digit) => digit.repeat(16));
     for (const key of keys) sandbox.write(`cache/helm-${key}/helm`, "binary");
-    // Read with the others, and renamed before it is looked at.
+    // This name is in the listing, but the entry was renamed before it is read.
     const names = [...fs.readdirSync(cache), "pulumi-0000000000000000.123.unfinished"];
     const read = jest.spyOn(fs.promises, "readdir").mockResolvedValueOnce(names as never);
     await forgetOldVersions(cache, tool.name);

@@ -6,10 +6,10 @@ import { publishedOf } from "../../tools/builders/release";
 import { archive, type ReleasePage, sha256 } from "./release-page";
 
 /**
- * Puts a copy of a tool's release on a page, made of the lab's build of it: that itself, and scripts that call it where the release has
- * several programs in its stead.
+ * Publishes a copy of a tool's release on a page. The copy is the lab's own build. If the release has several
+ * programs instead, the copy has scripts that call the build.
  *
- * @param work a folder for what is packed.
+ * @param work folder for files to pack.
  */
 export async function copyRelease(
   page: ReleasePage,

@@ -159,7 +159,7 @@ describe("a tool that its project publishes", () => {
     ]);
   });
 
-  /** A clock on which a limit is over as soon as `isOver` holds. */
+  /** A timer whose limit of that length ends as soon as `isOver` holds. */
   const clock = (limit: number, isOver: () => boolean): Timer => {
     return (milliseconds, then) => {
       if (milliseconds !== limit) return () => undefined;
@@ -256,7 +256,7 @@ describe("a tool that its project publishes", () => {
       2,
       2,
     ]);
-    // The built tool exists already, and the published one is no better.
+    // The built tool exists already, so the published one is not downloaded.
     expect(await its.provide()).toBe(built);
   });
 

@@ -6,15 +6,18 @@ import * as path from "node:path";
 import type { ToolDefinition } from "../../tools/definition";
 import type { ToolEvent } from "../../tools/events";
 
-/** Go's own cache, with what it has compiled of the standard library; it lies in the user's cache folder otherwise. */
+/**
+ * Go's build cache with the compiled standard library. It is passed on, since Go would otherwise look for it in the
+ * test's cache folder.
+ */
 const goCache = execFileSync("go", ["env", "GOCACHE"], { encoding: "utf8" }).trim();
 
-/** A folder of its own for one test, and what a tool's test needs in it. */
+/** A new folder for one test, with functions that make the files of a tool. */
 export class Sandbox {
   readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-tools-"));
   readonly events: ToolEvent[] = [];
 
-  /** A tool whose sources are a few lines, its version stamped by the linker. */
+  /** A tool of a few lines, whose version the linker sets. */
   tool(source = program): ToolDefinition {
     this.write("module/go.mod", "module example.test/tool\n\ngo 1.26.0\n");
     this.write("module/main.go", source);
@@ -26,7 +29,7 @@ export class Sandbox {
     };
   }
 
-  /** An environment with a cache of its own, and the given folder first on PATH. */
+  /** An environment with an own cache, and with the given folder first on PATH. */
   env(bin = ""): NodeJS.ProcessEnv {
     const env = {
       ...process.env,
@@ -38,7 +41,7 @@ export class Sandbox {
       : { ...env, PATH: `${path.join(this.folder, bin)}${path.delimiter}${process.env.PATH}` };
   }
 
-  /** Writes a file, with the folders above it. */
+  /** Writes a file, and makes the folders above it. */
   write(name: string, content: string, mode = 0o644): string {
     const file = path.join(this.folder, name);
     fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -50,12 +53,12 @@ export class Sandbox {
     return fs.readFileSync(path.join(this.folder, name), "utf8");
   }
 
-  /** A shell script that can be run. */
+  /** Writes an executable shell script. */
   script(name: string, body: string): string {
     return this.write(name, `#!/bin/sh\n${body}\n`, 0o755);
   }
 
-  /** What is in the cache, sorted. */
+  /** The cache's entries, sorted. */
   cached(): string[] {
     const cache = path.join(this.folder, "cache/talos-gpu/tools");
     return fs.existsSync(cache) ? fs.readdirSync(cache).sort() : [];

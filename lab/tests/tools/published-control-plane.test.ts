@@ -9,7 +9,7 @@ import { copyRelease } from "./copy-release";
 import { Sandbox } from "./fixture";
 import { ReleasePage } from "./release-page";
 
-// A control plane of the projects' own programs, from a copy of their release pages. What each program on the copy calls is the lab's build.
+// A control plane from a copy of the projects' release pages. Each program of the copy calls the lab's build.
 
 test("a control plane starts from published programs, and leaves nothing behind", async () => {
   const sandbox = new Sandbox();
@@ -21,7 +21,7 @@ test("a control plane starts from published programs, and leaves nothing behind"
   const tool = catalogue.find(({ name }) => name === "controlplane")!;
   await copyRelease(page, "controlplane", built, sandbox.folder);
   const mark = process.env["TALOS_GPU_LAB"];
-  process.env["TALOS_GPU_LAB"] = sandbox.folder; // by which a lab knows its processes
+  process.env["TALOS_GPU_LAB"] = sandbox.folder; // the mark by which a lab finds its processes
   try {
     const env = { ...sandbox.env(), TALOS_GPU_LAB_RELEASES: page.url };
     const { controlplane } = await provide([tool], {

@@ -9,12 +9,12 @@ import { ReleasePage, sha256 } from "./release-page";
 const address = "https://releases.example/helm-${version}-${os}-${arch}";
 export const platforms = ["linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"];
 
-/** A program that says a word, and its arguments. */
+/** A script that prints a word and its arguments. */
 export const program = (word: string): string => `#!/bin/sh\necho ${word} "$@"\n`;
 export const says = (binary: string, ...args: string[]): string =>
   execFileSync(binary, args, { encoding: "utf8" }).trim();
 
-/** A tool that says `from source` where it was built, and whose project has a page of releases. */
+/** A tool with a page of releases. It prints `from source` if it was built. */
 export class PublishedTool {
   readonly sandbox = new Sandbox();
   readonly options: ProvideOptions & { env: NodeJS.ProcessEnv };
@@ -54,7 +54,7 @@ export class PublishedTool {
     this.sandbox.remove();
   }
 
-  /** The name of its file on this computer. */
+  /** Name of the published file for this computer. */
   get name(): string {
     const arch = { x64: "amd64" }[process.arch as string] ?? process.arch;
     return `helm-v1.2.3-${process.platform}-${arch}`;
@@ -73,7 +73,7 @@ export class PublishedTool {
     return (await provide([this.tool], { ...this.options, ...more }))["helm"]!;
   }
 
-  /** Provides it, and expects that it was built, and that nothing of a download is left. */
+  /** Provides the tool, and expects that it was built and that nothing of a download remains. */
   async builds(more?: Partial<ProvideOptions>): Promise<void> {
     const binary = await this.provide(more);
     expect(execFileSync("sh", ["-c", `'${binary}' 2>&1`], { encoding: "utf8" })).toBe(
@@ -82,7 +82,7 @@ export class PublishedTool {
     expect(this.sandbox.cached()).toEqual([path.basename(path.dirname(binary))]);
   }
 
-  /** The message to people. */
+  /** Lines that the user sees. */
   said(): string[] {
     const lines: string[] = [];
     for (const event of this.sandbox.events)

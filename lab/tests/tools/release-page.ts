@@ -5,14 +5,14 @@ import * as http from "node:http";
 import * as path from "node:path";
 import { listen, type Listening } from "../../loopback";
 
-/** What a page does with a request in the place of an answer. */
+/** Answers a request in a way other than the usual one. */
 export type Answering = (answer: http.ServerResponse, content: Buffer | undefined) => void;
 
-/** A copy of projects' release pages on loopback: what TALOS_GPU_LAB_RELEASES may name. */
+/** A server of copied release pages on loopback. TALOS_GPU_LAB_RELEASES may have its URL. */
 export class ReleasePage {
   private readonly files = new Map<string, Buffer>();
   private readonly instead = new Map<string, Answering>();
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   readonly asked: string[] = [];
   private listening: Listening | undefined;
 
@@ -28,7 +28,7 @@ export class ReleasePage {
     return this;
   }
 
-  /** Its address, without the scheme as in messages. */
+  /** Host and port, as messages name them. */
   get host(): string {
     return `127.0.0.1:${this.listening!.port}`;
   }
@@ -46,7 +46,7 @@ export class ReleasePage {
     this.files.set(address.replace("https://", ""), Buffer.from(content));
   }
 
-  /** Answers otherwise what ends in some words. */
+  /** Uses another answer for paths that end with `part`. */
   answer(part: string, answering: Answering): void {
     this.instead.set(part, answering);
   }
@@ -61,7 +61,7 @@ export const refuses =
   (answer) =>
     void answer.writeHead(status).end("no");
 
-/** Sends half of a file, and then does something. */
+/** Sends half of a file, and then calls a function. */
 export const half =
   (then: (answer: http.ServerResponse) => void): Answering =>
   (answer, content) => {
@@ -72,7 +72,7 @@ export const half =
 export const sha256 = (content: string | Buffer): string =>
   createHash("sha256").update(content).digest("hex");
 
-/** An archive as projects publish them, of files by their path in it. */
+/** An archive like those of the projects, from files by their path in it. */
 export function archive(work: string, files: Record<string, string | Buffer>): Buffer {
   const folder = fs.mkdtempSync(path.join(work, "archive-"));
   for (const [name, content] of Object.entries(files)) {

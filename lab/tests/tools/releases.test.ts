@@ -58,7 +58,7 @@ test.each([
       ],
     ],
   ],
-  // The lab changes what these do, or their projects publish images alone.
+  // The lab changes these tools' sources, or their projects publish only images.
   ["pulumi-resource-kubernetes", "linux", undefined],
   ["machines", "linux", undefined],
   ["lws", "linux", undefined],

@@ -5,8 +5,9 @@ import { provideTools, type ToolName } from "../../tools";
 import { copyRelease } from "./copy-release";
 import { ReleasePage } from "./release-page";
 
-// `node lab/bundle/run.js lab/tests/tools/serve-releases.ts`: a copy of the projects' release pages on loopback, of the lab's own builds, until
-// Ctrl-C. Its address is what TALOS_GPU_LAB_RELEASES takes (lab/README.md).
+// `node lab/bundle/run.js lab/tests/tools/serve-releases.ts`: serves a copy of the projects' release pages on
+// loopback until Ctrl-C. The copies are the lab's own builds. The printed address is a value for
+// TALOS_GPU_LAB_RELEASES (lab/README.md).
 
 async function main(): Promise<void> {
   process.env["TALOS_GPU_LAB_TOOLS"] = "own";

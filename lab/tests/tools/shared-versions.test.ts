@@ -10,12 +10,12 @@ import { goEnvironment } from "../../tools/builders/go";
 
 const run = promisify(execFile);
 
-/** A package that a tool is compiled from, as `go list` says it. */
+/** A package that a tool is compiled from, with facts from `go list`. */
 interface Package {
   module: string;
   /**
-   * Its module's version and what replaces it: with `-trimpath` Go compiles a replaced version as another one. Of a changed module and a
-   * tool's own it is the sizes of its files.
+   * Version of its module and the module's replacement: with `-trimpath` Go compiles a replaced version again. A
+   * changed module, or the tool's own, has no version, so this is the sizes of its files.
    */
   version: string;
   imports: string[];
@@ -25,7 +25,7 @@ const format =
   "{{.ImportPath}}|{{with .Module}}{{.Path}}|{{.Version}}{{with .Replace}}={{.Path}}@{{.Version}}{{end}}{{else}}|std{{end}}" +
   '|{{.Dir}}|{{join .GoFiles ","}},{{join .SFiles ","}},{{join .EmbedFiles ","}}|{{join .Imports ","}}';
 
-/** The packages of a tool, by their paths. */
+/** The packages of a tool, by import path. */
 async function packagesOf(tool: ToolDefinition, at: string): Promise<Map<string, Package>> {
   const cwd = tool.modules ? await ownModule(tool, tool.modules, at, process.env) : tool.folder!;
   const { stdout } = await run(
@@ -57,7 +57,7 @@ async function packagesOf(tool: ToolDefinition, at: string): Promise<Map<string,
   );
 }
 
-/** Numbers of texts: a hash of each package's imports would be that of a whole tree of texts. */
+/** A number for each text. A signature then has its imports' numbers instead of their whole texts. */
 const numbers = new Map<string, number>();
 
 function numberOf(text: string): number {
@@ -66,7 +66,10 @@ function numberOf(text: string): number {
   return known;
 }
 
-/** What decides whether Go compiles a package again, as in its cache: the package's sources and all that it imports. */
+/**
+ * A signature of each package. If two are equal, Go compiles the package once: they have the same sources and
+ * imports.
+ */
 function signatures(packages: Map<string, Package>): Map<string, number> {
   const found = new Map<string, number>();
   const signature = (name: string): number => {
@@ -74,7 +77,7 @@ function signatures(packages: Map<string, Package>): Map<string, number> {
     if (known !== undefined) return known;
     const { version, imports } = packages.get(name)!;
     const within = imports
-      .map((each) => (packages.has(each) ? each : `vendor/${each}`)) // the standard library's own
+      .map((each) => (packages.has(each) ? each : `vendor/${each}`)) // for a package of the standard library
       .filter((each) => packages.has(each));
     const number = numberOf([name, version, ...within.map(signature)].join("\n"));
     found.set(name, number);
@@ -85,8 +88,9 @@ function signatures(packages: Map<string, Package>): Map<string, number> {
 }
 
 /**
- * Modules whose packages a tool compiles again. The emulated machines read configurations with the machinery of Talos 1.14, and
- * talosctl is 1.13's. The CLI is built from changed packages of Pulumi, and the provider and the generators from the real ones.
+ * Modules whose packages Go compiles once more for a tool. The emulated machines read configurations with the
+ * machinery of Talos 1.14, and talosctl has 1.13's. The CLI is built from changed packages of Pulumi, and the
+ * provider and the generators from unchanged ones.
  */
 const again: Readonly<Record<string, readonly string[]>> = {
   machines: [
@@ -107,7 +111,7 @@ const again: Readonly<Record<string, readonly string[]>> = {
   "pulumi-resource-kubernetes": ["github.com/pulumi/pulumi/pkg/v3"],
 };
 
-// `go list` alone, without a build.
+// Runs only `go list`, and builds nothing.
 test("Go compiles each package only once for all tools", async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-versions-"));
   try {

@@ -1,9 +1,9 @@
 import type { Properties, ResourceCall } from "../../../providers/provider";
 
 /**
- * A call of a resource that does not exist yet.
+ * A call for a resource that does not exist yet.
  *
- * @param more what differs, e.g. the outputs of one that exists.
+ * @param more fields that differ, e.g. the outputs of an existing resource
  */
 export const callOf = (
   type: string,

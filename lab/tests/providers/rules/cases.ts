@@ -1,7 +1,7 @@
 import type { Properties } from "../../../providers/provider";
 import { UNKNOWN } from "../../../providers/values";
 
-/** Types of the two providers. */
+/** Resource types of the two providers. */
 export const types = {
   apply: "talos:machine/configurationApply:ConfigurationApply",
   secrets: "talos:machine/secrets:Secrets",
@@ -12,23 +12,23 @@ export const types = {
   command: "command:local:Command",
 };
 
-/** A machine that is asked for something, with an unchecked client certificate. */
+/** Inputs that address a machine, with a client certificate that no check reads. */
 export const target: Properties = {
   node: "10.0.0.1",
   clientConfiguration: { caCertificate: "Y2E=", clientCertificate: "Y3J0", clientKey: "a2V5" },
 };
-/** Inputs of a configuration that is applied. */
+/** Inputs of a resource that applies a configuration. */
 export const apply: Properties = { ...target, machineConfigurationInput: "machine: {}\n" };
 
-/** What a check refuses, or takes: rule, with the file of the real provider that says so; type; inputs. */
+/** Inputs that a check refuses or accepts: the rule with its file in the real provider; the type; the inputs. */
 export type Case = [rule: string, type: string, inputs: Properties];
-/** Cases with the argument that the provider refuses; empty if the provider has no such argument. */
+/** A refused case, with the argument that the provider names; empty if the provider has no such argument. */
 type Refused = [...Case, argument: string];
 
-// terraform-provider-talos v0.11.0, pkg/talos/<resource>.go, called by pulumi-terraform-bridge v3.129.0;
-// pulumi-command v1.2.1, provider/pkg/provider/local, with pulumi-go-provider v1.3.0. The lab's providers are asked
-// in talos.test.ts and command.test.ts, and the real ones, wherever they are installed, in installed.test.ts. Their
-// words of refusal are not compared.
+// Sources: terraform-provider-talos v0.11.0, pkg/talos/<resource>.go, called by pulumi-terraform-bridge v3.129.0;
+// pulumi-command v1.2.1, provider/pkg/provider/local, with pulumi-go-provider v1.3.0. talos.test.ts and
+// command.test.ts try the lab's providers, and installed.test.ts the real ones, if they are installed. The texts of
+// refusals are not compared.
 
 const nodeless = { ...target, node: undefined };
 
@@ -142,13 +142,13 @@ export const taken: Case[] = [
   ["no arguments", types.command, {}],
 ];
 
-/** Whether a check takes what it is given. */
+/** Whether a check accepts the inputs. */
 export const takes = (checked: Promise<unknown[]>): Promise<boolean> =>
   checked.then(
     (failures) => failures.length === 0,
     () => false,
   );
 
-/** Cases of one provider. */
+/** Cases about one provider. */
 export const of = <One extends Case | Refused>(provider: string, cases: readonly One[]): One[] =>
   cases.filter(([, type]) => type.startsWith(`${provider}:`));

@@ -6,8 +6,8 @@ import type { Properties, ResourceCall } from "../../../providers/provider";
 import { callOf } from "./call";
 import { of, refused, taken, types } from "./cases";
 
-// What the real command provider refuses, by its sources: pulumi-command v1.2.1, provider/pkg/provider/local;
-// pulumi-go-provider v1.3.0, infer.
+// Inputs that the real command provider refuses, from its sources: pulumi-command v1.2.1,
+// provider/pkg/provider/local; pulumi-go-provider v1.3.0, infer.
 
 const type = types.command;
 const directory = mkdtempSync(path.join(tmpdir(), "talos-gpu-command-"));

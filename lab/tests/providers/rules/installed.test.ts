@@ -1,8 +1,8 @@
 import { installed, InstalledProvider } from "../../../../tests/support/plugins/installed";
 import { of, refused, taken, takes } from "./cases";
 
-// Runs the real providers, where they are installed, on the cases of the lab's providers: their answers decide which
-// is right.
+// Tries the cases of the lab's providers on the real providers, if they are installed. The real answers are the right
+// ones.
 
 describe.each(["talos", "command"])("the installed %s provider", (name) => {
   const file = installed(name);

@@ -7,13 +7,13 @@ import { reveal } from "../../../providers/values";
 import { callOf } from "./call";
 import { apply, of, refused, taken, target, types } from "./cases";
 
-// What the real Talos provider refuses, by its sources: the lab's refuses the same. Where no other source stands, it is
+// The lab's provider must refuse what the real Talos provider refuses. Unless another source is given, the source is
 // terraform-provider-talos v0.11.0, pkg/talos/<resource>.go, called by pulumi-terraform-bridge v3.129.0.
 
 const dir = mkdtempSync(path.join(tmpdir(), "talos-gpu-rules-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Stands in for talosctl: writes down how it was called, and merges nothing. */
+/** A stand-in for talosctl that writes down its arguments, and merges nothing. */
 const talosctl = path.join(dir, "talosctl");
 const log = path.join(dir, "calls");
 const answer = (dryRun = "echo"): void => {
@@ -60,7 +60,8 @@ test.each([
       detailed: { talosVersion: "update" },
       replaces: anew ? ["talosVersion"] : [],
     });
-    // Which is why the product says so of them: without it, a stack that goes back a release loses its cluster.
+    // The package ignores changes of `talosVersion`: otherwise a stack that returns to an older release would lose
+    // its cluster.
     expect(diff(["talosVersion"])).toEqual({ detailed: {}, replaces: [] });
   },
 );
