@@ -119,7 +119,7 @@ function splitOf(
   return nodeLabels["nvidia.com/mig.config"] === undefined ? undefined : mig;
 }
 
-/** The cluster's resource; or another resource of the machine, if it offers whole cards together with slices. */
+/** The cluster's resource; or another resource of the machine, if it offers whole cards together with MIG devices. */
 export const resourceOf = (
   { resourceName }: KubernetesRecipe,
   { allocatable }: MachineRecipe,
@@ -180,9 +180,9 @@ function onlooker(recipe: KubernetesRecipe): Container {
 const split = { "nvidia.com/mig.config.state": "success" };
 
 /**
- * An init container that fails on a card that is not split with this profile. The label alone is not enough: it
- * outlasts a reboot, after which the slices are gone, and for a moment also a change of the profile. The check uses the
- * same device as the test, because containers use the devices of init containers again.
+ * An init container that fails on a card that is not split with this profile. The label alone is not enough. A reboot
+ * removes the MIG devices but not the label, and after a change of the profile the old label stays for a moment. The
+ * check uses the same device as the test, because containers use the devices of init containers again.
  */
 function sliceCheck(profile: string, container: Omit<Container, "name">): Container {
   const script =

@@ -163,7 +163,7 @@ export interface KubernetesRecipe {
   sharingConfig?: string;
   /**
    * Settings of the MIG manager; undefined without MIG. `only` is the profile behind a resource that whole cards also
-   * have (strategy single). Such a resource does not distinguish a slice from a card.
+   * have (strategy single). Such a resource does not distinguish a MIG device from a card.
    */
   mig?: { config: string; only?: string };
   smokeTestImage: string;

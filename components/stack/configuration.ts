@@ -122,8 +122,8 @@ function readNamedFile(
     const { code, message } = error as NodeJS.ErrnoException;
     const problem =
       variable === "KUBECONFIG"
-        ? `a file that KUBECONFIG names cannot be read (${message})`
-        : `the file that ${variable} names cannot be read (${code ?? message}: ${file})`;
+        ? `a path in KUBECONFIG cannot be read (${message})`
+        : `the path in ${variable} cannot be read (${code ?? message}: ${file})`;
     return {
       check,
       field: key,

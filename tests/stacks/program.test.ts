@@ -121,9 +121,7 @@ test("missing credentials are reported together with other mistakes, without a s
       "talos-gpu:talosconfig": undefined as never,
     });
     expect(ran.error?.message).toMatch(/gpuOperater: .*did you mean "gpuOperator"/);
-    expect(ran.error?.message).toMatch(
-      /talosconfig: the file that TALOSCONFIG names cannot be read/,
-    );
+    expect(ran.error?.message).toMatch(/talosconfig: the path in TALOSCONFIG cannot be read/);
     expect(ran.error?.message).not.toMatch(/talosconfig: is not set/);
     expect(ran.error?.stack).toBe("");
   } finally {

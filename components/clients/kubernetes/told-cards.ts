@@ -12,7 +12,7 @@ export interface ToldCard {
 /**
  * Cards of a node with their memory. The labels of GPU Feature Discovery describe one kind of card (k8s-device-plugin,
  * internal/lm/resource.go: `gpu.product`, `gpu.memory` in MiB); the devices of the DRA driver describe each card
- * (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go). Slices of a card do not count.
+ * (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go). MIG devices do not count.
  */
 export function toldCards(
   node: Pick<V1Node, "metadata">,

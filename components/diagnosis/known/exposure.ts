@@ -119,8 +119,8 @@ export const exposureCauses = {
   sharedRequest: {
     symptom: "a pod fails at admission: UnexpectedAdmissionError",
     cause:
-      "the pod requests several shares of a card, but several shares give it no larger part of the card than one",
-    remedy: "request one share",
+      "the pod requests several slices of shared cards. Two slices give a pod no more of a card than one slice, so the device plugin refuses the request",
+    remedy: "request one slice",
     errors: ["maximum request size for shared resources is 1; found 2"],
     source: "k8s-device-plugin, internal/plugin/server.go (failRequestsGreaterThanOne)",
     texts: /maximum request size for shared resources is 1; found \d+/,

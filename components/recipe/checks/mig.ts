@@ -14,7 +14,7 @@ export const migChecks = {
       spec.sharing?.mig !== undefined && {
         field: "sharing.mig",
         problem: "we have not tried MIG on hardware",
-        why: "each reboot removes the slices, and the MIG manager fails if a workload gets the card before the manager splits it again",
+        why: "each reboot removes the MIG devices, and the MIG manager fails if a workload gets the card before the manager splits it again",
         remedy: `try one machine first (upgrade.first). Other users report that the MIG manager ${migManagerRelease} splits cards on Talos once the MIG mode is on`,
       },
   },

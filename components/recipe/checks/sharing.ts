@@ -20,7 +20,7 @@ import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
 /** Checks of the sharing of cards, and of the number of requested GPUs. */
 export const sharingChecks = {
   sharing: {
-    rule: "Time slicing has at least two replicas, and no card is shared by MPS, which does not work on Talos",
+    rule: "Time slicing makes at least two slices of a card, and no card is shared by MPS, which does not work on Talos",
     source:
       'k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", cmd/mps-control-daemon/mps/daemon.go (Start: without PATH nvidia-cuda-mps-control looks for its server in /bin and /usr/bin); device plugin 0.18.2 and 0.19.3 on an H100',
     ofFiles: true,
@@ -194,7 +194,7 @@ export const sharingChecks = {
         sharingOf(spec)?.refusesSeveral === true && {
           field: ".gpus",
           problem: `requests ${gpus} slices of shared cards`,
-          why: "two slices give no more of a card than one, so the device plugin refuses the request, and the pod fails with UnexpectedAdmissionError",
+          why: "two slices give no more of a card than one slice, so the device plugin refuses the request, and the pod fails with UnexpectedAdmissionError",
           remedy: spec.sharing?.timeSlicing
             ? "request 1, or set sharing.timeSlicing.failRequestsGreaterThanOne: false"
             : "request 1, or remove failRequestsGreaterThanOne from your configuration of the device plugin",

@@ -179,7 +179,7 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
   away?: string[];
   /**
    * Image of the smoke test. It must contain `sh`: a second container of the test requests no card and checks that it
-   * sees none. With MIG's strategy `single` it must also contain `grep`, which looks for the slice before the test.
+   * sees none. With MIG's strategy `single` it must also contain `grep`, which looks for the MIG device before the test.
    * The default is not verified on Blackwell: the sample of CUDA 12.5 has no code for Blackwell, so the driver must
    * compile it.
    * @default a CUDA sample that the machine's driver can run

@@ -64,8 +64,8 @@ export interface MachineDefaultsSpec {
    * it, and the stack merges its part in. `omni`: Omni generates it, and the stack gives Omni patches.
    * @default the value of the pool or of `machineDefaults`; required in one of the three places
    * @example `adopted`
-   * @causes a new configuration, with one reboot of a GPU machine; an update refuses to change `adopted` or `omni`:
-   *   remove the machine in one update and add it in the next
+   * @causes a new configuration, with one reboot of a GPU machine; an update refuses a change from `adopted`
+   *   or `omni` to another owner: remove the machine in one update, then add it in the next
    */
   configuration?: ConfigurationOwner;
   /**
@@ -265,8 +265,8 @@ export interface MachineSpec extends MachineEntrySpec {
    * Owner of the machine's configuration. `owned`: this stack generates all of it. `adopted`: another tool generates
    * it, and the stack merges its part in. `omni`: Omni generates it, and the stack gives Omni patches.
    * @example `adopted`
-   * @causes a new configuration, with one reboot of a GPU machine; an update refuses to change `adopted` or `omni`:
-   *   remove the machine in one update and add it in the next
+   * @causes a new configuration, with one reboot of a GPU machine; an update refuses a change from `adopted`
+   *   or `omni` to another owner: remove the machine in one update, then add it in the next
    */
   configuration: ConfigurationOwner;
 }

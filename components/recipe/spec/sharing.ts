@@ -3,10 +3,10 @@ export const MigStrategy = { single: "single", mixed: "mixed" } as const;
 /** A strategy, as text. */
 export type MigStrategy = (typeof MigStrategy)[keyof typeof MigStrategy];
 
-/** GPU sharing by replicas. */
+/** GPU sharing: each card counts as several slices. */
 export interface ReplicasSpec {
   /**
-   * Number of replicas per card, at least 2. Each replica serves the request of one pod.
+   * Number of slices per card, at least 2. Each slice serves the request of one pod.
    * @example `4`
    */
   replicas: number;
@@ -21,8 +21,8 @@ export interface TimeSlicingSpec extends ReplicasSpec {
    */
   renameByDefault?: boolean;
   /**
-   * Whether the device plugin refuses a pod that requests more than one slice. A pod with two slices gets no larger
-   * share of a card than a pod with one, and its slices may be on different cards.
+   * Whether the device plugin refuses a pod that requests more than one slice. A pod with two slices gets no more
+   * of a card than a pod with one slice. Its two slices may be on different cards.
    * @default `true`
    * @example `false`
    */
@@ -46,7 +46,7 @@ export interface MigSpec {
 /** Sharing or partitioning of the cards; at most one. */
 export interface SharingSpec {
   /**
-   * Time slicing: pods take turns on a card. Each pod has one replica of the card.
+   * Time slicing: each card counts as several slices. A pod requests one slice, and pods take turns on the card.
    * @default none
    * @example `{ replicas: 4 }`
    */
