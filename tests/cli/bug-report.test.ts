@@ -63,8 +63,8 @@ const cluster = {
 };
 
 /**
- * A talosctl whose machine has a driver, one of NVIDIA's services, and a log in which a key stands; it knows nothing
- * else.
+ * A talosctl for a machine that has a driver, one of NVIDIA's services, and a log with a key in it. It fails for
+ * every other call.
  */
 const talosctl = (key: string): string => `#!/bin/sh
 case "$1 $2" in

@@ -25,7 +25,7 @@ function written(name: string, text: string): string {
   return file;
 }
 
-/** What stands where the API should, and what the doctor says of it. */
+/** Servers in place of the API server, and the doctor's message about each. */
 const servers: [string, () => Promise<string>, RegExp][] = [
   [
     "a login page",
@@ -65,7 +65,7 @@ const servers: [string, () => Promise<string>, RegExp][] = [
 describe("the doctor exits with status 2", () => {
   test.concurrent.each(servers)("if the kubeconfig's server is %s", async (_, server, expected) => {
     const file = kubeconfig(folder, await server());
-    // Time enough for a busy computer: each of these servers answers.
+    // A limit that suffices on a busy computer: each of these servers answers.
     const { status, report } = await consult(cli, ["--kubeconfig", file, "--within", "300"]);
     expect(report.unseen).toEqual([expect.stringMatching(/^Kubernetes could not be read: /)]);
     expect(report.unseen[0]).toMatch(expected);

@@ -1,4 +1,4 @@
-/** A certificate that was valid through the year 2020, without an owner; its key is nowhere. */
+/** A certificate that was valid during the year 2020. Its key was not kept. */
 export const expired = `-----BEGIN CERTIFICATE-----
 MIIBATCBqAIBATAKBggqhkjOPQQDAjANMQswCQYDVQQDDAJtZTAeFw0yMDAxMDEw
 MDAwMDBaFw0yMTAxMDEwMDAwMDBaMA0xCzAJBgNVBAMMAm1lMFkwEwYHKoZIzj0C

@@ -8,7 +8,7 @@ const stand = cliStand();
 const token = "hf_abcdefghijklmnopqrstuvwxyz012345";
 
 /**
- * A plugin's pod that crashes with last words in which a token stands, on a node whose condition has the same words.
+ * A pod of the plugin that crashes with a token in its last words, on a node whose condition has the same text.
  */
 const words = `refused: ${token} ${hostileName}`;
 const [node] = offering["/api/v1/nodes"];

@@ -39,7 +39,7 @@ const kubeconfig = (): string =>
     `{current-context: ${quoted}, contexts: [{name: ${quoted}, context: {cluster: ${quoted}, user: ${quoted}}}], clusters: [{name: ${quoted}, cluster: {server: ${JSON.stringify(`nowhere${hostileName}`)}}}], users: [{name: ${quoted}, user: {}}]}`,
   );
 
-/** Every verb with a stranger's file. */
+/** Arguments of every verb, with a hostile file. */
 const hostile: Record<string, () => string[]> = {
   check: () => ["check", talconfig()],
   discover: () => ["discover", "--kubeconfig", kubeconfig(), "--out", "-"],

@@ -1,6 +1,6 @@
 import type { Verb } from "../../cli/verb";
 
-/** A verb with an argument, and an option of each sort. */
+/** A verb with an argument, and with an option of each kind. */
 export const paint: Verb = {
   summary: "paints it's picture",
   argument: { name: "FILE" },

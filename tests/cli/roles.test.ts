@@ -15,7 +15,7 @@ import {
 } from "../support/rbac";
 import { cliStand, kubeconfig, type Listening, listen, offering, runCommand } from "./stand";
 
-// Each role of docs/roles is enough for what it is for, and gives nothing that is not asked for.
+// Each role of docs/roles is sufficient for its purpose, and has no right that the command does not use.
 
 const { folder, cli, at } = cliStand();
 const roles = path.join(__dirname, "../../docs/roles");
@@ -46,7 +46,7 @@ const kinds = {
   "/apis/node.k8s.io/v1": [{ kind: "RuntimeClass", name: "runtimeclasses", namespaced: false }],
 } as Record<string, object[]>;
 
-/** An API server that allows what rules allow, and the requests that it got. */
+/** An API server that allows what the rules allow, and the list of requests that it received. */
 function guarded(rules: readonly Rule[]): { server: Promise<Listening>; asked: Asked[] } {
   const asked: Asked[] = [];
   const server = listen((request, response) => {
@@ -82,7 +82,7 @@ function guarded(rules: readonly Rule[]): { server: Promise<Listening>; asked: A
   return { server, asked };
 }
 
-/** What was asked, each once, and sorted. */
+/** The requested rights, each once, sorted. */
 const words = (all: readonly Asked[]): string[] => [...new Set(all.map(inWords))].sort();
 
 /** Runs a verb of the command against such a server. */
@@ -105,7 +105,7 @@ describe.each([
     fs.rmSync(path.join(folder, "report"), { recursive: true, force: true });
     const { asked } = await run(role(verb), verb, ...args);
     const denied = words(asked).filter((one) => !words(rightsOf(role(verb))).includes(one));
-    // Only who may read every Secret sees Helm's records; without it the rest is judged.
+    // Helm's records need the right to read every Secret. Without it the doctor examines the rest.
     expect(denied).toEqual(verb === "discover" ? [] : ["list secrets"]);
     expect(words(rightsOf(role(verb))).filter((one) => !words(asked).includes(one))).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { cliStand } from "./stand";
 
 const stand = cliStand();
 
-/** Never gives the turn back once the command opens a file of this name, and says so. */
+/** Blocks the process, with a message, as soon as the command opens a file of this name. */
 const busy = `
 const fs = require("node:fs");
 for (const name of ["openSync", "readFileSync"]) {
@@ -21,7 +21,7 @@ for (const name of ["openSync", "readFileSync"]) {
 }
 `;
 
-/** Each verb with the option that names a file which it reads. */
+/** Each verb with the option for a file that it reads. */
 const verbs: Record<string, string[]> = {
   check: [],
   import: [],

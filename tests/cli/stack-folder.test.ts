@@ -16,7 +16,7 @@ afterAll(() => {
   fs.rmSync(home, { recursive: true });
 });
 
-/** A project with a file of that name and text, and a folder below it in which a user works. */
+/** A project with a file of this name and content. Returns a folder below it, as the user's current folder. */
 function project(name: string, file: string, text: string): string {
   const below = path.join(home, name, "talos/machines");
   fs.mkdirSync(below, { recursive: true });
@@ -80,7 +80,7 @@ test("a stack without a file is reported with the searched paths, the existing s
 describe("the stack selected in Pulumi", () => {
   const pulumi = path.join(home, "pulumi");
   const environment = { PULUMI_HOME: pulumi };
-  /** As Pulumi's own Go names the file: by the SHA-1 of the project file's path. */
+  /** Pulumi names this file by the SHA-1 of the project file's path. */
   const select = (name: string, settings: object): string => {
     const below = project(name, "Pulumi.yaml", "name: gpus\n");
     const hash = createHash("sha1")

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { apiServer, cliStand, kubeconfig, offering, runCommand } from "./stand";
 
-// What each command asks of Talos, and by which role Talos lets it (docs/roles).
+// The Talos calls of each command, and the role for which Talos allows each (docs/roles).
 
 const { folder, cli, at } = cliStand();
 
@@ -14,7 +14,7 @@ const readers = ["version", "get", "dmesg", "logs", "services", "etcd"];
 const forAdministrators = (command: string, what: string): boolean =>
   !readers.includes(command) || what === "machineconfig";
 
-/** A talosctl of a machine with a card, whose Talos lets in a role; it notes what it was asked. */
+/** A talosctl whose machine has a card, and whose Talos grants one role. It writes down its arguments. */
 function talosctl(role: "os:reader" | "os:admin"): { program: string; asked: () => string[][] } {
   const program = path.join(folder, `talosctl-${role.slice(3)}`);
   const noted = `${program}.jsonl`;

@@ -12,7 +12,7 @@ const repository = repositories();
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
 
-/** A talconfig that names a patch file next to one of its own with a fault. */
+/** A talconfig that refers to a patch file, and has a faulty patch of its own. */
 const talconfig = (named: string, more: object = {}): string =>
   stringify({
     talosVersion: "v1.13.6",
@@ -203,7 +203,7 @@ describe("the variables of a talconfig", () => {
       });
     const { result, remark } = await imported();
     expect(result + remark).not.toContain("192.0.2.99");
-    // The rest plans: clustertool keeps addresses in a file that is encrypted.
+    // The rest can be planned. clustertool keeps addresses in an encrypted file.
     expect(result).toContain("address: gpu\n");
     expect(remark).toMatch(
       /machines\.gpu\.address: contains a variable .*, so the stack uses the name gpu .*\(--env-file\)/,

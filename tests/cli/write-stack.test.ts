@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { importFiles } from "../../cli/import/verb";
 import { runVerb } from "./stand";
 
-// Where `import` writes in a project of a user's own, and what stays of the file that Pulumi has made there.
+// The file that `import` writes in a user's project, and which entries it keeps in a file that Pulumi has made.
 
 const before = process.cwd();
 let folder: string;
@@ -27,7 +27,7 @@ const stack = (): { config: Record<string, unknown> } =>
   parse(fs.readFileSync("Pulumi.dev.yaml", "utf8")) as { config: Record<string, unknown> };
 const selected = { PULUMI_STACK: "me/gpus/dev" };
 
-/** As `pulumi new` leaves it, with a passphrase, a secret and a key of another provider. */
+/** A stack file after `pulumi new`, with a passphrase, a secret and a key of another provider. */
 const begun = `# A comment.
 encryptionsalt: v1:abc
 config:
@@ -81,7 +81,7 @@ test.each([
     /Pulumi\.dev\.yaml already exists and was not overwritten/,
   );
   expect(fs.readFileSync("Pulumi.dev.yaml", "utf8")).toBe(text);
-  const { result } = await run([], selected); // which was not named for this
+  const { result } = await run([], selected); // `selected` is not an explicit name of the stack
   expect(result).toContain("talos-gpu:machines:");
   await run(["--stack", "dev", "--force"]);
   expect(stack().config).toMatchObject({

@@ -2,7 +2,7 @@ import { clusterNamedBy } from "../../components/clients/kubernetes/same-server"
 import { readTalosconfig } from "../../components/clients/talos/talosconfig";
 import { boundedYaml } from "../../components/recipe/rules/yaml";
 
-/** Texts that hold a parser for seconds, and the bound that each is beyond. */
+/** Texts that would keep a parser busy for seconds, and the bound that refuses each. */
 const texts: [what: string, text: string, bound: RegExp][] = [
   ["brackets", "[".repeat(100_000), /100 deep/],
   ["blank lines", "\n".repeat(500_000), /100000 YAML tokens/],

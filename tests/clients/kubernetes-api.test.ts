@@ -43,7 +43,7 @@ test.each([
   expect(made.message).toMatch(words);
 });
 
-/** The pause in an answer of status 429. */
+/** The pause that an answer with status 429 requests. */
 const pauseOf = (headers: http.IncomingHttpHeaders, more: object = {}): number | undefined => {
   const body = JSON.stringify({ kind: "Status", message: "too many requests", ...more });
   return answerProblem("nodes", "https://api.home", { status: 429, headers, body }, []).retryAfter;
@@ -92,7 +92,7 @@ const config = (more: Partial<Kubeconfig> = {}, server = "https://api.home"): Ku
   ...more,
 });
 
-/** What requests are connected by, where the kubeconfig makes an agent each time. */
+/** Gives the agent of each request, if the kubeconfig makes a new agent every time. */
 function connections(agent: () => https.Agent): () => Promise<https.Agent> {
   const applyToHTTPSOptions = async (options: https.RequestOptions): Promise<void> =>
     void Object.assign(options, { agent: agent() });
@@ -206,7 +206,7 @@ describe("a token file", () => {
       void Object.assign(options, { headers: { authorization: `Bearer ${user.token}` } });
     const server = http.createServer((request, response) => {
       const isNew = request.headers.authorization === "Bearer new";
-      write("new"); // the kubelet rotates it
+      write("new"); // the kubelet rotates the token
       response
         .writeHead(isNew ? 200 : 401)
         .end(JSON.stringify(isNew ? "done" : { message: "Unauthorized" }));

@@ -14,7 +14,7 @@ test("files of a killed run are removed, but those of another container only aft
   const own = new SecretFiles(root);
   const [ours] = fs.readdirSync(root);
   const [, , namespace] = /^(talos-gpu-\d+)-(\d+)-/.exec(ours!)!;
-  const gone = 2 ** 22 + 1; // above any process number of Linux
+  const gone = 2 ** 22 + 1; // larger than any process id of Linux
   const left = [
     `talos-gpu-${gone}-${namespace}-dead`,
     `talos-gpu-${gone}-1-elsewhere`,

@@ -26,7 +26,7 @@ describe("order", () => {
   });
 
   test.each([
-    // Where the RuntimeClass is ours, it is not made before an operator's has gone.
+    // If the stack has a RuntimeClass of its own, it creates it only after the operator's has gone.
     ["aarhus-h100", ["kubernetes:node.k8s.io/v1:RuntimeClass", types.release], /await-free$/],
     [
       "rtx5070ti",
@@ -176,7 +176,7 @@ describe("order", () => {
       ollama: { models: ["qwen3:0.6b"] },
       litellm: {},
       comfyui: { active: false, namespace: "ai" },
-      // In a namespace that it does not make itself.
+      // This namespace is not created by the workload itself.
       vllm: { model: "Qwen/Qwen3-0.6B", active: false, namespace: "ai" },
       pods: { mine: { image: "busybox" } },
     };
@@ -277,7 +277,8 @@ describe("order", () => {
     expect(waitsFor(run, of("w2"))).not.toContain(of("w1").urn);
     const gate = find(run, types.program, "lab-gate");
     for (const name of ["w1", "w2", "w3", "w4"]) expectWait(run, gate, test(name));
-    // Each has the way over its own test, and the rest is tested no earlier than it is there.
+    // Each machine of upgrade.first waits only for its own path to the smoke test, and every other machine waits
+    // for the tests.
     expect(waitsFor(run, test("w1"))).not.toContain(of("w4").urn);
     for (const other of ["w1", "w2", "w4"]) {
       expect(waitsFor(run, release)).not.toContain(of(other).urn);

@@ -31,7 +31,7 @@ describe("resources", () => {
       for (const resource of run.resources.filter(
         (each) => !["pulumi:pulumi:Stack", types.cluster].includes(each.type),
       )) {
-        // A Job's resource names its object, so the cluster is only a hash in it.
+        // A Job's resource is named after its object, so the name contains the cluster only as a hash.
         const named = resource.name.startsWith("lab-") || resource.type === types.job;
         expect([resource.name, named]).toEqual([resource.name, true]);
         expect([resource.name, [...ancestors(run, resource)]]).toEqual([
@@ -136,7 +136,7 @@ describe("a stack with mistakes", () => {
 
 describe("a cluster that the stack bootstraps", () => {
   const bootstrapped = ["talos:machine/bootstrap:Bootstrap", "talos:cluster/kubeconfig:Kubeconfig"];
-  /** With these control planes, in maintenance mode. */
+  /** Builds a cluster with these control planes, in maintenance mode. */
   const made = async (
     controlPlanes: string[],
     changes: Record<string, unknown> = {},
@@ -181,7 +181,7 @@ describe("a cluster that the stack bootstraps", () => {
     const [configuration] = findAll(run, "talos:machine/configurationApply:ConfigurationApply");
     expect(isSecret(configuration!.inputs.clientConfiguration)).toBe(true);
     const secretOf = (type: string): string[] => find(run, type).secretOutputs.toSorted();
-    // Marked as a whole, these would reach the program wrapped (bootstrap.ts).
+    // If these were secret as a whole, the program would receive them wrapped (bootstrap.ts).
     expect(secretOf("talos:machine/secrets:Secrets")).toEqual([]);
     expect(secretOf("talos:cluster/kubeconfig:Kubeconfig")).toEqual([
       "kubeconfigRaw",
@@ -221,7 +221,7 @@ function ancestors(run: Run, resource: Registered): string[] {
   return parent ? [parent.urn, ...ancestors(run, parent)] : [];
 }
 
-/** The outputs of a cluster as they resolve; an unknown one is missing. */
+/** The resolved outputs of a cluster; unknown ones are missing. */
 async function resolved(
   args: GpuClusterArgs,
   options: RunOptions = {},

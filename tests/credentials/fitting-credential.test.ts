@@ -1,7 +1,10 @@
 import { parse } from "yaml";
 import { fittingCredential } from "../../components/credentials/fitting-credential";
 
-/** As Linux counts a variable: more than these bytes, and the program does not start (execve, MAX_ARG_STRLEN). */
+/**
+ * Limit in bytes of an environment variable on Linux: with a longer one the program does not start (execve,
+ * MAX_ARG_STRLEN).
+ */
 const LONGEST = 128 * 1024;
 const certificate = "c".repeat(4_000);
 const numbers = Array.from({ length: 50 }, (_, number) => number);

@@ -33,7 +33,7 @@ const FINE = {
   KUBECONFIG: file("kubeconfig", kubeconfig),
 };
 
-/** What the checks of the arguments say at preview. */
+/** Messages of the arguments' checks at preview. */
 const said = (
   args: Record<string, unknown>,
   environment: NodeJS.ProcessEnv,

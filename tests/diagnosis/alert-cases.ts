@@ -1,7 +1,7 @@
-// What the DCGM exporter reports of cards, and which alerts that makes. Labels and values are recorded ones:
-// DCGM_FI_DEV_XID_ERRORS of dcgm-exporter#326 and DCGM#235, DCGM_EXP_CLOCK_EVENTS_COUNT of dcgm-exporter#261, the names of
-// all others of dcgm-exporter#317. Where a card's failure was not recorded, a value is what the exporter reports by its
-// source: 1 for a flag, the code for an Xid.
+// Metrics of the DCGM exporter, and the alerts that follow from them. Labels and values are recorded ones:
+// DCGM_FI_DEV_XID_ERRORS of dcgm-exporter#326 and DCGM#235, DCGM_EXP_CLOCK_EVENTS_COUNT of dcgm-exporter#261, the
+// names of all others of dcgm-exporter#317. If a card's failure was not recorded, the value is the one that the
+// exporter's source gives: 1 for a flag, the code for an Xid.
 
 /** Labels of a metric or of an alert. */
 export type Labels = Record<string, string>;
@@ -10,7 +10,10 @@ export type Labels = Record<string, string>;
 interface Series {
   metric: string;
   labels: Labels;
-  /** A value per minute, as promtool writes them: `0x3 1x3` is four times 0, then four times 1; `_` is no value. */
+  /**
+   * A value per minute, in the notation of promtool: `0x3 1x3` is four times 0, then four times 1; `_` is no
+   * value.
+   */
   values: string;
 }
 
@@ -18,21 +21,21 @@ interface Series {
 interface AlertsAt {
   /** Minutes after the begin. */
   minute: number;
-  /** Which alerts are looked at, as a selector of ALERTS. Default: all of them. */
+  /** Selector of the alerts that are compared. Default: all of them. */
   where?: string;
-  /** The labels that each must have; those that are not named here are not compared. No other alert may be there. */
+  /** Labels of each alert. Labels that are missing here are not compared, but there must be no other alert. */
   alerts: Labels[];
 }
 
-/** One alert with all of its labels and words. */
+/** One alert with all of its labels and texts. */
 interface WholeAlert {
   minute: number;
   alert: string;
-  /** All labels and words; undefined where it must not fire. */
+  /** All labels and texts; undefined if the alert must not fire. */
   fires?: { labels: Labels; summary: string; description: string };
 }
 
-/** What the exporter reports, and what must come of it. */
+/** Metrics of the exporter, and the alerts that must follow from them. */
 export interface AlertCase {
   name: string;
   reports: Series[];
@@ -46,7 +49,7 @@ const A30: Labels = { device: "nvidia0", modelName: "NVIDIA A30", Hostname: "gpu
 const first: Labels = { gpu: "0", UUID: "GPU-265c9814-6156-355b-e589-ff2064894f16", ...A30 };
 /** Second card of the machine gpu-1. */
 const second: Labels = { gpu: "1", UUID: "GPU-2d20791a-b4a6-ba59-97f1-e95b99fe5b49", ...A30 };
-/** The one card of the machine laptop, which may be away. */
+/** The only card of the machine laptop, which may be away. */
 const ofLaptop: Labels = {
   gpu: "0",
   UUID: "GPU-96be9fff-fdfd-9b87-88d4-fe5b9a012148",
@@ -61,14 +64,14 @@ const metric = (name: string, card: Labels, values: string): Series => ({
   values,
 });
 
-/** The driver's last error report of a card. */
+/** The driver's last Xid error of a card. */
 const xid = (card: Labels, code: number, words: string, values: string): Series => ({
   metric: "DCGM_FI_DEV_XID_ERRORS",
   labels: { ...card, err_code: String(code), err_msg: words },
   values,
 });
 
-/** How often a card's clock was slowed down for a reason within five minutes. */
+/** How often a card's clock was reduced for a reason within five minutes. */
 const clockEvents = (card: Labels, reason: string, values: string): Series => ({
   metric: "DCGM_EXP_CLOCK_EVENTS_COUNT",
   labels: { ...card, clock_event: reason, window_size_in_ms: "300000" },

@@ -10,7 +10,7 @@ import { providePromtool } from "../../lab/tools";
 import { alertCases } from "./alert-cases";
 import { promtoolFile } from "./promtool";
 
-// The alerts, tried by Prometheus' own code on what the DCGM exporter says.
+// The alerts, evaluated by Prometheus' own code on metrics of the DCGM exporter.
 
 const plan = {
   machines: Object.entries({ "gpu-1": 2, laptop: 1, "cp-1": 0 }).map(([name, gpuCount]) => ({
@@ -20,7 +20,10 @@ const plan = {
   spec: { machines: { laptop: { mayBeAway: true } } },
 } as unknown as Plan;
 
-/** What later exporters call otherwise: 4.8.3 the node (dcgm-exporter#655), 4.9 more (DCGM 4.6.0, dcgmlib/dcgm_fields.h). */
+/**
+ * Labels that later exporters renamed: 4.8.3 that of the node (dcgm-exporter#655), 4.9 further ones (DCGM 4.6.0,
+ * dcgmlib/dcgm_fields.h).
+ */
 const renamed = [
   [/Hostname/g, "hostname"],
   [/XID_ERRORS/g, "XID_ERROR"],

@@ -2,12 +2,12 @@ import { taintsOf, describeTaint } from "../../components/recipe/machine/taints"
 import type { Observations } from "../../components/diagnosis";
 import type { Plan } from "../../components/recipe/index";
 
-/** A container that runs well. */
+/** A healthy container. */
 export const ready = { name: "main", state: "running", ready: true };
 
 type Pods = NonNullable<Observations["pods"]>;
 
-/** What is seen of a cluster that is just as its plan says. */
+/** Observations of a cluster that equals its plan. */
 export function asPlanned(plan: Plan): Observations {
   const { release, namespaceLabels, runtimeClass, mode, markers } = plan.kubernetes;
   const { namespace } = release;

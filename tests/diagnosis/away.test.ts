@@ -4,7 +4,7 @@ import { planCluster } from "../../components/recipe";
 import { validStack } from "../recipe/stacks";
 import { asPlanned } from "./as-planned";
 
-// Two machines with cards; the second may be away.
+// Two machines with cards. The second is one that may be away.
 
 const spec = validStack("three-generations");
 const lent = Object.keys(spec.machines).at(-1)!;

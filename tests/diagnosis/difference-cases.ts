@@ -1,7 +1,7 @@
 import type { CauseId, FixId } from "../../components/diagnosis";
 import type { SeenCluster } from "./seen-cluster";
 
-/** What was done by hand to the cluster of the stack rtx3090, and what differs from its plan then. */
+/** A change by hand in the cluster of the stack rtx3090, and the resulting differences from its plan. */
 interface DifferenceCase {
   name: string;
   change: (seen: SeenCluster) => void;
@@ -18,7 +18,7 @@ const offersNone = ({ node }: SeenCluster): void => {
   node.allocatable = { "nvidia.com/gpu": "0" };
 };
 
-/** The device plugin's pod crashes again and again, with these last words. */
+/** Makes the device plugin's pod crash again and again, with these last words. */
 const crashes = ({ pod }: SeenCluster, lastMessage: string): void => {
   pod("nvidia-device-plugin-rtx3090").containers = [
     { name: "ctr", state: "waiting", ready: false, reason: "CrashLoopBackOff", lastMessage },

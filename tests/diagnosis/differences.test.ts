@@ -7,7 +7,7 @@ import { differenceCases } from "./difference-cases";
 import { type SeenCluster, seenWith } from "./seen-cluster";
 import { stacks } from "../support/stacks";
 
-/** The stack of the table: a device plugin, and a card in eight slices. */
+/** The stack of the table, with a device plugin and a card in eight slices. */
 const plan = planOf("rtx3090");
 
 test.each(stacks)("%s as planned has no differences, with or without its plan", (stack) => {

@@ -17,7 +17,10 @@ const planWith = (external: ExternalSpec) =>
     external: { kind: "devicePlugin", ...external },
   });
 
-/** The report on an external release that is gone, by its owner as far as the stack knows, and by what is left of it. */
+/**
+ * The report's remedies for an external release that is gone. They depend on its owner, if the stack knows it, and
+ * on the objects that are left.
+ */
 function remediesOf(external: ExternalSpec, left: Observations = {}): (string | undefined)[] {
   const plan = planWith(external);
   const seen = asPlanned(plan);

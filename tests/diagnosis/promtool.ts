@@ -1,12 +1,12 @@
 import type { AlertCase, Labels } from "./alert-cases";
 
-/** A text of PromQL, quoted as JSON quotes it. */
+/** A PromQL selector; its strings are quoted as in JSON. */
 const selector = (labels: Labels): string =>
   Object.entries(labels)
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     .join(",");
 
-/** The cases as a file of `promtool test rules` (prometheus.io/docs, unit testing for rules), in JSON. */
+/** The cases as a file for `promtool test rules` (prometheus.io/docs, unit testing for rules), in JSON. */
 export function promtoolFile(rules: string, cases: readonly AlertCase[]): string {
   const tests = cases.map(({ name, reports, at = [], whole = [] }) => ({
     name,

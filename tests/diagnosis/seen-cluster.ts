@@ -10,7 +10,7 @@ import type {
 import type { Plan } from "../../components/recipe";
 import { asPlanned } from "./as-planned";
 
-/** What is seen of a cluster, by its parts, each of which may be changed. */
+/** Observations of a cluster, and their parts, which a test may change. */
 export interface SeenCluster {
   all: Required<Observations>;
   /** The first node. */
@@ -26,11 +26,11 @@ export interface SeenCluster {
   runtimeClass: Required<Observations>["runtimeClasses"][number];
   /** The namespace of the GPU provider. */
   namespace: Required<Observations>["namespaces"][number];
-  /** The pod of a name. */
+  /** The pod with this name. */
   pod: (name: string) => ObservedPod;
 }
 
-/** What is seen of a cluster that is as its plan says, but for a change. */
+/** Observations of a cluster that equals its plan apart from a change. */
 export function seenWith(plan: Plan, change: (seen: SeenCluster) => void): Observations {
   const all = structuredClone(asPlanned(plan)) as Required<Observations>;
   const named = <Named extends { name: string }>(list: Named[], name: string): Named => {
@@ -42,7 +42,7 @@ export function seenWith(plan: Plan, change: (seen: SeenCluster) => void): Obser
     all,
     node: all.nodes[0]!,
     machine: all.machines[0]!,
-    // The operator's has another name.
+    // The operator's DaemonSet has another name.
     plugin: all.daemonSets.find(({ name }) => name.startsWith("nvidia-device-plugin"))!,
     release: all.releases[0]!,
     job: all.jobs[0]!,

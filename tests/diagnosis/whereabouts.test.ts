@@ -16,7 +16,7 @@ const machines: ClusterSpec["machines"] = {
 const planWith = (external: ExternalSpec) =>
   planCluster({ talosVersion, machines, external: { kind: "devicePlugin", ...external } });
 
-/** What is seen where the release of a plan is in another namespace. */
+/** Observations of a cluster in which a plan's release is in another namespace. */
 function movedTo(namespace: string, external: ExternalSpec): Observations {
   const plan = planWith(external);
   const seen = asPlanned({

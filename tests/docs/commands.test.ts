@@ -12,12 +12,12 @@ const scripts = (
   }
 ).scripts;
 
-/** The built command: what a reader of the page runs. */
+/** The built command, which a reader of the page runs. */
 const commandFile = path.join(repository, "components/bin/cli.js");
 
-/** Commands of this repository that a page shows: within backticks, or as lines of a block of the shell. */
+/** This repository's commands on a page: in backticks, or as lines of a shell block. */
 function commandsOf(text: string): string[] {
-  const prose = text.replaceAll(/^ *```[\s\S]*?^ *```/gm, ""); // the marks of a block are no pair around code
+  const prose = text.replaceAll(/^ *```[\s\S]*?^ *```/gm, ""); // the fences of a block are not a pair of backticks around code
   const lines = [...text.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)].flatMap(([, block]) =>
     block!.replaceAll(/\\\n */g, "").split("\n"),
   );
@@ -32,7 +32,7 @@ const shown = pages.flatMap((page) =>
   commandsOf(read(page)).map((command) => [page, command] as const),
 );
 
-/** Words as a shell divides them, as far as pages use quotes; what is optional counts as given. */
+/** The words of a shell command, with the quotes that pages use. Optional arguments count as given. */
 const wordsOf = (command: string): string[] =>
   command
     .replace(/[[\]]/g, "")
@@ -67,9 +67,9 @@ test.each(shown)("%s: `%s` is an existing command with existing options", (_page
   }
 });
 
-/** Options that the help of a verb does not have. */
+/** Options that are missing in a verb's help. */
 function unknownOptions(verb: string, words: string[]): string[] {
-  const help = helpOf(verb); // fails where there is no such verb
+  const help = helpOf(verb); // fails if there is no such verb
   return words.filter(
     (word) => word.startsWith("--") && !new RegExp(`^ +${word}\\b`, "m").test(help),
   );

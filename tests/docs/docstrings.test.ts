@@ -17,7 +17,7 @@ const sources = execFileSync("git", ["ls-files", "components", "cli", "policy", 
       existsSync(path.join(repository, file)),
   );
 
-/** What a file exports, each with its docstring. */
+/** The exports of a file, each with its docstring. */
 function exportsOf(file: string): [name: string, docstring: string][] {
   const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true);
   const exported = source.statements.filter(

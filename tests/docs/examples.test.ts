@@ -3,7 +3,7 @@ import * as path from "node:path";
 import { parse } from "yaml";
 import { blocksOf } from "./pages";
 
-// tests/e2e brings examples/yaml up and previews examples/compose; this says at once what a reader sees of them first.
+// tests/e2e runs examples/yaml and previews examples/compose. This file quickly tests what a reader sees first.
 
 interface Template {
   resources: Record<
@@ -58,14 +58,14 @@ test.each([
   expect(read(`examples/${file}`)).toContain(identifier);
 });
 
-// Pulumi's generator of C# is no Go module of the CLI's, so no compiler sees this example here. Its names are
-// compared with the schema by the generator's rules (pulumi-dotnet, pulumi-language-dotnet/codegen): a property's
-// name with a capital, a type's with `Args`.
+// The CLI does not contain Pulumi's C# generator as a Go module, so no compiler reads this example here. The test
+// compares its names with the schema by the generator's rules (pulumi-dotnet, pulumi-language-dotnet/codegen): a
+// property's name is capitalised, and a type's name ends in `Args`.
 describe("the C# example", () => {
   const text = read("examples/csharp/Program.cs");
   const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-  /** What stands between the braces that follow a place of the text. */
+  /** The text between the braces that follow a position. */
   function bodyAt(start: number): string {
     const open = text.indexOf("{", start);
     for (let depth = 0, at = open; at < text.length; at++) {
@@ -75,7 +75,7 @@ describe("the C# example", () => {
     throw new Error("a brace stays open");
   }
 
-  /** Names that an initializer sets itself, not those within its values. */
+  /** Names that an initializer itself sets, without those inside its values. */
   function namesIn(body: string): string[] {
     let [depth, own] = [0, ""];
     for (const one of body) {
@@ -147,9 +147,9 @@ describe("the package's pages in Pulumi's registry", () => {
   });
 });
 
-// pulumi/pulumi v3.259.0: without them, `pulumi package add` ends with an error
-// (sdk/python/cmd/pulumi-language-python/main.go, Link; Go's is `go mod edit`), or installs into whatever Python is
-// there.
+// pulumi/pulumi v3.259.0: without these files, `pulumi package add` fails
+// (sdk/python/cmd/pulumi-language-python/main.go, Link; for Go `go mod edit`), or installs into any Python that it
+// finds.
 test.each([
   ["python", "requirements.txt", /^pulumi>=3.*\npulumi-kubernetes>=4/],
   ["go", "go.mod", /^module \S+\n\ngo 1\.\d+\n/],

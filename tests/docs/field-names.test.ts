@@ -6,11 +6,11 @@ import { clusterSchema, type JsonSchema } from "../../generate/schema/json-schem
 import { repository } from "../../stacks/stack-file";
 import { pages, read } from "./pages";
 
-// A field that is renamed is still named by texts, where no compiler looks: messages, remedies, pages.
+// Messages, remedies and pages may still have the old name of a renamed field, and no compiler checks them.
 
 const schema = clusterSchema();
 
-/** Fields of a stack that have fields of their own. */
+/** Fields of a stack that contain further fields. */
 const groups = Object.entries(schema.properties!).flatMap(([name, field]) =>
   isGroup(field) ? [name] : [],
 );
@@ -21,7 +21,7 @@ function isGroup({ properties, additionalProperties, patternProperties }: JsonSc
   );
 }
 
-/** `machines.<name>.gpus`: a path of a stack within a text, with anything in a name's place. */
+/** A path of a stack within a text, such as `machines.<name>.gpus`, with anything as the name. */
 const paths = new RegExp(
   String.raw`(?<![\w./:-])(?:${groups.join("|")})(?:\.(?:\*|<[\w-]+>|[\w-]+))+`,
   "g",
@@ -32,10 +32,10 @@ const pathsOf = (text: string): string[] =>
     .map(([found]) => found)
     .filter((found) => !/\.(ts|go|md|json|yaml)$/.test(found));
 
-/** Whether a field is at a path; a name that is filled in (`*`, `<name>`) may be any. */
+/** Whether a path leads to a field. A placeholder (`*`, `<name>`) stands for any name. */
 function has([key, ...deeper]: readonly string[], at: JsonSchema = schema): boolean {
   if (key === undefined) return true;
-  if (!isGroup(at)) return at.type === undefined || at.type === "object"; // external values
+  if (!isGroup(at)) return at.type === undefined || at.type === "object"; // external values may have any key
   const { properties = {}, patternProperties = {}, additionalProperties } = at;
   const own = /[*<]/.test(key)
     ? Object.values(properties)
@@ -48,10 +48,10 @@ function has([key, ...deeper]: readonly string[], at: JsonSchema = schema): bool
   return [...own, ...any].some((field) => has(deeper, field));
 }
 
-/** What reads like one, and is a chart's value or an API group. */
+/** Texts that look like such a path, but are chart values or an API group. */
 const others = ["driver.enabled", "devicePlugin.enabled", "monitoring.coreos.com"];
 
-/** Texts of a source, with `*` for what it fills in. */
+/** Texts of a source file, with `*` for each inserted value. */
 function textsOf(file: string): string[] {
   const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest);
   const texts: string[] = [];
@@ -93,7 +93,7 @@ test("every field path in a message or a page exists in a stack", () => {
   );
 });
 
-// A field that is documented, typed and tested may still do nothing.
+// A field that is documented, typed and tested may still have no effect.
 test("code outside of types and schemas mentions every field of a stack", () => {
   const readers = sources
     .filter((file) => file.startsWith("components/") && !/\/spec\/|spec-schema\.ts$/.test(file))

@@ -13,23 +13,26 @@ const listed = (...which: string[]): string[] =>
     .filter(Boolean);
 const deleted = new Set(listed("--deleted"));
 
-/** Every file of the repository, with those that are not committed yet. */
+/** Every file of the repository, including those that are not committed yet. */
 export const files: readonly string[] = listed("--cached", "--others", "--exclude-standard").filter(
   (file) => !deleted.has(file),
 );
 
-/** Every page for readers; not those that tests compare with. */
+/** Every page for readers, without the fixtures. */
 export const pages = files.filter(
   (file) => file.endsWith(".md") && !file.startsWith("tests/fixtures/"),
 );
 
-/** Blocks of a language that a page shows. */
+/** The blocks of a language on a page. */
 export const blocksOf = (page: string, language: RegExp): string[] =>
   [...read(page).matchAll(/^ *```(\w+)\n([\s\S]*?)^ *```/gm)].flatMap(([, name, text]) =>
     language.test(name!) ? [text!] : [],
   );
 
-/** Anchors that GitHub gives a page's headings: lower case, no punctuation, dashes for blanks, numbered where one is there twice. */
+/**
+ * The anchors that GitHub gives a page's headings: lower case, no punctuation, dashes for spaces, a number if a
+ * heading occurs twice.
+ */
 export function anchorsOf(page: string): Set<string> {
   const text = read(page).replaceAll(/^ *```[\s\S]*?^ *```/gm, "");
   const seen = new Map<string, number>();

@@ -7,7 +7,7 @@ import type { WorkloadDescriptor } from "../../components/recipe/stack/workloads
 import { policies } from "../../policy/policies";
 import { blocksOf, files, read } from "./pages";
 
-// Files that people and tools expect of a project, next to its pages.
+// Files that people and tools expect of a project, in addition to its pages.
 
 interface Form {
   name: string;
@@ -21,12 +21,12 @@ interface Form {
 const folder = ".github/ISSUE_TEMPLATE/";
 const forms = files.filter((file) => file.startsWith(folder) && !file.endsWith("/config.yml"));
 
-/** The command's verbs, by their list: it cannot be loaded here, as it takes modules that only a bundle has. */
+/** The command's verbs, read from the source of their list: it imports modules that exist only in the bundle. */
 const verbs = [...read("cli/verbs.ts").matchAll(/^ {2}(?:"([a-z-]+)"|([a-z]+))(?:,|:)/gm)].map(
   ([, quoted, plain]) => quoted ?? plain!,
 );
 
-/** Verbs of the command that a text names. */
+/** Verbs of the command in a text. */
 const verbsIn = (text: string): string[] =>
   [...text.matchAll(/talos-gpu ([a-z][a-z-]*)/g)].map(([, verb]) => verb!);
 
@@ -100,7 +100,7 @@ describe("the preset of Renovate", () => {
     expect(found("  version: v26.3.3")).toBeUndefined();
   });
 
-  /** What Renovate takes out of a stack file, by all of the preset's rules. */
+  /** The values that Renovate reads from a stack file by the preset's rules. */
   const renewed = (text: string): (string | undefined)[][] =>
     customManagers.flatMap(({ matchStrings: [pattern], ...templates }) =>
       [...text.matchAll(new RegExp(pattern!, "g"))].map(({ groups = {} }) => [

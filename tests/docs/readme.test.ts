@@ -67,7 +67,7 @@ test.each(pages)("every heading that %s links to exists", (page) => {
   expect(missing.map(([link]) => link)).toEqual([]);
 });
 
-/** Whether a page is there, with the heading that a link to it names. */
+/** Whether a link's page exists and has the heading of the link's anchor. */
 const isThere = (link: string): boolean => {
   const [file = "", anchor] = link.split("#", 2);
   if (!fs.existsSync(path.join(root, file))) return false;

@@ -2,11 +2,11 @@ import * as path from "node:path";
 import * as ts from "typescript";
 import { files, read } from "./pages";
 
-// The layout that docs/architecture.md draws: which folder may use which, by the code's own imports.
+// The layout of docs/architecture.md: which folder may import from which.
 
 const modules = new Set(files.filter((file) => /\.[jt]s$/.test(file)));
 
-/** The files of this repository that a file imports or requires, also for types alone. */
+/** The files of this repository that a file imports or requires, including imports of types. */
 function importsOf(file: string): string[] {
   const { importedFiles } = ts.preProcessFile(read(file), true, true);
   return importedFiles.flatMap(({ fileName }) => {
@@ -21,7 +21,7 @@ const imports = new Map([...modules].map((file) => [file, importsOf(file)]));
 const within = (folder: string, rooms: string): string[] =>
   rooms.split(" ").map((room) => `${folder}/${room}`);
 
-/** Each list from the lowest: what stands earlier knows nothing of what stands later. */
+/** Each list begins with the lowest folder. A folder must not import from one after it. */
 const floors = [
   ["sdk", "components", "stacks", "generate", "cli", "lab", "bench", "tests"],
   within(
@@ -37,7 +37,8 @@ const floors = [
 ];
 
 /**
- * The bench registers on the monitor that tests record with, and judges the patches of the tests' rows; tests judge its arithmetic.
+ * Exceptions: the bench records with the monitor of the tests and checks the patches of the tests' rows, and tests
+ * check its arithmetic.
  */
 const isOfBench = (file: string, other: string): boolean =>
   file.startsWith("bench/") &&
@@ -63,10 +64,10 @@ test.each(floors.map((rooms): [string, string[]] => [rooms.join(", "), rooms]))(
   },
 );
 
-/** Of a graph, what is left once everything is taken away that is in no circle. */
+/** The nodes of a graph that are in a cycle, or on a path between two cycles. */
 function inCircles(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const left = new Set(graph.keys());
-  // What leads to nothing that is left is in no circle, and neither is what nothing that is left leads to.
+  // A node is in no cycle if it leads to no other remaining node, or if no remaining node leads to it.
   for (let before = -1; before !== left.size;) {
     before = left.size;
     const reached = new Set([...left].flatMap((each) => graph.get(each)!));
@@ -77,7 +78,7 @@ function inCircles(graph: ReadonlyMap<string, readonly string[]>): string[] {
   return [...left];
 }
 
-/** `sdk` is laid out as Pulumi generates it, with types that name each other. */
+/** Imports without `sdk`, whose layout is that of Pulumi's generator, with types that refer to each other. */
 const own = new Map([...imports].filter(([file]) => !file.startsWith("sdk/")));
 
 test("no files form an import cycle", () => {
@@ -85,7 +86,7 @@ test("no files form an import cycle", () => {
   expect(inCircles(own)).toEqual([]);
 });
 
-/** Every folder of these rooms; a folder that another one lies in stands for all that is in it. */
+/** Every folder, including those that contain only folders. */
 const folders = new Set(
   [...own.keys()]
     .filter((file) => /^(bench|components|cli|generate|lab)\//.test(file))
@@ -106,7 +107,7 @@ test.each([...folders])("the entries of the folder %s form no import cycle", (fo
   expect(inCircles(graph)).toEqual([]);
 });
 
-/** Folders of one file per thing, and of data. */
+/** Folders with one file for each item, or with data. */
 const catalogues = [
   /^components\/recipe\/checks$/,
   /^tests\/recipe\/checks\/mistakes$/,

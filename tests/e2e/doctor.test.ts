@@ -9,7 +9,7 @@ import { ask } from "./support/doctor";
 import { Cluster } from "../../lab/kubernetes/cluster";
 import { nothingLeft, startLab } from "./support/labs";
 
-/** A lab that keeps running, and how to reach it. */
+/** A running lab, and how to connect to it. */
 interface Kept {
   access: string[];
   talosctl: string;
@@ -17,7 +17,7 @@ interface Kept {
   kubernetes: Cluster;
 }
 
-/** Does something on a lab that is kept running until then. */
+/** Starts a lab, runs the test on it, and ends it. */
 async function onLab(lab: string[], act: (kept: Kept) => Promise<void>): Promise<void> {
   const { talosctl } = await provideTools({ only: ["talosctl"] });
   const run = startLab([...lab, "--keep"]);
@@ -36,7 +36,10 @@ async function onLab(lab: string[], act: (kept: Kept) => Promise<void>): Promise
 const node = "/api/v1/nodes/rtx3090";
 const within = "gpu-device-plugin";
 
-/** What a user does to a healthy cluster; what the doctor then says in addition; and the fix that it names once the cluster shows its lack. */
+/**
+ * A user's change of a healthy cluster, the additional line of the doctor, and the fix that the doctor gives once
+ * the change has its effect.
+ */
 const faults: [act: (kept: Kept) => Promise<void>, line: string, fix?: FixId][] = [
   [
     ({ kubernetes }) =>
@@ -89,7 +92,7 @@ const faults: [act: (kept: Kept) => Promise<void>, line: string, fix?: FixId][] 
   ],
 ];
 
-/** Waits until the doctor names a fix, with a stack and without one, and tells all of it. */
+/** Waits until the doctor gives a fix, with a stack and without one. Every text of its finding must be present. */
 async function named(
   fix: FixId,
   look: (...more: string[]) => ReturnType<typeof ask>,
@@ -117,7 +120,7 @@ async function reboot({ access, talosctl }: Kept, ...args: string[]): Promise<st
   return (await promisify(execFile)(process.execPath, program, { env })).stdout;
 }
 
-/** What `talos-gpu bug-report` writes of a lab, and what it could not have. */
+/** Tests the files that `talos-gpu bug-report` writes for a lab, and its list of missing ones. */
 async function bugReport({ access, talosctl, talosconfig }: Kept): Promise<void> {
   const out = path.join(path.dirname(talosconfig), "report");
   const program = [
@@ -148,7 +151,7 @@ async function bugReport({ access, talosctl, talosconfig }: Kept): Promise<void>
   expect(
     files.filter((file) => file.startsWith(`cluster/${within}/nvidia-device-plugin-`)),
   ).not.toEqual([]);
-  // The emulated machine has neither all of /proc nor every resource; each is named.
+  // The emulated machine lacks parts of /proc and some resources. The report must list each of them.
   for (const line of missing) expect(line).toMatch(/^(machine rtx3090: |log of Pod )/);
   const all = files.map(read).join("");
   const secrets = /(?:key|crt|ca|token|client-key-data): (\S{20,})/g;

@@ -9,7 +9,7 @@ afterAll(() => fs.rmSync(folder, { recursive: true }));
 
 const before = path.join(__dirname, "stacks/Pulumi.next-1.14.yaml");
 
-/** The stack of Talos 1.14 with documents that came with this release. */
+/** The stack of Talos 1.14 with these documents, which are new in this release. */
 function stackWith(name: string, documents: object[]): string {
   const stack = parse(fs.readFileSync(before, "utf8")) as { config: Record<string, unknown> };
   stack.config["talos-gpu:patches"] = documents.map((document) =>
@@ -47,7 +47,7 @@ test("of the documents of Talos 1.14, sysctls and containerd's part apply withou
       changes: { create: 0, update: 0, replace: 0, delete: 0 },
     });
   expect(report.previews).toHaveLength(2);
-  // The preview of each edit foretells the same changes, and asks no machine.
+  // The preview of each edit announces the same changes, and calls no machine.
   for (const [index, preview] of report.previews.entries())
     expect(preview).toMatchObject({
       result: "succeeded",

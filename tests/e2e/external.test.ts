@@ -21,7 +21,7 @@ test.concurrent.each([
     });
     for (const unchanged of [report.updates[1]!, report.updates[3]!])
       expect(unchanged.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
-    // Only the files have the values and their owner, and discover does not know the files.
+    // Only the files contain the values and their owner, and discover does not read the files.
     expect(report.discovered?.unlike).toEqual(["kubernetes.by", "kubernetes.release"]);
     expect(lines.join("\n")).not.toMatch(/(create|update|delete)\S* \S+-(release|runtime-class) /);
   },
@@ -33,7 +33,7 @@ test.concurrent.each(["plugin", "operator"])(
     const { steps, reboots } = (await runApart<OutsideRun>("external", which)).outcome;
     const told = steps.map(({ step, result, kept }) => [step, result, kept]);
     expect(told).toEqual(steps.map(({ step }) => [step, "succeeded", true]));
-    // With the stack its labels go from the nodes, by which the plugin's pods are placed.
+    // The destroy removes the stack's labels from the nodes, and the plugin's pods need these labels.
     const [first, ...later] = steps.slice(0, -1);
     expect(Object.keys(first!.pods).length).toBeGreaterThan(0);
     expect(later.map(({ step, pods }) => [step, pods])).toEqual(

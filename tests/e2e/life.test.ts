@@ -3,7 +3,8 @@ import type { LifeRun, LifeStep } from "./runs/life";
 import { type LifeEdit, lives } from "./runs/life-table";
 import { runApart, type Told } from "./support/apart";
 
-// Edits of stacks that are up: what the preview says comes, nothing is left to do then, and all of it can be taken back.
+// Edits of installed stacks: the preview's changes happen, nothing is left to do afterwards, and each edit can be
+// undone.
 
 const labs = Object.keys(lives);
 const ran: Record<string, Told<LifeRun>> = {};
@@ -12,7 +13,7 @@ beforeAll(async () => {
   await Promise.all(labs.map(async (name) => (ran[name] = await runApart<LifeRun>("life", name))));
 });
 
-/** Every edit and its end, in their order. */
+/** Every edit and its undoing, in order. */
 const stepsOf = (edits: LifeEdit[]): string[] =>
   edits.flatMap(({ name, then = [], stays, refused }) =>
     refused !== undefined
@@ -31,7 +32,7 @@ const handSteps = [
   "--replace of everything",
 ];
 
-/** What a reader sees of a run. */
+/** A readable table of a run. */
 function tableOf(steps: LifeStep[]): string {
   const table = new Table({
     head: ["edit", "the preview", "reboots", "seconds"],

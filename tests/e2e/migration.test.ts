@@ -8,10 +8,10 @@ interface Migration {
   after: string;
   /** Machine with the GPU. */
   machine: string;
-  /** What must go before it is upgraded, by the ends of their names. */
+  /** Resources that must be deleted before its upgrade, by the ends of their names. */
   goes: string[];
   workloads: string[];
-  /** What the machine comes to. */
+  /** Expected state of the machine. */
   to: { talosVersion: string; driverVersion: string; gpus: string };
 }
 
@@ -65,13 +65,13 @@ test.concurrent.each(migrations)(
       "2",
     ]);
     assertOk({ status, report, lines });
-    // One reboot of the first update, one of the migration.
+    // The first update has one reboot, and the migration another.
     expect(report.machines[machine]).toMatchObject({
       ...release,
       reboots: 2,
       allocatable: { "nvidia.com/gpu": gpus },
     });
-    // A machine without a GPU: the first part of its configuration takes effect live.
+    // A machine without a GPU applies the first part of its configuration without a reboot.
     if (report.machines["control"])
       expect(report.machines["control"]).toMatchObject({ talosVersion: "v1.13.0", reboots: 1 });
     expectReady(report, workloads);
@@ -112,7 +112,7 @@ test.concurrent(
     ]);
     assertOk({ status, report, lines });
     for (const machine of ["control", "gpu-1", "gpu-2"]) {
-      // One reboot of the first update, two of the edit.
+      // The first update has one reboot, and the edit two.
       expect(report.machines[machine]).toMatchObject({
         talosVersion: "v1.13.9",
         driverVersion: "595.91.07",
@@ -122,7 +122,7 @@ test.concurrent(
       for (const release of [":v1.12.12, up to", ":v1.13.9, up to"])
         expect(pulls).toContainEqual(expect.stringContaining(release));
     }
-    // The lab leaves out a message that repeats the one before it, as those of the other machines do.
+    // The lab omits a message that repeats the previous one, such as those of the other machines.
     expect(lines).toContainEqual(
       expect.stringContaining("2 reboots: v1.11.5 → v1.12.12 → v1.13.9"),
     );
@@ -133,7 +133,7 @@ test.concurrent(
   },
 );
 
-/** The order that Talos' documentation asks for (siderolabs/docs, upgrading-talos 1.13, "Before upgrade"). */
+/** The order that Talos' documentation requires (siderolabs/docs, upgrading-talos 1.13, "Before upgrade"). */
 function expectInOrder(lines: string[], machine: string, goes: string[]): void {
   const at = (pattern: RegExp): number => {
     const index = lines.findIndex((line) => pattern.test(line));

@@ -28,7 +28,8 @@ test.concurrent(
     const [{ metadata, spec }] = items;
     expect(metadata.labels.release).toBe("kube-prometheus-stack");
 
-    // As Prometheus finds its targets: Services by the selector, then the endpoints of the port by its name.
+    // Prometheus finds its targets in this way: Services by the selector, then the endpoints of the port by its
+    // name.
     const selector = Object.entries<string>(spec.selector.matchLabels).map(
       ([key, value]) => `${key}=${value}`,
     );

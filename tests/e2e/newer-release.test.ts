@@ -7,7 +7,7 @@ import { assertOk, runLab } from "./support/labs";
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-newer-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-/** The stack's file for a release. */
+/** The stack's file with a release. */
 function stack(release: string): string {
   const text = fs.readFileSync(path.join(__dirname, "stacks/Pulumi.newer-release.yaml"), "utf8");
   const file = path.join(folder, `Pulumi.${release}.yaml`);

@@ -6,10 +6,11 @@ import { provideTools } from "../../lab/tools";
 import { nothingLeft, startLab } from "./support/labs";
 
 /**
- * Programs that write down their arguments and become the real ones. Every argument vector of Pulumi, talosctl, Helm and of the machine
- * programs goes through them: Node's on PATH, the others in a cache of tools whose other entries are the real one's.
+ * Programs that write down their arguments, and then run the real ones. Every call of Pulumi, talosctl, Helm and
+ * the machine programs goes through them. The one for Node.js is on PATH; the others are in a copy of the cache of
+ * tools.
  *
- * @returns the environment in which a lab takes them.
+ * @returns the environment in which a lab uses them
  */
 async function recorders(folder: string, log: string): Promise<NodeJS.ProcessEnv> {
   const tools = await provideTools({ only: ["pulumi", "talosctl", "helm"] });
@@ -35,12 +36,12 @@ async function recorders(folder: string, log: string): Promise<NodeJS.ProcessEnv
   return { PATH: `${folder}${path.delimiter}${process.env.PATH}`, XDG_CACHE_HOME: folder };
 }
 
-/** Every string of a document that is a secret: what is long and random. */
+/** Every secret string of a document: those that are long and random. */
 function secretsOf(document: unknown): string[] {
   if (typeof document === "string") return document.length >= 16 ? [document] : [];
   if (typeof document !== "object" || document === null) return [];
   return Object.entries(document).flatMap(([key, value]) =>
-    // Certificates are public, and so is the cluster's name and ID.
+    // Certificates are public, and so are the cluster's name and ID.
     ["crt", "ca", "id", "certificate-authority-data", "client-certificate-data", "server"].includes(
       key,
     )
@@ -72,9 +73,9 @@ test("no secret is in an argument vector, a log line, an event or plain state", 
     const kubeconfig = fs.readFileSync(/KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!, "utf8");
     const secrets = ["talos/secrets.yaml", "talosconfig"].flatMap((file) => secretsOf(read(file)));
     secrets.push(...secretsOf(parse(kubeconfig)));
-    // 9 of the bundle, a key of the talosconfig, a key of the kubeconfig.
+    // 9 in the bundle, a key in the talosconfig, a key in the kubeconfig.
     expect(secrets.length).toBeGreaterThanOrEqual(11);
-    // A key also shows when only its middle is quoted, or when it is decoded.
+    // A key is also visible if only its middle is quoted, or if it is decoded.
     const needles = secrets
       .flatMap((secret) => [secret, Buffer.from(secret, "base64").toString("utf8")])
       .map((text) => text.slice(40, 80) || text);

@@ -23,19 +23,19 @@ const mig: Expected[] = [
 ];
 
 const workloads = ["gpu-pods/client-1", "gpu-pods/client-2"];
-/** A card for two, by time slicing. */
+/** One card for two pods, by time slicing. */
 const slicesOperator: Expected = {
   stack: "slices-operator",
   allocatable: { "nvidia.com/gpu": "2" },
   workloads,
 };
-/** The standalone device plugin takes the operator's place. */
+/** The standalone device plugin replaces the operator. */
 const slicesPlugin: Expected = { ...slicesOperator, stack: "slices-plugin" };
 
-/** Stacks that become one another in one lab, by edits that no machine notices. */
+/** Stacks that follow each other in one lab, by edits that change no machine. */
 const chains = [...mig.map((one) => [one]), [slicesOperator, slicesPlugin]];
 
-// Some at a time (`maxConcurrency`): most of each is waiting.
+// Run a few at a time (`maxConcurrency`), since each mostly waits.
 test.concurrent.each(
   chains.map((chain): [string, Expected[]] => [chain.map(({ stack }) => stack).join(", "), chain]),
 )(

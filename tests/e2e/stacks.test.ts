@@ -5,7 +5,7 @@ import { machinesHere } from "./support/real-node";
 
 const kind = machinesHere();
 
-// Some at a time (`maxConcurrency`): most of each is waiting.
+// Run a few at a time (`maxConcurrency`), since each mostly waits.
 test.concurrent.each(Object.entries(expected))(
   `%s comes up as previewed on ${kind} machines, is healthy, stays unchanged in a second update, and leaves nothing`,
   async (
@@ -29,14 +29,14 @@ test.concurrent.each(Object.entries(expected))(
       ...edit,
     ]);
     assertOk({ status, report, lines });
-    // A warning of Node's is about the lab's own doing: its user can only wonder.
+    // A warning of Node.js is about the lab's own code, and would only puzzle its user.
     expect(lines.filter((line) => /\(node:\d+\) /.test(line))).toEqual([]);
     expect(report.failures).toEqual([]);
     expect(report.stack).toBe(stack);
     expect(report.updates.every(({ result }) => result === "succeeded")).toBe(true);
     const [first, second, edited, again] = report.updates;
     const unchanged = { update: 0, replace: 0, delete: 0 };
-    // A preview tells all that the update then does, and calls no machine.
+    // A preview announces every change of the update, and calls no machine.
     expect(report.previews).toMatchObject(
       [first!, ...(edited === undefined ? [] : [edited])].map(({ changes }) => ({
         result: "succeeded",

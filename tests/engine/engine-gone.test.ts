@@ -4,7 +4,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { engineGoneCode, engineOf } from "../../components/pulumi/engine-gone";
 
-/** The package in the processes that Pulumi's host starts, while none asks the engine for anything. */
+/** The package in the processes that Pulumi's host starts, at a time when none of them calls the engine. */
 const root = path.resolve(__dirname, "../..");
 const command = (name: string): string => path.join(root, "node_modules/@pulumi/pulumi/cmd", name);
 const components = path.join(root, "components");
@@ -25,14 +25,14 @@ const firstLine = (child: ChildProcess): Promise<string> =>
     child.stdout!.once("data", (text: Buffer) => resolve(text.toString().trim())),
   );
 
-/** Something that listens where the engine would. It loses its first connection, as an engine may that goes on. */
+/** A server in place of the engine. It drops its first connection, as a living engine may do. */
 const engine = `const server = require("node:http2").createServer();
   let sessions = 0;
   server.on("session", (session) => (++sessions === 1 ? session.destroy() : console.log("connected again")));
   server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
 
 /**
- * A program that waits for something, as `cmd/run` has loaded it; the SDK takes the engine from the environment too.
+ * A program that waits, loaded as `cmd/run` does it. The SDK also reads the engine's address from the environment.
  */
 function program(
   address: string,
@@ -65,7 +65,7 @@ test.each<[string, (address: string) => string[], string]>([
     expect(await again).toBe("connected again");
     expect(child.exitCode).toBeNull();
     pulumi.kill("SIGKILL");
-    expect(await ended).toBe(engineGoneCode); // within the test's limit
+    expect(await ended).toBe(engineGoneCode); // before the test's time limit
   },
   60_000,
 );

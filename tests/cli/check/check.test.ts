@@ -24,7 +24,7 @@ test("a talconfig is checked together with its patches for its Talos release", a
   );
   fs.writeFileSync(path.join(folder, "talenv.yaml"), "talosVersion: v1.12.6\n");
   const before = process.cwd();
-  process.chdir(folder); // annotations of a pull request need names from there
+  process.chdir(folder); // annotations of a pull request need paths relative to this folder
   const { status, result } = await run(".").finally(() => process.chdir(before));
   expect([status, result]).toEqual([
     1,

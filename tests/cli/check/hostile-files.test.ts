@@ -70,7 +70,10 @@ test("a duplicate key is reported with its line and column", () => {
   expect(messages("a: {x: 1}\nb: {x: 1}\n1: x\n'1': y\n")).toEqual([]);
 });
 
-/** Files of at most 1 MiB that say little and hold a parser for long, and the bound that refuses each. */
+/**
+ * Files of at most 1 MiB that have little content but keep a parser busy for long, and the bound that refuses
+ * each.
+ */
 const notLookedAt: Record<string, [text: string, bound: string]> = {
   blanks: ["\n".repeat(1_000_000), "60000 YAML tokens"],
   tabs: ["\t\n".repeat(400_000), "60000 YAML tokens"],
@@ -176,7 +179,7 @@ test.each([
   expect(lookedAt).toBe(comments.split("\n").length);
 });
 
-/** A machine of a talconfig with all that talhelper takes of one. */
+/** A machine of a talconfig with every field that talhelper accepts. */
 const fullMachine = (index: number): string => `  - hostname: gpu-${index}
     ipAddress: 10.0.${Math.trunc(index / 250)}.${index % 250}
     controlPlane: ${index < 3}
@@ -249,7 +252,7 @@ test("the limit on all files together holds, and the unread files are named", as
     judged: number;
     unread: { problem: string }[];
   };
-  // The one that names Talos comes first.
+  // The file that mentions Talos comes first.
   expect({ status, judged }).toEqual({ status: 2, judged: 1 });
   expect(unread.map(({ problem }) => problem)).toEqual([
     expect.stringMatching(
@@ -304,7 +307,7 @@ test("a talconfig whose nodes have patches of more than 5,000,000 characters tog
   );
 });
 
-/** Characters that the parser reads while something is done. */
+/** The number of characters that the parser reads during a call. */
 async function charactersRead(act: () => Promise<unknown>): Promise<number> {
   const lex = jest.spyOn(Lexer.prototype, "lex");
   await act();

@@ -4,7 +4,7 @@ import { run, written } from "./stand";
 
 /** A file of a user's repository. */
 interface UserFile {
-  /** Releases for which it is judged. Default: that of the file, or all that are known. */
+  /** Releases for which the file is checked. Default: that of the file, or all known ones. */
   talos?: string[];
   file: string;
   /** Everything that `check` finds in it, in order. */

@@ -54,7 +54,7 @@ test("a value that SOPS encrypted under a key with dots is not reported, unlike 
   expect(result).toMatch(
     /^\S+registries\.yaml:9: machine\.registries\.mirrors\.registry\.k8s\.io\.endpoints\[0\] is not a URL[^\n]+\n$/,
   );
-  // Nothing here speaks of NVIDIA, so nothing is noted of its toolkit.
+  // Nothing in these files concerns NVIDIA, so there is no note about its toolkit.
   const old = await runVerb("check", check, [patch, "--talos=v1.10.2"]);
   expect(remark + old.remark).toBe("");
 });

@@ -8,7 +8,7 @@ import { repositories, runVerb } from "../stand";
 
 const repository = repositories();
 
-/** What is found, or of one check what to do about it. */
+/** The problems of all findings, or the remedies of one check's findings. */
 async function found(files: Record<string, string>, only?: string): Promise<string[]> {
   const folder = repository(files);
   const { result } = await runVerb("check", check, [folder, "--json"]);

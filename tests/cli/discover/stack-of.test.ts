@@ -13,33 +13,33 @@ import { charts } from "../../../components/recipe/facts/data/charts";
 import { containerdPart } from "../../../components/recipe/machine/containerd/containerd";
 import { expectSaid } from "../../support/said";
 
-/** A machine that is seen, by what differs from the usual one. */
+/** An observed machine, as the fields that differ from the usual one. */
 type SeenRow = Omit<Partial<SeenMachine>, "image"> & {
-  /** What differs in its image: extensions and kernel arguments of its schematic, or an image of the user's own. */
+  /** Extensions and kernel arguments of its image's schematic, or an image of the user's own. */
   image?: { extensions?: string[]; kernelArgs?: string[]; own?: true };
 };
 
-/** Some fields of a value; null: it does not have the field. */
+/** Some fields of a value; null if the field must be missing. */
 type Partly<Value> = Value extends object
   ? { [Field in keyof Value]?: Partly<Value[Field]> | null }
   : Value;
 
-/** What is seen of a cluster, and the stack that `talos-gpu discover` makes of it. */
+/** An observed cluster, and the stack that `talos-gpu discover` writes for it. */
 interface Discovery {
   name: string;
   /** Default of machines: the usual one alone. Default of releases: none. */
   seen: { machines?: SeenRow[]; releases?: Seen["releases"] };
   /** Fields of the stack. */
   stack?: Partly<ReturnType<typeof stackOf>["spec"]>;
-  /** The machine gpu-1 in the stack, with all of its fields. */
+  /** The machine gpu-1 of the stack, with all of its fields. */
   wholeMachine?: object;
-  /** Patterns of the comments next to fields. */
+  /** Patterns of the comments at fields, by field. */
   comments?: Record<string, RegExp>;
-  /** A part of some comment. */
+  /** A part of any comment. */
   anyComment?: string;
-  /** A part that no comment has. */
+  /** A part that no comment contains. */
   noComment?: string;
-  /** Checks that find something in the stack. Default: none. */
+  /** Checks with a finding on the stack. Default: none. */
   findings?: string[];
 }
 
@@ -344,7 +344,7 @@ test.each(discoveries)("$name", (row) => {
   expect(findings.map(({ check }) => check)).toEqual(row.findings ?? []);
 });
 
-/** The cards of a machine, what the stack says of them, and how many notes there are on them. */
+/** The cards of a machine, the stack's field for them, and the number of notes on them. */
 interface CardRow {
   name: string;
   cards: PciDevice[];
@@ -395,11 +395,11 @@ test.each(cardRows)("discover's list of cards: $name", ({ cards, gpus, notes }) 
   expect([found.gpus, found.notes.length]).toEqual([gpus, notes]);
 });
 
-/** A DaemonSet, and the release of NVIDIA's charts that it belongs to; undefined: it belongs to none. */
+/** A DaemonSet, and the release of NVIDIA's charts to which it belongs, or undefined. */
 interface Provider {
   name: string;
   metadata: object;
-  /** Default: the device plugin's. */
+  /** Default: the device plugin's image. */
   image?: string;
   release: ReturnType<typeof releasesOf>[number] | undefined;
 }
@@ -559,7 +559,7 @@ describe("containerd's options on Talos 1.14", () => {
   const containerd = { nvidiaDefaultRuntime: true, cdiSpecDirs: ["/var/cdi/static"] };
   const part = containerdPart(containerd, "cdi").toml!;
   const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
-  /** As talos v1.14.1 merges (internal/pkg/toml/merge.go). */
+  /** Merges as Talos v1.14.1 does (internal/pkg/toml/merge.go). */
   const merged = (customizations: Record<string, string>): string =>
     [
       `## file /etc/cri/conf.d/00-base.part (sha256:${"a".repeat(64)})`,

@@ -33,7 +33,7 @@ test("discover writes the stack's file, and overwrites an existing one only with
   expect(fs.readFileSync(file, "utf8")).toContain("talos-gpu:machines");
 });
 
-/** A node as Talos keeps it: with its release, and the extensions of its image. */
+/** A node as Talos labels it: with its release, and the extensions of its image. */
 const labelled = {
   "/api/v1/nodes": offering["/api/v1/nodes"].map((node) => ({
     ...node,

@@ -32,7 +32,7 @@ test("events of healthy objects and of deleted objects do not count", () => {
   const told = (objects: Objects): string[] =>
     livingEvents(events, objects, now).map(({ message }) => message ?? "");
   expect(told({ pods, daemonSets, deployments: [], jobs: [] })).toEqual(["ill", "set-idle", "ill"]);
-  // Who may not list Jobs does not know whether it is gone.
+  // Without the right to list Jobs, the doctor cannot know whether the object is gone.
   expect(told({ pods, daemonSets, deployments: [] })).toEqual(["ill", "set-idle", "gone", "ill"]);
 });
 

@@ -14,7 +14,9 @@ const pod = (more: Partial<Pod>): Pod => ({
   ...more,
 });
 
-/** Whether a pod sees cards that it has not asked for. Seen on a card: real-node runs with container toolkit 1.19.1. */
+/**
+ * Whether a pod sees cards that it did not request. Seen on a card: real-node runs with container toolkit 1.19.1.
+ */
 test.each<[string, Partial<Pod>]>([
   ["a pod with a CUDA image, which sets NVIDIA_VISIBLE_DEVICES", {}],
   ["a pod that sets NVIDIA_VISIBLE_DEVICES", { images: ["busybox"], visibleDevices: "all" }],

@@ -11,7 +11,7 @@ import { Calls, type Fault, faultKinds } from "../../program/single-fault/faults
 import { planOf } from "../../support/plans";
 import { offering } from "../stand";
 
-/** A machine whose card is offered by NVIDIA's DRA driver, with a pod that ends without a word but in its log. */
+/** A machine whose card NVIDIA's DRA driver offers, and a pod that gives the reason of its end only in its log. */
 const [node] = offering["/api/v1/nodes"];
 const plan = planOf("dra");
 const { name } = plan.machines[0]!;
@@ -82,8 +82,8 @@ const resource = (id: string | number, spec: unknown): string =>
   `${JSON.stringify({ metadata: { id }, node: "127.0.0.1", spec }, null, 4)}\n`;
 
 /**
- * What talosctl prints, by how it is called: a machine one of whose services of NVIDIA's does not run, for a reason
- * in its log.
+ * Output of talosctl by its arguments. One of NVIDIA's services on the machine does not run; its log has the
+ * reason.
  */
 const printed: Record<string, string> = {
   "version --client": "Client:\nTalos v1.13.0\n",
@@ -151,7 +151,7 @@ const wrong = ({ differences, findings }: DoctorReport): string[] =>
     JSON.stringify({ ...one, evidence: [], lastWords: [] }),
   );
 
-/** How "could not look" names a call to the machine, by how the call begins. */
+/** The entry in "could not look" for a failed call of talosctl, by the first words of the call. */
 const ofMachine: Record<string, RegExp> = {
   "version --client": /^the machines could not be read/,
   "version --json": /^machine \S+ \(\S+\) could not/,
@@ -167,7 +167,7 @@ const ofMachine: Record<string, RegExp> = {
   dmesg: /: kernel log could not/,
 };
 
-/** How "could not look" names a call. */
+/** The entry in "could not look" for a failed call. */
 const nameOf = (call: string): RegExp => {
   const ofTalos = Object.entries(ofMachine).find(([begin]) => call.startsWith(`talosctl ${begin}`));
   if (ofTalos !== undefined) return ofTalos[1];
@@ -197,7 +197,7 @@ test.each(cases)(
     expect(without.calls.length).toBeGreaterThan(10);
     let changed = 0;
     for (const [at, call] of without.calls.entries()) {
-      // Node tells a log that is cut off as a connection that was reset.
+      // Node.js does not distinguish a log that is cut off from a connection that was reset.
       if (call.endsWith("/log") && fault.name === "cut off") continue;
       const { report } = await look({ at, fault }, planned);
       if (JSON.stringify(report) === JSON.stringify(without.report)) continue;
@@ -215,7 +215,7 @@ test.each(cases)(
       });
       expect(report.status).not.toBe(0);
     }
-    // Some calls are repeated or optional, but not most: so the faults reach the doctor.
+    // Some calls are repeated or optional, but not all, so some faults must change the report.
     expect(changed).toBeGreaterThan(5);
   },
 );

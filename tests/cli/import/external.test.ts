@@ -6,7 +6,7 @@ import { importFiles } from "../../../cli/import/verb";
 import { runVerb } from "../stand";
 
 describe("the GPU provider that import finds in a repository", () => {
-  /** A repository with a talconfig of one machine, and files of Flux'. */
+  /** Imports a repository with a talconfig of one machine and these files of Flux. */
   async function imported(files: Record<string, string>) {
     const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
     const all = {

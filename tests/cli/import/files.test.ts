@@ -60,7 +60,7 @@ test("a talconfig like the home-ops template's is imported without findings if -
       kernelArgs: ["pci=realloc"],
     },
   });
-  expect((await run(talconfig)).status).toBe(1); // the cards are to be named
+  expect((await run(talconfig)).status).toBe(1); // the user must name the cards
 });
 
 test("the note on a node with NVIDIA's modules but no card says how to leave the node out", async () => {
@@ -178,7 +178,7 @@ describe("a machine's configuration", () => {
   });
 });
 
-// a8m/envsubst, parse/parse_test.go has the same rules.
+// The rules are those of a8m/envsubst, parse/parse_test.go.
 test.each([
   ["$$patch", "$patch"],
   ["$A ${A} ${B:-b} ${B-$A} ${A:+c} ${B}", "a a b a c ${B}"],
@@ -236,7 +236,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
   const files = ["apps/gpu/helmrelease.yaml", "apps/gpu/ocirepository.yaml"];
   expect(config["talos-gpu:external"]).toEqual({ files });
   expect(config).not.toHaveProperty(["talos-gpu:gpuOperator"]);
-  // Its owner must correct it: the stack plans without.
+  // The owner must correct this file, so the stack does not contain it.
   fs.writeFileSync(
     path.join(app, "helmrelease.yaml"),
     `${helmRelease.replace(/ }\n$/, "")}, gfd: { enabld: true }, failOnInitError: "no" }\n`,
@@ -254,7 +254,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
       /failOnInitError must be true or false.*Then list the file under external\.files: .*helmrelease\.yaml/,
     ),
   ]);
-  // A stack of another repository cannot name the files, so it has what they say.
+  // A stack in another repository cannot list the files, so it contains their values.
   fs.writeFileSync(path.join(app, "helmrelease.yaml"), helmRelease);
   const elsewhere = await run(...argv);
   expect(elsewhere.config["talos-gpu:external"]).toEqual({
@@ -264,7 +264,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
     values: { runtimeClassName: "nvidia", tolerations: [{ key: "gpu", operator: "Exists" }] },
   });
   expect(elsewhere.remarks.filter((line) => line.startsWith("external"))).toEqual([]);
-  // What only has no effect is reported, and nothing is left out.
+  // A value without effect is only reported, and the stack still contains the files.
   fs.writeFileSync(
     path.join(app, "helmrelease.yaml"),
     helmRelease.replace(/ }\n$/, ", gfd: { enabld: true } }\n"),
@@ -279,7 +279,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
   );
 
   fs.writeFileSync(path.join(app, "second.yaml"), helmRelease);
-  const several = await run(...argv); // its cluster is unknown
+  const several = await run(...argv); // the file's cluster is unknown
   expect(several.config["talos-gpu:external"]).toEqual({ kind: "devicePlugin" });
   expect(several.remarks[0]).toMatch(
     /^external: .*second\.yaml install NVIDIA's charts, but the files do not show/,

@@ -11,7 +11,7 @@ const data = {
   },
 };
 
-// As text/template (pkg.go.dev/text/template) and sprig (masterminds.github.io/sprig) have it.
+// Results of text/template (pkg.go.dev/text/template) and sprig (masterminds.github.io/sprig).
 test.each<[string, string]>([
   ["host: {{ .Node.Host }}", "host: gpu-1"],
   ["a\n{{- /* two\nlines */ -}}\n b", "ab"],
@@ -59,7 +59,7 @@ test("a variable that --env names is filled in from the environment", () => {
   expect(renderTemplate('{{ env "A" }}', data, { A: "b" })).toBe("b");
 });
 
-// Each would never end, or end the process, if it were run as it is written.
+// Each of these would run forever or end the process if it were executed without limits.
 test.each<[string, string]>([
   ["a loop in a loop in a loop", `${"{{ range .Data.many }}".repeat(4)}x${"{{ end }}".repeat(4)}`],
   ["very many tokens", `{{ print ${'"a" '.repeat(100_000)} }}`],

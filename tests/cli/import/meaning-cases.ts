@@ -2,7 +2,7 @@ import type { Talconfig, TalconfigNode } from "../../../cli/import/talconfig";
 import type { ClusterSpec, MachineSpec } from "../../../components/recipe";
 import { yaml } from "../../support/yaml";
 
-/** Fields that something has, as deep as they are named; null where it must not have a field. */
+/** Expected fields of a value, at any depth; null if the field must be missing. */
 type Said<Of> = {
   [Field in keyof Of]?:
     | (NonNullable<Of[Field]> extends readonly unknown[]
@@ -13,7 +13,10 @@ type Said<Of> = {
     | null;
 };
 
-/** What an owner may write for it: any part, numbers for texts, and null for what says nothing. */
+/**
+ * The input that a user may write for a value: any part of it, a number in place of a text, or null in place of a
+ * missing value.
+ */
 type Written<Of> = Of extends string
   ? string | number | null
   : Of extends readonly (infer Item)[]
@@ -22,26 +25,26 @@ type Written<Of> = Of extends string
       ? { [Field in keyof Of]?: Written<Of[Field]> | null }
       : Of;
 
-/** What a talconfig means to talhelper, and the stack that is made of it. */
+/** A talconfig, and the stack that represents its meaning to talhelper. */
 export interface MeaningCase {
   name: string;
-  /** Nodes, each with an address of its own, the first named gpu. Default: one that says nothing more. */
+  /** Nodes, each with its own address. The first is named gpu. Default: one node without further fields. */
   nodes?: Written<TalconfigNode>[];
-  /** The whole file, where it is not made of `nodes` and `more`. */
+  /** The whole file, if it does not consist of `nodes` and `more`. */
   text?: string;
-  /** What else the file says. */
+  /** Further fields of the file. */
   more?: Written<Talconfig>;
-  /** The model that the user names for the node gpu; null is none. Default: RTX 3090. */
+  /** The card model that the user gives for the node gpu; null is none. Default: RTX 3090. */
   gpu?: string | null;
-  /** What the stack says. */
+  /** Expected fields of the stack. */
   stack?: Said<ClusterSpec>;
-  /** What it says of the machine gpu. */
+  /** Expected fields of the stack's machine gpu. */
   machine?: Said<MachineSpec>;
   /** Each note, as `field problem`. Default: none. */
   notes?: RegExp[];
-  /** What the checks find wrong with the stack. Default: not compared. */
+  /** Findings of the checks on the stack. Default: not compared. */
   checks?: string[];
-  /** Why the file is refused. */
+  /** Pattern of the error that refuses the file. */
   throws?: RegExp;
 }
 
@@ -152,7 +155,7 @@ export const meaningCases: MeaningCase[] = [
     checks: [],
     notes: [/^machines\.gpu\.containerd /],
   },
-  // Nothing is lost silently.
+  // No taint is lost without a note.
   {
     name: "taints that the kubelet registers become the machine's taints",
     nodes: [
@@ -339,8 +342,8 @@ export const meaningCases: MeaningCase[] = [
     more: { imageFactory: { installerURLTmpl: "{{.ID}}" } },
     notes: [/installerURLTmpl/],
   },
-  // talhelper, pkg/config/nodeconfigs.go, mergeNodeConfigs: patches come together unless told otherwise, all else is
-  // one or the other.
+  // talhelper, pkg/config/nodeconfigs.go, mergeNodeConfigs: patches are combined unless the node overrides them.
+  // Every other setting is taken from one of the two.
   {
     name: "a node's settings replace its role's, and its patches come after the role's",
     nodes: [
@@ -366,7 +369,8 @@ export const meaningCases: MeaningCase[] = [
     more: workerSettings,
     machine: { moduleParameters: null },
   },
-  // talhelper, pkg/talos/nodeconfig.go, installerURL: of the node with its role's settings.
+  // talhelper, pkg/talos/nodeconfig.go, installerURL: reads the node after it was merged with the settings of its
+  // role.
   {
     name: "the role's image URL takes precedence over the node's schematic",
     nodes: [
@@ -480,7 +484,7 @@ export const meaningCases: MeaningCase[] = [
     text: "nodes: [{hostname: gpu}]",
     throws: /nodes\.0\.ipAddress: /,
   },
-  // What is no talconfig, in one line that says what, why and how.
+  // Files that are not a talconfig. The error has one line: problem, reason and remedy.
   { name: "an empty file is refused", text: "", throws: neitherKind },
   {
     name: "a web page is refused",

@@ -34,7 +34,7 @@ test.each(meaningCases)("import of a talconfig: $name", (its) => {
   const { notes = [] } = its;
   const said = made.notes.map(({ field, problem }) => `${field} ${problem}`);
   expect(said).toEqual(notes.map((pattern) => expect.stringMatching(pattern)));
-  const file = renderStack(made, "talconfig.yaml"); // in the file as on the terminal
+  const file = renderStack(made, "talconfig.yaml"); // the file has the same notes as the terminal
   for (const { problem } of made.notes) expect(file.replaceAll("\n# ", " ")).toContain(problem);
 });
 
@@ -59,7 +59,7 @@ test("a talconfig's GPU worker becomes a stack without findings if the user name
         taints: { gpu: "true:NoSchedule" },
       },
     },
-    // Told by the ID of the image's schematic.
+    // The ID of the image's schematic shows the driver.
     "talos-gpu:driver": { branch: "lts", flavour: "proprietary" },
     "talos-gpu:devicePlugin": { version: newestPlugin },
   });

@@ -14,7 +14,7 @@ const production = [
   "siderolabs/nvidia-open-gpu-kernel-modules-production",
 ];
 
-/** A topf.yaml of a control plane and a machine with a GPU, with these fields besides. */
+/** A topf.yaml with a control plane and a machine with a GPU, and these further fields. */
 const topf = (node: object = {}, more: object = {}): string =>
   stringify({
     clusterName: "home",
@@ -104,7 +104,7 @@ describe("import of a topf.yaml", () => {
       /machines\.gpu-1\.address: is missing in the file, so the stack uses the name gpu-1/,
     );
     const unsaid = await imported({ "topf.yaml": topf({ ip: undefined }), ...plain });
-    // topf itself reaches it there.
+    // topf itself uses the host name as the address.
     expect(unsaid.config["talos-gpu:machines"]).toMatchObject({ "gpu-1": { address: "gpu-1" } });
     expect(unsaid.remark).not.toContain("machines.gpu-1.address");
   });

@@ -24,7 +24,10 @@ const former = [
 ];
 const lts = { branch: "lts", flavour: "proprietary" };
 
-/** Imports nodes gpu-0, gpu-1 … of these schematics, in talos/ of a repository that has these files. */
+/**
+ * Imports nodes gpu-0, gpu-1 … with these schematics from the folder talos/ of a repository that also has these
+ * files.
+ */
 async function imported(ids: string[], files: Record<string, object> = {}, ...argv: string[]) {
   const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
   const nodes = ids.map((id, index) => ({

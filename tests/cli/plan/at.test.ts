@@ -7,7 +7,7 @@ import { readStackFile } from "../../../stacks/stack-file";
 import { gitIn } from "../../support/git";
 import { runVerb, scratch } from "../stand";
 
-// A pull request is planned by its own files, as data, while the base branch is checked out.
+// A pull request is planned from its own files, which are only read, while the base branch is checked out.
 
 const outside = scratch();
 const folder = path.join(outside, "repository");
@@ -45,7 +45,7 @@ beforeAll(() => {
 });
 afterAll(() => fs.rmSync(outside, { recursive: true }));
 
-/** Commits what a pull request has, and puts the working tree back to what main has. */
+/** Commits the changes of a pull request, and restores the working tree of main. */
 function pullRequest(change: () => void): void {
   git("checkout", "-qb", "head");
   change();

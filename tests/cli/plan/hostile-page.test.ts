@@ -2,7 +2,7 @@ import { compare } from "../../../cli/plan/comparison";
 import { pageOf, refusalOf } from "../../../cli/plan/page";
 import { findingsOf, judge, parseSpec, planCluster } from "../../../components/recipe";
 
-/** What a name may hold that Markdown, or GitHub, would make something of. */
+/** A name with all characters that Markdown or GitHub would interpret. */
 const hostile =
   "a`\n\n## forged\n\n```\n</details><b>forged</b> <!-- x -->\n| forged | `x` |\n[forged](https://forged.example) ![forged](//forged.example/x) @forged &#64;forged #1 **forged** www.forged.example\\";
 
@@ -33,7 +33,7 @@ const stack = (text: string) => ({
   devicePlugin: { version: "0.17.4", values: { [text]: { [text]: text } } },
 });
 
-/** A page without its fences and its code. */
+/** A page without its code blocks and inline code. */
 function outsideOfCode(page: string): string {
   const kept: string[] = [];
   let fence: string | undefined;
@@ -47,7 +47,7 @@ function outsideOfCode(page: string): string {
   return kept.join("\n").replaceAll(/(?<![`\\])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)/g, "(code)");
 }
 
-/** What of it is Markdown, HTML or a call of a hostile name's making. */
+/** Markdown, HTML and mentions on a page that a hostile name forged. */
 function forged(page: string): string[] {
   const text = outsideOfCode(page);
   return [

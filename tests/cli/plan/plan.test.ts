@@ -51,7 +51,7 @@ test.each(stacks)("%s against itself changes nothing", (stack) => {
   expect(pageOf(comparison)).toContain("Nothing changes compared with `main`.");
 });
 
-/** Edits whose whole page is kept: one of each kind that reads differently. */
+/** Edits whose whole page is compared: one of each kind of page. */
 const kept = ["containerd-part-on-omni", "driver-branch", "operator-to-plugin", "talos-minor"];
 
 test.each(edits.filter(({ name }) => kept.includes(name)))(
@@ -71,7 +71,7 @@ describe.each(edits)("the plan of the edit $name of $stack", ({ name, stack, cha
   });
 
   test("has one change, and the expected effect on each machine", () => {
-    // From operator to plugin is one choice, and two fields.
+    // A change between operator and plugin changes two fields.
     expect(comparison.stackChanges).toHaveLength(
       /-to-(plugin|operator|claims)$/.test(name) ? 2 : 1,
     );

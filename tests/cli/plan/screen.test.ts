@@ -18,7 +18,7 @@ const side = (said: Said) => ({
 });
 const modern = compare("modern", undefined, undefined, side(readStackFile("modern")));
 
-/** A comparison of each kind of edit. */
+/** The comparison of each edit. */
 const compared = edits.map(({ name, stack, change }): [string, Comparison] => [
   name,
   compare(stack, "main", side(readStackFile(stack)), side(edited({ stack, change }))),

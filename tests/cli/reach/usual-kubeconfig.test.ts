@@ -7,14 +7,14 @@ import type { usualKubeconfig as Read } from "../../../cli/reach/usual-kubeconfi
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-kubeconfig-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-/** Bundled as the command is: the client of Kubernetes is an ES module, which jest does not load. */
+/** Bundled in the same way as the command, since Jest cannot load the Kubernetes client, an ES module. */
 const outfile = path.join(folder, "kubeconfig.js");
 const entry = path.resolve(__dirname, "../../../cli/reach/usual-kubeconfig.ts");
 buildSync({ entryPoints: [entry], outfile, bundle: true, platform: "node", format: "cjs" });
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- made a moment ago
 const { usualKubeconfig: readKubeconfig } = require(outfile) as { usualKubeconfig: typeof Read };
 
-/** A kubeconfig of one context, whose cluster and user have names that other files may have, too. */
+/** A kubeconfig with one context. Other files may have the same names of cluster and user. */
 const config = (
   context: string,
   server: string,
@@ -39,7 +39,7 @@ const blank = written("blank", "\n");
 const read = (...files: string[]) =>
   readKubeconfig(undefined, { KUBECONFIG: files.join(path.delimiter) });
 
-// client-go, tools/clientcmd/loader.go, Load.
+// The rules are those of client-go, tools/clientcmd/loader.go, Load.
 test.each([
   [
     "the first context and the first entry of each name count",

@@ -16,14 +16,14 @@ import {
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-kubeconfig-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-/** Bundled as the programs are: the client of Kubernetes is an ES module, which jest does not load. */
+/** Bundled in the same way as the programs, since Jest cannot load the Kubernetes client, an ES module. */
 const outfile = path.join(folder, "kubeconfig.js");
 const entry = path.resolve(__dirname, "../../../components/clients/kubernetes/kubeconfig.ts");
 buildSync({ entryPoints: [entry], outfile, bundle: true, platform: "node", format: "cjs" });
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- made a moment ago
 const { readKubeconfig } = require(outfile) as { readKubeconfig: typeof Read };
 
-/** A kubeconfig of one context. */
+/** A kubeconfig with one context. */
 const config = (user: object, cluster: object = {}): object => ({
   "current-context": "home",
   contexts: [{ name: "home", context: { cluster: "home", user: "me" } }],

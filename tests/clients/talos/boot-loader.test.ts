@@ -27,7 +27,7 @@ test.each<[string, boolean, string, boolean]>([
   expect(takesImageArgs(active, byGrub)).toBe(takes);
 });
 
-/** A partition as Talos reports it. */
+/** A partition in the form in which Talos reports it. */
 const partition = (label: string, parent: string, size?: number) => ({
   metadata: { id: `${parent}-${label}` },
   spec: { parent, partition_label: label, ...(size === undefined ? {} : { size }) },

@@ -10,7 +10,7 @@ const at = (text: string): string =>
   `10.0.0.2: user: warning: [2026-11-25T05:10:11.123456789Z]: [talos] ${text}`;
 
 test("errors of a stopped boot are read from the console once each, without prefixes and secrets", () => {
-  /** A line of a message with more than one has no tag. */
+  /** A further line of the same message has no tag. */
   const below = (text: string): string => at(text).replace("[talos] ", "");
   const failed =
     "task writeUserFiles (1/1): writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues, error:";
@@ -37,7 +37,7 @@ test("errors of a stopped boot are read from the console once each, without pref
 });
 
 test("a kubelet that fails at every start is reported with its last error", () => {
-  // As Talos v1.13.0 said it of an image without the runtime that containerd takes by default.
+  // Talos v1.13.0 printed this for an image without the runtime that containerd uses by default.
   const fails =
     'service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 1 (last log "{\\"ts\\":1.5,\\"msg\\":\\"Starting controller\\"}\\n{\\"ts\\":1.6,\\"msg\\":\\"command failed\\",\\"err\\":\\"failed to run Kubelet: validate CRI v1 runtime API for endpoint \\\\\\"unix:///run/containerd/containerd.sock\\\\\\": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService\\"}")';
   const errorsOf = (...lines: string[]) => bootErrorsOf(consoleLines(lines.map(at).join("\n")));
@@ -46,7 +46,7 @@ test("a kubelet that fails at every start is reported with its last error", () =
     "service[kubelet](Running): Health check successful",
   ];
   expect(errorsOf(...four)).toEqual([]);
-  expect(errorsOf(well, ...four, fails)).toEqual([]); // it has started pods in this boot
+  expect(errorsOf(well, ...four, fails)).toEqual([]); // the kubelet has started pods in this boot
   expect(
     errorsOf(...four, "service[kubelet](Running): Started task kubelet (PID 1)", fails),
   ).toEqual([
@@ -60,7 +60,7 @@ describe("the image that boots next, as the console shows it,", () => {
     "factory.talos.dev/metal-installer/1:v1.13.0",
     "factory.talos.dev/metal-installer/2:v1.13.0",
   ];
-  // In the words of v1.13.0 and v1.13.9, and in those of v1.14.0 (internal/app/lifecycle/lifecycle.go).
+  // The texts of v1.13.0 and v1.13.9, and of v1.14.0 (internal/app/lifecycle/lifecycle.go).
   const begins = (image: string) => `starting upgrade: installer_image=${image}, disk=/dev/vda`;
   const ends = (code: number) =>
     `upgrade ${code === 0 ? "completed successfully" : "failed"}: exit_code=${code}`;
@@ -92,7 +92,7 @@ describe("the image that boots next, as the console shows it,", () => {
 test("the reason of a failed pull is the image's last error that is no cancellation", () => {
   const image = "10.0.2.2:5000/metal-installer/1:v1.13.0";
   const refused = `retrying error: failed to pull image "${image}": dial tcp 10.0.2.2:5000: connect: connection refused`;
-  // What Talos v1.13.0 says of a pull whose caller has gone: nothing of why.
+  // Talos v1.13.0 prints this if the caller of a pull has gone. It does not contain the reason.
   const canceled = `retrying error: failed to pull image "${image}": failed to do request: Head "http://10.0.2.2:5000/v2/": context canceled`;
   const other = 'failed to pull image "ghcr.io/other:v1": refused';
   const lines = [`pulling image ${image}: starting...`, refused, canceled, other];
@@ -101,7 +101,8 @@ test("the reason of a failed pull is the image's last error that is no cancellat
 });
 
 test("driverErrors returns each error of a card once with its count, and the ignored cards", () => {
-  // As talosctl prints them (NVIDIA/open-gpu-kernel-modules#446), and as a kernel breaks a message into lines (NVIDIA/NVSentinel#155).
+  // Lines as talosctl prints them (NVIDIA/open-gpu-kernel-modules#446), and messages that a kernel breaks into
+  // several lines (NVIDIA/NVSentinel#155).
   const kernel = (text: string): string =>
     `192.168.11.119: kern: warning: [2026-04-22T21:30:51.870495804Z]: NVRM: ${text}`;
   const fault =

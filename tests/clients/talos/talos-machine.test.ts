@@ -4,7 +4,7 @@ import { isStaged } from "../../../components/clients/talos/configuration-text";
 import { TalosMachine } from "../../../components/clients/talos/talos-machine";
 import type { Talosctl } from "../../../components/clients/talos/talosctl";
 
-/** In the form of talosctl v1.13 (cmd/talosctl/cmd/talos/etcd.go). */
+/** Output in the form of talosctl v1.13 (cmd/talosctl/cmd/talos/etcd.go). */
 const printed: Record<string, string> = {
   "etcd members": [
     "NODE       ID                 HOSTNAME   PEER URLS                                        CLIENT URLS              LEARNER",
@@ -43,7 +43,7 @@ test("an etcd member has all its URLs, and only its peer URLs before it starts",
   ]);
 });
 
-// Printed by talosctl v1.14.1 for a machine whose containerd waits (cmd/talosctl/cmd/talos/service.go).
+// The output of talosctl v1.14.1 for a machine whose containerd waits (cmd/talosctl/cmd/talos/service.go).
 test.each([
   [
     "cri",
@@ -165,7 +165,7 @@ test("a machine at another address is called by the same talosctl", async () => 
 });
 
 describe("the configurations of a machine", () => {
-  /** Its answers: resources by ID, and its files. */
+  /** Answers of a machine: resources by ID, and files. */
   const answering = (
     resources: Record<string, string>,
     files: Record<string, string> = {},
@@ -282,7 +282,7 @@ test("volumes that only the TPM can open are read from the active configuration"
   expect(await one.image()).toMatchObject({ secureBoot: true, sealed: ["EPHEMERAL"] });
 });
 
-// Both IDs are the Factory's: of the modules and the toolkit for production, in two orders.
+// Both IDs are the Image Factory's, for the modules and the toolkit of the branch production, in both orders.
 const [modules, toolkit] = [
   "siderolabs/nvidia-open-gpu-kernel-modules",
   "siderolabs/nvidia-container-toolkit",

@@ -5,11 +5,13 @@ import { applyLive } from "../../../components/program/upgrade/upgrade";
 import { FakeClock, FakeMachine } from "../../program/fakes";
 import { setup } from "../../program/setup";
 
-/** What talosctl says where Talos 1.13 refuses a change without a boot (v1alpha1_runtime.go, CanApplyImmediate). */
+/**
+ * The error of talosctl if Talos 1.13 refuses a change without a boot (v1alpha1_runtime.go, CanApplyImmediate).
+ */
 const refused =
   "error applying new configuration: rpc error: code = InvalidArgument desc = this config change can't be applied in immediate mode";
 
-/** The error of a talosctl that says so much. */
+/** The error of a talosctl call that fails with this output. */
 const failed = (text: string): Promise<unknown> =>
   new Talosctl({ binary: "/bin/sh", talosconfig: undefined, secrets: [] })
     .run(["-c", 'printf "%s" "$0" >&2; exit 1', text], 10_000)
@@ -46,7 +48,7 @@ test("a call ends at its limit or by its watcher, and the error has the time", a
   expect(await ended(10_000, third)).toEqual(
     new CallError("unreachable", "talosctl -c did not end within 300ms"),
   );
-  // A look that takes long is the only one: each is a talosctl of its own.
+  // Only one look runs at a time, even if it is slow: each look starts a talosctl.
   let [begun, most] = [0, 0];
   const slow = async (): Promise<boolean> => {
     most = Math.max(most, ++begun);

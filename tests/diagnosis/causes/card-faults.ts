@@ -1,14 +1,14 @@
 import type { CauseId } from "../../../components/diagnosis";
 
-/** A fault of a card in the words that were recorded, and what the doctor makes of it. Metrics: ../alert-cases.ts. */
+/** A fault of a card in its recorded text, and the doctor's conclusion. Metrics are in ../alert-cases.ts. */
 export interface CardFault {
-  /** A line of the kernel's log, without what talosctl prints before it. */
+  /** A line of the kernel's log, without talosctl's prefix. */
   kernel?: string;
-  /** Last words of one of Talos' services, or of a pod. Either this or `kernel`. */
+  /** Last words of a Talos service or of a pod. A fault has either this or `kernel`. */
   service?: string;
-  /** The known cause; null where a program did it, which is a remark. */
+  /** The known cause; null if a program caused it, which the doctor only remarks. */
   cause: CauseId | null;
-  /** A part of its remedy, or of the remark. */
+  /** A part of the cause's remedy, or of the remark. */
   remedy: string;
 }
 

@@ -7,33 +7,36 @@ import {
 import { planCluster, type Plan } from "../../../components/recipe";
 import { validStack } from "../../recipe/stacks";
 
-/** A missing fix or a known cause, with parts of the lines of its evidence. */
+/** A missing fix or a known cause, with parts of its evidence. */
 export interface NamedCause {
   cause: FixId | CauseId;
-  /** A part of each line, in their order. */
+  /** A part of each line, in order. */
   evidence: string[];
 }
 
-/** What is seen of a system, and what the diagnosis names. */
+/** Observations of a system, and the causes that the diagnosis gives. */
 export interface CauseCase {
   name: string;
   seen: Observations;
   /** Stacks of tests/fixtures/valid with which the diagnosis is the same. Default: without a stack. */
   stacks?: (string | typeof withoutStack)[];
-  /** What is named, in the diagnosis' order: with its evidence, or by its id alone. */
+  /** The causes, in the diagnosis' order: with their evidence, or only by id. */
   causes: (FixId | CauseId | NamedCause)[];
-  /** A part of what to do about the first. Default: not compared. */
+  /** A part of the first cause's remedy. Default: not compared. */
   remedy?: string;
 }
 
-/** The diagnosis knows no stack, and goes by what the cluster looks like. */
+/** A diagnosis without a stack, from observations alone. */
 export const withoutStack = null;
 
 /** The plans of a case's stacks. */
 export const plansOf = ({ stacks = [withoutStack] }: CauseCase): (Plan | undefined)[] =>
   stacks.map((stack) => (stack === withoutStack ? undefined : planCluster(validStack(stack))));
 
-/** What is named, in the form of the case: a line of evidence that has the wanted part becomes that part. */
+/**
+ * The diagnosed causes in the form of the case. A line of evidence that contains the expected part is replaced by
+ * that part.
+ */
 export const namedOf = ({ seen, causes }: CauseCase, plan?: Plan): CauseCase["causes"] =>
   diagnose(seen, plan).map(({ fix, evidence }, index) => {
     const wanted = causes[index];

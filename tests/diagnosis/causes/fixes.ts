@@ -29,7 +29,7 @@ const podOfUnknownStrategy: ObservedPod = {
   ],
 };
 
-/** Systems that lack a fix, and the fix that is named. First those that lack none. */
+/** Systems that lack a fix, and the fix that the diagnosis gives. The first systems lack none. */
 export const fixCases: CauseCase[] = [
   { name: "a healthy system", seen: healthy, stacks: ["rtx5070ti", withoutStack], causes: [] },
   { name: "nothing seen", seen: {}, stacks: ["rtx5070ti", "aarhus-h100", "modern"], causes: [] },
@@ -71,7 +71,7 @@ export const fixCases: CauseCase[] = [
         ],
       },
     ],
-    remedy: "the stack has this fix", // the remedy differs for stacks that have it
+    remedy: "the stack has this fix", // the remedy differs if the stack has the fix
   },
   {
     name: "pods that wait a moment while the markers are kept",

@@ -49,7 +49,7 @@ const noCards = "power limit: nvidia-smi cannot switch persistence mode on: is t
 const noRuntime =
   'unable to get OCI runtime for sandbox "x": no runtime for "nvidia" is configured';
 
-/** The operator's stack when all else is well. */
+/** Faults of a system with the operator that is otherwise healthy. */
 export const operatorCases: CauseCase[] = [
   {
     name: "a validator that is not told to stay away",

@@ -10,7 +10,7 @@ import { ready } from "../as-planned";
 
 const operator = "nvidia-gpu-operator";
 
-/** A pod that crashes again and again, on a node or on none, with its last words. */
+/** A pod that crashes again and again, on a node or not yet on one, with its last words. */
 export const failingPod = (
   name: string,
   node: string | null,
@@ -25,7 +25,7 @@ export const failingPod = (
   ],
 });
 
-/** A pod of the operator's that waits in one of its init containers. */
+/** An operator's pod that waits in one of its init containers. */
 export const waitingPod = (name: string, container: string): ObservedPod => ({
   namespace: operator,
   name,
@@ -35,7 +35,7 @@ export const waitingPod = (name: string, container: string): ObservedPod => ({
   containers: [{ name: "main", state: "waiting", ready: false, reason: "PodInitializing" }],
 });
 
-/** The node of the operator's stack, with further labels. */
+/** The node of a system with the operator, with further labels. */
 export const operatorNode = (labels: Record<string, string> = {}): ObservedNode => ({
   name: "k8s-worker4",
   osImage: "Talos (v1.12.6)",
@@ -52,7 +52,7 @@ export const operatorNode = (labels: Record<string, string> = {}): ObservedNode 
 
 const { schematicId, installerImage } = planCluster(validStack("rtx5070ti")).machines[0]!;
 
-/** The machine of the operator's stack when all is well. */
+/** The machine of a healthy system with the operator. */
 export const healthyMachine: ObservedMachine = {
   name: "k8s-worker4",
   talosVersion: "v1.12.6",
@@ -63,7 +63,7 @@ export const healthyMachine: ObservedMachine = {
   services: { "ext-nvidia-persistenced": "Running" },
 };
 
-/** The operator's stack when all is well. */
+/** Observations of a healthy system with the operator. */
 export const healthy = {
   nodes: [operatorNode()],
   pods: [
@@ -77,7 +77,7 @@ export const healthy = {
   ],
   daemonSets: [
     { namespace: operator, name: "nvidia-validation-markers", desired: 1, ready: 1 },
-    // The operator's own, which want no pods on Talos, and that is right.
+    // A DaemonSet of the operator that correctly has no pods on Talos.
     {
       namespace: operator,
       name: "nvidia-mig-manager",
@@ -91,7 +91,7 @@ export const healthy = {
   machines: [healthyMachine],
 } satisfies Observations;
 
-/** The same while the plugin waits: it looks alike with and without a driver. */
+/** The same system while the plugin waits. It looks the same with and without a driver. */
 export const stuck = {
   pods: [
     waitingPod("nvidia-device-plugin-daemonset-x", "toolkit-validation"),

@@ -1,6 +1,6 @@
 import type { CauseId, FixId } from "../../../components/diagnosis";
 
-/** What real programs print, word for word, by the cause that it shows. */
+/** Exact output of real programs, by the cause that it shows. */
 export const textsOfCauses: Partial<Record<CauseId | FixId, string[]>> = {
   runtimeHandler: [
     'Failed to create pod sandbox: rpc error: code = Unknown desc = unable to get OCI runtime for sandbox "c5dc0309bb13": no runtime for "nvidia" is configured',

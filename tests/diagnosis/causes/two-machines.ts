@@ -16,7 +16,7 @@ const noModules: NamedCause = {
   evidence: ["gpu-1: no module nvidia is loaded"],
 };
 
-/** Two machines that are broken in different ways: what is wrong with one explains nothing on the other. */
+/** Two machines with different faults: the fault of one explains nothing on the other. */
 export const twoMachineCases: CauseCase[] = [
   {
     name: "no CUDA on the machine without its modules, from which it follows",

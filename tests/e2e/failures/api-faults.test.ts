@@ -2,8 +2,9 @@ import type { ApiFault } from "../runs/api-proxy";
 import type { ApiFaultsRun } from "../runs/api-faults";
 import { runApart } from "../support/apart";
 
-// A proxy before the API servers, and three updates of one stack through it. tests/program/single-fault has every call of the
-// program's fail once, on doubles; here the API server, Pulumi and its Kubernetes provider are the real ones.
+// A proxy in front of the API servers, and three updates of one stack through it. In tests/program/single-fault
+// every call of the program fails once, with fakes. Here the API server, Pulumi and its Kubernetes provider are
+// real.
 
 let ran: ApiFaultsRun;
 

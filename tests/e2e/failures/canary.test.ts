@@ -2,7 +2,7 @@ import type { CanaryRun, CanaryUpdate } from "../runs/canary";
 import { ahead, failing, workers } from "../runs/canary-upgrade";
 import { runApart } from "../support/apart";
 
-// 12 workers, 25 % at a time; `upgrade.first` names worker-05, and worker-03 is the one that fails.
+// 12 workers, 25 % at a time; worker-05 is in `upgrade.first`, and worker-03 fails.
 
 let ran: CanaryRun;
 
@@ -29,7 +29,7 @@ test("of 12 workers, the one in upgrade.first is upgraded alone, and the others 
 test("after one machine failed, no further upgrade begins, and the update reports each machine's state", () => {
   const { result, lines, spans, reboots, cordoned } = ran.failing;
   expect(result).toBe("failed");
-  // Told at the failure, and again when the machines that were under way are through.
+  // Printed at the failure, and again when the upgrades that had already begun are finished.
   const told = lines.flatMap((line, index) =>
     line.includes("State of the machines") ? [index] : [],
   );
@@ -40,12 +40,12 @@ test("after one machine failed, no further upgrade begins, and the update report
       .filter((name) => name !== "");
   expect(of("failed")).toEqual([failing]);
   expect(of("done")).toContain(ahead);
-  // Whether one just had its configuration at the failure, or was being upgraded, is the computer's load.
+  // Whether a machine was only configured or already being upgraded at the failure depends on the computer's load.
   const untouched = [...of("configured, not upgraded"), ...of("not started")];
   expect([...of("failed"), ...of("done"), ...untouched].sort()).toEqual(
     Object.keys(reboots).sort(),
   );
-  // What it says is what the machines' own record says.
+  // The printed states agree with the machines' own records.
   expect(of("not started").length).toBeGreaterThanOrEqual(6);
   for (const name of untouched) expect([name, reboots[name]]).toEqual([name, 1]);
   for (const name of of("done")) expect(spans.map(({ machine }) => machine)).toContain(name);

@@ -3,7 +3,8 @@ import type { Outcome } from "../runs/faults";
 import type { Ran } from "../runs/faults-stand";
 import { runApart } from "../support/apart";
 
-// The program's own tests go through every call of a double; here all parts are real but the machines' hardware.
+// The program's unit tests go through every call of a fake. Here all parts are real, apart from the machines'
+// hardware.
 
 let outcomes: Record<string, Outcome>;
 
@@ -11,7 +12,7 @@ beforeAll(async () => {
   ({ outcome: outcomes } = await runApart<Record<string, Outcome>>("faults"));
 });
 
-/** The runs of a case, once the machine is seen to be as wanted at its end. */
+/** The runs of a case, after a check that the machine ended as planned. */
 function endedWell(name: string, reboots = 1): Ran[] {
   const { runs, error, machine, node } = outcomes[name]!;
   if (error !== undefined) throw new Error(error);
@@ -35,7 +36,7 @@ test.each([...killedPhases.map((phase) => `kill-${phase}`), "kill-going-down"])(
 );
 
 test("an image that does not boot is reported as rolled back, and a second run succeeds", () => {
-  // The reboot into the broken slot, the one back, and that of the second run.
+  // Three reboots: into the broken boot slot, back from it, and that of the second run.
   const [first] = endedWell("rollback", 3);
   expect(first!.status).toBe(1);
   expect(first!.lines.at(-1)).toMatch(
@@ -49,9 +50,9 @@ test("a paused boot is reported at once, and the next run succeeds with the corr
   expect(first!.lines.at(-1)).toMatch(
     /machines\.paused-boot: its boot does not go on: .*writeUserFiles failed/,
   );
-  // The broken configuration makes the machine begin again after each pause (talos v1.12.6, v1alpha1_sequencer_tasks.go). The number of
-  // pauses until the correction is a matter of time. Then two reboots are needed: out of the pause, ours or the
-  // machine's own where that comes first, and the upgrade's.
+  // With the broken configuration the machine boots again after each pause (talos v1.12.6,
+  // v1alpha1_sequencer_tasks.go). The number of pauses until the correction depends on time. Then two reboots are
+  // needed: the one out of the pause, by the program or by the machine itself, and that of the upgrade.
   expect(outcomes["paused-boot"]!.machine.reboots - last!.rebootsBefore!).toBeLessThanOrEqual(2);
 });
 

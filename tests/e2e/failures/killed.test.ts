@@ -2,8 +2,8 @@ import Table from "cli-table3";
 import type { KilledRun } from "../runs/killed";
 import { runApart } from "../support/apart";
 
-// Pulumi's engine, its file backend and its locks are the real ones, and so are Kubernetes and its provider, which adopts nothing
-// (lab/tests/engine/provider.test.ts).
+// Pulumi's engine, its file backend and its locks are real. So are Kubernetes and its provider, which adopts
+// nothing (lab/tests/engine/provider.test.ts).
 
 let run: KilledRun;
 let said: string;
@@ -23,8 +23,8 @@ beforeAll(async () => {
 });
 
 /**
- * The commands that every SIGKILL needs. What Pulumi writes next to the state is half written only where the kill comes at that very
- * moment; lab/tests/engine makes it so.
+ * The commands that every SIGKILL needs. The file next to Pulumi's state is half written only if the kill comes at
+ * that very moment; lab/tests/engine tests this case.
  */
 const always = (commands: string[]): string[] =>
   commands.filter((command) => command !== "rm STACK.json.attrs");
@@ -47,12 +47,13 @@ test.each(["SIGKILL", "SIGINT"])(
       (each) => each.signal === signal && each.phase !== "workload, imported",
     );
     try {
-      // With what the next update said where it went wrong: that is what a failure has to show.
+      // The list includes the errors of the next update, so that a failure of this test shows them.
       const green = ["model", "release upgraded", "destroy"];
       const wanted = phases.map((phase) => [phase, green.includes(phase) ? "green" : "beyond"]);
       expect(cases.map(({ phase, next }) => [phase, next])).toEqual(wanted);
       for (const { commands, reboots } of cases) {
-        // Only what the page on troubleshooting says, and only where Pulumi could not take its lock away.
+        // The commands are only those of the troubleshooting page, and are needed only if Pulumi could not remove
+        // its lock.
         if (signal === "SIGKILL") expect(always(commands)).toEqual(["pulumi cancel"]);
         else expect(commands).toEqual([]);
         expect(reboots).toBeLessThanOrEqual(1);

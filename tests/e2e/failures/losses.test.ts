@@ -8,8 +8,8 @@ import { clusterOf, readStackFile } from "../../../stacks/stack-file";
 import { assertOk, runLab } from "../support/labs";
 
 /**
- * Each machine begins with six extensions, two kernel arguments and Secure Boot; the lab's firmware starts no
- * unsigned image.
+ * Each machine begins with six extensions, two kernel arguments and Secure Boot. The lab's firmware refuses to
+ * start an unsigned image.
  */
 const at = (name: string): string => path.join(__dirname, "../stacks", name);
 const image = ["--image", at("images.yaml"), "--omni-members"];

@@ -6,7 +6,7 @@ import type { LabReport } from "../../../lab/run/report";
 import { assertOk, runLab, told } from "../support/labs";
 
 const own = (name: string): string => path.join(__dirname, `../stacks/Pulumi.${name}.yaml`);
-/** The plainest first: what a fix does not need to fail takes time. */
+/** Stacks, the simplest first: every additional part costs time. */
 const stacks = [
   own("plain-operator"),
   own("plain-plugin"),
@@ -33,18 +33,19 @@ test("every fix is needed by one of the stacks", () => {
 });
 
 /**
- * Fixed too, but by more than the stack: a controller that was refused tries again ever more seldom, see its remedy.
+ * A fix whose effect needs more than a new update: a controller that was refused tries again at growing intervals
+ * (see the fix's remedy).
  */
 const notByTheStackAlone = "privilegedNamespace";
 
-// Some at a time (`maxConcurrency`): most of each is waiting.
+// Run a few at a time (`maxConcurrency`), since each mostly waits.
 test.concurrent.each(cases)(
   "%s without the fix %s fails with only that diagnosis, and comes up with the fix",
   async (_, fix, stack) => {
     const args = ["--stack", stack, "--without", fix];
     const { machines } =
       fix === notByTheStackAlone ? (await failsBy(fix, args)).report : await isMended(fix, args);
-    // Installed with one reboot, and started again: the loop itself.
+    // Installed with one reboot, and rebooted again: this is the loop that the fix prevents.
     if (fix === "perMachinePatch") expect(machines["gpu-1"]!.reboots).toBeGreaterThanOrEqual(2);
   },
 );
@@ -76,7 +77,7 @@ async function failsBy(
   return { report, lines };
 }
 
-/** Fails, and then comes up by the remedy; a second look finds nothing, and the destroy leaves nothing. */
+/** The lab fails, and succeeds after the remedy. Then the doctor finds nothing, and the destroy leaves nothing. */
 async function isMended(fix: string, args: string[]): Promise<LabReport> {
   const run = await runLab([...args, "--repair"]);
   expectOnly(fix, run.report.mended!, told(run.status, run.report, run.lines));

@@ -7,7 +7,10 @@ import { runApart } from "../support/apart";
 const page = fs.readFileSync(path.join(repository, "docs/use.md"), "utf8");
 const operations = fs.readFileSync(path.join(repository, "docs/operations.md"), "utf8");
 
-/** Blocks of commands of the page that are about the reader's own stack, comments taken off: a new stack, then an edit of it. */
+/**
+ * The page's blocks of commands for the reader's own stack, without comments: first a new stack, then an edit of
+ * it.
+ */
 function blocks(): string[][] {
   const [, section] = /\n## The stack file\n([\s\S]*?)\n## /.exec(page)!;
   return [...section!.matchAll(/^```sh\n([\s\S]*?)^```/gm)]
@@ -20,12 +23,12 @@ function blocks(): string[][] {
     .filter((lines) => lines.some((line) => /\bmine\b/.test(line)));
 }
 
-/** Left out: the shell has the variables from the lab, and a lab within a lab is what other tests run by itself. */
+/** These lines are left out: the lab sets the variables, and other tests run a lab. */
 const isRun = (line: string): boolean => !/^(export |npm run lab )/.test(line);
 
 const policy = ["npm run build --workspace policy", "pulumi preview -s mine --policy-pack policy"];
 
-/** One line more, which is one more extension of the image: the edit of the journey. */
+/** The journey's edit: one more line, for one more extension of the image. */
 const edit = {
   file: "stacks/Pulumi.mine.yaml",
   replace: "      gpus:\n",
@@ -65,7 +68,7 @@ test("the commands of docs/use.md lead from a running cluster to a running stack
   expect(judged!.stdout).toMatch(/talos-gpu.*policy|Policies:[\s\S]*talos-gpu/);
   expect([up!.reboots, upAgain!.reboots]).toEqual([1, 1]);
 
-  // The page lists exactly the edit, and says that it reboots the machine.
+  // The page lists exactly the edit, and announces the machine's reboot.
   expect(plannedAgain!.stdout).toContain("Compared with `origin/main`");
   expect(plannedAgain!.stdout).toContain("**Reboots: velaryon.**");
   const [, changes] = /### What changes in the stack\n\n([\s\S]*?)\n\n/.exec(plannedAgain!.stdout)!;

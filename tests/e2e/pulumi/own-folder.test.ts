@@ -9,8 +9,9 @@ import { repository } from "../../../stacks/stack-file";
 import { pack, type Registry, serveRegistry } from "../../support/registry";
 import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";
 
-// The template as Pulumi's own command copies it, the package as npm installs it, and the preview of an imported stack by the real CLI: what
-// a user sees in an empty folder outside of the clone. The rest of that folder: tests/sdk/own-folder.test.ts.
+// What a user sees in an empty folder outside the clone: the template as Pulumi's own command copies it, the
+// package as npm installs it, and the preview of an imported stack by the real CLI. tests/sdk/own-folder.test.ts
+// has the other tests of such a folder.
 
 const limit = 5 * 60_000;
 const home = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-own-pulumi-")));
@@ -30,7 +31,7 @@ afterAll(async () => {
   fs.rmSync(home, { recursive: true, force: true });
 });
 
-/** Runs a command in the folder, to its end; gives what it said. */
+/** Runs a command in the folder until it ends, and returns its output. */
 async function run(line: string): Promise<string> {
   const npm = {
     npm_config_registry: registry.url,
@@ -87,8 +88,9 @@ test(
 );
 
 /**
- * The SDK that Pulumi's generator of a language makes of a schema: each file's text. The lab has no language host that `package add`
- * could call for it (lab/tools/languages). tests/sdk/languages compiles what the generators make of sdk/schema.json.
+ * The SDK that Pulumi's generator of a language makes from a schema, as the text of each file. `package add` would
+ * call a language host, which the lab does not have (lab/tools/languages). tests/sdk/languages compiles the
+ * generated SDKs of sdk/schema.json.
  */
 async function sdkOf(schema: string, language: string): Promise<Record<string, string>> {
   const into = fs.mkdtempSync(path.join(home, "sdk-"));

@@ -6,10 +6,10 @@ import { clusterOf, readStackFile, repository } from "../../../stacks/stack-file
 import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";
 import { stacks } from "../../support/stacks";
 
-// By the real CLI, in a checkout, each program in a process of its own by the SDK's cmd/run, which checks its types:
-// what a user's first `pulumi preview` does. One cluster for all of them, as a preview changes nothing.
+// A user's first `pulumi preview`: by the real CLI, in a checkout. Each program runs in a process of its own by
+// the SDK's cmd/run, which checks its types. One cluster serves all of them, since a preview changes nothing.
 
-/** Comes up by the host, with its preview, in tests/e2e/stacks.test.ts (`byHost`). */
+/** tests/e2e/stacks.test.ts previews and installs this stack with the real host (`byHost`). */
 const elsewhere = "aarhus-h100";
 const limit = 5 * 60_000;
 
@@ -19,9 +19,7 @@ beforeAll(async () => {
 }, limit);
 afterAll(() => stand?.close());
 
-/**
- * What went wrong, and what the user is warned of; the CLI's word on where it found the language host is not of them.
- */
+/** Errors and warnings, without the CLI's message on where it found the language host. */
 const told = (diagnostics: readonly string[]): string[] =>
   diagnostics.filter(
     (line) =>
@@ -75,7 +73,7 @@ test(
       name: "gpu-compose",
       stack: "dev",
     });
-    // The API server warns of the user's own Deployment, which is not `restricted`.
+    // The API server warns about the user's own Deployment, which is not `restricted`.
     const errors = told(diagnostics).filter((line) => line.startsWith("error"));
     expect([result, ...errors]).toEqual(["succeeded"]);
     for (const one of [
@@ -127,8 +125,8 @@ test(
       result: "failed",
       creates: ["pulumi:pulumi:Stack talos-gpu-aarhus-h100-mixed"],
     });
-    // CPU of the CLI, its host, the program and the policy pack: 4 s; two cores share most of it. cmd/run alone took
-    // 17 s once.
+    // CPU time of the CLI, its host, the program and the policy pack: 4 s, of which two cores share most. cmd/run
+    // alone once took 17 s.
     expect(cpuSeconds).toBeLessThan(6);
     expect(cpuSeconds).toBeGreaterThan(1);
   },
@@ -149,7 +147,7 @@ test(
   limit,
 );
 
-/** A schema without what the CLI's own types drop when it prints one: `optional: true`, and what is empty. */
+/** A schema without the parts that the CLI drops when it prints one: `optional: true`, and empty values. */
 function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== "object" || value === null) return value;

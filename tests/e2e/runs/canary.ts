@@ -99,7 +99,7 @@ async function up(lab: Running): Promise<CanaryUpdate> {
   };
 }
 
-/** From the upgrade call to the next boot, read from the emulated machine's record. */
+/** The time from the upgrade call to the next boot, from the emulated machine's record. */
 function spanOf(machine: string, { events }: MachineState, before: MachineState): Span[] {
   const fresh = events.slice(before.events.length);
   const begin = fresh.find(({ what }) => what.startsWith("upgrade request received"));

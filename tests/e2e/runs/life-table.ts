@@ -153,7 +153,7 @@ export const lives: Record<string, Life> = {
       {
         name: "chart release",
         change: { devicePlugin: { version: "0.18.2" } },
-        // The first release whose Node Feature Discovery removes its labels when it is uninstalled.
+        // This is the first release whose Node Feature Discovery removes its labels when it is uninstalled.
         then: [
           {
             name: "GPU feature discovery",

@@ -5,9 +5,9 @@ import type { Running } from "../../../lab/run/running";
 import { Session } from "../../../lab/session/session";
 
 /**
- * Runs a program that a test has started by `runApart`: passes a lab's session and the arguments to it, and prints its
- * outcome as JSON. Closes the session when the program ends. A signal, or the end of the test that reads the outcome,
- * closes the session at once.
+ * Runs a program that a test has started by `runApart`. It passes a lab's session and the arguments to the
+ * program, and prints the program's outcome as JSON. It closes the session when the program ends. A signal, or the
+ * end of the test that reads the outcome, closes the session at once.
  */
 export function asProgram<Outcome>(
   run: (session: Session, ...args: string[]) => Promise<Outcome>,

@@ -3,15 +3,15 @@ import * as path from "node:path";
 
 const repository = path.resolve(__dirname, "../../..");
 
-/** Programs that run; a test that fails in the middle must not leave its lab, and with it the whole run, hanging. */
+/** Running programs. If a test fails, its lab must be ended, or the whole test run would hang. */
 const running = new Set<ChildProcess>();
 afterAll(() => {
   for (const child of running) child.kill("SIGTERM");
 });
 
 /**
- * Starts a program of this repository from its bundle, as a process of its own; a signal to it reaches the program itself. It
- * gets a SIGTERM where it still runs when the test file has ended.
+ * Starts a program of this repository from its bundle, as a process of its own. A signal to this process reaches
+ * the program itself. If it still runs when the test file has ended, it gets a SIGTERM.
  *
  * @param file from the repository's root, e.g. `lab/main.ts`.
  */
@@ -30,21 +30,20 @@ export function startApart(
   return child;
 }
 
-/** What a program of `tests/e2e/runs` told. */
+/** Result of a program of `tests/e2e/runs`. */
 export interface Told<Outcome> {
   outcome: Outcome;
-  /** Its standard error: what to show next to an outcome that is not as expected. */
+  /** Standard error, which a test shows next to an unexpected outcome. */
   said: string;
 }
 
-/** Characters of standard error that an error quotes: the last 100 lines or so. */
+/** Characters of standard error that an error quotes, about its last 100 lines. */
 const quoted = 8_000;
 
 /**
- * Runs a program of `tests/e2e/runs` to its end. Jest cannot load the Kubernetes client, an ES module, so whatever uses a lab's
- * own parts is such a program; `asProgram` is its other side.
- *
- * @throws Error with the end of its standard error, when it fails or ends without an outcome.
+ * Runs a program of `tests/e2e/runs` until it ends. Jest cannot load the Kubernetes client, an ES module, so all
+ * code that uses parts of a lab is such a program. It calls `asProgram`. @throws Error with the end of its
+ * standard error, if it fails or ends without an outcome.
  */
 export function runApart<Outcome>(
   name: string,

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import type { DoctorReport } from "../../../cli/doctor/report";
 
-/** Runs `npm run doctor -- …` as a user would, and reads what it says. */
+/** Runs `npm run doctor -- …` as a user would, and returns its report. */
 export async function ask(
   talosctl: string,
   args: string[],

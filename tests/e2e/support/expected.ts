@@ -1,47 +1,52 @@
-/** What a stack must come to. */
+/** The expected result of a stack in the lab. */
 interface Expected {
   machines: Record<
     string,
     { talosVersion: string; driverVersion: string | null; gpus?: string; taints?: string[] }
   >;
   workloads: string[];
-  /** Of what the machines have `gpus`. Default `nvidia.com/gpu`. */
+  /** The resource that `gpus` counts. Default: `nvidia.com/gpu`. */
   of?: string;
-  /** An edit of its workloads afterwards, which no machine notices: a file of `stacks/`, and what then runs. */
+  /**
+   * A later edit of the workloads, which changes no machine: a file of `stacks/`, and the workloads that then run.
+   */
   then?: { stack: string; workloads: string[] };
-  /** Differences of the plan of the file that `talos-gpu discover` writes: facts that a cluster does not show. */
+  /**
+   * Differences between the stack's plan and that of the file that `talos-gpu discover` writes: facts that a
+   * cluster does not show.
+   */
   unseen?: string[];
   /**
-   * Patterns of what the preview by Pulumi's own host foretells of a machine: its program runs in a checkout and a
-   * process of its own. Default: in the lab's process.
+   * Patterns of the preview's announcement for a machine, with Pulumi's own host: it runs the program in a
+   * checkout, in a process of its own. Default: the program runs in the lab's process.
    */
   byHost?: Record<string, string>;
-  /** All its machines are emulated, also where a real node can be. Default false. */
+  /** Whether all machines are emulated even if this computer can run real nodes. Default: false. */
   emulated?: boolean;
-  /** Patterns of what the lab says, in this order, next to all else. */
+  /** Patterns of lines of the lab's output, in this order, among other lines. */
   says?: string[];
 }
 
-/** What each stack of stacks/ must come to, by its name, as its owner describes it. */
+/** The expected result of each stack of stacks/, by name, from its owner's description. */
 export const expected: Readonly<Record<string, Expected>> = {
   rtx5070ti: {
     machines: {
       "k8s-worker4": { talosVersion: "v1.12.6", driverVersion: "570.211.01", gpus: "1" },
     },
     workloads: ["comfyui/comfyui", "ollama/ollama"],
-    // ComfyUI gets the card when ollama gives it up.
+    // ComfyUI gets the card when ollama is scaled down.
     then: { stack: "rtx5070ti-paints", workloads: ["comfyui/comfyui", "ollama/ollama"] },
-    unseen: ["machines.k8s-worker4.configuration", "machines.k8s-worker4.patches"], // whether a stack owns it
+    unseen: ["machines.k8s-worker4.configuration", "machines.k8s-worker4.patches"], // the cluster does not show whether a stack owns it
   },
   "aarhus-h100": {
     machines: {
       "aarhus-h100": { talosVersion: "v1.11.5", driverVersion: "570.172.08", gpus: "2" },
     },
     workloads: ["gpu-pods/nvidia-test", "vllm/vllm"],
-    // vLLM splits a model over both cards once the test pod is out.
+    // vLLM splits a model over both cards once the test pod is gone.
     then: { stack: "aarhus-h100-serves", workloads: ["vllm/vllm"] },
   },
-  // Two cards, four slices of each; four pods on them.
+  // Two cards with four slices each, and four pods on them.
   rtx3090: {
     machines: { rtx3090: { talosVersion: "v1.10.9", driverVersion: "570.148.08", gpus: "8" } },
     workloads: [
@@ -50,8 +55,8 @@ export const expected: Readonly<Record<string, Expected>> = {
       "gpu-pods/gpu-test-3",
       "gpu-pods/gpu-test-4",
     ],
-    // Sharing is in the release's values, the power limit in a DaemonSet of the stack's own, which a label of ours
-    // leads to its nodes.
+    // Sharing is in the release's values. The power limit is in a DaemonSet of the stack's own, which the stack's
+    // label places on its nodes.
     unseen: [
       "kubernetes.release",
       "kubernetes.sharingConfig",
@@ -70,10 +75,10 @@ export const expected: Readonly<Record<string, Expected>> = {
       },
     },
     workloads: ["nvidia/nvidia-test"],
-    // The program that a preview starts gets to see the state that only the engine has.
+    // Only the engine has the state, and the program that a preview starts must still read it.
     byHost: { velaryon: "^reboots: only if it does not already run Talos v1\\.11\\.1" },
   },
-  // Its machines begin in maintenance mode: the one reboot is that of the installation.
+  // The machines begin in maintenance mode, so their only reboot is that of the installation.
   modern: {
     machines: {
       control: {
@@ -94,11 +99,11 @@ export const expected: Readonly<Record<string, Expected>> = {
       "gpu: its smoke test passed; a container next to it sees nvidia0, and asked for no card",
     ],
   },
-  // Its machine waits for Omni's owner, who adds it to the cluster when its patches and extensions are there.
+  // The machine waits until Omni's owner adds it to the cluster, after its patches and extensions are in Omni.
   frank: {
     machines: { "gpu-1": { talosVersion: "v1.12.6", driverVersion: "570.211.01", gpus: "1" } },
     workloads: ["litellm/litellm", "ollama/ollama"],
-    unseen: ["machines.gpu-1.uuid"], // the lab's hardware has an ID of its own
+    unseen: ["machines.gpu-1.uuid"], // the lab's hardware has its own ID
     says: [
       "^✔ Talos machines: .*gpu-1 in maintenance mode, connected to Omni, in no cluster",
       "add the machine (\\S+) to the cluster frank in Omni",
@@ -112,7 +117,7 @@ export const expected: Readonly<Record<string, Expected>> = {
     workloads: ["gpu-pods/nvidia-test", "ollama/ollama"],
     unseen: ["machines.gpu.nodeLabels", "machines.gpu.powerLimit"],
   },
-  // Its cards are claimed: each workload is where the card is that it wants.
+  // Its cards are claimed: each workload is on the machine with the card that it requests.
   dra: {
     machines: {
       large: { talosVersion: "v1.13.9", driverVersion: "595.91.07", gpus: "2" },
@@ -128,8 +133,8 @@ export const expected: Readonly<Record<string, Expected>> = {
       "twin-1": { talosVersion: "v1.13.9", driverVersion: "595.91.07", gpus: "4" },
       "twin-2": { talosVersion: "v1.13.9", driverVersion: "595.91.07", gpus: "4" },
     },
-    emulated: true, // pods of a group find each other among emulated nodes alone
+    emulated: true, // pods of a group find each other only on emulated nodes
     workloads: ["vllm/vllm-group"],
-    unseen: ["kubernetes.leaderWorkerSet"], // workloads ask for it, and are not discovered
+    unseen: ["kubernetes.leaderWorkerSet"], // the workloads need it, but discover does not report them
   },
 };

@@ -1,6 +1,6 @@
 /**
- * Options that every lab of these tests gets besides its own, from the environment: `LAB_OPTIONS="--pulumi installed"` has the installed
- * provider plugins judge a test that otherwise runs with the lab's own. Default: none.
+ * Further options of every lab of these tests, from the environment. For example, `LAB_OPTIONS="--pulumi
+ * installed"` runs the tests with the installed provider plugins instead of the lab's own. Default: none.
  */
 export const furtherOptions: readonly string[] = (process.env["LAB_OPTIONS"] ?? "")
   .split(" ")

@@ -8,16 +8,16 @@ import { descendants, readOr } from "../../support/processes";
 import { links, traces } from "./real-node";
 import { untilSeen } from "../../../lab/until";
 
-/** A lab that runs as a user would run it, as a process of its own. */
+/** A lab in a process of its own, as a user runs it. */
 export interface LabRun {
   child: ChildProcess;
   /** Lines of standard error so far. */
   lines: string[];
-  /** Folder of the lab, as its janitor knows it. */
+  /** Folder of the lab, as the lab's janitor knows it. */
   folder(): Promise<string>;
-  /** Resolves with the first line that matches; rejects when the lab ends without one. */
+  /** Resolves with the first line that matches; rejects if the lab ends without one. */
   line(pattern: RegExp): Promise<string>;
-  /** Exit status (or the signal's name) and standard output, when it has ended. */
+  /** Exit status (or the signal's name) and standard output, once it has ended. */
   ended: Promise<{ status: number | string; stdout: string }>;
 }
 
@@ -60,13 +60,13 @@ export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
   return { child, lines, folder, line, ended };
 }
 
-/** Runs the lab to its end and gives its report, and the folder that it had. */
+/** Runs the lab until it ends, and returns its report and its folder. */
 export async function runLab<Report = LabReport>(
   args: string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<{ status: number | string; report: Report; lines: string[]; folder: string }> {
   const run = startLab([...args, "--json"], env);
-  const lived = run.folder().catch(() => ""); // one that ends before it has a control plane says why in its lines
+  const lived = run.folder().catch(() => ""); // if it ends before it has a control plane, its lines have the reason
   const [{ status, stdout }, folder] = await Promise.all([run.ended, lived]);
   try {
     return { status, report: JSON.parse(stdout) as Report, lines: run.lines, folder };
@@ -80,7 +80,7 @@ export async function runLab<Report = LabReport>(
   }
 }
 
-/** Fails unless a lab ended well, with what is wrong before all that it said: a long text may be shown cut off. */
+/** Fails unless the lab succeeded. The error begins with the fault, since a long text is cut off. */
 export function assertOk({
   status,
   report,
@@ -94,13 +94,13 @@ export function assertOk({
   throw new Error(told(status, report, lines));
 }
 
-/** Expects these workloads, as `namespace/name`, no others, and each of them ready. */
+/** Expects exactly these workloads, as `namespace/name`, and each of them ready. */
 export function expectReady({ workloads }: Came, names: string[]): void {
   expect(workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(names);
   expect(workloads.filter(({ ready }) => !ready)).toEqual([]);
 }
 
-/** A lab's end in words, the most telling first. */
+/** The text for a lab's result, with the most important lines first. */
 export function told(status: number | string, report: LabReport, lines: string[]): string {
   const marks = lines.filter((line) => /^ *✖|not as planned|^ *error/.test(line));
   return [
@@ -111,7 +111,7 @@ export function told(status: number | string, report: LabReport, lines: string[]
   ].join("\n");
 }
 
-/** Processes that were started in a lab's name and still run. */
+/** Processes of a lab that still run. */
 export function left(folder: string): string[] {
   const mark = `TALOS_GPU_LAB=${folder}`;
   return fs
@@ -122,8 +122,9 @@ export function left(folder: string): string[] {
 }
 
 /**
- * Resolves when a lab has left no folder, process, mount, link and control group; rejects after the limit, naming what is left. A
- * link gets as long once more: the kernel takes a network apart when nothing waits for it, and took over 30 s on a busy computer.
+ * Resolves once a lab has left no folder, process, mount, link and control group. Rejects after the limit, with a
+ * list of those that are left. Links have the same time again: the kernel removes a network when nothing else
+ * waits, and took over 30 s for it on a busy computer.
  */
 export async function nothingLeft(folder: string, limitSeconds = 300): Promise<void> {
   const all = (): string[] => [

@@ -3,14 +3,14 @@ import * as path from "node:path";
 import { whyNoRealNode } from "../../../lab/real-node/able";
 import { readOr } from "../../support/processes";
 
-/** Why no test has a real node here: it is not asked for, or cannot be. Empty: they have. */
+/** Reasons why no test has a real node here: it was not requested, or is not possible. Empty if tests have one. */
 function whyNotReal(): string[] {
   if (process.env.TALOS_GPU_REAL_NODE !== "1")
     return ["it is not asked for: TALOS_GPU_REAL_NODE=1 does"];
   return whyNoRealNode();
 }
 
-/** Tests that have a real node, or are skipped, and then their name says why. */
+/** Tests with a real node. Without one they are skipped, and their name has the reason. */
 export function describeReal(name: string, tests: () => void): void {
   const reasons = whyNotReal().join("; ");
   if (reasons === "") return describe(name, tests);
@@ -18,11 +18,14 @@ export function describeReal(name: string, tests: () => void): void {
   describe.skip(`${name} (skipped: ${reasons})`, tests);
 }
 
-/** `--machines` of a lab whose test holds on either: the real one where it can be had, for what is emulated is run by the other labs. */
+/**
+ * `--machines` of a lab whose test is valid on both kinds: the real one if possible, since other labs already run
+ * the emulated one.
+ */
 export const machinesHere = (): "node" | "emulated" =>
   whyNotReal().length === 0 ? "node" : "emulated";
 
-/** What real nodes of a lab, by its folder, may leave on this computer: mounts and control groups. */
+/** Mounts and control groups that a lab's real nodes may leave on this computer, by the lab's folder. */
 export function traces(lab: string): string[] {
   const name = path.basename(lab);
   const mounts = fs.readFileSync("/proc/self/mountinfo", "utf8").split("\n");
@@ -31,7 +34,7 @@ export function traces(lab: string): string[] {
   return [...mounts.filter((line) => line.includes(name)), ...groups];
 }
 
-/** And links of the network, each with its lab's name. */
+/** Network links that they may leave, each with its lab's name. */
 export const links = (lab: string): string[] =>
   fs
     .readdirSync("/sys/class/net")
