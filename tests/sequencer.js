@@ -1,15 +1,20 @@
 // The files that take longest begin first, so that none of them is what the others wait for in the end.
 const Sequencer = require("@jest/test-sequencer").default;
 
-/** Labs before units, and of the labs the longest first. */
+/** Labs before units; first those that go through many steps in one lab, then the files with many labs, the longest first. */
 const longest = [
   "/e2e/life.",
-  "/lab/tests/real-node/",
+  "/lab/tests/real-node/card.",
+  "/e2e/failures/killed.",
   "/e2e/failures/without.",
   "/e2e/stacks.",
+  "/e2e/migration.",
+  "/e2e/external.",
   "/e2e/failures/",
-  "/e2e/sharing.",
+  "/e2e/pulumi/previews.",
   "/e2e/",
+  "/lab/tests/real-node/",
+  "/tests/sdk/",
 ];
 
 /** Position of a file among those that begin first. */

@@ -23,7 +23,8 @@ export function onMachine(dir: string, kubernetes: string): ControlPlane {
     nodes: file("nodes.sock"),
     caCert: file("ca.crt"),
     caKey: file("ca.key"),
-    restartControllers: () => Promise.resolve(), // its garbage collector learns of new kinds within 30 s
+    learnKinds: () => Promise.resolve(), // its garbage collector learns of new kinds within 30 s
+    restartControllers: () => Promise.resolve(),
     stop: () => Promise.resolve(), // it ends with its machine
   };
 }

@@ -24,9 +24,12 @@ export interface ControlPlane {
    */
   nodes: string;
   /**
-   * Restarts the controller manager. Its garbage collector lists the existing kinds when it starts, and then every 30 s
-   * (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`).
+   * Restarts the controller manager if the defined kinds have changed since its last start. Its garbage collector lists
+   * the existing kinds when it starts, and then every 30 s (kubernetes, cmd/kube-controller-manager/app/core.go,
+   * `syncPeriod`).
    */
+  learnKinds(): Promise<void>;
+  /** Restarts the controller manager, and resolves when its garbage collector works. */
   restartControllers(): Promise<void>;
   /** Stops every component and removes the folder. May be called again. */
   stop(): Promise<void>;
@@ -81,7 +84,9 @@ export async function startControlPlane({
     endTurn();
   };
   const adminKubeconfig = file("super-admin.conf");
+  let cluster: Cluster;
   let controllers: Component;
+  let known: string;
   try {
     for (const [name, text] of configurations(layout))
       fs.writeFileSync(file(name), text, { mode: 0o600 });
@@ -96,7 +101,7 @@ export async function startControlPlane({
       ]);
     await make("certs", "all");
     await make("kubeconfig", "all", "--kubeconfig-dir", folder);
-    const cluster = Cluster.of(adminKubeconfig);
+    cluster = Cluster.of(adminKubeconfig);
     const serves = (path: string): Promise<boolean> =>
       cluster.text(path, path).then(
         () => true,
@@ -105,6 +110,7 @@ export async function startControlPlane({
     await start("etcd").until(() => answers(etcd), signal);
     await start("kube-apiserver").until(() => serves("/readyz"), signal);
     start("kube-scheduler");
+    known = await definedKinds(cluster);
     controllers = start("kube-controller-manager");
     // The controllers create the default service account, which every pod needs.
     await controllers.until(
@@ -115,6 +121,11 @@ export async function startControlPlane({
     await stop();
     throw error;
   }
+  const restartControllers = async (): Promise<void> => {
+    await controllers.stop();
+    controllers = start("kube-controller-manager");
+    await controllers.until(() => controllers.log().includes(collects), signal);
+  };
   return {
     server: `https://127.0.0.1:${server}`,
     adminKubeconfig,
@@ -123,12 +134,29 @@ export async function startControlPlane({
     caCert: file("pki/ca.crt"),
     caKey: file("pki/ca.key"),
     pki: file("pki"),
-    restartControllers: async () => {
-      await controllers.stop();
-      controllers = start("kube-controller-manager");
-      await controllers.until(() => controllers.log().includes(collects), signal);
+    restartControllers,
+    learnKinds: async () => {
+      const kinds = await definedKinds(cluster);
+      if (kinds === known) return;
+      known = kinds;
+      await restartControllers();
     },
   };
+}
+
+/** A text that is another one when clients have defined other kinds, or other versions of them. */
+async function definedKinds(cluster: Cluster): Promise<string> {
+  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const definitions = await cluster.list<Definition>(path, path);
+  return definitions
+    .flatMap(({ metadata, spec }) => spec.versions.map(({ name }) => `${metadata.uid} ${name}`))
+    .sort()
+    .join();
+}
+
+interface Definition {
+  metadata: { uid: string };
+  spec: { versions: readonly { name: string }[] };
 }
 
 /**

@@ -146,7 +146,7 @@ function omniOf({ omni }: Lab): string[] {
 /** esbuild, which bundles changed sources (`bundle.js`) and ends with the lab. */
 const compiler = /\besbuild --service=/;
 
-/** The controller manager, which the lab restarts (`ControlPlane.restartControllers`). */
+/** The controller manager, which the lab restarts (`ControlPlane.learnKinds`). */
 const controllers = /\bkube-controller-manager --/;
 
 /** Programs that connect a virtual machine to this computer, and end with the machine (`lab/talos/machine.ts`). */

@@ -149,7 +149,7 @@ async function become(lab: Running, stack: StackConfiguration, say: Say): Promis
   await lab.engine.configure(engineConfig(lab));
   // Objects that an edit removes must go at once, so the garbage collector has to know the kinds that the stack's
   // charts define.
-  const [said] = await Promise.all([look(lab, say), lab.controlPlane.restartControllers()]);
+  const [said] = await Promise.all([look(lab, say), lab.controlPlane.learnKinds()]);
   return said;
 }
 

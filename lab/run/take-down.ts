@@ -15,7 +15,7 @@ export const downPhase: Phase<Running> = {
     const [{ result, seconds, diagnostics }] = await Promise.all([
       lab.engine.destroy({ signal: lab.session.signal, onEvent: narrate(say) }),
       // So the garbage collector knows the kinds that the stack's charts have defined, as in an older cluster.
-      lab.controlPlane.restartControllers(),
+      lab.controlPlane.learnKinds(),
     ]);
     if (result !== "succeeded") {
       downFailed(

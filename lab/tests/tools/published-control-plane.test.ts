@@ -5,9 +5,16 @@ import { provideTools } from "../../tools";
 import { catalogue } from "../../tools/catalogue";
 import { provide } from "../../tools/provide";
 import { until } from "../../until";
+import { descendants } from "../../../tests/support/processes";
 import { copyRelease } from "./copy-release";
 import { Sandbox } from "./fixture";
 import { ReleasePage } from "./release-page";
+
+/** Process IDs of this test's controller managers. */
+const controllers = (): number[] =>
+  descendants(process.pid)
+    .filter(({ command }) => command.includes("kube-controller-manager"))
+    .map(({ pid }) => pid);
 
 // A control plane from a copy of the projects' release pages. Each program of the copy calls the lab's build.
 
@@ -35,7 +42,11 @@ test("a control plane starts from published programs, and leaves nothing behind"
     });
     const running = processesOf(sandbox.folder);
     try {
+      const before = controllers();
+      await cluster.learnKinds(); // none was defined
+      expect(controllers()).toEqual(before);
       await cluster.restartControllers();
+      expect(controllers()).not.toEqual(before);
       expect(processesOf(sandbox.folder)).toEqual(running);
     } finally {
       await cluster.stop();
