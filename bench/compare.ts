@@ -7,34 +7,36 @@ import type { Comparison } from "./comparisons";
 import type { Measured } from "./measured";
 import { type Spread, spreadOf } from "./statistics";
 
-/** A figure of both sides, and the one over the other, round by round. */
+/** A figure of the subject and of its baseline, and their ratio in each round. */
 export interface Compared {
   ours: Spread;
   theirs: Spread;
   ratio: Spread;
 }
 
-/** What came of a comparison. */
+/** Result of a comparison. */
 export interface Result {
   id: string;
   title: string;
   baseline: string;
   /** CPU seconds. */
   cpu: Compared;
-  /** The most memory of the process in MiB; absent where it is not compared. */
+  /** The process' maximum memory in MiB; absent if the comparison does not compare memory. */
   memory?: Compared;
 }
 
-/** One round: both sides, measured one after the other. */
+/** One round: the subject and its baseline, measured one after the other. */
 export interface Round {
   ours: Measured;
   theirs: Measured;
 }
 
-/** Measures both sides side by side: every second round begins with the other one, and each run is a process of its own. */
+/**
+ * Measures a subject and its baseline. Every second round begins with the baseline. Each run is a process of its own.
+ */
 export async function compare(comparison: Comparison, rounds: number): Promise<Result> {
   const { ours, theirs } = comparison;
-  for (const [program] of [ours, theirs]) await bundle(fileOf(program!)); // a bundle that is made now is not measured
+  for (const [program] of [ours, theirs]) await bundle(fileOf(program!)); // makes the bundles before the measurement
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round++) {
     if (round % 2 === 0) measured.push({ ours: await run(ours), theirs: await run(theirs) });
@@ -46,7 +48,7 @@ export async function compare(comparison: Comparison, rounds: number): Promise<R
   return resultOf(comparison, measured);
 }
 
-/** What the rounds of a comparison say. */
+/** The result of all rounds of a comparison. */
 export function resultOf(
   { id, title, baseline, memory }: Comparison,
   rounds: readonly Round[],
@@ -71,7 +73,7 @@ const execute = promisify(execFile);
 
 /** A subject runs compiled, as the package is published. */
 async function run([program, ...args]: readonly string[]): Promise<Measured> {
-  // Node would read further certificates at each start, and no subject asks a server.
+  // Node would otherwise read further certificates at each start, although no subject connects to a server.
   const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
   const runner = path.join(repository, "lab/bundle/run.js");
   const { stdout } = await execute(process.execPath, [runner, fileOf(program!), ...args], {

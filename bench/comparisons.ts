@@ -1,16 +1,16 @@
-/** Something whose cost is compared with that of something simpler, each in processes of their own. */
+/** A subject whose cost is compared with a simpler baseline. Each runs in processes of its own. */
 export interface Comparison {
   id: string;
-  /** What is measured. */
+  /** Description of the subject. */
   title: string;
-  /** What it is compared with. */
+  /** Description of the baseline. */
   baseline: string;
-  /** Program of `bench/subjects` and its arguments, of each. */
+  /** The subject and its baseline: each a program of `bench/subjects` with its arguments. */
   ours: readonly string[];
   theirs: readonly string[];
-  /** Whether the most memory is compared, too. */
+  /** Whether the maximum memory is compared, too. */
   memory: boolean;
-  /** Whether the short form leaves it out. */
+  /** Whether the short form of the benchmark leaves it out. */
   long: boolean;
 }
 

@@ -1,12 +1,12 @@
 import type { Result } from "./compare";
 
-/** Ratios that a comparison came to when it was committed: medians. */
+/** Median ratios of a comparison when they were committed. */
 export interface ExpectedRatios {
   cpu: number;
   memory?: number;
 }
 
-/** How many times an expected ratio still passes. A ratio hardly depends on the computer, so a slow one passes, too. */
+/** Factor up to which a ratio may exceed its expected value. A ratio hardly depends on the computer's speed. */
 const allowance = 2;
 
 /** A line for each ratio that has doubled, or that has no expected value. */

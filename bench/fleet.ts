@@ -1,6 +1,6 @@
 import type { ClusterSpec, MachineSpec } from "../components/recipe/spec/index";
 
-/** A cluster of workers with a card each, every other one owned, updated ten at a time. */
+/** A cluster of workers with one card each. Every other machine is owned, and ten machines are updated at a time. */
 export function fleetOf(count: number): ClusterSpec {
   const indices = Array.from({ length: count }, (_, index) => index);
   return {
@@ -14,10 +14,10 @@ export function fleetOf(count: number): ClusterSpec {
   };
 }
 
-/** Names that sort as they count. */
+/** A machine's name. Names sort by their number. */
 export const nodeName = (index: number): string => `gpu-${String(index).padStart(4, "0")}`;
 
-/** Whether the stack holds a machine's whole configuration. */
+/** Whether the machine is owned: the stack has its whole configuration. */
 export const isOwned = (index: number): boolean => index % 2 === 0;
 
 function machineAt(index: number): MachineSpec {

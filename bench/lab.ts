@@ -6,22 +6,22 @@ import { promisify } from "node:util";
 import { repository } from "../stacks/stack-file";
 import { type Spread, spreadOf } from "./statistics";
 
-/** How long a lab took. */
+/** Duration of a lab. */
 export interface LabTime {
   title: string;
   /** CPU seconds of all its programs. */
   cpu: Spread;
-  /** Seconds by the clock. */
+  /** Elapsed seconds. */
   wall: Spread;
 }
 
-/** What one command took, in seconds. */
+/** CPU time and duration of one command, in seconds. */
 export interface CommandTime {
   cpu: number;
   wall: number;
 }
 
-/** A lab whose tools are there, some times; a run before them gets the tools and is not counted. */
+/** Measures labs whose tools exist already. A first run, which is not counted, provides the tools. */
 export async function measureWarmLab(rounds: number): Promise<LabTime> {
   await timeLab(process.env);
   const times: CommandTime[] = [];
@@ -30,8 +30,9 @@ export async function measureWarmLab(rounds: number): Promise<LabTime> {
 }
 
 /**
- * The first lab of a computer, once: with empty caches, also of Go's modules, and none of the tools on PATH (lab/README.md, "Tools"). All are
- * built from source, unless TALOS_GPU_LAB_RELEASES leads elsewhere.
+ * Measures the first lab of a computer, once: all caches are empty, also Go's module cache, and PATH has none of the
+ * tools (lab/README.md, "Tools"). All tools are built from source, unless TALOS_GPU_LAB_RELEASES names another
+ * source.
  */
 export async function measureFirstLab(): Promise<LabTime> {
   const cache = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-bench-"));
@@ -39,13 +40,13 @@ export async function measureFirstLab(): Promise<LabTime> {
   try {
     return labTimeOf("the first lab", [await timeLab(environment)]);
   } finally {
-    // Go keeps its modules read-only.
+    // Go's module cache is read-only, so only Go can remove it.
     await execute("go", ["clean", "-modcache"], { env: environment });
     fs.rmSync(cache, { recursive: true, force: true });
   }
 }
 
-/** The environment of a lab that finds no tools, and nothing that Go has downloaded or compiled. */
+/** The environment of a lab without tools and with empty caches of Go. */
 export const firstLabEnvironment = (
   cache: string,
   environment: NodeJS.ProcessEnv,
@@ -68,7 +69,7 @@ function labTimeOf(title: string, times: readonly CommandTime[]): LabTime {
 
 const execute = promisify(execFile);
 
-/** Bash tells the CPU time of everything that a command started and waited for; Node tells its own alone. */
+/** Uses Bash, which reports the CPU time of a command with all its children. Node reports only its own CPU time. */
 async function timeLab(environment: NodeJS.ProcessEnv): Promise<CommandTime> {
   const script = 'TIMEFORMAT="%R %U %S"; time npm run --silent lab >/dev/null';
   const { stderr } = await execute("bash", ["-c", script], {
@@ -80,7 +81,7 @@ async function timeLab(environment: NodeJS.ProcessEnv): Promise<CommandTime> {
   return commandTimeOf(stderr);
 }
 
-/** Reads Bash's times off the last line of what was written. */
+/** Reads Bash's times from the last line of standard error. */
 export function commandTimeOf(stderr: string): CommandTime {
   const line = stderr.trim().split("\n").at(-1)!;
   const [wall, user, system] = line.split(" ").map(Number);

@@ -1,19 +1,19 @@
-/** What a subject's process took, and prints as its last line. */
+/** Measured values of a subject's process, which it prints as its last line. */
 export interface Measured {
-  /** CPU time, the process's own and the kernel's for it. Other work on the computer hardly lengthens it. */
+  /** CPU time in user and kernel mode. Other work on the computer hardly changes it. */
   seconds: number;
-  /** The most memory that the process held. */
+  /** Maximum memory of the process. */
   mebibytes: number;
 }
 
-/** Does the work, and prints what it took. What was done before it, such as loading and preparing, does not count as time. */
+/** Does the work, and prints its CPU time, without the time before it, such as loading and preparing. */
 export async function measure(work: () => unknown): Promise<void> {
   const begin = process.cpuUsage();
   await work();
   print(process.cpuUsage(begin));
 }
 
-/** Does the work, and prints what the process took since it started: loading counts. */
+/** Does the work, and prints the CPU time since the process started, including loading. */
 export async function measureWholeProcess(work: () => unknown): Promise<void> {
   await work();
   print(process.cpuUsage());

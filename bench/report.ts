@@ -3,11 +3,11 @@ import type { Compared, Result } from "./compare";
 import type { LabTime } from "./lab";
 import type { Spread } from "./statistics";
 
-/** All that was measured: what `--json` prints. */
+/** All measurements: the output of `--json`. */
 export interface Report {
   comparisons: Result[];
   labs: LabTime[];
-  /** What is wrong with the ratios. */
+  /** Ratios that are too high, or have no expected value. */
   failures: string[];
 }
 

@@ -1,4 +1,4 @@
-/** Extremes and middle of some measurements. */
+/** Minimum, median and maximum of some measurements. */
 export interface Spread {
   minimum: number;
   median: number;

@@ -6,7 +6,7 @@ import { measure } from "../measured";
 // `patches.ts judge|read TIMES`: checks patches that Talos accepts, already read, or reads their text.
 
 const texts = rightPatches.map(({ patch }) => patch);
-// A text that was read before costs nothing, so each reading is of a text of its own.
+// The reader caches texts, so each reading gets a different text.
 const read = (reading: number): void =>
   texts.forEach((text) => void talosDocuments(`${text}\n# reading ${reading}`));
 

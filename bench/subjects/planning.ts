@@ -5,7 +5,7 @@ import { kubeconfig, machineSecrets, talosconfig } from "../../tests/support/tal
 import { fleetOf } from "../fleet";
 import { measure } from "../measured";
 
-// `planning.ts plan|read COUNT`: reads a stack file of so many machines, checks it and plans it, or reads it alone.
+// `planning.ts plan|read COUNT`: reads a stack file with that many machines. `plan` also checks and plans it.
 
 const file = "Pulumi.bench.yaml";
 
@@ -23,7 +23,7 @@ const read = (text: string): GpuClusterArgs => {
 
 function main(which: string, count: number): void {
   const text = stackFileOf(count);
-  GpuCluster.plan(read(stackFileOf(10))); // loads and compiles what both use
+  GpuCluster.plan(read(stackFileOf(10))); // loads and compiles the code that both use
   void measure(() => {
     const args = read(text);
     if (which === "read") return;

@@ -4,8 +4,8 @@ import { kubeconfig, machineSecrets, talosconfig } from "../../tests/support/tal
 import { fleetOf } from "../fleet";
 import { measureWholeProcess } from "../measured";
 
-// `refused.ts COUNT`: the stacks' program, from its start until it refuses a stack of so many machines. Pulumi's host and engine, which
-// start and show it, are not in it.
+// `refused.ts COUNT`: runs the stacks' program from its start until it refuses a stack with that many machines.
+// Pulumi's host and engine do not run.
 
 const credentials = {
   "talos-gpu:talosconfig": talosconfig,
@@ -35,7 +35,7 @@ async function main(count: number): Promise<void> {
     const refusal = run.error?.message ?? "";
     if (!refusal.includes("gpuOperator.namespace"))
       throw new Error(`the stack was not refused: ${refusal}`);
-    const others = run.resources.filter(({ type }) => type !== "pulumi:pulumi:Stack"); // that one the SDK registers
+    const others = run.resources.filter(({ type }) => type !== "pulumi:pulumi:Stack"); // the SDK registers the stack itself
     if (others.length > 0)
       throw new Error(`registered before the refusal: ${others.map(({ urn }) => urn).join(", ")}`);
   });

@@ -5,8 +5,9 @@ import { kubeconfig, machineSecrets, providers, talosconfig } from "../../tests/
 import { fleetOf, isOwned, nodeName } from "../fleet";
 import { measure } from "../measured";
 
-// `registration.ts component|again|plain COUNT`: registers a fleet on a monitor in this process, by the component, the same with a
-// `reconcileToken`, or as many plain resources of Pulumi's SDK: of the same types, with the same inputs as finished data.
+// `registration.ts component|again|plain COUNT`: registers a fleet on a monitor in this process. `component` uses the
+// component, and `again` adds a `reconcileToken`. `plain` registers as many resources of Pulumi's SDK, with the same
+// types and inputs as finished data.
 
 type Program = (count: number) => unknown;
 
@@ -22,10 +23,10 @@ const again: Program = (count) =>
     reconcileToken: "bench",
   });
 
-/** Registered as often before the clock starts, so that both programs find loaded and compiled what they use. */
+/** Machines that are registered before the measurement, so that both programs have loaded and compiled their code. */
 const warmUp = 10;
 
-/** Registers a sample, and gives what was registered. */
+/** Registers a sample, and gives the registered resources. */
 async function sampleOf(program: Program): Promise<Registered[]> {
   const run = await record(() => void program(warmUp), providers);
   if (run.error) throw run.error;
@@ -33,7 +34,7 @@ async function sampleOf(program: Program): Promise<Registered[]> {
   return run.resources.filter(({ type }) => type !== "pulumi:pulumi:Stack");
 }
 
-/** Registers on a monitor that keeps no records, and gives the number of resources. */
+/** Registers on a monitor without records, and gives the number of resources. */
 async function countRegistered(program: Program, count: number): Promise<number> {
   let registered = 0;
   const { error } = await record(() => void program(count), {
@@ -48,12 +49,15 @@ async function countRegistered(program: Program, count: number): Promise<number>
   return registered;
 }
 
-/** The plain program: what the component registered for a small fleet, with the names of a larger one's machines. */
+/**
+ * The plain program: the resources that the component registers for a small fleet, repeated for the machines of a
+ * larger one.
+ */
 function plainAs(resources: readonly Registered[]): Program {
   const shared = resources.filter(({ name }) => !/gpu-\d{4}/.test(name));
   const ofMachine = (index: number): Registered[] =>
     resources.filter(({ name }) => name.includes(nodeName(index)));
-  // The schematic has the name of the first machine, and a fleet of like machines has one.
+  // The schematic is named after the first machine, and a fleet of equal machines has only one.
   const perMachine = new Map(
     [2, 3].map((index) => [isOwned(index), { node: nodeName(index), resources: ofMachine(index) }]),
   );
@@ -91,7 +95,7 @@ function plain(
 /** Mark of a secret in what the SDK sends to the engine (pulumi/pulumi, sdk/nodejs/runtime/rpc.ts). */
 const mark = "4dabf18193072939515e22adb298388d";
 
-/** The inputs as data, secrets as the texts that they hold. */
+/** The inputs as data, with secrets as plain texts. */
 function finished(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(finished);
   if (typeof value !== "object" || value === null) return value;

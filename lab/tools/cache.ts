@@ -7,15 +7,15 @@ import { isAlive } from "../../components/clients/is-alive";
 import { buildFlags } from "./catalogue";
 import type { ToolDefinition, Toolchain } from "./definition";
 
-/** Versions of one tool that are kept: the one in use, and some for other branches and checkouts. */
+/** Number of versions of one tool that the cache keeps: the current one, and some for other branches and checkouts. */
 const KEPT = 12;
-/** Milliseconds after which what did not come to its end never will: a day. */
+/** Milliseconds after which an unfinished entry counts as abandoned: a day. */
 const ABANDONED = 86_400_000;
 
-/** Where built tools are kept: `talos-gpu/tools` in the user's cache folder (XDG Base Directory Specification). */
+/** Folder of built tools: `talos-gpu/tools` in the user's cache folder (XDG Base Directory Specification). */
 export function cacheFolder(env: NodeJS.ProcessEnv): string {
   const base = env.XDG_CACHE_HOME;
-  // The specification says that a relative path is to be ignored.
+  // The specification says that programs must ignore a relative path.
   const root =
     base !== undefined && path.isAbsolute(base)
       ? base
@@ -23,10 +23,10 @@ export function cacheFolder(env: NodeJS.ProcessEnv): string {
   return path.join(root, "talos-gpu", "tools");
 }
 
-/** A short hash of everything that decides what a build gives: sources and pins, flags, toolchain, platform. */
+/** A short hash of everything that decides the result of a build: sources and pins, flags, toolchain, platform. */
 export async function cacheKey(tool: ToolDefinition, toolchain: Toolchain): Promise<string> {
   const hash = createHash("sha256");
-  // As JSON, so that no two lists read the same.
+  // As JSON, so that two different lists never give the same text.
   hash.update(
     JSON.stringify([
       tool.name,
@@ -59,14 +59,14 @@ export async function isCached(binary: string): Promise<boolean> {
 }
 
 /**
- * Removes the least recently used entries with a name, and what killed builds left. A running program stays in memory; of
- * images some are kept for labs that run.
+ * Removes the least recently used entries of one name, and files of killed builds. A running program is not affected.
+ * The cache keeps enough images for running labs.
  */
 export async function forgetOldVersions(cache: string, called: string, kept = KEPT): Promise<void> {
   const names = await fs.readdir(cache);
   const all: { name: string; used: number }[] = [];
   for (const name of names) {
-    // What another program makes at the same time may be gone, under its last name by now.
+    // Another process may have renamed its unfinished entry since the folder was read.
     const stat = await fs.lstat(path.join(cache, name)).catch(() => undefined);
     if (stat !== undefined) all.push({ name, used: stat.mtimeMs });
   }
@@ -79,7 +79,7 @@ export async function forgetOldVersions(cache: string, called: string, kept = KE
     await fs.rm(path.join(cache, name), { recursive: true, force: true });
 }
 
-/** Removes what killed processes left of one version. Only who holds its lock calls this. */
+/** Removes the files that killed processes left of one version. Only the holder of the version's lock may call this. */
 export async function forgetKilled(folder: string): Promise<void> {
   const called = `${path.basename(folder)}.`;
   for (const name of await fs.readdir(path.dirname(folder))) {
@@ -92,8 +92,8 @@ export async function forgetKilled(folder: string): Promise<void> {
 }
 
 /**
- * What a build reads, relative to the folder and sorted: Go files, the pins, and anything they may embed. Tests, TypeScript and prose
- * change nothing.
+ * Paths of a build's input files, relative to the folder and sorted: Go files, pins and files to embed. Tests,
+ * TypeScript and Markdown are not among them.
  */
 async function sources(folder: string): Promise<string[]> {
   const entries = await fs.readdir(folder, { recursive: true, withFileTypes: true });

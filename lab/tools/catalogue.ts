@@ -5,7 +5,7 @@ import type { Modules, Release, ToolDefinition } from "./definition";
 
 const lab = path.resolve(__dirname, "..");
 
-/** The tools as catalogue.yaml has them, their folders below that of the lab. */
+/** The content of catalogue.yaml, in which folders are relative to the lab's. */
 const said = parse(readFileSync(path.join(__dirname, "catalogue.yaml"), "utf8"), {
   merge: true,
 }) as Record<"lab" | "languages" | "prometheus" | "node" | "talos", ToolDefinition[]> & {
@@ -70,19 +70,18 @@ const containerdOf = (tool: ToolDefinition, version: string | undefined): ToolDe
       };
 
 /**
- * The arguments of whatever compiles the lab's Go packages. Go keeps what it compiled by these arguments, so
- * everything that shares packages takes the same ones. No program has debugging information in the end (`-s -w`), and
- * compiling it takes a tenth of a build.
+ * Arguments of every command that compiles the lab's Go packages. Go reuses a compiled package only for the same
+ * arguments. No program keeps debugging information (`-s -w`), and compiling it takes a tenth of a build.
  */
 export const compileFlags: readonly string[] = ["-trimpath", "-gcflags=all=-dwarf=false"];
 
-/** Further arguments of the linker, by what a tool needs of C. As the projects' own Makefiles do. */
+/** Further arguments of the linker, by the tool's need of C, as in the projects' own Makefiles. */
 const linked = {
   static: "-extldflags=-static",
   lazy: "-extldflags=-Wl,--unresolved-symbols=ignore-in-object-files,-z,lazy",
 };
 
-/** The arguments of `go build` that decide what comes out. */
+/** The arguments of `go build` that change its result. */
 export function buildFlags(tool: Pick<ToolDefinition, "stamps" | "c" | "tags">): string[] {
   const stamps = tool.stamps.map((stamp) => `-X ${stamp}`);
   const flags = ["-s", "-w", ...(tool.c === undefined ? [] : [linked[tool.c]]), ...stamps];

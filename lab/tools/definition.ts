@@ -1,64 +1,67 @@
 /** How a tool is built. */
 export interface ToolDefinition {
   name: string;
-  /** Folder of its own sources: a Go module, or, with `modules`, what is built as a part of that one. */
+  /** Folder of its own sources: a Go module, or, with `modules`, a package that is built in that module. */
   folder?: string;
-  /** Module that it is built from; absent: the `go.mod` of its folder names it. */
+  /** Modules that it is built from. Default: those of the `go.mod` in its folder. */
   modules?: Modules;
   /** Argument of `go build`: an import path of a pinned dependency, or the folder's own program. */
   package: string;
-  /** Further programs of the same module. With this, also empty, the tool's path is a folder that holds all of them. */
+  /**
+   * Further programs of the same module. If set, also to an empty list, the tool's path is the folder of all its
+   * programs.
+   */
   more?: readonly string[];
   /**
-   * What it needs of a C compiler: `static`, or `lazy`, a program that opens NVIDIA's libraries only where they are.
-   * Default none.
+   * Need of a C compiler: `static` for a static program; `lazy` for a program that loads NVIDIA's libraries only if
+   * they exist. Default: none.
    */
   c?: "static" | "lazy";
   tags?: readonly string[];
-  /** Variables the linker sets (`-X`): how each project stamps its version in its own release builds. */
+  /** Variables that the linker sets (`-X`), as the project's own release builds set its version. */
   stamps: readonly string[];
-  /** Changes to a module that it is built from. Default: none. */
+  /** Changes to one of its modules. Default: none. */
   changes?: Changes;
-  /** Where its project publishes it, so that it need not be built. Default: nowhere. */
+  /** The project's published builds, which the lab can use instead of a build of its own. Default: none. */
   release?: Release;
 }
 
 /**
- * What a tool's projects publish of it. In addresses and folders stand `${version}` (`v1.2.3`), `${number}`
- * (`1.2.3`), `${os}`, `${arch}` (as Go names them), `${node}` (the architecture as Node names it) and `${program}`.
+ * Published builds of a tool. Addresses and folders may contain `${version}` (`v1.2.3`), `${number}` (`1.2.3`),
+ * `${os}`, `${arch}` (Go's names), `${node}` (Node's name of the architecture) and `${program}`.
  */
 export interface Release {
-  /** Platforms that it is published for, `OS/ARCHITECTURE` as Go names them. */
+  /** Platforms with a published build, `OS/ARCHITECTURE` in Go's names. */
   platforms: readonly string[];
   files: readonly ReleaseFiles[];
   /**
-   * A script of the lab's own, which calls the programs and is called as the tool is. Default: one of them is the
-   * tool.
+   * A script of the lab that runs the published programs and accepts the tool's own arguments. Default: one of the
+   * programs is the tool.
    */
   launcher?: string;
 }
 
 /** Files of one release. */
 export interface ReleaseFiles {
-  /** The module of the tool's that has the release's version. */
+  /** The tool's module whose version is the release's version. */
   of: string;
   programs: readonly string[];
   address: string;
-  /** The project's file of SHA-256 sums, which has the file's sum, alone or with its name. */
+  /** Address of the project's SHA-256 sums: only the file's sum, or lines with names. */
   sums: string;
   /** Folder of the programs in an archive. Default: each program is a file of its own. */
   within?: string;
 }
 
 /**
- * The Go modules that a tool is built from, as a `go.mod` says them. The versions of all others follow from their own
- * `go.mod` files (https://go.dev/ref/mod#minimal-version-selection), and Go compares what it downloads with its
- * checksum database.
+ * The Go modules that a tool is built from, in the terms of a `go.mod`. The versions of all others follow from their
+ * own `go.mod` files (https://go.dev/ref/mod#minimal-version-selection). Go compares downloads with its checksum
+ * database.
  */
 export interface Modules {
   /** `PATH VERSION`. */
   require: readonly string[];
-  /** `PATH => PATH VERSION`: what the project's own `go.mod` replaces, which holds in that module alone. */
+  /** `PATH => PATH VERSION`: the replacements of the project's own `go.mod`, which Go ignores in other modules. */
   replace?: readonly string[];
   /** Lines of `go.sum` of modules that the checksum database may not know. */
   sums?: readonly string[];
@@ -77,7 +80,7 @@ export interface Changes {
     to: string;
   }[];
   without: readonly string[];
-  /** Files that its own build makes of others first, which are taken as they are. */
+  /** Files that its own build generates, each with the file whose content it gets. */
   made: Readonly<Record<string, string>>;
   /** Files that are replaced as a whole, by their new content. Default: none. */
   written?: Readonly<Record<string, string>>;

@@ -1,15 +1,15 @@
 /** Events of a tool while it is provided. */
 export interface ToolEvent {
-  /** Its name; of what is refused for several, all of theirs. */
+  /** Name of the tool; several names if the event is about a refusal for several tools. */
   tool: string;
   /**
    * `cached` from an earlier run; `downloading`, then `downloaded` or `refused`; `building`, several times; then
-   * `built` or `failed`. What is refused is built.
+   * `built` or `failed`. After `refused`, the tool is built.
    */
   state: "cached" | "downloading" | "downloaded" | "refused" | "building" | "built" | "failed";
-  /** One line for people: a path, what is being waited for, or the error. */
+  /** One line for the user: a path, the reason for waiting, or the error. */
   detail: string;
-  /** Seconds since the build or the download began, or that it took. */
+  /** Seconds since the build or download began; at its end, its duration. */
   seconds?: number;
 }
 

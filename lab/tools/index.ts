@@ -4,7 +4,10 @@ import { provide, type ProvideOptions } from "./provide";
 
 export type { ToolEvent } from "./events";
 
-/** Absolute paths of the programs that the lab runs; `controlplane` is etcd and all of Kubernetes' in one, see `startControlPlane`. */
+/**
+ * Absolute paths of the programs that the lab runs. `controlplane` is one program with etcd and all components of
+ * Kubernetes, see `startControlPlane`.
+ */
 export type Tools = Record<ToolName, string>;
 /** A program that the lab runs. */
 export type ToolName =
@@ -16,20 +19,24 @@ export type ToolName =
   | "machines"
   | "lws";
 
-/** All of them. */
+/** Names of all programs that the lab runs. */
 export const toolNames = catalogue.map(({ name }) => name) as ToolName[];
 
-/** Who hears what happens to each tool, and what stops a build; what Go has finished stays in its cache. */
+/**
+ * Receiver of the tools' events, and a signal that stops a build. Go's cache keeps the packages that are compiled by
+ * then.
+ */
 type Options = Pick<ProvideOptions, "onEvent" | "signal">;
 
 /**
- * Provides the programs that the lab runs, or only some: those on PATH that are new enough, the others from the cache folder of the
- * user. What the cache lacks is put into it once: downloaded where its project publishes it and the network allows, else built with the
- * user's Go. Built, all of them take some minutes. Builds run one after the other: each uses every core.
+ * Provides all or some programs that the lab runs: from PATH if they are new enough, else from the user's cache
+ * folder. A missing program is added to the cache once. It is downloaded if its project publishes it and the network
+ * allows the download, else built with the user's Go. A build of all takes some minutes. Builds run one after the
+ * other, since each uses every core.
  *
- * @param fromSource names those that must be the lab's own builds.
- * @param onInstalled is called with what comes from PATH, if anything does.
- * @throws Error with what to do.
+ * @param fromSource names of programs that must be the lab's own builds
+ * @param onInstalled receives the programs from PATH, if there are any
+ * @throws Error with a remedy
  */
 export async function provideTools<Name extends ToolName = ToolName>({
   only,
@@ -53,7 +60,7 @@ export async function provideTools<Name extends ToolName = ToolName>({
   return { ...fromPath, ...(await provide(others, options)) } as Pick<Tools, Name>;
 }
 
-/** Provides the programs of a real node; gives the folders that hold them. */
+/** Provides the programs of a real node, and gives their folders. */
 export async function provideNodePrograms(options: Options = {}): Promise<string[]> {
   return Object.values(await provide(nodeCatalogue, options));
 }
@@ -75,11 +82,14 @@ export async function provideTalosPrograms(
   return (await provide(talosCatalogue(release), options)) as TalosPrograms;
 }
 
-/** Provides Pulumi's YAML host (`pulumi-language-yaml`) and the generators of SDKs (`generate-sdk`); gives their folder. */
+/**
+ * Provides Pulumi's YAML host (`pulumi-language-yaml`) and the generators of SDKs (`generate-sdk`), and gives their
+ * folder.
+ */
 export async function provideLanguages(options: Options = {}): Promise<string> {
   return (await provide([languageTool], options))["languages"]!;
 }
 
-/** Provides what tries Prometheus' rules; it takes the files of `promtool test rules`. */
+/** Provides the program that tests Prometheus' rules. It accepts the files of `promtool test rules`. */
 export const providePromtool = async (options: Options = {}): Promise<string> =>
   (await provide([promtool], options))["promtool"]!;

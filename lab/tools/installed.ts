@@ -3,15 +3,15 @@ import { promisify } from "node:util";
 import * as semver from "semver";
 import { programOnPath } from "../on-path";
 
-/** A program that users have, and that the lab can take in place of its own. */
+/** A program that a user may have installed, and that the lab can use instead of its own build. */
 interface Installable {
-  /** Arguments at which it says its version on standard output. */
+  /** Arguments with which it prints its version on standard output. */
   asks: readonly string[];
   /** Releases that the lab works with. */
   range: string;
 }
 
-/** Milliseconds that a program may take to say its version. */
+/** Milliseconds within which a program must print its version. */
 const answerLimit = 10_000;
 
 /**
@@ -27,7 +27,7 @@ const installables: Readonly<Record<string, Installable>> = {
   helm: { asks: ["version", "--template", "{{.Version}}"], range: ">=3.14.0 <4" },
 };
 
-/** A program of this computer that the lab takes. */
+/** An installed program that the lab uses. */
 export interface InstalledTool {
   tool: string;
   path: string;
@@ -35,11 +35,11 @@ export interface InstalledTool {
 }
 
 /**
- * Programs on PATH that spare a build. `TALOS_GPU_LAB_TOOLS=own` looks for none: tests want the versions of the
- * catalogue.
+ * Programs on PATH that the lab uses instead of its own builds. With `TALOS_GPU_LAB_TOOLS=own` it looks for none,
+ * since tests need the catalogue's versions.
  *
- * @param tools names of those that are wanted.
- * @returns those that are installed and new enough.
+ * @param tools names of the wanted programs
+ * @returns the installed ones that are new enough
  */
 export async function installedTools(
   tools: readonly string[],
@@ -63,6 +63,6 @@ async function installed(tool: string, env: NodeJS.ProcessEnv): Promise<Installe
     : undefined;
 }
 
-/** Programs from PATH, in one line. */
+/** Programs from PATH, as one line. */
 export const describeInstalled = (found: readonly InstalledTool[]): string =>
   `from PATH: ${found.map(({ tool, version }) => `${tool} ${version}`).join(", ")} (TALOS_GPU_LAB_TOOLS=own ignores PATH)`;

@@ -3,16 +3,16 @@ import * as path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isAlive } from "../../components/clients/is-alive";
 
-/** Milliseconds between two looks at a lock that another process has. */
+/** Milliseconds between two checks of a lock that another process has. */
 const lookAgain = 500;
 
-/** Milliseconds after which no work of an owner goes on: its process id is another program's by now. */
+/** Milliseconds after which a lock counts as abandoned: by then its process ID may belong to another program. */
 const stale = 2 * 3_600_000;
 
 /**
- * Runs `work` while holding a lock that other processes of this computer respect, or waits until it is free; `onWait` hears, once per
- * owner, whose process is awaited. It spares work, it does not guard it: two that break the same lock at once build into files of
- * their own.
+ * Waits for a lock of this computer's processes, and runs `work` while it has the lock. `onWait` receives the process
+ * ID of each owner that it waits for. The lock only saves work. If two processes break the same lock at once, each
+ * builds into files of its own.
  */
 export async function withLock<T>(
   file: string,
@@ -35,10 +35,10 @@ export async function withLock<T>(
 }
 
 /**
- * Takes a lock if it is free. The lock is a symbolic link to its owner's process id, which is made in one step. The lock of a dead
- * process is free.
+ * Takes a lock if it is free. The lock is a symbolic link to its owner's process ID, so it is made in one step. The
+ * lock of a process that has ended is free.
  *
- * @returns what releases it, or the process that has it.
+ * @returns a function that releases the lock, or the process ID of its owner
  */
 export function tryLock(file: string): { release: () => void } | { owner: number } {
   fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -46,7 +46,7 @@ export function tryLock(file: string): { release: () => void } | { owner: number
     fs.symlinkSync(String(process.pid), file);
     let held = true;
     const release = (): void => {
-      if (held) fs.rmSync(file, { force: true }); // later it may be another's
+      if (held) fs.rmSync(file, { force: true }); // later the lock may belong to another process
       held = false;
     };
     return { release };

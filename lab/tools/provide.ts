@@ -15,9 +15,11 @@ import {
   type Site,
 } from "./builders/release";
 
-/** How tools are provided. */
+/** Options for providing tools. */
 export interface ProvideOptions {
-  /** Default: ours. The cache folder, Go's settings and the site of releases come from here. */
+  /**
+   * Environment with the cache folder, Go's settings and the address of releases. Default: this process' environment.
+   */
   env?: NodeJS.ProcessEnv;
   onEvent?: OnToolEvent;
   signal?: AbortSignal;
@@ -26,9 +28,9 @@ export interface ProvideOptions {
 }
 
 /**
- * Provides tools: from the cache, downloaded, or built. All are looked for before the first is made. So a caller
- * learns about everything that is missing, such as Go, before the first minute is spent. What its project publishes
- * is downloaded while the others are built; what cannot be downloaded is built, too.
+ * Provides tools: from the cache, by a download, or by a build. It looks for all tools first. So a caller learns at
+ * once about everything that is missing, such as Go. Published tools are downloaded while the others are built. A
+ * tool whose download fails is built, too.
  */
 export async function provide(
   tools: readonly ToolDefinition[],
@@ -63,16 +65,16 @@ interface Making {
   /** Its path, if it exists. */
   found?: string;
   published?: Published & { site: Site };
-  /** Gives its path, or undefined where it cannot be downloaded. */
+  /** Gives its path; undefined if it cannot be downloaded. */
   download(sums: Sums): Promise<string | undefined>;
   build(): Promise<string>;
 }
 
 /**
- * Starts downloads of all published tools with known sums, all at once. If no server answers, one line says so, and
- * soon.
+ * Starts downloads of all published tools with known sums, all at once. If no server answers, it soon reports that in
+ * one line.
  *
- * @returns the path that each will have; undefined where the download fails.
+ * @returns the future path of each tool; undefined if the download fails
  */
 async function startDownloads(
   missing: readonly Making[],
@@ -101,13 +103,13 @@ async function startDownloads(
   return new Map(
     answered.map(([making, sums]) => {
       const downloaded = making.download(sums);
-      downloaded.catch(() => undefined); // it may fail before anyone waits for it
+      downloaded.catch(() => undefined); // the download may fail before anyone waits for it
       return [making, downloaded];
     }),
   );
 }
 
-/** Looks for a tool, and gives what makes it. */
+/** Looks for a tool, and gives the functions that make it. */
 async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<Making> {
   const { env = process.env, onEvent, timer = systemTimer, ...signal } = options;
   const { name } = tool;
@@ -125,7 +127,7 @@ async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<Ma
   const built = binaryOf(await cacheKey(tool, platform));
   const downloaded = published && binaryOf(publishedKey(published));
 
-  /** Makes a binary unless it exists, or a second process has made it meanwhile. */
+  /** Makes a binary unless it exists; another process may have made it meanwhile. */
   const once = async (
     binary: string,
     doing: ToolEvent["state"],

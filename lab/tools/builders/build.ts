@@ -16,15 +16,15 @@ const PROGRESS_INTERVAL = 30_000;
 interface BuildOptions {
   env: NodeJS.ProcessEnv;
   signal?: AbortSignal;
-  /** Told now and then how many packages Go has compiled; those that it had cached are not among them. */
+  /** Called every half minute with the number of packages that Go has compiled, without those in its cache. */
   onProgress?: (packages: number, seconds: number) => void;
 }
 
 /**
- * Builds a tool with `go build` and puts it at `binary` in one step, so that no reader sees half of it.
+ * Builds a tool with `go build` and puts it at `binary` in one step, so that no reader sees an incomplete file.
  *
- * @returns the seconds it took.
- * @throws with the end of the output when Go fails, or with the signal's reason on abort.
+ * @returns the seconds of the build
+ * @throws an error with the end of Go's output if Go fails, or the signal's reason if it aborts
  */
 export async function build(
   tool: ToolDefinition,
@@ -51,7 +51,7 @@ export async function build(
   }
 }
 
-/** Makes the Go module that a tool is built in; gives its folder. */
+/** Makes the Go module in which a tool is built, and gives its folder. */
 export async function ownModule(
   tool: ToolDefinition,
   modules: Modules,
@@ -82,7 +82,7 @@ async function goBuild(
   signal?.throwIfAborted();
   const began = performance.now();
   const seconds = (): number => (performance.now() - began) / 1000;
-  // `go build`, never `go mod download`: that fetches more than the build needs, some of which may be refused.
+  // Not `go mod download`, which also fetches modules that the build does not need. A proxy may refuse some of those.
   const args = [
     "build",
     "-v",

@@ -8,14 +8,17 @@ import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { type Published, type PublishedFile, type Site, sumOf } from "./release";
 
-/** Milliseconds in which a server must have sent a file of sums: who has no way to it builds at once. */
+/**
+ * Milliseconds within which a server must have sent a file of sums. Without network access the build then starts
+ * soon.
+ */
 const ANSWER_LIMIT = 5_000;
 /** Milliseconds in which a server may send nothing. */
 const SILENCE_LIMIT = 15_000;
-/** Milliseconds for all files of a tool. On two cores, a build of all tools takes twice as long. */
+/** Milliseconds for all files of a tool. A build of all tools takes twice as long on two cores. */
 const DOWNLOAD_LIMIT = 300_000;
 
-/** Calls something once so many milliseconds are over, unless it is cancelled before: a test decides when that is. */
+/** Calls a function after a number of milliseconds. The result cancels it. A test passes a timer of its own. */
 export type Timer = (milliseconds: number, then: () => void) => () => void;
 
 /** The real time. */
@@ -24,7 +27,7 @@ export const systemTimer: Timer = (milliseconds, then) => {
   return () => clearTimeout(timeout);
 };
 
-/** How is downloaded. */
+/** Options of a download. */
 export interface DownloadOptions {
   site: Site;
   timer: Timer;
@@ -36,8 +39,8 @@ export interface DownloadOptions {
 export type Sums = ReadonlyMap<string, string>;
 
 /**
- * Asks for the sums of all files of a release. Throws with what is wrong, in a few words that begin with the server
- * or the file.
+ * Downloads the sums of all files of a release. Throws an error in a few words that begin with the server or the
+ * file.
  */
 export async function askSums({ files }: Published, options: DownloadOptions): Promise<Sums> {
   const texts = new Map<string, Promise<string>>();
@@ -60,9 +63,9 @@ const textAt = (address: string, options: DownloadOptions): Promise<string> =>
 
 /**
  * Downloads the programs of a tool, compares each file with its sum, and puts them into the folder of `binary` in one
- * step: whenever it is stopped, there is the whole tool or none. Throws with what is wrong, in a few words.
+ * step. So an interrupted download leaves no incomplete tool. Throws an error in a few words.
  *
- * @returns the seconds that it took.
+ * @returns the seconds of the download
  */
 export async function download(
   { files, launcher }: Published,
@@ -115,7 +118,7 @@ async function getPrograms(
   for (const name of programs) await fs.chmod(path.join(folder, name), 0o755);
 }
 
-/** Takes files out of an archive, and puts them next to it. */
+/** Extracts files from an archive into the archive's folder. */
 async function unpack(
   archive: string,
   members: readonly string[],
@@ -138,7 +141,7 @@ async function unpack(
 
 const lastLine = ({ message }: Error): string => message.trim().split("\n").at(-1)!;
 
-/** Saves what is at an address; gives its SHA-256 sum. */
+/** Downloads an address into a file, and gives the SHA-256 sum. */
 async function save(
   address: string,
   file: string,
@@ -171,7 +174,7 @@ async function save(
   }
 }
 
-/** Asks for what is at an address. */
+/** Requests an address. */
 async function ask(address: string, signal: AbortSignal): Promise<Response> {
   const answer = await fetch(address, { signal }).catch((error: unknown) =>
     fail(address, error, signal),
@@ -181,20 +184,20 @@ async function ask(address: string, signal: AbortSignal): Promise<Response> {
   throw new Failed(`${hostOf(address)}: answers ${answer.status}`);
 }
 
-/** Error in words that name the server. */
+/** An error whose message names the server. */
 class Failed extends Error {}
 
-/** Throws why there is no answer: the signal's reason where that ended the call, else what the call says. */
+/** Throws the reason for a missing answer: the signal's reason if it ended the request, else the request's error. */
 function fail(address: string, error: unknown, signal?: AbortSignal): never {
   if (signal?.aborted) throw signal.reason;
   if (error instanceof Failed) throw error;
   const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
-  // Codes of the HTTP client itself say less than its words.
+  // The HTTP client's own codes say less than its messages.
   const code = cause?.code?.startsWith("UND_ERR") ? undefined : cause?.code;
   throw new Failed(`${hostOf(address)}: ${code ?? cause?.message ?? message}`);
 }
 
-/** Does something that the time limit ends, or the caller's signal. */
+/** Runs work until the time limit ends, or the caller's signal aborts. */
 async function within<T>(
   limit: number,
   late: string,

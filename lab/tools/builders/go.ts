@@ -6,7 +6,7 @@ import * as semver from "semver";
 
 import type { ToolDefinition, Toolchain } from "../definition";
 
-/** The lab's largest Go module, which says the oldest Go for all that is built without a module of its own. */
+/** The lab's largest Go module. Its go.mod defines the oldest Go for tools without a module in the repository. */
 const ownModule = path.resolve(__dirname, "../../machines");
 
 const goOf = (folder: string): string =>
@@ -16,8 +16,9 @@ const goOf = (folder: string): string =>
 export const oldestGo = goOf(ownModule);
 
 /**
- * The environment of every `go` the lab runs. Whatever the user has set for their own work (cross compilation, a
- * workspace, flags) stays out; caches and proxies are theirs. No C compiler is needed, as in these projects' release builds.
+ * The environment of every `go` that the lab runs. The user's settings for other work (cross compilation, a
+ * workspace, flags) are removed; the user's caches and proxies stay. No C compiler is needed, as in these projects'
+ * release builds.
  */
 export function goEnvironment(
   env: NodeJS.ProcessEnv,
@@ -28,10 +29,10 @@ export function goEnvironment(
 }
 
 /**
- * The toolchain that Go would take for this tool's module; where the user's Go is older than the module asks, that may be
- * one that Go downloads (https://go.dev/doc/toolchain).
+ * The toolchain that Go uses for this tool's module. If the user's Go is older than the module requires, Go may
+ * download a newer one (https://go.dev/doc/toolchain).
  *
- * @throws when there is no Go, or when it is too old and may not fetch a newer one.
+ * @throws Error if Go is missing, or is too old and may not download a newer one
  */
 export async function toolchainFor(
   tool: ToolDefinition,

@@ -8,7 +8,7 @@ import { goEnvironment } from "./go";
 /** Milliseconds that the download of a module may take. */
 const DOWNLOAD_LIMIT = 300_000;
 
-/** Makes a folder the Go module that a tool is built in; next to it may be the tool's own sources. */
+/** Writes the files of the Go module in which a tool is built. Its folder may also contain sources of the tool. */
 export async function writeModule(
   folder: string,
   { require, replace = [], sums = [] }: Modules,
@@ -28,11 +28,11 @@ export async function writeModule(
 }
 
 /**
- * The folder of a module in Go's own cache, downloaded where it is not there.
+ * The folder of a module in Go's module cache. Downloads the module if the cache lacks it.
  *
  * @param module `PATH VERSION`
- * @param folder where Go runs; a `go.sum` there may name the module
- * @throws with Go's own reason
+ * @param folder where Go runs; its `go.sum` may list the module
+ * @throws Error with Go's reason
  */
 export async function moduleFolder(
   module: string,
@@ -46,7 +46,7 @@ export async function moduleFolder(
       if (error.code === "ENOENT") throw new Error(`${name}: there is no \`go\` on PATH`);
       if (!error.stdout?.startsWith("{"))
         throw new Error(`${name}: ${error.message}`, { cause: error });
-      return { stdout: error.stdout }; // with -json, Go tells a failed download on standard output
+      return { stdout: error.stdout }; // with -json, Go reports a failed download on standard output
     },
   );
   const { Dir, Error: failure } = JSON.parse(said.stdout) as { Dir: string; Error?: string };
@@ -55,12 +55,12 @@ export async function moduleFolder(
 }
 
 /**
- * Copies a module out of Go's cache and changes the copy: Go does not let anybody replace a file in there.
+ * Copies a module from Go's module cache, whose files Go protects, and changes the copy.
  *
- * @param source the module's folder there
- * @param copy where the copy goes; made here
- * @returns the line of `replace` that leads Go to it
- * @throws where an edit does not fit: the module is another than the one that was read
+ * @param source the module's folder in the cache
+ * @param copy folder of the copy, which this function makes
+ * @returns the `replace` of a go.mod with which Go uses the copy
+ * @throws Error if an edit's text is missing: then the module is not the release for which the edits were written
  */
 export async function changedModule(
   source: string,
@@ -85,7 +85,7 @@ export async function changedModule(
   return `${module.split(" ")[0]} => ${copy}`;
 }
 
-/** Copies a folder's files with rights of our own: Go keeps its modules read-only. */
+/** Copies a folder's files as writable files, since Go's module cache is read-only. */
 export async function copyFolder(from: string, to: string): Promise<void> {
   await fs.mkdir(to, { recursive: true });
   for (const entry of await fs.readdir(from, { withFileTypes: true })) {

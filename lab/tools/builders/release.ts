@@ -12,20 +12,20 @@ export interface Published {
 /** A file of a release. */
 export interface PublishedFile {
   address: string;
-  /** Where its SHA-256 sum stands. */
+  /** Address of the file with its SHA-256 sum. */
   sums: string;
   /** The programs in it. */
   programs: readonly string[];
-  /** Their folder, where it is an archive. */
+  /** Folder of the programs, if the file is an archive. */
   within?: string;
 }
 
-/** The architecture as Node names it, which some projects take over. */
+/** The architecture as Node names it; some projects use these names. */
 const asNode: Readonly<Record<string, string>> = { amd64: "x64" };
 
 /**
- * What its projects publish of a tool for a platform, in the versions that it is built from; undefined where they
- * publish nothing.
+ * A tool's published files for a platform, in the versions from which the lab would build it. Undefined if the
+ * projects publish none.
  */
 export async function publishedOf(
   { release, modules }: ToolDefinition,
@@ -71,18 +71,18 @@ function versionOf(module: string, { require }: Modules): string {
 const filled = (text: string, words: Readonly<Record<string, string>>): string =>
   text.replace(/\$\{(\w+)\}/g, (whole, word: string) => words[word] ?? whole);
 
-/** A short hash of all that decides what a download gives. */
+/** A short hash of everything that decides the result of a download. */
 export const publishedKey = (published: Published): string =>
   createHash("sha256").update(JSON.stringify(published)).digest("hex").slice(0, 16);
 
-/** Where a file of a release is asked for. */
+/** Gives the address to request for a file's own address. */
 export type Site = (address: string) => string;
 
 /**
- * Where releases are asked for, by TALOS_GPU_LAB_RELEASES: a mirror's address, below which a file stands at its own
- * address without the scheme (as with TALOS_GPU_CHARTS), or `none`. Default: at the projects' own addresses.
+ * The addresses of releases, from TALOS_GPU_LAB_RELEASES: a mirror's URL, or `none`. A mirror has each file at the
+ * file's own address without the scheme (as with TALOS_GPU_CHARTS). Default: the projects' own addresses.
  *
- * @returns undefined for `none`.
+ * @returns undefined for `none`
  */
 export function releaseSite(env: NodeJS.ProcessEnv): Site | undefined {
   const said = env["TALOS_GPU_LAB_RELEASES"] ?? "";
@@ -97,8 +97,8 @@ export function releaseSite(env: NodeJS.ProcessEnv): Site | undefined {
 }
 
 /**
- * The SHA-256 sum of a file, as a project's file of sums has it: lines of `SUM  NAME` (`SUM *NAME`, `SUM  ./NAME`), or one sum alone.
- * Undefined where it has none.
+ * The SHA-256 sum of a file, from a project's file of sums: lines of `SUM  NAME` (`SUM *NAME`, `SUM  ./NAME`), or a
+ * single sum. Undefined if the file is not listed.
  */
 export function sumOf(text: string, name: string): string | undefined {
   const lines = text.split("\n").map((line) => /^([0-9a-f]{64})(?:\s+\*?(\S+))?\s*$/i.exec(line));
