@@ -26,7 +26,7 @@ function program(name: string, part: string): string {
   return file;
 }
 
-test("a bundle has the folder, the arguments and the error lines of its source", async () => {
+test("a bundled program has its source's __dirname and the given arguments, and its errors name lines of the source", async () => {
   const runner = path.resolve("lab/bundle/run.js");
   const file = program("speaks.ts", `export const part = (): string => "spoken";`);
   expect((await run(process.execPath, [runner, file, "--one", "two"])).stdout).toBe(
@@ -59,7 +59,7 @@ test("a bundle is reused until one of its sources changes", async () => {
   expect((await run(process.execPath, [second])).stdout).toMatch(/^2 /);
 });
 
-test("of Pulumi's SDK a program loads the compiler and npm's reader of trees only when it serializes a function", async () => {
+test("a program loads the compiler in Pulumi's SDK only when it serializes a function", async () => {
   const file = path.join(dir, "serializes.ts");
   writeFileSync(
     file,

@@ -224,32 +224,26 @@ describe("a label that both the operator and the stack set", () => {
   };
 
   test.each([
-    ["rtx5070ti", 0],
-    ["aarhus-h100", 1],
-  ])(
-    "is reported after an edit from %s to the device plugin this many times: %d",
-    (earlier, count) => {
-      const plan = planOf("aarhus-h100");
-      expect(reportedLabels(plan, plan.machines[0]!.name, [planOf(earlier)])).toHaveLength(count);
-    },
-  );
+    [0, "rtx5070ti"],
+    [1, "aarhus-h100"],
+  ])("is reported %d times after an edit from %s to the device plugin", (count, earlier) => {
+    const plan = planOf("aarhus-h100");
+    expect(reportedLabels(plan, plan.machines[0]!.name, [planOf(earlier)])).toHaveLength(count);
+  });
 
   // The operator still runs when a machine behind `upgrade.first` loses the stack's label, and sets the label itself.
   test.each<[string[], number]>([
     [[], 1],
     [["other"], 1],
     [["gpu"], 0],
-  ])(
-    "is reported with %j in upgrade.first on another machine this many times: %d",
-    (first, count) => {
-      const { spec } = planOf("modern");
-      const gpuMachineSpec = Object.values(spec.machines).find(({ gpus }) => gpus)!;
-      const machines = { ...spec.machines, other: { ...gpuMachineSpec, address: "192.0.2.99" } };
-      expect(
-        reportedLabels(planOf("modern", { machines, upgrade: { first } }), "other"),
-      ).toHaveLength(count);
-    },
-  );
+  ])("with upgrade.first: %j, is reported on the other machine %d times", (first, count) => {
+    const { spec } = planOf("modern");
+    const gpuMachineSpec = Object.values(spec.machines).find(({ gpus }) => gpus)!;
+    const machines = { ...spec.machines, other: { ...gpuMachineSpec, address: "192.0.2.99" } };
+    expect(
+      reportedLabels(planOf("modern", { machines, upgrade: { first } }), "other"),
+    ).toHaveLength(count);
+  });
 });
 
 test("a process of another lab, or one that has just ended, is not reported", () => {

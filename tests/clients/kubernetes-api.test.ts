@@ -58,7 +58,7 @@ test.each([
   (_, pause, headers: http.IncomingHttpHeaders, more) => expect(pauseOf(headers, more)).toBe(pause),
 );
 
-test("an answer without a pause, or with one that is no time, has none", () => {
+test("a missing retry-after, or one that is no time, gives no pause", () => {
   expect(pauseOf({})).toBeUndefined();
   expect(pauseOf({ "retry-after": "soon" })).toBeUndefined();
 });

@@ -75,7 +75,7 @@ describe("order", () => {
     ).toContain("lws-system");
   });
 
-  test("the resource that reads the CRD of an external LeaderWorkerSet has the needing field in its name", async () => {
+  test("the resource that looks for an external LeaderWorkerSet is named after the field that needs it", async () => {
     const run = await build(arguments_("large", { leaderWorkerSet: undefined }));
     expect(run.reads).toMatchObject([
       {

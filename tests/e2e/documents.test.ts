@@ -25,7 +25,7 @@ const live = [
   { kind: "CRICustomizationConfig", name: "zz", content: '[debug]\nlevel = "info"\n' },
 ];
 
-test("of the documents of Talos 1.14, sysctls and containerd's part apply without a reboot, and isolation with one", async () => {
+test("on Talos 1.14, a change of sysctls or containerd's part needs no reboot, and a change of workload isolation needs one", async () => {
   const { status, report, lines } = await runLab([
     "--stack",
     before,

@@ -34,7 +34,7 @@ test.each([
   ["rtx5070ti", []],
   ["rtx3090", ["values.nfd", "values.gfd"]],
 ])(
-  "%s: a change of the values that bring CRDs replaces the release, which an upgrade would not do: %j",
+  "%s: the values whose change replaces the release, because a Helm upgrade installs no CRDs: %j",
   async (stack, paths) => {
     expect(find(await run(planOf(stack)), types.release).replaceOnChanges).toEqual(paths);
   },

@@ -71,6 +71,6 @@ test.each([
   ["a line break in a template", 1, "`${title}: the\n      update ends`"],
   ["two sentences in two literals", 0, '"the update ends; " + "run it again"'],
   ["a program in a text", 0, "`\nset -u\n  while true`"],
-])("the test finds in %s this number of broken sentences: %d", (_, count, text) => {
+])("in %s, the test finds %d broken sentences", (_, count, text) => {
   expect(brokenSentences("a.ts", `const said = ${text};`)).toHaveLength(count);
 });

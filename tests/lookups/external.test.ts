@@ -124,7 +124,7 @@ describe("external.files", () => {
     expect(lacking({ kind: "OCIRepository", name: "gpu-operator" })).toHaveLength(2);
   });
 
-  test("are not read again, and not at all if the stack has none", () => {
+  test("are not read if `external.read` already has their content, or if the stack names no files", () => {
     expect(withExternal({ external: { files: ["x"], read: {} } })).toEqual({});
     expect([withExternal({}), withExternal({ external: { kind: "devicePlugin" } })]).toEqual([
       {},

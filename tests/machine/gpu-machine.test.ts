@@ -33,23 +33,24 @@ describe("an owned machine", () => {
   });
 
   test.each([
-    ["controlplane", [expect.stringContaining("aescbcEncryptionSecret")]],
-    ["worker", undefined],
-  ] as const)(
-    "that is a %s gets the cluster's AES-CBC key only as a secret, and only if it is a control plane",
-    async (role, patches) => {
-      const machineSecrets = bundle.replace("secretboxencryptionsecret", "aescbcencryptionsecret");
-      const made = await run({ role }, {}, { machineSecrets });
-      expect(
-        made.calls.map(({ inputs }) => (inputs as { configPatches?: unknown }).configPatches),
-      ).toEqual([patches]);
-      expect(
-        isSecret(byName(made, "gpu-1-configuration").inputs["machineConfigurationInput"]),
-      ).toBe(true);
-      const shown = JSON.stringify(made.resources.map((each) => open(each.inputs)));
-      expect(shown).not.toContain("aescbcEncryptionSecret");
-    },
-  );
+    [
+      "controlplane",
+      "gets the cluster's AES-CBC key, as a secret",
+      [expect.stringContaining("aescbcEncryptionSecret")],
+    ],
+    ["worker", "does not get the cluster's AES-CBC key", undefined],
+  ] as const)("that is a %s %s", async (role, _, patches) => {
+    const machineSecrets = bundle.replace("secretboxencryptionsecret", "aescbcencryptionsecret");
+    const made = await run({ role }, {}, { machineSecrets });
+    expect(
+      made.calls.map(({ inputs }) => (inputs as { configPatches?: unknown }).configPatches),
+    ).toEqual([patches]);
+    expect(isSecret(byName(made, "gpu-1-configuration").inputs["machineConfigurationInput"])).toBe(
+      true,
+    );
+    const shown = JSON.stringify(made.resources.map((each) => open(each.inputs)));
+    expect(shown).not.toContain("aescbcEncryptionSecret");
+  });
 
   test("in maintenance mode gets its configuration at its own address", async () => {
     const { inputs } = byName(await run({ installs: true }), "gpu-1-configuration");
@@ -112,17 +113,14 @@ describe("the upgrade", () => {
   });
 
   test.each([
-    ["owned", "owned"],
-    ["adopted", undefined],
-  ] as const)(
-    "gets the field configuration of a machine only if it is owned: %s",
-    async (holds, told) => {
-      const task = JSON.parse(
-        byName(await run({ configuration: holds }), "gpu-1-upgrade").inputs["stdin"],
-      );
-      expect(upgradeTask.parse(task).configuration).toBe(told);
-    },
-  );
+    ["an owned", "has the field configuration", "owned", "owned"],
+    ["an adopted", "lacks the field configuration", "adopted", undefined],
+  ] as const)("for %s machine %s", async (_machine, _field, holds, told) => {
+    const task = JSON.parse(
+      byName(await run({ configuration: holds }), "gpu-1-upgrade").inputs["stdin"],
+    );
+    expect(upgradeTask.parse(task).configuration).toBe(told);
+  });
 
   test("runs again only if the configuration or a patch changes", async () => {
     const stdin = async (more: Partial<PlannedMachine>, options?: RunOptions): Promise<string> =>

@@ -20,7 +20,7 @@ function setup(live = text({ type: "worker" })) {
   return { machine, bench };
 }
 
-describe("a configuration that Talos would refuse", () => {
+describe("adopt", () => {
   const documents =
     "---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n---\napiVersion: v1alpha1\nkind: KubeletConfig\n";
   const adoptPatch = (patch: string, live = `${text({ type: "worker" })}${documents}`) => {
@@ -28,7 +28,7 @@ describe("a configuration that Talos would refuse", () => {
     return { machine, done: adopt({ ...task, patches: [patch] }, undefined, bench) };
   };
 
-  test("is refused with the stack's field, the machine's document and the form that works", async () => {
+  test("refuses a field whose document the machine has, and names both and the form that works", async () => {
     const { machine, done } = adoptPatch(
       text({
         features: { stableHostname: true },
@@ -47,7 +47,7 @@ describe("a configuration that Talos would refuse", () => {
     expect(machine.calls).toEqual([]);
   });
 
-  test("is refused with the opposite remedy if the stack's patch has the document", async () => {
+  test("refuses a document whose field the machine has, with the opposite remedy", async () => {
     const live = text({ type: "worker", kubelet: { image: "a" } });
     const message = await failure(
       adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", live).done,
@@ -57,13 +57,13 @@ describe("a configuration that Talos would refuse", () => {
     );
   });
 
-  test("is avoided if the stack's field can be merged into the document", async () => {
+  test("merges a field of the stack into the machine's document", async () => {
     const { machine, done } = adoptPatch(text({ kubelet: { extraArgs: { v: "4" } } }));
     await done;
     expect(machine.calls).toEqual(["stage"]);
   });
 
-  test("is also one whose later document would override containerd's part", async () => {
+  test("refuses a machine whose later document would override containerd's part", async () => {
     const part = (value: string): string => `[debug]\nlevel = "${value}"\n`;
     const patch = text({
       files: [{ path: customizationPath, op: "create", content: part("info") }],
@@ -82,7 +82,7 @@ describe("a configuration that Talos would refuse", () => {
     await adoptPatch(patch, live("aa", "debug")).done; // ours comes later
   });
 
-  test("is avoided if the stack's sysctl is merged into the machine's SysctlConfig", async () => {
+  test("merges a sysctl of the stack into the machine's SysctlConfig, and release restores it", async () => {
     const document = (value: string): string =>
       `---\n${stringify({ apiVersion: "v1alpha1", kind: "SysctlConfig", params: { "vm.swappiness": value, a: "b" } })}`;
     const live = text({ type: "worker" }) + document("2");
@@ -94,7 +94,7 @@ describe("a configuration that Talos would refuse", () => {
     expect(machine.persistent).toBe(live);
   });
 
-  test("is reported in Talos' words if only Talos finds the fault", async () => {
+  test("reports Talos' words if only Talos finds the fault", async () => {
     const { machine, bench } = setup();
     machine.stage = () =>
       Promise.reject(

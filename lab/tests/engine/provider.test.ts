@@ -85,7 +85,7 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
     expect(taken.diagnostics.join("\n")).toMatch(/namespaces "default" already exists/);
   });
 
-  test("uses its field manager for creations and the annotation's for updates, and keeps a claim's storage class as given", async () => {
+  test("creates as pulumi-kubernetes, updates as the manager in pulumi.com/patchFieldManager, and keeps a claim's storage class", async () => {
     const claims = (labels: Record<string, string>) => (opts: pulumi.CustomResourceOptions) => {
       const isDefault = { "storageclass.kubernetes.io/is-default-class": "true" };
       const dependsOn = new k8s.storage.v1.StorageClass(
@@ -140,7 +140,7 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
 });
 
 // With the real device plugin's chart and Helm: an update removes fields that the chart no longer has.
-test("a DaemonSet no longer names the service account that is deleted with time slicing", async () => {
+test("without time slicing, the DaemonSet no longer names the service account that the chart deletes", async () => {
   const sliced = planOf("rtx3090").kubernetes.release;
   const { config: _config, ...whole } = sliced.values;
   const wanted = { ...sliced };

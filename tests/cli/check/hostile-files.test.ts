@@ -207,7 +207,7 @@ test("a talconfig of a thousand machines is within the bounds", () => {
   expect(talosDocuments(text).flatMap(({ errors }) => errors)).toEqual([]);
 });
 
-test("a talconfig of more machines than other files have entries is judged and imported", async () => {
+test("a talconfig with more machines than the limit on entries of other files is checked, and import looks at its nodes", async () => {
   const nodes = many(
     1_100,
     (index) =>

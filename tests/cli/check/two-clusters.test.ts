@@ -80,7 +80,7 @@ describe("two clusters of one repository", () => {
     ]);
   });
 
-  test("have a patch in a folder above both checked for both releases", async () => {
+  test("share a patch in their common parent folder, and check reports it for both releases", async () => {
     const lines = await found({
       "talos/home/talconfig.yaml": talconfig("v1.12.6"),
       "talos/lab/talconfig.yaml": talconfig("v1.13.6"),

@@ -190,7 +190,7 @@ test("the gate waits until the kubelet offers the planned number of GPUs", () =>
     },
   }));
 
-test("the gate waits for a missing card only for its patience", () =>
+test("the gate waits for a missing card no longer than its patience", () =>
   play({
     job: "complete",
     test: { units: 3 },
@@ -259,7 +259,7 @@ test("if all cards are claimed, the gate waits for its patience and reports the 
   });
 });
 
-test("a smoke test that must pass fails if no GPU becomes free until the limit", () =>
+test("a smoke test that must pass fails if no GPU becomes free within the limit", () =>
   play({
     cluster: { pods: busy },
     mustPass: true,

@@ -69,7 +69,7 @@ describe("an upgrade", () => {
       },
     }));
 
-  test("ends a pull that hangs at half of the limit, and pulls again", () =>
+  test("ends a hanging pull after half of the limit, and pulls again", () =>
     play({
       machine: { hangingPulls: 1 },
       expect: { result: { rebooted: true }, minutes: { atLeast: 5, lessThan: 20 } },

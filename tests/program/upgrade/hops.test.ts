@@ -70,7 +70,7 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  test("needs only the branch of its driver on an intermediate release that the tables lack", () =>
+  test("accepts any driver of its branch on an intermediate release that the tables lack", () =>
     play({
       ...to("v1.13.9"),
       machine: { ...machine(), drivers: { ...drivers, "v1.12.99": "570.999.01" } },
@@ -269,7 +269,7 @@ test("a run's limit includes the pull, the reboot and the checks of every upgrad
   expect(formatDuration(more)).toBe("1h5m");
 });
 
-test("the failure of an upgrade says so if the machine does not answer afterwards", async () => {
+test("the error of a failed upgrade reports that the machine no longer answers", async () => {
   const parts = setup(to("v1.13.9").task);
   Object.assign(parts.machine, machine(), { rollback: true });
   parts.machine.afterCall = (call) => {
@@ -279,7 +279,5 @@ test("the failure of an upgrade says so if the machine does not answer afterward
       });
   };
   parts.machine.timing = { install: 40, boot: 900 };
-  await expect(parts.run()).rejects.toThrow(
-    /stopped answering.*does not answer now|does not answer now/,
-  );
+  await expect(parts.run()).rejects.toThrow(/does not answer now/);
 });

@@ -122,7 +122,7 @@ describe("a control plane with a new Kubernetes release", () => {
       expect: { error: ["node gpu-1 is not ready (PLEG is not healthy)"] },
     }));
 
-  test("that is not ready only because it has no network plugin yet succeeds", () =>
+  test("succeeds if it is not ready only because the network plugin is still missing", () =>
     play({
       task,
       machine,
@@ -196,7 +196,7 @@ describe("a control plane with a new Kubernetes release", () => {
       expect: { machineCalls: [pulls[1]!, pulls[2]!, "activate"] },
     }));
 
-  test("pulls the images when its components start if its Talos release cannot pull ahead", () =>
+  test("whose Talos release cannot pull ahead pulls each image when its component starts", () =>
     play({
       task,
       machine,

@@ -237,7 +237,7 @@ describe("a boot that is paused before the run", () => {
       },
     }));
 
-  test("has a remedy that mentions the rollback if Talos has not confirmed the upgrade", () =>
+  test("fails with an error that mentions the rollback, if Talos has not confirmed the upgrade", () =>
     play({
       task: { talosVersion: "v1.13.1" },
       machine: { ...pausedBoot, talosVersion: "v1.13.0", schematicId: schematics.plain },
@@ -247,7 +247,7 @@ describe("a boot that is paused before the run", () => {
       expect: { error: ["That reboot also rolls back to the previous image"] },
     }));
 
-  test("has a remedy without a rollback if the kubelet fails", () =>
+  test("fails with an error that promises no rollback, if the kubelet fails", () =>
     play({
       task: { talosVersion: "v1.13.1" },
       machine: {

@@ -35,7 +35,7 @@ test("the phases at which the lab kills the program are those of an upgrade of a
   expect(killedPhases).toEqual(phases.map(({ name }) => name));
 });
 
-test("the end of Pulumi ends a run only before the run's first change", async () => {
+test("if Pulumi ends, a run ends too, unless it has changed something", async () => {
   const { bench, run } = setup();
   const told: string[] = [];
   bench.report = (line) => told.push(line.split(":")[0]!);

@@ -42,7 +42,7 @@ describe("an upgrade", () => {
     expect(cluster.calls).toEqual(["cordon", "taint", "uncordon"]);
   });
 
-  test("waits for a machine that a killed run is upgrading longer than for a wrong address", async () => {
+  test("waits longer for a machine that a killed run is upgrading than for a wrong address", async () => {
     const { machine, cluster, run } = setup();
     machine.timing.boot = 900;
     machine.afterCall = (call) => {
@@ -52,9 +52,17 @@ describe("an upgrade", () => {
     machine.afterCall = () => {};
     await machine.clock.sleep(60_000);
     expect(machine.down).toBe(true);
+    const began = machine.clock.now();
     await run();
+    const waited = machine.clock.now() - began;
     expect(machine.boots).toBe(2);
     expect(cluster.state?.unschedulable).toBe(false);
+
+    const wrong = setup();
+    wrong.machine.status = () => Promise.reject(new CallError("unreachable", "no route"));
+    const start = wrong.clock.now();
+    await expect(wrong.run()).rejects.toThrow("was not up");
+    expect(wrong.clock.now() - start).toBeLessThan(waited);
   });
 });
 

@@ -201,7 +201,7 @@ describe("a machine that boots by GRUB", () => {
     expect(lost(byGrub("iommu=pt", ["iommu=pt"]), next())).toEqual({});
   });
 
-  test("can keep an argument that its next image lacks by the remedy's field of its configuration", () => {
+  test("gets a remedy that keeps a lost argument, by machine.install.extraKernelArgs, or drops it", () => {
     const [found] = losses("gpu-1", byGrub("pci=realloc"), next());
     expect(found?.problem).toMatch(/started with pci=realloc,/);
     expect(found?.remedy).toMatch(

@@ -25,7 +25,7 @@ test.each<[string, string[]]>([
   ["a file with blank lines", [file("one\n\n\ntwo\n")]],
   ["all patches of a GPU machine", ours],
 ])(
-  "merging %s keeps every line of talosctl 1.14, and unmerging restores all of its text",
+  "merging %s keeps every line that talosctl 1.14 generated, and unmerging restores the whole text",
   (_, patches) => {
     const { configuration, added, conflicts } = mergeConfiguration(written, patches);
     expect(conflicts).toEqual([]);
