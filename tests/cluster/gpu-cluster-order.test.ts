@@ -277,8 +277,8 @@ describe("order", () => {
     expect(waitsFor(run, of("w2"))).not.toContain(of("w1").urn);
     const gate = find(run, types.program, "lab-gate");
     for (const name of ["w1", "w2", "w3", "w4"]) expectWait(run, gate, test(name));
-    // Each machine of upgrade.first waits only for its own path to the smoke test, and every other machine waits
-    // for the tests.
+    // A smoke test waits for no other machine, and the other machines wait for the release only through the first
+    // gate.
     expect(waitsFor(run, test("w1"))).not.toContain(of("w4").urn);
     for (const other of ["w1", "w2", "w4"]) {
       expect(waitsFor(run, release)).not.toContain(of(other).urn);

@@ -4,7 +4,8 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { repository } from "../../stacks/stack-file";
 
-// The build of components: its two long steps run at once, and a build that failed stays stale.
+// The build of components runs its two long steps at the same time. After a failed build the bundles count as
+// stale.
 
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "build-"));
 afterAll(() => fs.rmSync(root, { recursive: true }));
@@ -14,7 +15,7 @@ function write(file: string, text: string): void {
   fs.writeFileSync(path.join(root, file), text);
 }
 
-/** A program that says that it began, and ends once the other one has begun as well. */
+/** A program that writes down its begin, and ends once the other one has begun too. */
 const waits = (own: string, other: string, status: number): string =>
   `const fs = require("node:fs");
 fs.writeFileSync("${own}", "");
@@ -24,7 +25,7 @@ const looks = setInterval(() => {
   process.exitCode = ${status};
 }, 5);`;
 
-/** Builds a repository whose compiler and generator end with those statuses; gives the build's own. */
+/** Builds a repository whose compiler and generator end with these statuses; returns the status of the build. */
 function build(compiler: number, generator: number): number | null {
   fs.rmSync(root, { recursive: true, force: true });
   for (const name of ["build", "bundles", "kubernetes-client"]) {

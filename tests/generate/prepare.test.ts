@@ -4,14 +4,14 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { repository } from "../../stacks/stack-file";
 
-// What npm runs after an installation. Pulumi installs a package that was added by its git address with npm in
-// components/ (pulumi/pulumi v3.259.0, pkg/workspace/plugin.go, installDependenciesForPluginSpec): npm then installs
-// that workspace alone, without the tools of the build.
+// The script that npm runs after an installation. Pulumi installs a package that was added by its git address with
+// npm in components/ (pulumi/pulumi v3.259.0, pkg/workspace/plugin.go, installDependenciesForPluginSpec). npm then
+// installs only this workspace, without the tools of the build.
 
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "prepare-"));
 afterAll(() => fs.rmSync(root, { recursive: true }));
 
-/** Puts it into a repository, with what it takes of there. */
+/** Copies the script into a repository, with the files that it needs. */
 function install(folder: string): void {
   for (const file of ["generate/prepare.js", "generate/package/build-if-stale.js"]) {
     fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
@@ -19,7 +19,10 @@ function install(folder: string): void {
   }
 }
 
-/** Runs it in a repository with those tools, by an npm that only says what it was called for; gives the calls. */
+/**
+ * Runs the script in a repository with these tools and an npm that only writes down its arguments; returns these
+ * calls.
+ */
 function calls(tools: string[], environment: NodeJS.ProcessEnv = {}): string[] {
   fs.rmSync(path.join(root, "node_modules"), { recursive: true, force: true });
   for (const tool of tools)
@@ -99,7 +102,7 @@ test("prepare builds only a stale package in npm install, and always in npm ci",
   const tools = ["typescript", "esbuild", "tsx"];
   for (const file of ["components/index.ts", "cli/main.ts", "sdk/talos/index.ts"]) write(file, 2);
   write("generate/schema/main.ts", 2);
-  calls(tools); // puts the script's own files there, which are sources, too
+  calls(tools); // writes the script's own files there, which are sources too
   for (const file of ["sdk/schema.json", "components/bin/program.js"]) write(file, -1);
   const build = [expect.stringMatching(/^run build /)];
   expect(calls(tools, { npm_command: "install" })).toEqual([]);

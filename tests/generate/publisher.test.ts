@@ -9,7 +9,7 @@ import { gitIn } from "../support/git";
 
 const { owner, name } = publisherOf(manifest);
 
-/** Texts of this repository in git, by path. */
+/** Texts of this repository's files in git, by path. */
 function texts(): [string, string][] {
   const files = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split(
     "\0",

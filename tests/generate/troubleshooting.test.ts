@@ -36,7 +36,7 @@ test("every known cause has a section with its literal errors", () => {
       expect(sections[index]).toContain(text);
 });
 
-// A name keeps its form: `vLLM`, not `VLLM`.
+// A name keeps its spelling: `vLLM`, not `VLLM`.
 test("no heading capitalises a name such as vLLM", () => {
   expect(fs.readFileSync(file, "utf8")).not.toMatch(/^### (?:VLLM|Ext-|Nvidia-)/m);
 });

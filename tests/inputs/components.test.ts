@@ -5,7 +5,7 @@ import { kubeconfig, talosconfig } from "../support/talos";
 
 const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
 type Make = (args: any) => unknown;
-/** Each component, what it needs, and one argument of its own that is wrong, with its field. */
+/** Each component, the arguments that it needs, and one wrong argument of its own with the argument's field. */
 const components: [string, Make, object, object, string][] = [
   ["Ollama", (args) => new Ollama("a", args), access, { storage: "100GB" }, "storage"],
   ["ComfyUi", (args) => new ComfyUi("a", args), access, { image: "Upper/Case" }, "image"],

@@ -14,7 +14,7 @@ const byField = <Values extends RightValues>(areas: Record<string, Values[]>) =>
 const rightValues = byField(right);
 const wrongValues = byField(wrong);
 
-/** A stack with another value at the path of a field; undefined takes the field away. */
+/** A stack with another value at a field's path; undefined removes the field. */
 function withValue(stack: unknown, field: string, value: unknown): unknown {
   const copy = structuredClone(stack) as Record<string, any>;
   const keys = field.split(".");
@@ -64,7 +64,7 @@ test.each(wrongValues)(
         checks: expect.arrayContaining([check]),
       });
       for (const { field, problem, remedy } of findings) {
-        // No message repeats a text without end, nor a secret.
+        // No message repeats a very long text, or a secret.
         expect(`${field}${problem}${remedy}`.length).toBeLessThan(3000);
         expect(problem + remedy).not.toContain("abcdefghijklmnopqrstuvwxyz");
       }

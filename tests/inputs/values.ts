@@ -1,10 +1,12 @@
-/** Values that each take the place of a field's own value in a stack that is right. */
+/** Values that replace a field's own value in a valid stack, one at a time. */
 export interface RightValues {
   /** The stack, by the name of its file in tests/fixtures/valid. */
   base: string;
-  /** Path of the field, or paths of several fields that are each tried. */
+  /** Path of the field, or paths of several fields that are tried one by one. */
   field: string | string[];
-  /** What a user of Kubernetes, Talos, NVIDIA's software or Pulumi may write; undefined takes the field away. */
+  /**
+   * Values that a user of Kubernetes, Talos, NVIDIA's software or Pulumi may write; undefined removes the field.
+   */
   values: unknown[];
 }
 

@@ -30,24 +30,27 @@ const live = (changes: Partial<LiveObject> = {}): LiveObject => ({
   ...changes,
 });
 
-/** What a refusal says; empty where nothing is refused. */
+/** The text of a refusal; empty if nothing is refused. */
 const refusalOf = (verdict: Verdict<unknown>): string =>
   "refuse" in verdict ? renderFinding(verdict.refuse) : "";
 
-/** An object that Pulumi is about to create, and what the guard decides. */
+/** An object that Pulumi is about to create, and the guard's decision. */
 interface Guarded {
   name: string;
-  /** What is in the cluster: fields that differ from a namespace gpu-operator without a mark. Default: nothing. */
+  /**
+   * The object in the cluster, as the fields that differ from a namespace gpu-operator without an owner mark.
+   * Default: none.
+   */
   live?: Partial<LiveObject>;
-  /** The stack has no state yet, so it has no mark of its own. */
+  /** Set if the stack has no state yet, so it has no owner mark of its own. */
   withoutState?: true;
   preview?: true;
-  /** Pulumi creates it, the live one is deleted first, or patterns of why it is refused. */
+  /** Pulumi creates the object, or first deletes the live one. Patterns belong to a refusal. */
   verdict: "create" | "delete first" | RegExp | RegExp[];
 }
 
 const claim = { kind: "PersistentVolumeClaim", owner: ours };
-// Pulumi would delete the new one by its name, and a pod may have bound it by then.
+// Pulumi would delete the new claim by its name, and a pod may have bound it by then.
 const emptyClaim = [
   /would be replaced \(because of a changed storageClass or --replace\).*; remove the workload .* for one update, /,
   /then add it again with this class\. Nothing is lost, because the claim has no volume yet\. After a kill/,
@@ -139,7 +142,7 @@ const creations: Guarded[] = [
     preview: true,
     verdict: /does not belong to this stack/,
   },
-  // The operator's own RuntimeClass goes by the very update that brings ours.
+  // The update that creates the stack's RuntimeClass also removes the operator's.
   {
     name: "at preview accepts a RuntimeClass without an owner mark, which the update may remove",
     live: { kind: "RuntimeClass", name: "nvidia" },
@@ -248,7 +251,7 @@ describe("a Helm release", () => {
     ).toEqual([1]);
   });
 
-  // In a namespace that is not the stack's, such as kube-system, nothing tells at preview whose it is.
+  // In a namespace that is not the stack's, such as kube-system, nothing shows at preview whose release it is.
   test("with other values is reported at preview, and refused by the update", () => {
     const changed = { ...step, values: { driver: { enabled: true } } };
     const told = {
@@ -344,7 +347,7 @@ test("two owner marks belong to the same stack if the stack's name and state ID 
   expect(sameStack(one, ownerText("shop/test", "a", "6f1c"))).toBe(false);
 });
 
-/** Annotations and deleteBeforeReplace of guarded objects, by their names. */
+/** Annotations and deleteBeforeReplace of guarded objects, by name. */
 async function guardedObjects(): Promise<(name: string) => [unknown, boolean]> {
   const run = await record(
     () => {

@@ -33,10 +33,10 @@ test("with the device plugin, the exporter runs on the GPU nodes under the runti
   expect(selected(pod.nodeSelector, planOf("aarhus-h100", { monitoring: {} }))).toEqual([
     "aarhus-h100",
   ]);
-  // A machine that is in no stack keeps the label of an operator that was there before.
+  // A machine outside the stack keeps the label of an earlier operator.
   expect(fits(pod.nodeSelector, { "nvidia.com/gpu.present": "true" })).toBe(false);
   expect(pod.containers[0].resources.limits).not.toHaveProperty(["nvidia.com/gpu"]);
-  // Profiling metrics need this one right of an administrator, and nothing else does.
+  // Only profiling metrics need this administrator's right.
   expect(pod.containers[0].securityContext).toEqual({
     runAsUser: 0,
     capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] },
@@ -86,7 +86,7 @@ test.each(["aarhus-h100", "rtx5070ti"])(
     const { values } = find(ran, "kubernetes:helm.sh/v3:Release").inputs;
     const pod = findAll(ran, daemonSet).find(({ name }) => name === "lab-dcgm-exporter")?.inputs
       .spec.template.spec;
-    expect(Object.keys(data)).toEqual(["dcgm-metrics.csv"]); // as the operator mounts it
+    expect(Object.keys(data)).toEqual(["dcgm-metrics.csv"]); // the operator mounts it in this way
     expect([values.dcgmExporter?.config?.name, pod?.volumes[1].configMap.name]).toContain(
       metadata.name,
     );

@@ -18,7 +18,10 @@ const kind = (kind: string, name: string, verbs = all): Kind => ({
   verbs,
 });
 
-/** What an API server answers that has these kinds, and of them in the namespace `gpu` these objects; another answer by its path. */
+/**
+ * An API server's answers for these kinds, and for these objects in the namespace `gpu`. Other answers are given
+ * by path.
+ */
 function answersOf(
   kinds: Record<string, Kind[]>,
   objects: Record<string, string[]>,
@@ -44,7 +47,7 @@ function answersOf(
   };
 }
 
-/** What a namespace is seen to hold. */
+/** The objects that the namespace is found to contain. */
 async function heldIn(answer: (path: string) => [number, object]): Promise<string[]> {
   const server = http.createServer((request, response) => {
     const [status, body] = answer(request.url!);
@@ -82,7 +85,7 @@ const kinds: Record<string, Kind[]> = {
     { ...kind("ClusterRole", "clusterroles"), namespaced: false },
   ],
   "/apis/example.com/v1": [kind("Event", "events"), kind("Database", "databases")],
-  // No client makes or deletes one: they are another form of the pods.
+  // No client creates or deletes these objects: they are another form of the pods.
   "/apis/metrics.k8s.io/v1beta1": [kind("PodMetrics", "pods", ["get", "list"])],
 };
 const ofKubernetes = {

@@ -2,7 +2,7 @@ import { arguments_, build } from "../support/gpu-cluster";
 import type { Run } from "../support/recorder";
 import { stacks } from "../support/stacks";
 
-// What this package runs has no right that it does not need: a container that is taken over stays one.
+// The containers of this package have only the rights that they need, so that an attacker in one gains little.
 
 interface Container {
   name: string;
@@ -20,7 +20,7 @@ interface PodSpec {
   automountServiceAccountToken?: boolean;
 }
 
-/** Every pod of a value, wherever it stands: of a Deployment, a DaemonSet, a Job, a LeaderWorkerSet or by itself. */
+/** Every pod specification inside a value: of a Deployment, a DaemonSet, a Job, a LeaderWorkerSet, or a pod. */
 function podsIn(value: unknown): PodSpec[] {
   if (value === null || typeof value !== "object") return [];
   const { containers } = value as { containers?: unknown };
@@ -35,7 +35,7 @@ const podsOf = (run: Run): { resource: string; pod: PodSpec }[] =>
       podsIn(inputs).map((pod) => ({ resource: `${type} ${name}`, pod })),
     );
 
-/** Credentials that a stack wants instead of those that all have. */
+/** Credentials of stacks that need other ones than most. */
 const access: Record<string, Record<string, unknown>> = {
   frank: { omniEndpoint: "https://omni.example.org", omniServiceAccountKey: "key" },
   modern: { kubeconfig: undefined, talosconfig: undefined, machineSecrets: undefined },
@@ -63,7 +63,7 @@ test.each(fleet)(
       ]) {
         const { capabilities, seccompProfile, privileged, allowPrivilegeEscalation } =
           securityContext;
-        // Kubernetes refuses the one with the other.
+        // Kubernetes refuses `allowPrivilegeEscalation: false` together with this capability.
         const isAdministrator = capabilities?.add?.includes("SYS_ADMIN") === true;
         const has = {
           drop: capabilities?.drop,

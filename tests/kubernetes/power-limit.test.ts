@@ -50,7 +50,10 @@ test("the DaemonSet of a power limit sees all cards without requesting one", asy
   expect(container.env).toContainEqual({ name: "NVIDIA_VISIBLE_DEVICES", value: "all" });
 });
 
-/** An nvidia-smi of two cards, 100 to 400 W: it answers the query, keeps a limit and notes what it was asked. */
+/**
+ * An nvidia-smi with two cards of 100 to 400 W. It answers the query, keeps a limit, and writes down its
+ * arguments.
+ */
 const fakeSmi = `#!/bin/bash
 cd "$(dirname "$0")"
 case "$*" in

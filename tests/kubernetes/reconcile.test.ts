@@ -4,13 +4,13 @@ import { find, findAll, waitsFor } from "../support/graph";
 import type { Registered, Run, RunOptions } from "../support/recorder";
 import { machineOutputs } from "../support/talos";
 
-/** As the provider does: it names a Job. */
+/** The provider gives a Job its name. */
 const outputs: NonNullable<RunOptions["outputs"]> = (resource) =>
   resource.type === types.job
     ? { metadata: { ...resource.inputs["metadata"], name: `${resource.name}-1a2b3c4d` } }
     : (machineOutputs as NonNullable<RunOptions["outputs"]>)(resource);
 
-/** Without an owner. */
+/** Invented credentials for Omni. */
 const omni = { omniEndpoint: "https://frank.omni.example", omniServiceAccountKey: "key" };
 
 const built = (stack: string, reconcileToken?: string): Promise<Run> =>
@@ -24,11 +24,11 @@ const inputsOf = (run: Run): Record<string, string> =>
     run.resources.map(({ name, type, inputs }) => [`${type} ${name}`, JSON.stringify(inputs)]),
   );
 
-/** An object that Pulumi makes in the cluster as a whole. */
+/** Whether Pulumi creates the whole object in the cluster. */
 const isObject = ({ type }: Registered): boolean =>
   /^kubernetes:/.test(type) && !/helm|Patch$/.test(type);
 
-// An owned machine under the operator, an adopted one with taints under the device plugin, one of Omni's.
+// An owned machine with the operator, an adopted one with taints and the device plugin, and one in Omni.
 describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
   let [plain, one, two] = [] as unknown as [Run, Run, Run];
 

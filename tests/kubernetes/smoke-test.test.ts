@@ -17,20 +17,20 @@ const smokeTest = async (changes: Record<string, unknown> = {}): Promise<any> =>
 
 test("the smoke test requests one card on its machine, and may run longer than the gate waits", async () => {
   const { spec } = await smokeTest({ timeouts: { gate: "5m" } });
-  expect(spec.activeDeadlineSeconds).toBeGreaterThan(300); // the gate ends first, and says more
+  expect(spec.activeDeadlineSeconds).toBeGreaterThan(300); // the gate must end first, since its error explains more
   const pod = spec.template.spec;
   expect(pod).toMatchObject({
     runtimeClassName: "nvidia",
     nodeSelector: { "kubernetes.io/hostname": "aarhus-h100" },
   });
-  expect(pod.nodeName).toBeUndefined(); // it would pass the scheduler by, and with it the count of free cards
+  expect(pod.nodeName).toBeUndefined(); // a node name would bypass the scheduler, and so its count of free cards
   expect(pod.tolerations).toContainEqual({
     key: "node-role.kubernetes.io/control-plane",
     operator: "Exists",
     effect: "NoSchedule",
   });
   expect(pod.containers[0].resources.limits).toEqual({ "nvidia.com/gpu": "1" });
-  expect(pod.containers[0].env).toBeUndefined(); // NVIDIA_VISIBLE_DEVICES would override the device plugin's
+  expect(pod.containers[0].env).toBeUndefined(); // NVIDIA_VISIBLE_DEVICES would override the device plugin's choice
 });
 
 test("the smoke test's Job uses the stack's PriorityClass, which never preempts", async () => {
@@ -51,7 +51,7 @@ test("the gate waits for the smoke test as long as timeouts.gate, and a tenth of
     find(run, "command:local:Command", "-gate"),
     find(run, "kubernetes:batch/v1:Job"),
   ];
-  expect(gate.inputs.addPreviousOutputInEnv).toBe(false); // its lines, one for each machine at least, would not fit
+  expect(gate.inputs.addPreviousOutputInEnv).toBe(false); // the previous output, at least one line per machine, would not fit
   expect(JSON.parse(gate.inputs.stdin as string)).toEqual({
     namespace: job.inputs.metadata.namespace,
     tests: [
@@ -127,7 +127,7 @@ test.each<[string, Record<string, unknown>]>([
   ["time slicing", { sharing: { timeSlicing: { replicas: 2 } } }],
 ])("%s changes the smoke test's Job", async (_what, changes) => {
   const [before, after] = [await smokeTest(), await smokeTest(changes)];
-  expect(after.spec.template).not.toEqual(before.spec.template); // which a Job cannot change
+  expect(after.spec.template).not.toEqual(before.spec.template); // a Job's template cannot be changed
 });
 
 test("a long machine name is shortened to a Job name that is a valid label", async () => {
@@ -142,11 +142,11 @@ test("a long machine name is shortened to a Job name that is a valid label", asy
     () => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}),
   );
   const { name, inputs } = find(run, "kubernetes:batch/v1:Job");
-  expect(inputs.metadata.name).toBeUndefined(); // Pulumi gives a new name each time, so that a lost Job does not conflict
+  expect(inputs.metadata.name).toBeUndefined(); // Pulumi makes a new name each time, so that a lost Job causes no conflict
   expect(`${name}-12345678`).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])$/);
 });
 
-/** Jobs of a stack with machines of these names, by machine. */
+/** Jobs of a stack with these machines, by machine. */
 const jobsOf = async (...names: string[]): Promise<Record<string, string>> => {
   const like = { role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
   const machines = Object.fromEntries(
@@ -204,13 +204,13 @@ describe("the smoke test with MIG", () => {
       "nvidia.com/mig.config.state": "success",
     });
     const [check] = pod.initContainers;
-    // Devices of an init container are used again by the containers: it is the very device of the test.
+    // The containers use the devices of an init container again, so this is the device that the test uses.
     expect(check).toMatchObject({
       image: pod.containers[0].image,
       resources: pod.containers[0].resources,
     });
     expect(check.command.slice(0, 2)).toEqual(["sh", "-c"]);
-    // The profile comes by the environment: what a stack says never becomes a part of a script.
+    // The profile comes from the environment: a value of the stack never becomes a part of a script.
     expect(check.command[2]).toContain('nvidia-smi -L | grep -F "MIG $PROFILE "');
     expect(check.env).toEqual([{ name: "PROFILE", value: "1g.12gb" }]);
     expect(spec.backoffLimit).toBeGreaterThan(3);

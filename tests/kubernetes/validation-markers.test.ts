@@ -33,7 +33,7 @@ test("the markers' pod is not privileged and mounts only the markers' folder", a
   expect(pod.volumes.filter((volume: any) => volume.hostPath)).toEqual([
     { name: "run-nvidia", hostPath: { path: "/run/nvidia", type: "DirectoryOrCreate" } },
   ]);
-  expect(container.lifecycle).toBeUndefined(); // a preStop hook would take the markers from under the operands
+  expect(container.lifecycle).toBeUndefined(); // a preStop hook would remove the markers while the operands still need them
 });
 
 test("the markers' pods run only on the stack's machines, although the operator labels every machine with a card", async () => {
@@ -63,7 +63,7 @@ test("changed content of the markers replaces their pods", async () => {
   expect(other).not.toBe(hash);
 });
 
-/** The container's own script, its fixed paths pointing into a folder. */
+/** The container's own script, with a folder in place of its fixed paths. */
 async function script(folder: string): Promise<string[]> {
   const { pod, content } = await markers();
   const [container] = pod.containers;
@@ -137,7 +137,7 @@ test("the markers' pod writes the markers once the driver is loaded, and again a
   } finally {
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
-    expect(await ended).toBe(0); // at once, not after the grace period
+    expect(await ended).toBe(0); // at once, without waiting for the grace period
     fs.writeFileSync(path.join(folder, "validations", "driver-ready"), "of another owner");
     expect(ready()).toBe(false); // nothing repairs it any more
     fs.rmSync(folder, { recursive: true });

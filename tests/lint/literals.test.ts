@@ -4,7 +4,7 @@ import ts from "typescript";
 
 const root = path.join(__dirname, "../..");
 
-/** Files whose texts are joined from lists of words, not from sentences. */
+/** Files whose texts are joined from lists of words. */
 const wordLists = ["components/recipe/rules/redact.ts", "components/recipe/rules/secret-text.ts"];
 
 const sources = ["components", "cli"].flatMap((folder) =>
@@ -14,7 +14,7 @@ const sources = ["components", "cli"].flatMap((folder) =>
     .filter((file) => /(?<!\.d)\.ts$/.test(file) && !/\/(?:bin|node_modules)\//.test(file)),
 );
 
-/** A text between quotes as the source has it: its first piece, and its last one behind what is filled in. */
+/** A text between quotes in its source form: the first piece, and the piece after the last inserted value. */
 function piecesOf(node: ts.Node): string[] | undefined {
   if (ts.isTemplateExpression(node))
     return [node.head, ...node.templateSpans.map(({ literal }) => literal)].map(
@@ -25,15 +25,15 @@ function piecesOf(node: ts.Node): string[] | undefined {
 }
 
 /**
- * Places of a source where a text breaks its line within a sentence, or ends within one that another text goes on
- * with.
+ * Places of a source where a text has a line break inside a sentence, or ends inside a sentence that the next text
+ * continues.
  */
 function brokenSentences(file: string, text: string): string[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     const pieces = piecesOf(node);
-    // A program in a text begins on a line of its own.
+    // A program inside a text begins on a line of its own.
     const breaks =
       pieces !== undefined &&
       !pieces[0]!.startsWith("\n") &&
@@ -56,7 +56,8 @@ function isSplit(node: ts.Node): boolean {
   return /[\w,)] $/.test(before ?? "") && /^[\w`\\(]|^$/.test(after ?? "-");
 }
 
-// A search for the printed text finds a sentence only where one literal holds it; and a line break in one is printed.
+// A search for a printed sentence finds it only if one literal contains all of it. A line break in a literal is
+// printed.
 test("each sentence of a message is in one literal on one line", () => {
   expect(sources.length).toBeGreaterThan(400);
   const found = sources

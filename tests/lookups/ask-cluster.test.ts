@@ -10,7 +10,7 @@ const shells = { KUBECONFIG: path.join(folder, "config") };
 beforeAll(() => fs.writeFileSync(shells.KUBECONFIG, SHELLS));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-/** Which kubeconfigs are opened for a kubeconfig in the arguments. */
+/** The kubeconfigs that are opened for a kubeconfig in the arguments. */
 async function opened(kubeconfig: unknown): Promise<string[]> {
   const texts: string[] = [];
   const open = (text: string) => {

@@ -97,5 +97,5 @@ test("the smoke test of a machine that is away is not restored", async () => {
   );
   const looked = looks.map(({ inputs }) => inputs["stdin"] as string).join("\n");
   expect(looked).toContain('"kind":"DaemonSet"');
-  expect(looked).not.toContain("talos-gpu/tests"); // which a smoke test alone has
+  expect(looked).not.toContain("talos-gpu/tests"); // only a smoke test has this annotation
 });

@@ -10,7 +10,7 @@ const asked = (stack: object, url: string) =>
 const ask = async (talosVersion: string, url: string, more: object = {}) =>
   (await asked({ talosVersion, ...more }, url)).releaseFacts;
 
-/** A server that answers each request in its turn; the last answer stays. */
+/** A server that gives one answer to each request. The last answer is repeated. */
 async function serve(answers: ((response: http.ServerResponse) => void)[]) {
   const asked: string[] = [];
   const server = http.createServer((request, response) => {
@@ -39,7 +39,8 @@ test("drivers, toolkit and extensions of a newer release are read from the Image
     expect(facts?.extensions).toContain("siderolabs/nvidia-container-toolkit-production");
     expect(await ask("v1.13.77", factory.url)).toEqual({ talosVersion: "v1.13.77", missing: true });
     expect(factory.requests()).toMatchObject({ "GET /version/:version/extensions/official": 2 });
-    // Nothing to ask: the tables have it, the stack says it, or it is no release of a known minor.
+    // The Image Factory is not asked: the tables or the stack have the facts, or the release is of an unknown
+    // minor.
     expect(await ask("v1.13.9", factory.url)).toBeUndefined();
     expect(
       await ask(newer, factory.url, { releaseFacts: { talosVersion: newer } }),
@@ -77,7 +78,7 @@ test("the releases of machines, pools and defaults are also requested, each once
   await server.close();
 });
 
-// As factory.talos.dev answers, by the issue's and image-factory's words.
+// The answer of factory.talos.dev, from the issue and the source of image-factory.
 const real = JSON.stringify([
   {
     name: "siderolabs/nvidia-container-toolkit-production",

@@ -15,10 +15,10 @@ const programs: Record<string, () => void> = {
   },
 };
 
-/** Runs one of them and prints what it failed with and what it had registered by then. */
+/** Runs one of them. Prints its error, and the resources that it had registered by then. */
 async function main(name: string): Promise<void> {
   let run: Run | undefined;
-  // What fails in an output leaves those that wait for it waiting: such a run ends with the process, or never.
+  // If an output fails, the resources that wait for it wait forever, so the run ends only with the process.
   const unhandled = new Promise<unknown>((resolve) => process.on("unhandledRejection", resolve));
   const begun = (begin: Run): void => void (run = begin);
   void record(programs[name]!, {
@@ -33,7 +33,7 @@ async function main(name: string): Promise<void> {
       registered: run!.resources.map((resource) => resource.name),
     }),
   );
-  (process as unknown as { reallyExit(status: number): void }).reallyExit(0); // without the SDK's count of what still waits
+  (process as unknown as { reallyExit(status: number): void }).reallyExit(0); // `exit` would print the SDK's count of unresolved outputs
 }
 
 void main(process.argv[2]!);

@@ -38,7 +38,7 @@ test.each<[string, Parameters<typeof foretold>, RegExp]>([
     ],
     /^reboots: yes: .*2 reboots: v1\.11\.5 → v1\.12\.12 → v1\.13\.9 \(.*; it is then drained .*2 times 45m/,
   ],
-  // Pulumi may find nothing to do for the machine, whatever the failed update did to it.
+  // Pulumi may find no change for the machine, although the failed update may have changed it.
   [
     "an edit that is reverted after its update failed",
     ["gpu-1", newer, {}, older],

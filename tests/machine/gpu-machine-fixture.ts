@@ -34,7 +34,7 @@ export const planned: PlannedMachine = {
   installs: false,
   otherControlPlanes: [],
 };
-/** Values that must be in no input that is not secret. */
+/** Values that may occur only in secret inputs. */
 export const SECRETS = [
   "kubeconfig-content",
   "bG9uZy1zZWNyZXQ",
@@ -46,7 +46,7 @@ export const credentials: Credentials = {
   machineSecrets,
   kubeconfig: "clusters: [{ name: kubeconfig-content }]\n",
 };
-/** Arguments of such a machine that stands alone. */
+/** Arguments of such a machine outside a cluster. */
 export const args = (more: Partial<GpuMachineArgs> = {}): GpuMachineArgs => ({
   address: "10.0.0.1",
   role: "worker",

@@ -4,7 +4,7 @@ import { record } from "../support/recorder";
 import { args } from "./gpu-machine-fixture";
 import { call } from "./recorded-machine";
 
-/** What a preview shows of a machine alone, with the resource that each line belongs to. */
+/** The messages in the preview of a single machine, each with its resource. */
 async function shown(
   more: Partial<GpuMachineArgs>,
 ): Promise<{ warnings: string[]; notes: string[] }> {

@@ -109,7 +109,7 @@ describe("the upgrade", () => {
       configurationHash: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
     expect(inputs["logging"]).toBe("stderr");
-    expect(inputs["addPreviousOutputInEnv"]).toBeUndefined(); // it must know what the last run did
+    expect(inputs["addPreviousOutputInEnv"]).toBeUndefined(); // it must know the result of the previous run
   });
 
   test.each([
@@ -151,7 +151,7 @@ describe("the node", () => {
     const { inputs } = byName(await run({ name: "node-a" }), "gpu-1-node");
     const annotations = {
       "pulumi.com/patchForce": "true",
-      // The same after a kill, so that the labels go with the stack.
+      // After a kill the manager is the same, so that the labels are removed with the stack.
       "pulumi.com/patchFieldManager": expect.stringMatching(/^talos-gpu-[0-9a-f]{12}$/),
     };
     const metadata = { name: "node-a", labels: planned.nodeLabels, annotations };

@@ -32,7 +32,7 @@ test("an Omni machine gets the commands omni-apply and omni-wait, but no schemat
   const given = byName(made, "gpu-1-configuration");
   expect(given.inputs["create"]).toMatch(/omni-apply$/);
   expect(given.inputs["delete"]).toMatch(/omni-release$/);
-  expect(given.inputs["addPreviousOutputInEnv"]).toBe(false); // it asks Omni what it has there
+  expect(given.inputs["addPreviousOutputInEnv"]).toBe(false); // it asks Omni for the present resources instead
   const task = omniTask.parse(JSON.parse(given.inputs["stdin"] as string));
   expect(task).toMatchObject({ uuid: omni.uuid, cluster: "lab" });
   expect(task.resources.map(({ spec }) => spec)).toEqual([

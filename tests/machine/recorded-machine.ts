@@ -30,7 +30,7 @@ export const outputs: NonNullable<RunOptions["outputs"]> = ({
 export const call = (): Record<string, any> => ({
   machineConfiguration: "CONFIGURATION-WITH-KEYS",
 });
-/** Makes the machine as a cluster does, which has registered its schematic. */
+/** Makes the machine in the same way as a cluster that has already registered its schematic. */
 export const create = (
   more: Partial<PlannedMachine> = {},
   given: Credentials = {},
@@ -48,7 +48,7 @@ export const run = (
 export const byName = ({ resources }: Run, name: string): Registered =>
   resources.find((resource) => resource.name === name)!;
 
-/** A resource's inputs without what is marked secret. */
+/** A resource's inputs without its secrets. */
 export function open(value: unknown): unknown {
   if (isSecret(value)) return "[secret]";
   if (Array.isArray(value)) return value.map(open);
@@ -57,7 +57,9 @@ export function open(value: unknown): unknown {
   return value;
 }
 
-/** A program that fails in an `apply`, run apart: what it leaves unhandled would end the test runner. */
+/**
+ * Runs a program that fails in an `apply`, in its own process: its unhandled rejection would end the test runner.
+ */
 export function failingProgram(name: string): { error: string; registered: string[] } {
   const file = path.join(__dirname, "failing-program.ts");
   return JSON.parse(

@@ -11,11 +11,12 @@ import { catalogue } from "../../lab/tools/catalogue";
 import { withTalosctl } from "./with-talosctl";
 
 /**
- * The real talosctl judges the merge of an adopted machine's configuration: a generated configuration with patches equals that of
- * `talosctl machineconfig patch`, for every contract that this talosctl can generate and the tables know.
- *
- * Where the merge is unlike Talos' on purpose, the patches below keep away from it: an item of a list with a key (merge/keyed-lists.ts)
- * is merged with the existing one; a value that is in the list is not added again. Talos appends both; what is empty (`""`, 0) takes a value's place, where Talos takes it for not said.
+ * The real talosctl tests the merge into an adopted machine's configuration. A generated configuration with
+ * patches must equal the output of `talosctl machineconfig patch`, for every contract that this talosctl can
+ * generate and the tables have. The merge differs from Talos' on purpose in two cases, which the patches below
+ * avoid. An item of a list with a key (merge/keyed-lists.ts) is merged with the existing one, and a value that is
+ * already in the list is not added again; Talos appends both. An empty value (`""`, 0) replaces a value; Talos
+ * takes it for a missing one.
  */
 const run = promisify(execFile);
 const its = withTalosctl();
@@ -32,7 +33,10 @@ const record = (value: fc.Arbitrary<unknown>): fc.Arbitrary<Record<string, unkno
 const address = fc.integer({ min: 1, max: 250 }).map((host) => `10.9.8.${host}`);
 const size = fc.integer({ min: 1, max: 60_000 });
 
-/** What a patch may set of `machine`; `side` keeps two patches of one run from adding the same item to a list. */
+/**
+ * Fields of `machine` that a patch may set. `side` prevents two patches of a run from adding the same item to a
+ * list.
+ */
 const machine = (side: string): fc.Arbitrary<Record<string, unknown>> =>
   fc.record(
     {
@@ -124,7 +128,7 @@ const documents = (side: string): fc.Arbitrary<object[]> =>
     },
   );
 
-/** A patch as people write it: in blocks or in one line. */
+/** A patch in both styles of YAML: in blocks, or on one line. */
 const patch = (side: string): fc.Arbitrary<string> =>
   fc
     .tuple(machine(side), cluster, documents(side), fc.boolean())
@@ -173,7 +177,7 @@ describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) =
       const wanted = patches.flatMap((text) => ["--patch", text]);
       return (await run(its.talosctl, ["machineconfig", "patch", file, ...wanted])).stdout;
     };
-    const nothing = "machine: {}\n"; // talosctl writes ours in its own order
+    const nothing = "machine: {}\n"; // an empty patch: talosctl then writes the merged file in its own order
     const before = await patched(base, [nothing]);
     const property = fc.asyncProperty(patch("a"), patch("b"), async (first, second) => {
       const patches = [first, second];
@@ -195,7 +199,7 @@ describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) =
   });
 });
 
-/** Documents in the order of their names: which of them comes first means nothing. */
+/** Documents ordered by name, since their order has no meaning. */
 function withoutOrder(text: string): string[] {
   return text
     .split(/^---$/m)

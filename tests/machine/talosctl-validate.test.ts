@@ -13,7 +13,7 @@ import { stacks } from "../support/stacks";
 const run = promisify(execFile);
 const its = withTalosctl();
 
-/** Every stack of the repository, and both eras with everything on that a machine's configuration can carry. */
+/** Every stack of the repository, and a stack with every setting of a machine, for Talos 1.12 and for 1.13. */
 function specs(): [string, ClusterSpec][] {
   const everything = (talosVersion: string, kubernetesVersion: string): ClusterSpec => ({
     talosVersion,
@@ -70,7 +70,8 @@ test.each(specs())(
         expect(conflicts).toEqual([]);
         fs.writeFileSync(file, configuration);
       } else {
-        // The stack's own patches are on the base already, save Omni's; what is new are ours, which come last.
+        // Except on Omni, the base already has the stack's own patches. Only the package's patches are new, and
+        // they come last.
         const own =
           (spec.patches ?? []).length + (spec.machines[machine.name]!.patches ?? []).length;
         const ours = machine.patches.slice(machine.configuration === "omni" ? 0 : own);
@@ -84,7 +85,7 @@ test.each(specs())(
       );
       if (machine.gpuCount > 0) expect(modules).toContain("nvidia");
       else expect(modules).toEqual([]);
-      // Omni names the image itself.
+      // Omni sets the image itself.
       expect(machineSection.install.image === machine.installerImage).toBe(
         machine.configuration !== "omni",
       );

@@ -3,7 +3,10 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { provideTools } from "../../lab/tools";
 
-/** The real talosctl for a file's tests, and a folder that goes with them; both are there once the tests run. */
+/**
+ * The real talosctl for the tests of a file, and a folder that is removed after them. Both are set once the tests
+ * run.
+ */
 export function withTalosctl(): { talosctl: string; folder: string } {
   const its = { talosctl: "", folder: "" };
   beforeAll(async () => {

@@ -5,7 +5,8 @@ import { run } from "../support/stack-run";
 import { stacks } from "../support/stacks";
 import { asResources } from "./resources";
 
-// What @pulumi/policy hands to a policy in a preview. It gives no types for it.
+// The proxies by which @pulumi/policy hides unknown values from a policy in a preview. The package has no types
+// for them.
 const { unknownCheckingProxy, unknownStringValue } = jest.requireActual<{
   unknownCheckingProxy: <T>(props: T) => T;
   unknownStringValue: string;
@@ -62,7 +63,7 @@ const gpu = { resources: { limits: { "nvidia.com/gpu": "1" } } };
 const upgrade = (machine: string): Resource =>
   program("upgrade", machine, { machine, role: "worker", modules: ["nvidia"] });
 
-/** Per policy: stacks that keep to it, and stacks that break it. */
+/** For each policy: stacks that comply with it, and stacks that violate it. */
 const cases: Record<
   string,
   { right: Record<string, Resource[]>; wrong: Record<string, Resource[]> }
@@ -187,8 +188,8 @@ describe.each(policies.map((policy) => [policy.name, policy] as const))("%s", (n
     const found = policy.find(resources, settings);
     expect(found).toHaveLength(1);
     expect(found[0]!.message.split("; ").length).toBeGreaterThanOrEqual(3);
-    // Resources that a preview does not know yet, and that throw as they are read, do not hide it either. (An unknown namespace may
-    // be the one that allows a privileged pod.)
+    // Resources whose values a preview does not know yet throw when they are read. They must not hide the
+    // violation either. (An unknown namespace may be the one that allows a privileged pod.)
     const others = resources.filter(
       ({ type }) => name === "pod-security-labels" || !type.endsWith(":Namespace"),
     );

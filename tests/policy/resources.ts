@@ -1,7 +1,10 @@
 import type { Resource } from "../../policy/policies/policy";
 import type { Run } from "../support/recorder";
 
-/** What a program registered, as policies see it: references instead of URNs, plain values instead of secrets' envelopes. */
+/**
+ * The resources of a run in the form that policies get: references instead of URNs, and plain values instead of
+ * secrets.
+ */
 export function asResources(run: Run): Resource[] {
   const made = run.resources.map(({ urn, name, type, inputs }) => ({
     urn,

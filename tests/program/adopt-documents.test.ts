@@ -78,8 +78,8 @@ describe("adopt", () => {
       "machines.gpu-1.containerd: the machine's configuration sets debug.level to another value, in its document CRICustomizationConfig zz; Talos merges that document later",
     );
     expect(machine.calls).toEqual([]);
-    await adoptPatch(patch, live("zz", "info")).done; // the same
-    await adoptPatch(patch, live("aa", "debug")).done; // ours comes later
+    await adoptPatch(patch, live("zz", "info")).done; // the document sets the same value
+    await adoptPatch(patch, live("aa", "debug")).done; // the stack's part comes later
   });
 
   test("merges a sysctl of the stack into the machine's SysctlConfig, and release restores it", async () => {

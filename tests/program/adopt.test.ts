@@ -17,7 +17,7 @@ const task = {
   patches: [text({ kernel }), text({ sysctls })],
 };
 
-/** What of the task a machine lacks that has the sysctl. */
+/** The patches' settings that a machine with the sysctl lacks. */
 const { added } = mergeConfiguration(text({ type: "worker", sysctls }), task.patches);
 const ours = { added };
 
@@ -71,7 +71,7 @@ describe("adopt", () => {
       adopt({ ...task, patches: [part(content)] }, previous, bench);
     const first = await edit("a", undefined);
     machine.active = machine.persistent; // it boots
-    await edit("b", first); // staged, and the answer is lost
+    await edit("b", first); // the configuration is staged, and the answer is lost
     const second = await edit("b", first);
     const third = await edit("c", second);
     expect(machine.persistent).toContain("content: c");
@@ -81,7 +81,7 @@ describe("adopt", () => {
 
   test("restores the previous configuration if Pulumi has ended and cannot get the answer", async () => {
     const { machine, bench } = setup();
-    // Released without a reboot: ours is active still, and no longer in what is staged.
+    // Released without a reboot: the stack's settings are still active, but no longer staged.
     machine.active = text({ type: "worker", kernel });
     machine.persistent = text({ type: "worker" });
     await expect(adopt(task, undefined, { ...bench, isAwaited: () => false })).rejects.toThrow(

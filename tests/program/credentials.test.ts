@@ -6,7 +6,7 @@ import { bundle } from "../../generate/package/bundles";
 import { talosconfig } from "../support/talos";
 import { task } from "./fakes";
 
-/** The program as it is shipped, with a stand-in for talosctl. */
+/** The built program, with a replacement for talosctl. */
 const root = path.resolve(__dirname, "../..");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "machine-program-credentials-"));
 const talosctl = path.join(folder, "talosctl");

@@ -6,10 +6,7 @@ import type { AdoptResult } from "../../components/program/task";
 import { FakeClock, FakeMachine } from "./fakes";
 import { failure } from "./setup";
 
-/**
- * Starts a program whose environment has what a run is handed of the run before it, as Pulumi's command provider
- * does.
- */
+/** Starts a program with the previous run's output in its environment, as Pulumi's command provider does. */
 function startWith(stdout: string, stderr: string): void {
   const before = { PULUMI_COMMAND_STDOUT: stdout, PULUMI_COMMAND_STDERR: stderr };
   execFileSync("/bin/sh", ["-c", "true"], { env: { ...process.env, ...before } });
@@ -17,7 +14,7 @@ function startWith(stdout: string, stderr: string): void {
 
 const text = (machine: object): string => stringify({ version: "v1alpha1", machine });
 
-/** Long files and a list of long texts, as much as a patch may have that Talos takes. */
+/** Long files and a list of long texts, as large as Talos accepts in a patch. */
 const files = Array.from({ length: 40 }, (_, number) => ({
   path: `/etc/cri/conf.d/${number}.part`,
   op: "create",
@@ -44,7 +41,7 @@ function setup() {
   return { machine, bench, live };
 }
 
-/** The answer as the next run gets it. */
+/** The answer in the form in which the next run gets it. */
 const handed = (answer: AdoptResult): AdoptResult =>
   JSON.parse(JSON.stringify(answer)) as AdoptResult;
 

@@ -2,7 +2,7 @@ import { Killed } from "./fakes";
 import type { setup } from "./setup";
 
 /**
- * Runs an upgrade that is killed at one of its lines and changing calls, then runs it again, as a user would.
+ * Runs an upgrade that is killed at one of its lines or changing calls, and then runs it again, as a user would.
  *
  * @param at number of the line or call at which the first run is killed; undefined: no run is killed.
  * @returns the answer of the run that ended, and the number of lines and calls so far.

@@ -11,7 +11,7 @@ import { gone, isRunning } from "../support/processes";
 import { talosconfig } from "../support/talos";
 import { schematics, task } from "./fakes";
 
-/** The program as it is shipped, with a stand-in for talosctl. */
+/** The built program, with a replacement for talosctl. */
 const root = path.resolve(__dirname, "../..");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "machine-program-test-"));
 const program = path.join(folder, "program.js");
@@ -71,7 +71,7 @@ function start(
 const run = (verb: string, input: object, env?: NodeJS.ProcessEnv): Promise<Ended> =>
   start(verb, input, env).ended;
 
-/** Those whose lines are complete: a test looks while talosctl runs. */
+/** Calls whose lines are complete: a test may look while talosctl still writes. */
 const calls = (): Record<string, any>[] =>
   fs
     .readFileSync(path.join(folder, "calls"), "utf8")
@@ -130,11 +130,12 @@ test("control characters and line breaks in names are escaped in the program's l
 test.each(["pulumi", "plugin", "shell"] as const)(
   "if %s is killed before the machine changes, the program ends and removes its files",
   async (which) => {
-    fs.writeFileSync(path.join(folder, "mode"), "hang"); // the machine answers nothing, for half a minute a call
+    fs.writeFileSync(path.join(folder, "mode"), "hang"); // the machine does not answer, so each call lasts half a minute
     const pulumi = path.join(folder, "pulumi");
     fs.rmSync(pulumi, { force: true });
     fs.symlinkSync(process.execPath, pulumi);
-    // The program's number comes with its shell's; a background process has no standard input but what is handed to it.
+    // The shell prints the program's process id with its own. A background process has only the standard input
+    // that it is given.
     const command = `exec 3<&0; node ${program} upgrade <&3 & echo "{\\"shell\\": $$, \\"program\\": $!}"; wait`;
     const plugin = `const { spawn } = require("node:child_process");
       const shell = spawn("/bin/sh", ["-c", ${JSON.stringify(command)}], { stdio: ["pipe", "inherit", "inherit"] });
@@ -153,7 +154,7 @@ test.each(["pulumi", "plugin", "shell"] as const)(
     await new Promise((resolve) => child.stderr.once("data", resolve)); // it has begun
     expect(isRunning(pids.program!)).toBe(true);
     process.kill(pids[which]!, "SIGKILL");
-    while (isRunning(pids.program!)) await new Promise((resolve) => setTimeout(resolve, 100)); // within the test's limit
+    while (isRunning(pids.program!)) await new Promise((resolve) => setTimeout(resolve, 100)); // ends with the test at the latest
     expect(fs.readdirSync(temporary)).toEqual([]);
     child.kill("SIGKILL");
   },

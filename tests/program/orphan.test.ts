@@ -7,7 +7,7 @@ import {
   upToPulumi,
 } from "../../components/program/orphan";
 
-/** Processes, each the parent of the one before. */
+/** Processes, each the parent of the next. */
 const chain = (...names: string[]): Look => {
   const all = names.map((name, index): Ancestor => ({
     pid: 100 + index,
@@ -56,7 +56,7 @@ test("the program is an orphan if an ancestor has ended or its process ID has be
   expect(isOrphaned([], look)).toBe(false);
 });
 
-const unknown = 2 ** 22 + 1; // above the highest number of a process
+const unknown = 2 ** 22 + 1; // larger than any process id of Linux
 
 test.each([
   ["this process", process.pid],

@@ -3,10 +3,10 @@ import type { UpgradeTask } from "../../components/program/task";
 import { upgrade } from "../../components/program/upgrade/upgrade";
 import { FakeClock, FakeCluster, FakeMachine, task } from "./fakes";
 
-/** A configuration that waits for the next boot and asks for the driver. */
+/** A configuration that asks for the driver, and is staged for the next boot. */
 export const STAGED = "machine:\n  type: worker\n  kernel: {modules: [{name: nvidia}]}\n";
 
-/** A plain machine on v1.12.4 with a staged configuration, and all that an upgrade of it works with. */
+/** A plain machine on v1.12.4 with a staged configuration, and everything that its upgrade works with. */
 export function setup(more: Partial<UpgradeTask> = {}) {
   const clock = new FakeClock();
   const machine = new FakeMachine(clock);
@@ -33,7 +33,7 @@ export function setup(more: Partial<UpgradeTask> = {}) {
   };
 }
 
-/** Message of a run that fails. */
+/** The error message of a run; fails if the run succeeds. */
 export const failure = async (run: Promise<unknown>): Promise<string> =>
   run.then(
     () => "no failure",

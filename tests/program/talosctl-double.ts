@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Stands in for talosctl: answers for one machine in the form that talosctl v1.13.0 prints, and writes down how it was called.
+// A replacement for talosctl. It answers for one machine in the form of talosctl v1.13.0, and writes down its
+// arguments.
 import * as fs from "node:fs";
 import * as path from "node:path";
 

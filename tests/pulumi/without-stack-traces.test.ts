@@ -4,7 +4,8 @@ import { arguments_ } from "../support/gpu-cluster";
 import { record } from "../support/recorder";
 import { providers } from "../support/talos";
 
-// Frames of a stack cost where Pulumi's command maps each to a line of TypeScript, and the SDK writes a stack down for every promise.
+// The SDK records a stack trace for every promise. This is slow if Pulumi's command maps each frame to a line of
+// TypeScript.
 
 test.each([
   [
@@ -30,13 +31,13 @@ test.each([
     () => void within(() => new GpuCluster("lab", arguments_("rtx5070ti"), { transformations })),
     providers,
   );
-  expect(seen.length).toBeGreaterThan(4); // itself, configuration, upgrade, node, smoke test
+  expect(seen.length).toBeGreaterThan(4); // the component itself, configuration, upgrade, node, smoke test
   expect(seen.filter(([, has]) => has !== limit)).toEqual([]);
   expect(Error.stackTraceLimit).toBe(before);
 });
 
 test("in a user's own program without transformations, promises of machines have no stack frames", async () => {
-  // What the SDK writes down of each promise (runtime/debuggable.ts) shows what it was given.
+  // The SDK's record of a promise (runtime/debuggable.ts) contains the promise's stack trace.
   const stacks: string[] = [];
   const define = Object.defineProperty;
   const spy = jest.spyOn(Object, "defineProperty").mockImplementation((target, key, attributes) => {

@@ -8,7 +8,7 @@ import { ofServers } from "../../components/recipe/rules/yaml-bounds";
 import { files, read as textOf } from "../docs/pages";
 import { countingTokens } from "../support/parser-tokens";
 
-/** Texts that say little, and hold a parser for seconds or fill its memory. */
+/** Short texts that would keep a parser busy for seconds, or fill its memory. */
 const hostile: Record<string, string> = {
   brackets: `x: ${"[".repeat(400_000)}`,
   blanks: `x: ${"\n".repeat(1_000_000)}`,
@@ -21,7 +21,7 @@ const hostile: Record<string, string> = {
   ).join("\n"),
 };
 
-/** What reads YAML that another may have written, and is not asked by a test of a verb. */
+/** Readers of YAML from others that no test of a verb covers. */
 const readers: Record<string, (text: string) => unknown> = {
   "credentials, for their secrets": secretValues,
   "a machine's configuration": valuesOf,
@@ -68,7 +68,7 @@ test("comparing two configurations that cannot be read is an error", () => {
   );
 });
 
-/** Those that read what this package itself has written, or has judged before. */
+/** Readers of texts that this package has written or checked before. */
 const ofOwnTexts = ["cli/write-stack.ts", "policy/policies/machines.ts"];
 
 test("only two files, which read the package's own texts, parse YAML without the limit", () => {

@@ -1,4 +1,4 @@
-/** Paths, like `machines.0.patches`, of the values in which two trees differ. */
+/** Paths of the values in which two trees differ, such as `machines.0.patches`. */
 export function differences(one: unknown, other: unknown, path: readonly string[] = []): string[] {
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null)
     return Object.is(one, other) ? [] : [path.join(".")];

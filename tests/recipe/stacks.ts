@@ -7,10 +7,10 @@ import { isMapping } from "../../components/recipe/mapping";
 /** Folder of the fixtures. */
 const fixtures = path.join(__dirname, "..", "fixtures");
 
-/** The stacks that were read. Thousands of tests begin with one of them. */
+/** Stacks that were already read: thousands of tests begin with one of them. */
 const read = new Map<string, ClusterSpec>();
 
-/** A stack that is right, from tests/fixtures/valid. The caller may change it. */
+/** A valid stack of tests/fixtures/valid. The caller may change it. */
 export function validStack(name: string): ClusterSpec {
   if (!read.has(name)) {
     const file = path.join(fixtures, "valid", `${name}.yaml`);
@@ -19,7 +19,7 @@ export function validStack(name: string): ClusterSpec {
   return structuredClone(read.get(name)!);
 }
 
-/** Names of the stacks that are right. */
+/** Names of the valid stacks. */
 export function validStacks(): string[] {
   return fs.readdirSync(path.join(fixtures, "valid")).map((file) => path.basename(file, ".yaml"));
 }
@@ -27,9 +27,9 @@ export function validStacks(): string[] {
 /** A stack of tests/fixtures/valid with a change. */
 export interface ChangedStack {
   name: string;
-  /** The stack that is changed, by the name of its file. */
+  /** The stack to change, by the name of its file. */
   base: string;
-  /** What differs, as a JSON merge patch: null takes a field away, and a list takes the place of a list. */
+  /** A JSON merge patch: null removes a field, and a list replaces a list. */
   change: string;
 }
 
@@ -40,7 +40,7 @@ export const changedStack = ({
 }: Pick<ChangedStack, "base"> & { change?: string }): unknown =>
   merged(validStack(base), parse(change));
 
-/** A JSON merge patch (RFC 7396): null takes a key away, a list takes the place of a list. */
+/** A JSON merge patch (RFC 7396): null removes a key, and a list replaces a list. */
 export function merged(target: unknown, change: unknown): unknown {
   if (!isMapping(change)) return change;
   const result: Record<string, unknown> = isMapping(target) ? { ...target } : {};

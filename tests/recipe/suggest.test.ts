@@ -55,7 +55,7 @@ test("with a limit, editDistance reads less than 30 % of the letter pairs of two
   editDistance("a".repeat(100), "b".repeat(100), 5);
   const count = read.mock.calls.length;
   read.mockRestore();
-  // At least one row of letters, and far fewer than all.
+  // At least one row of letters, and far fewer than all pairs.
   expect(count).toBeGreaterThan(100);
   expect(count).toBeLessThan(100 * 100 * 0.3);
 });

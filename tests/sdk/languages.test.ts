@@ -9,8 +9,8 @@ import { compileFlags, languageTool } from "../../lab/tools/catalogue";
 import { oldestGo } from "../../lab/tools/builders/go";
 import { writeModule } from "../../lab/tools/builders/module";
 
-// SDKs by Pulumi's own generators from sdk/schema.json, as `pulumi package gen-sdk` makes them, and the examples on
-// top of them, judged by each language's own compiler.
+// Pulumi's own generators make the SDKs from sdk/schema.json, as `pulumi package gen-sdk` does. Each language's
+// compiler then checks them and their examples.
 
 const root = path.resolve(__dirname, "../..");
 const limit = 10 * 60_000;
@@ -34,7 +34,7 @@ async function generated(language: "nodejs" | "python" | "go"): Promise<string> 
   return folder;
 }
 
-/** What a program said when it refused; empty when it did not. */
+/** The output of a program that fails; empty if it succeeds. */
 async function complaints(
   program: string,
   args: string[],
@@ -63,7 +63,7 @@ test.each(["typescript", "python", "go", "csharp"])(
   },
 );
 
-// `nodenext` reads the kind of a program's modules from the package.json next to it.
+// With `nodenext`, the package.json next to a program decides the kind of its modules.
 test.each(["commonjs", "module"])(
   "the TypeScript SDK and its example compile in a package of type %s",
   async (type) => {
@@ -96,12 +96,12 @@ test(
   "the Go SDK and its example compile",
   async () => {
     const sdk = await generated("go");
-    // `pulumi package add` makes the folder above the package a module of its own.
+    // `pulumi package add` makes the folder above the package a Go module of its own.
     const { language } = JSON.parse(
       fs.readFileSync(path.join(root, "sdk/schema.json"), "utf8"),
     ) as { language: { go: { importBasePath: string } } };
     const module = path.posix.dirname(language.go.importBasePath);
-    // The same modules as the generators', which are complete.
+    // The generators' modules are complete, so the example uses the same ones.
     const { require, ...modules } = languageTool.modules!;
     const folder = path.join(made, "go-example");
     fs.mkdirSync(folder);
@@ -127,7 +127,10 @@ test(
   limit,
 );
 
-/** Reads SDK and example, and says which arguments of the example no constructor takes, or one lacks. */
+/**
+ * A program that reads SDK and example, and prints arguments of the example that a constructor does not have, and
+ * required ones that are missing.
+ */
 const judge = `
 import ast, pathlib, sys
 sdk, example = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])

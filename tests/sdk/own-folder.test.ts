@@ -6,8 +6,8 @@ import { parse } from "yaml";
 import { repository } from "../../stacks/stack-file";
 import { pack, type Registry, serveRegistry } from "../support/registry";
 
-// A folder of a user's own, outside of the clone: what npm would publish, installed by npm from a registry on this computer, and the
-// user's own commands in it.
+// A user's own folder outside the clone: npm installs the packages that would be published from a registry on this
+// computer, and the user runs their commands.
 
 const template = path.join(repository, "templates/talos-gpu-typescript");
 const talconfig = path.join(repository, "tests/fixtures/talhelper/talconfig.yaml");
@@ -24,7 +24,7 @@ afterAll(() => {
   fs.rmSync(home, { recursive: true });
 });
 
-/** Runs a command in a folder, with npm's settings and Pulumi's home of this test alone. */
+/** Runs a command in a folder, with npm settings and a Pulumi home that only this test has. */
 function run(
   folder: string,
   line: string,
@@ -71,7 +71,10 @@ function emptyFolder(name: string): string {
   return folder;
 }
 
-/** As `pulumi new` copies it, with a project's name in it; tests/e2e/pulumi has Pulumi itself do it. */
+/**
+ * The template in the form in which `pulumi new` copies it, with a project's name. tests/e2e/pulumi tests this
+ * with Pulumi itself.
+ */
 function fromTemplate(name: string): string {
   const folder = path.join(home, name);
   fs.cpSync(template, folder, { recursive: true });
@@ -94,7 +97,7 @@ const python = fs
 
 test.each([
   ["an empty folder", [], ""],
-  // Where a Pulumi.yaml is, the next step is Pulumi's.
+  // If there is a Pulumi.yaml, the next step is a command of Pulumi.
   [
     "the folder of a Python program",
     python,
@@ -126,7 +129,7 @@ test.each([
       said: expect.stringContaining("## Plan of mine") as unknown,
     });
     const each = seconds.map((one) => one.toFixed(1)).join(" + ");
-    process.stdout.write(`Three commands in ${name}: ${each} s\n`); // a figure to read, not a limit
+    process.stdout.write(`Three commands in ${name}: ${each} s\n`); // only for information, not a limit
   },
 );
 
@@ -158,7 +161,7 @@ describe("the template", () => {
     const { status, said } = await run(folder, "npx talos-gpu plan --stack example");
     expect([status, said]).toEqual([0, expect.stringContaining("## Plan of example")]);
     expect(said).toContain(asked.config["talos-gpu:talosVersion"]!.default);
-    // Every command that it names is a verb.
+    // Every command in the quickstart is a verb.
     for (const [, verb] of asked.quickstart.matchAll(/npx talos-gpu (\S+)/g))
       expect(await run(folder, `npx talos-gpu ${verb} --help`)).toMatchObject({ status: 0 });
   });
@@ -245,7 +248,7 @@ describe("the template", () => {
     expect(fs.existsSync(path.join(repository, "renovate/stack.json"))).toBe(true);
   });
 
-  // A program of each kind, strictly checked, and its packages loaded as Node loads them.
+  // A strictly checked program of each module kind. Node.js loads its packages.
   const cluster = 'import { GpuCluster, type GpuClusterArgs } from "talos-gpu";\n';
   const used =
     'const make = (args: GpuClusterArgs): GpuCluster => new GpuCluster("a", args);\nvoid make;\n';

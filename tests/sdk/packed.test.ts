@@ -5,10 +5,10 @@ import * as path from "node:path";
 import * as semver from "semver";
 import { repository } from "../../stacks/stack-file";
 
-// What npm would publish, packed once and looked at as its consumer has it: unpacked in an empty folder, with the
-// dependencies that it declares and no others. npm's own registry has the published `@pulumiverse/talos`; the one
-// that builds this project does not, so sdk/talos is packed in its place, whose name and version the package
-// declares.
+// The packages that npm would publish, packed once and tested from the consumer's view: unpacked in an empty
+// folder, with only the dependencies that they declare. npm's registry has the published `@pulumiverse/talos`, but
+// the registry that builds this project does not. So sdk/talos is packed in its place, with the name and version
+// that the package declares.
 
 interface Manifest {
   version: string;
@@ -28,7 +28,7 @@ let tarball: string;
 const at = (...parts: string[]): string => path.join(consumer, ...parts);
 const installed = (...parts: string[]): string => at("node_modules", "talos-gpu", ...parts);
 
-/** Runs a program in the consumer's folder, which knows no other place of packages. */
+/** Runs a program in the consumer's folder, from which it finds no other packages. */
 function run(program: string, ...args: string[]): { status: number | null; said: string } {
   const { NODE_PATH: _, ...env } = process.env;
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
@@ -40,7 +40,7 @@ function run(program: string, ...args: string[]): { status: number | null; said:
 }
 const tool = (file: string): string => path.join(repository, "node_modules", file);
 
-/** Packs a workspace, and unpacks it where a consumer would have it. */
+/** Packs a workspace, and unpacks it into the consumer's folder. */
 function install(folder: string, name: string): string {
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", consumer];
   const { stdout } = spawnSync("npm", args, {
@@ -61,7 +61,7 @@ beforeAll(() => {
     (each) => each !== talos,
   )) {
     fs.mkdirSync(path.dirname(at("node_modules", name)), { recursive: true });
-    const own = path.join(repository, "components/node_modules", name); // if its release differs from the other packages'
+    const own = path.join(repository, "components/node_modules", name); // exists if its release differs
     fs.symlinkSync(fs.existsSync(own) ? own : tool(name), at("node_modules", name));
   }
 });
@@ -89,7 +89,7 @@ test("the packed package contains every file that it needs, and no file of anoth
   const own =
     /^(?:bin\/.+\.(?:js|d\.ts|json)|cli\.js|PulumiPlugin\.yaml|package\.json|LICENSE|README\.md)$/;
   expect(files.filter((file) => !own.test(file))).toEqual([]);
-  // What built code requires by a relative path is packed next to it.
+  // Every file that built code requires by a relative path is in the package.
   const missing = files
     .filter((file) => /^bin\/(?!cli\.js).+\.js$/.test(file))
     .flatMap((file) =>
@@ -106,8 +106,8 @@ test("the packed package contains every file that it needs, and no file of anoth
   expect(missing).toEqual([]);
 });
 
-// pulumi-talos 0.8.1 and 0.9.0a1791550815 (Python's index, 2026-10) have the same resources; npm spells the second
-// one so.
+// pulumi-talos 0.8.1 and 0.9.0a1791550815 (Python's index, 2026-10) have the same resources. npm spells the second
+// version in this way.
 test.each([
   [
     "the release that sdk/talos stands in for",
@@ -134,7 +134,7 @@ test("are-the-types-wrong reports no problem of the packed package", () => {
   const judge = `
     import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
     import { readFileSync } from "node:fs";
-    const excludeEntrypoints = ["./bin/program.js"]; // a program, which no program imports
+    const excludeEntrypoints = ["./bin/program.js"]; // no program imports this program
     const { types, entrypoints, problems } = await checkPackage(
       createPackageFromTarballData(readFileSync(process.argv[1])), { excludeEntrypoints });
     console.log(JSON.stringify({ types: types.kind, entrypoints: Object.keys(entrypoints), problems }));`;
@@ -192,7 +192,7 @@ test("the package's command imports a stack that names the packed schema, and pl
   expect(run(installed("bin/cli.js"), "plan", "--stack", "mine").said).toContain("## Plan of mine");
 });
 
-// Registers everything with the SDK's own mocks, as a consumer's unit test does; Pulumi takes it for a preview.
+// Registers everything with the SDK's mocks, as a consumer's unit test does. Pulumi treats this as a preview.
 const program = `import * as pulumi from "@pulumi/pulumi";
 
 const types: string[] = [];

@@ -5,7 +5,7 @@ import { schemaFile } from "../../generate/schema/main";
 import { componentsBy } from "../../components/plugin/provider";
 import { record } from "../support/recorder";
 
-// What serves the package to programs in YAML, Python and Go. The CLI starts it in tests/e2e/pulumi.
+// The plugin that serves the package to programs in YAML, Python and Go. tests/e2e/pulumi starts it by the CLI.
 
 const text = fs.readFileSync(schemaFile, "utf8");
 const { resources, version } = JSON.parse(text) as {
@@ -41,7 +41,7 @@ test("the plugin constructs a component by its type, with the outputs of the sch
 });
 
 test.each(Object.keys(resources))("the plugin has a class for %s", async (type) => {
-  // What it says of no arguments at all is its own; that it has no such component is not.
+  // The component may complain about missing arguments, but it must exist.
   const said = await record(async () => void (await provider.construct!("x", type, {}, {})));
   expect(said.error?.message ?? "").not.toContain("no such component");
 });

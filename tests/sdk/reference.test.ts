@@ -11,7 +11,7 @@ import { validStack } from "../recipe/stacks";
 const fields = fieldsOfStack();
 const schema = clusterSchema(fields);
 const named = fields.map((field) => [field.path.join("."), field] as const);
-/** One for all fields: each new one compiles the schema of schemas again. */
+/** One instance for all fields, since each new one compiles the meta-schema again. */
 const ajv = new Ajv({ allErrors: true });
 
 test("docs/reference.md equals the page that npm run schema generates", () => {
@@ -81,8 +81,8 @@ test("the schema requires the same fields as the types", () => {
 describe("the effect of a change", () => {
   const base = validStack("rtx5070ti");
   /**
-   * What a machine is upgraded to, and what its configuration is made of, but for the installer's name: no boot brings
-   * anything of it.
+   * The release and the sources of each machine's configuration, without the installer's name, which changes
+   * nothing at a boot.
    */
   const machinesOf = (stack: ClusterSpec): unknown[] =>
     planCluster(parseSpec(stack).spec!).machines.map(
@@ -96,7 +96,9 @@ describe("the effect of a change", () => {
       ],
     );
   const before = machinesOf(base);
-  /** The stack with a field's example in it; undefined where it is none of this stack's, or not without another one. */
+  /**
+   * The stack with a field's example; undefined if this stack cannot have it, or only together with another field.
+   */
   const edited = ({ path, example }: Field): ClusterSpec | undefined => {
     const stack = structuredClone(base);
     let at = stack as unknown as Record<string, unknown>;
@@ -113,7 +115,7 @@ describe("the effect of a change", () => {
   };
   const tried = named.flatMap(([name, field]) => {
     if (/^(?:machineDefaults|pools)\b/.test(name)) return []; // the same holds for one machine
-    const holdsOthers = fields.some(({ path }) => path.join(".").startsWith(`${name}.`)); // whose own words say it
+    const holdsOthers = fields.some(({ path }) => path.join(".").startsWith(`${name}.`)); // its inner fields have their own docs
     const stack = holdsOthers && field.causes === undefined ? undefined : edited(field);
     return stack && JSON.stringify(stack) !== JSON.stringify(base)
       ? [[name, field, stack] as const]

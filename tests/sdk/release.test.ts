@@ -12,8 +12,8 @@ import { homeWithoutLogs } from "../../lab/engine/cli";
 import { programOnPath } from "../../lab/on-path";
 import { repository } from "../../stacks/stack-file";
 
-// The release workflow's own script as a dry run: everything that this computer can build is packed once, and looked
-// at as its user has it.
+// A dry run of the release workflow's own script. Everything that this computer can build is packed once, and
+// tested from its user's view.
 
 const run = promisify(execFile);
 const limit = 20 * 60_000;
@@ -134,7 +134,7 @@ test(
       const schema = JSON.parse(stdout) as { version: string; resources: object };
       const ours = JSON.parse(fs.readFileSync(at("schema.json"), "utf8")) as typeof schema;
       expect(schema.version).toBe(version);
-      // Pulumi prints them in an order of its own.
+      // Pulumi prints the resources in its own order.
       expect(Object.keys(schema.resources).sort()).toEqual(Object.keys(ours.resources).sort());
     } finally {
       server.close();

@@ -3,7 +3,7 @@ import * as path from "node:path";
 import { files, read } from "../docs/pages";
 import { renderSchema, schemaFile } from "../../generate/schema/main";
 
-/** Sources of a folder of the repository; not what is built of them. */
+/** Source files of a folder of the repository, without built files. */
 function sources(folder: string): string[] {
   const root = path.join(__dirname, "../..", folder);
   const files = fs.readdirSync(root, { recursive: true, encoding: "utf8" });
@@ -32,14 +32,15 @@ describe("the published interface", () => {
     expect(fs.readFileSync(schemaFile, "utf8")).toBe(text);
   });
 
-  // pulumi/registry, tools/resourcedocsgen, reads these; pulumi.com/docs, "Publishing to the Pulumi Registry", asks for them.
+  // pulumi/registry, tools/resourcedocsgen, reads these fields; pulumi.com/docs, "Publishing to the Pulumi
+  // Registry", requires them.
   test("has the fields that Pulumi's registry shows", () => {
     const address = expect.stringMatching(/^https:\/\/[\w.]+\/[\w./-]+$/) as unknown;
     expect(schema).toMatchObject({
       name: "talos-gpu",
       displayName: expect.stringMatching(/\w/) as unknown,
       publisher: expect.stringMatching(/\w/) as unknown,
-      description: expect.stringMatching(/^[^\n<&]+$/) as unknown, // it goes unescaped into a C# project
+      description: expect.stringMatching(/^[^\n<&]+$/) as unknown, // it is copied into a C# project without escapes
       repository: address,
       homepage: address,
       license: "Apache-2.0",

@@ -18,7 +18,7 @@ const fixtures = path.join(repository, "tests/fixtures");
 const read = (file: string): unknown => parse(fs.readFileSync(file, "utf8"));
 const filesOf = (folder: string): string[] => fs.readdirSync(path.join(fixtures, folder)).sort();
 
-/** A stack file that says what a fixture does. */
+/** A stack file with the content of a fixture. */
 function fileOf(stack: unknown): unknown {
   const config = Object.entries(stack as object).map(([key, value]): [string, unknown] => [
     `talos-gpu:${key}`,
@@ -27,7 +27,7 @@ function fileOf(stack: unknown): unknown {
   return { config: Object.fromEntries(config) };
 }
 
-/** What the schema says is wrong with a stack file. */
+/** Errors of the schema on a stack file. */
 function errorsOf(file: unknown): string[] {
   accepts(file);
   return (accepts.errors ?? []).map(({ schemaPath, message, params }) =>
@@ -51,7 +51,7 @@ test.each(filesOf("valid"))("the schema accepts %s", (file) => {
   expect(errorsOf(fileOf(read(path.join(fixtures, "valid", file))))).toEqual([]);
 });
 
-// Both ways: what an editor marks is what a preview refuses for its shape, and mistakes of meaning are left to the
+// An editor marks exactly the mistakes of shape that a preview refuses. Mistakes of meaning are found only by the
 // preview.
 test.each(mistakes)(
   "the schema refuses a mistake exactly if it is one of shape: $name",
@@ -72,7 +72,7 @@ test("the schema accepts keys of Pulumi and of other projects, but no misspelt o
     encryptionsalt: "v1:a2V5",
     config: {
       ...others,
-      talosVersion, // the project's own without its name
+      talosVersion, // the project's own key, without the project's name
       "kubernetes:context": "home",
       "talos-gpu:talosconfig": { secure: "v1:c2VjcmV0" },
     },
@@ -103,7 +103,7 @@ test.each(patterned)(
         taken++;
         expect(text).toMatch(pattern);
       }),
-      { numRuns: 2_000 }, // of a thousand texts that look like a wait, few are one that the rule takes
+      { numRuns: 2_000 }, // of a thousand random texts of this form, the rule accepts only a few
     );
     expect(taken).toBeGreaterThan(0);
   },

@@ -19,7 +19,7 @@ const sources = [
   "sdk/talos/index.ts",
 ];
 
-/** A repository whose programs print what the build left, and whose build leaves "built". */
+/** A repository whose programs print the result of its build, and whose build writes "built". */
 class Checkout {
   readonly root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-stale-")));
 

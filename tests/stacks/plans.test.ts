@@ -12,13 +12,14 @@ const folder = path.join(__dirname, "..", "fixtures", "plans");
 test("each stack has an expected result in the lab", () =>
   expect(Object.keys(expected).sort()).toEqual(stacks));
 
-/** Whether a mapping is as easily read on one line. */
+/** Whether a mapping is short enough for one line. */
 const isSmall = ({ items }: YAMLMap): boolean =>
   items.length < 5 && items.every(({ value }) => isScalar(value) && String(value).length < 40);
 
 /**
- * The whole plan of every stack with its warnings and notes, as committed: a change of a rule shows what it changes, for every real system, in the
- * diff of a pull request. `UPDATE_GOLDEN=1 npx jest tests/stacks/plans` writes the files.
+ * Compares the whole plan of every stack, with its warnings and notes, with the committed file. The diff of a pull
+ * request then shows the effect of a changed rule on every real system. `UPDATE_GOLDEN=1 npx jest
+ * tests/stacks/plans` writes the files.
  */
 describe.each(stacks)("plan of %s", (stack) => {
   const { findings, remarks, plan: whole } = judge(readStackFile(stack));
@@ -27,7 +28,7 @@ describe.each(stacks)("plan of %s", (stack) => {
     expect(findings).toEqual([]);
   });
 
-  // The committed file is the planner's own word; what its owner expects is not.
+  // The planner itself wrote the committed file. The expected result comes from the stack's owner.
   test("has the releases, drivers, GPUs and taints of the expected result", () => {
     const { machines, of = "nvidia.com/gpu" } = expected[stack]!;
     const planned = whole!.machines.map((machine) => [
@@ -39,7 +40,7 @@ describe.each(stacks)("plan of %s", (stack) => {
         taints: taintsOf(whole!.spec.machines[machine.name]!).map(describeTaint),
       },
     ]);
-    // A control plane's own taint is Talos' doing, not the stack's.
+    // Talos sets a control plane's own taint, not the stack.
     const owned = "node-role.kubernetes.io/control-plane:NoSchedule";
     const wanted = Object.entries(machines).map(([name, { taints = [], gpus, ...rest }]) => [
       name,

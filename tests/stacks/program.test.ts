@@ -78,7 +78,8 @@ test("a stack that bootstraps its cluster outputs the credentials as secrets", a
     expect(await pulumi.isSecret(output)).toBe(true);
 });
 
-// pulumi-kubernetes v4.32.0, provider/pkg/provider/provider.go, Configure: asked once, and never again in an update.
+// pulumi-kubernetes v4.32.0, provider/pkg/provider/provider.go, Configure: it connects once, and never again in an
+// update.
 test("the Kubernetes provider of a new cluster waits for the control plane's upgrade step", async () => {
   const ran = await run("modern");
   const providers = findAll(ran, provider).filter(({ inputs }) => isSecret(inputs.kubeconfig));

@@ -3,13 +3,13 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { checkout, readAction, repository, runStep, stepOfAction } from "./runner";
 
-// The step of the action `check` that reads the files.
+// The step of the action `check` that checks the files.
 
 const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-check-action-"));
 const work = path.join(temp, "work");
 const step = stepOfAction(readAction("check"), "check.sh");
 
-/** Runs the step with these inputs; the others have their defaults. */
+/** Runs the step with these inputs, and the defaults of the others. */
 function check(inputs: Record<string, string>) {
   const all = Object.entries(readAction("check").inputs).map(([name, { default: value = "" }]) => [
     name,
@@ -33,7 +33,7 @@ beforeAll(() => {
   checkout(work);
   const sound = path.join(repository, "tests/fixtures/talhelper/home-ops");
   fs.cpSync(sound, path.join(work, "talos"), { recursive: true });
-  // Since Talos 1.13 containerd has no such plugin: what stands below it has no effect.
+  // From Talos 1.13 on, containerd has no such plugin, so settings below it have no effect.
   fs.mkdirSync(path.join(work, "a folder"));
   fs.writeFileSync(
     path.join(work, "a folder/runtime class.yaml"),

@@ -15,14 +15,14 @@ const tools = path.join(temp, "tools");
 const called = path.join(temp, "gh.jsonl");
 const facts = path.join(temp, "facts");
 
-/** A fresh checkout of main, as each job gets one. */
+/** A fresh checkout of main, such as each job has. */
 function checkedOut(name: string): string {
   const work = path.join(temp, name);
   execFileSync("git", ["clone", "-q", origin, work]);
   return work;
 }
 
-/** `npm run facts` as a stand-in: what it writes into files of the checkout, and what it prints. */
+/** Replaces `npm run facts`: by the files that it writes, and its output. */
 function factsThat(writes: Record<string, string>, prints: string): void {
   standIn(
     tools,
@@ -33,7 +33,7 @@ process.stdout.write(${JSON.stringify(prints)});`,
   );
 }
 
-/** `gh` as a stand-in, with the number of the pull request that is open. */
+/** Replaces `gh`, with the number of the open pull request. */
 function gitHubWith(open: string): void {
   fs.rmSync(called, { force: true });
   standIn(
@@ -115,7 +115,7 @@ test.each([
     expect(last.args.slice(0, expected.length)).toEqual(expected);
     expect(last.args.join(" ")).not.toContain("token-of-the-job");
     expect(last.token).toBe("token-of-the-job");
-    // What registries say is a block of code: it makes no link and closes nothing.
+    // The registries' answers are in a code block, where they form no link and close no element.
     expect(last.body).toMatch(/^ {4}CUDA: left as it is: <\/details> /m);
     expect(last.body).not.toMatch(/^(?! {4}).*evil\.example/m);
   },

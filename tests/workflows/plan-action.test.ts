@@ -25,7 +25,7 @@ describe("the steps of the action plan, on a fork's pull request", () => {
   const environment = { GITHUB_ACTION_PATH: path.join(work, "actions/plan") };
   const command = path.join(work, "components/bin/cli.js");
 
-  /** A stack whose release is outside, by these files. */
+  /** Writes a stack whose release is external, in these files. */
   const outside = (name: string, files: string[]): void => {
     const { config } = parse(fs.readFileSync(stack("rtx3090"), "utf8")) as {
       config: Record<string, unknown>;
@@ -38,14 +38,15 @@ describe("the steps of the action plan, on a fork's pull request", () => {
 
   beforeAll(() => {
     fs.writeFileSync(secret, "auths: { ghcr.io: { d: s3cr3t-of-the-runner } }\n");
-    // A stack of main's names a file that the fork changes.
+    // The fork changes a file that a stack of main lists.
     fs.mkdirSync(path.join(work, "flux"));
     fs.writeFileSync(path.join(work, "flux/main.yaml"), "driver: { enabled: false }\n");
     outside("named", ["../flux/main.yaml"]);
     outside("untouched", ["../flux/other.yaml"]);
     git("add", "flux", "stacks");
     git("commit", "-qm", "external");
-    // The fork's branch: a stack is edited, one is no file, some name files, and its code would leave a mark.
+    // On the fork's branch one stack is edited, one is not a file, some list files, and its code would leave a
+    // mark if it ran.
     git("checkout", "-qb", "fork");
     change("velaryon", "slot: X", 'slot: "<!-- @everyone"');
     outside("absolute", [secret]);

@@ -11,7 +11,7 @@ describe("preview.yml", () => {
   const given = { ...expressions, "matrix.stack": "velaryon" };
   let main: string;
 
-  /** Runs a step on a pull request that changes a stack; the working tree is main's. */
+  /** Runs a step on a pull request that changes a stack. The working tree is that of main. */
   const onPullRequest = (
     text: string,
     edit: (config: Record<string, unknown>, file: Record<string, unknown>) => void,

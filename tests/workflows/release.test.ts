@@ -11,7 +11,9 @@ afterAll(() => fs.rmSync(temp, { recursive: true }));
 
 const git = gitIn(work);
 
-/** A repository whose main is both packages of that version, with a changelog of those versions and tags of others. */
+/**
+ * A repository whose main has both packages at `version`, a changelog of the versions `described`, and these tags.
+ */
 function released(
   version: string,
   described: string[],
@@ -142,7 +144,7 @@ test("the workflow's jobs together pack every part that generate/release/pack.js
   const packed = (["pack", "plugin"] as const).flatMap((job) =>
     stepOf(workflow, job, "pack.js release").run!.split("pack.js release ")[1]!.split(" "),
   );
-  // Checksums are of what all jobs have packed, so the last one makes them.
+  // The checksums cover the packed files of all jobs, so the last job makes them.
   expect([...packed, "checksums"].sort()).toEqual([...known].sort());
 });
 
@@ -155,9 +157,9 @@ describe("the job publish", () => {
     "github.token": "token-of-the-job",
   };
   /**
-   * What a step calls a program with, call by call.
+   * The arguments with which a step calls a program, call by call.
    *
-   * @param answer what the program does then, in JavaScript.
+   * @param answer JavaScript that the program then runs.
    */
   const called = (name: string, text: string, answer = ""): string[][] => {
     released("0.2.0-rc.1", [], []);
@@ -235,7 +237,7 @@ describe("the job publish", () => {
     expect(read("checks.yml").on).toHaveProperty("workflow_call");
     expect(publish).toMatchObject({ needs: ["checks", "pack", "plugin"], environment: "release" });
     for (const job of [checks, pack, plugin]) expect(job?.permissions).toBeUndefined();
-    // No step of it runs code of the repository, or of a package.
+    // No step of this job runs code of the repository or of a package.
     const steps = publish!.steps!;
     expect(
       steps.some(

@@ -24,7 +24,7 @@ export interface Job {
   if?: string;
   "timeout-minutes"?: number;
   strategy?: { "max-parallel"?: number };
-  /** Another workflow, in the place of steps. */
+  /** Another workflow, which the job runs instead of steps. */
   uses?: string;
   needs?: string | string[];
   steps?: Step[];
@@ -40,7 +40,7 @@ export interface Workflow {
 export const read = (file: string): Workflow =>
   parse(fs.readFileSync(path.join(folder, file), "utf8")) as Workflow;
 
-/** An action of this repository, as its action.yml says it. */
+/** An action of this repository, from its action.yml. */
 export interface Action {
   name: string;
   description: string;
@@ -51,15 +51,15 @@ export interface Action {
 export const readAction = (name: string): Action =>
   parse(fs.readFileSync(path.join(repository, "actions", name, "action.yml"), "utf8")) as Action;
 
-/** The step of an action whose command has a text. */
+/** The step of an action whose command contains a text. */
 export const stepOfAction = ({ runs }: Action, text: string): Step =>
   runs.steps.find(({ run }) => run?.includes(text))!;
 
-/** The step of a job whose command has a text. */
+/** The step of a job whose command contains a text. */
 export const stepOf = (workflow: Workflow, job: string, text: string): Step =>
   workflow.jobs[job]!.steps!.find(({ run }) => run?.includes(text))!;
 
-/** What a run leaves: its status, what it wrote, and what it told the runner. */
+/** The result of a step: its status, its output, and its commands to the runner. */
 export interface Ran {
   status: number | null;
   said: string;
@@ -67,8 +67,8 @@ export interface Ran {
 }
 
 /**
- * Runs a step as GitHub's runner does (`bash -e`), with stand-ins in front of PATH. Expressions are looked up; one that
- * is not in the table fails the test.
+ * Runs a step as GitHub's runner does (`bash -e`), with replacements of programs first on PATH. Expressions are
+ * taken from a table; the test fails if one is missing there.
  */
 export function runStep(
   step: Step,
@@ -113,7 +113,10 @@ export function runStep(
   return { status, said: `${stdout}${stderr}`, output };
 }
 
-/** Puts some of the stacks into a folder, with what the workflows run, as a checkout has them once its packages are installed. */
+/**
+ * Copies some of the stacks into a folder, with the files that the workflows run, as in a checkout with installed
+ * packages.
+ */
 export function checkout(work: string, stacks: string[] = []): void {
   for (const name of [
     ".github",
@@ -125,12 +128,12 @@ export function checkout(work: string, stacks: string[] = []): void {
   standIn(path.join(work, "components/bin"), "cli.js", command);
 }
 
-/** Runs the command from its sources, as the build of the packages would have bundled it. */
+/** Runs the command from its sources, in place of the bundle that the build makes. */
 const command = `const args = ${JSON.stringify([`${repository}/lab/bundle/run.js`, `${repository}/cli/main.ts`])};
 const { status } = require("node:child_process").spawnSync(process.execPath, [...args, ...process.argv.slice(2)], { stdio: "inherit" });
 process.exit(status);`;
 
-/** A program of the test's own, under a name on PATH. */
+/** Writes a test's own program, under a name on PATH. */
 export function standIn(tools: string, name: string, source: string): void {
   fs.mkdirSync(tools, { recursive: true });
   fs.writeFileSync(path.join(tools, name), `#!${process.execPath}\n${source}`, { mode: 0o755 });

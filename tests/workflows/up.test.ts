@@ -29,7 +29,7 @@ describe("up.yml", () => {
     const { status, output, said } = runStep(stepOf(workflow, "stacks", "stacks.js"), where);
     expect([status, said]).toEqual([0, ""]);
     expect(JSON.parse(output.replace("stacks=", ""))).toEqual([
-      { stack: "frank", reboots: true, environment: "frank-reboots" }, // no update of it is known
+      { stack: "frank", reboots: true, environment: "frank-reboots" }, // there is no known update of it
       { stack: "rtx3090", reboots: true, environment: "rtx3090-reboots" },
       { stack: "velaryon", reboots: false, environment: "velaryon" },
     ]);
@@ -42,7 +42,7 @@ describe("up.yml", () => {
   ])(
     "%s the last success makes approval necessary: %s",
     (_what, reboots, environment, created_at) => {
-      // The commit of the failed update is not in the branch any more: what it did to a machine, no plan tells.
+      // The commit of the failed update is no longer in the branch, so no plan shows what it did to a machine.
       const failed = { id: 2, sha: "f".repeat(40), created_at };
       const succeeded = { id: 1, sha: git("rev-parse", "HEAD").trim(), created_at: "2026-01-01" };
       const other = environment === "velaryon" ? "velaryon-reboots" : "velaryon";

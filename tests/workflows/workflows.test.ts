@@ -19,16 +19,16 @@ import {
 const files = fs.readdirSync(folder);
 const stepsOf = (file: string) => Object.values(read(file).jobs).flatMap((job) => job.steps ?? []);
 
-/** An action by the hash of a commit, which cannot move to other code; or one of this repository. */
+/** An action by a commit's hash, which cannot change to other code, or an action of this repository. */
 const pinned = /^(?:[\w.-]+\/[\w./-]+@[0-9a-f]{40}|\.\/actions\/[\w-]+)$/;
 
-/** A line of a file that names such a hash says in a comment which release it is; Dependabot renews both. */
+/** Fails unless each line with such a hash has its release in a comment; Dependabot renews both. */
 function expectReleases(text: string): void {
   const lines = text.split("\n").filter((line) => /uses: +[^.\s]/.test(line));
   for (const line of lines) expect(line).toMatch(/uses: \S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
 }
 
-/** What holds for every step: of a workflow, and of an action. */
+/** Rules for every step of a workflow or an action. */
 function expectSafe(steps: Step[]): void {
   for (const { run, uses } of steps) {
     if (run !== undefined) expect(run).not.toContain("${{");
@@ -44,15 +44,15 @@ describe.each(files)("%s", (file) => {
     expect(workflow.permissions).toEqual(expect.objectContaining({ contents: "read" }));
   });
 
-  // An expression in a script may put a stranger's text into a shell. What an action of another owner's does is
-  // decided by its commit.
+  // An expression in a script may put a stranger's text into a shell. The commit fixes the code of another owner's
+  // action.
   test("puts no expression into a script, and pins each action to a commit", () => {
     expectSafe(steps);
     expectReleases(fs.readFileSync(path.join(folder, file), "utf8"));
   });
 
-  // The token in .git/config is readable for all that runs after it. The one job that pushes has its own in the step
-  // that does.
+  // All later steps can read the token in .git/config. The only job that pushes passes its token to the step that
+  // pushes.
   test("checks out without leaving credentials in .git/config", () => {
     const checkouts = steps.filter(({ uses }) => uses?.startsWith("actions/checkout@"));
     expect(checkouts).not.toEqual([]);
@@ -72,7 +72,7 @@ describe.each(files)("%s", (file) => {
       expect(job.uses?.startsWith("./.github/workflows/") || job["timeout-minutes"]).toBeTruthy();
   });
 
-  // GitHub's tokens for other services prove who runs: only what publishes has a use for one.
+  // GitHub's tokens for other services prove the identity of a run, and only a job that publishes needs this.
   test("requests an identity token only in a job publish", () => {
     const asking = Object.entries(workflow.jobs).filter(
       ([, { permissions }]) => permissions?.["id-token"] === "write",
@@ -146,7 +146,7 @@ test("this file tests every action in the folder actions", () => {
 });
 
 describe("a pull request's code", () => {
-  /** Those that have a token while they read another author's change. */
+  /** Workflows that have a token while they read another author's change. */
   const privileged = files.filter((file) =>
     ["pull_request_target", "workflow_run"].some((event) => event in read(file).on),
   );
@@ -164,7 +164,7 @@ describe("a pull request's code", () => {
     }
     expect(text).not.toMatch(/head_ref|head\.ref/);
     expect(text).not.toMatch(/git (checkout|switch|merge(?!-base)|reset|pull|worktree)\b/);
-    // What an earlier run of a pull request left in a cache would be run.
+    // An earlier run of a pull request could have written code into a cache.
     for (const { with: given } of stepsOf(file)) expect(given ?? {}).not.toHaveProperty("cache");
   });
 
@@ -214,7 +214,7 @@ describe("the job node", () => {
   const tools = path.join(temp, "tools");
   const step = stepOf(read("checks.yml"), "node", "lab/tests/real-node");
   const calls = path.join(temp, "calls");
-  // What is called as root, without being called; `sudo` itself goes on.
+  // Records commands that would run as root, without running them; `sudo` itself still works.
   const recorded = (status: number): string =>
     `require("node:fs").appendFileSync(${JSON.stringify(calls)}, [require("node:path").basename(process.argv[1]), ...process.argv.slice(2), process.env.TALOS_GPU_REAL_NODE ?? "not asked for"].join(" ") + "\\n");
 process.exit(${status});`;
@@ -265,7 +265,7 @@ describe("the site", () => {
   };
   const { "": root, ...packages } = lock.packages;
 
-  // It is published, so what builds it must not change by itself.
+  // It is published, so the tools that build it must not change by themselves.
   test("is built from a lock file with each package's hash and no registry but npm's", () => {
     const { scripts } = JSON.parse(
       fs.readFileSync(path.join(repository, "package.json"), "utf8"),

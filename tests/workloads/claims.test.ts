@@ -11,7 +11,7 @@ test.each([
     { memory: "40Gi" },
     [`device.capacity['gpu.nvidia.com'].memory.compareTo(quantity("40Gi")) >= 0`],
   ],
-  // The driver's word is not the tables'.
+  // The driver's names differ from those of the tables.
   [
     { architecture: "Ada" as const },
     [`device.attributes['gpu.nvidia.com'].architecture == "Ada Lovelace"`],

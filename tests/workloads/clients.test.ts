@@ -6,7 +6,7 @@ import { readStackFile } from "../../stacks/stack-file";
 import { find, findAll, waitsFor } from "../support/graph";
 import { record, type Run } from "../support/recorder";
 
-// Whom a server answers: every pod of the cluster, those of some namespaces, or those that have a key.
+// The clients that a server accepts: every pod of the cluster, the pods of some namespaces, or clients with a key.
 
 const types = {
   policy: "kubernetes:networking.k8s.io/v1:NetworkPolicy",

@@ -17,13 +17,13 @@ test.each([
   ["registry.ollama.ai/library/llama3.2:3b", "llama3.2:3b"],
   ["https://Registry.Ollama.AI/Library/llama3.2", "llama3.2:latest"],
   ["registry.ollama.ai/team/model", "team/model:latest"],
-  ["hf.co/library/model", "hf.co/library/model:latest"], // the namespace stands for nothing in another registry
+  ["hf.co/library/model", "hf.co/library/model:latest"], // in another registry, the namespace cannot be left out
   ["library", "library:latest"],
 ])("Ollama's full name of the model %s is %s", (model, full) => {
   expect(fullName(model)).toBe(full);
 });
 
-/** A server of Ollama's two calls (ollama docs/api.md): the models it has, and a pull that may fail. */
+/** A server with two calls of Ollama (ollama docs/api.md): the list of its models, and a pull, which may fail. */
 function serve(has: string[], pullWorks: boolean): http.Server & { pulls: unknown[] } {
   const pulls: unknown[] = [];
   const server = http.createServer((request, response) => {

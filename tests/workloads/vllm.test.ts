@@ -26,7 +26,7 @@ test("vLLM splits the model over the GPUs that it requests, with shared memory f
     emptyDir: { medium: "Memory", sizeLimit: "16Gi" },
   });
   expect(containers[0].volumeMounts).toContainEqual({ name: "shm", mountPath: "/dev/shm" });
-  expect(enableServiceLinks).toBe(false); // VLLM_PORT of the Service would be a setting
+  expect(enableServiceLinks).toBe(false); // VLLM_PORT of the Service would be read as a setting
 });
 
 const ofGroup = [
@@ -169,7 +169,7 @@ test("the Hugging Face token comes from a Secret in an existing namespace", asyn
   expect(pod(run).containers[0].env).toEqual([
     { name: "HF_TOKEN", valueFrom: { secretKeyRef: { name: "hugging-face", key: "token" } } },
   ]);
-  expect(findAll(run, "kubernetes:core/v1:Namespace")).toEqual([]); // the Secret's, which exists
+  expect(findAll(run, "kubernetes:core/v1:Namespace")).toEqual([]); // the Secret's namespace, which exists
   expect(find(run, deployment).inputs.metadata.namespace).toBe("models");
 });
 

@@ -47,14 +47,14 @@ describe("Ollama", () => {
     const one = await ollama({ models: ["llama3.2:3b"] });
     const two = await ollama({ models: ["mistral", "llama3.2:3b", "mistral:latest"] });
     expect(waitsFor(one, find(one, job))).toContain(find(one, deployment).urn);
-    expect(findAll(two, job)).toHaveLength(2); // mistral is mistral:latest
+    expect(findAll(two, job)).toHaveLength(2); // mistral is the same model as mistral:latest
     expect(findAll(two, job).map((each) => each.inputs)).toContainEqual(find(one, job).inputs);
   });
 
   test("keeps its Deployment and volume if active is false, with no replicas and no pull", async () => {
     const run = await ollama({ active: false, models: ["llama3.2:3b"] });
     expect(find(run, deployment).inputs.spec.replicas).toBe(0);
-    // Its claim may be one that is bound with the first pod.
+    // Its claim may be bound only with the first pod.
     expect(find(run, deployment).inputs.metadata.annotations).toEqual({
       "pulumi.com/skipAwait": "true",
     });
@@ -228,7 +228,7 @@ test("a workload waits for the resource that outputs its runtime class, but its 
   });
   const gate = find(run, "kubernetes:core/v1:ConfigMap");
   expect(waitsFor(run, find(run, deployment))).toContain(gate.urn);
-  // A claim whose inputs came from the gate would be replaced, with all data on it, when the gate is.
+  // If a claim took inputs from the gate, a replacement of the gate would replace it, with all data on it.
   expect(
     Object.values(
       find(run, "kubernetes:core/v1:PersistentVolumeClaim").propertyDependencies,

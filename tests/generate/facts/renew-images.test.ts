@@ -13,7 +13,7 @@ const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
 afterEach(() => void jest.restoreAllMocks());
 
-/** The two tables in a folder of their own. */
+/** The two tables in a new folder. */
 function tables(): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-images-"));
   folders.push(folder);
@@ -25,7 +25,7 @@ function tables(): string {
 const tableIn = (folder: string, file: string): any =>
   JSON.parse(fs.readFileSync(path.join(folder, file), "utf8"));
 
-/** Registries as they answer, by the beginning of a URL: JSON, a status, or no server. */
+/** Answers of registries by the beginning of a URL: JSON, a status, or an error in place of a server. */
 function registries(answers: Record<string, object | number | Error>): jest.SpyInstance {
   return jest.spyOn(globalThis, "fetch").mockImplementation((input) => {
     const url = input as string;

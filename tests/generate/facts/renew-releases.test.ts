@@ -40,7 +40,7 @@ test("newer and inferred releases get the drivers that the Image Factory lists, 
     if (!asked.some((row) => row.minor === minor))
       expect(rows).toEqual(before.filter((row) => row.minor === minor));
     expect(rows.map(({ from }) => from)).toEqual([0, ...rows.slice(0, -1).map(({ to }) => to + 1)]);
-    // Rows that were inferred are the Factory's now.
+    // The Image Factory's rows replaced the inferred ones.
     for (const { from, to, ...brought } of rows)
       for (let patch = from; patch <= to; patch++) {
         const {

@@ -2,7 +2,7 @@ import { slugOf } from "../../../generate/site/slug";
 import { piecesOf } from "../../../generate/site/sources";
 import { pages, read } from "../../docs/pages";
 
-// github.com renders a heading's anchor so; links on the site must lead to the same place.
+// github.com makes these anchors of headings, and links on the site must lead to the same place.
 test.each([
   ["Pulumi's state and secrets", "pulumis-state-and-secrets"],
   ["From Talos 1.14 to 1.15", "from-talos-114-to-115"],
@@ -38,7 +38,7 @@ test("every issue on the site's pages becomes a link", () => {
   expect(plain).toEqual([]);
 });
 
-// VitePress gives such a block neither a box nor a scroll bar, and it makes the whole page wide.
+// VitePress shows such a block without a box or a scroll bar, so it widens the whole page.
 test("no page has an indented code block without a fence", () => {
   const indented = pages.filter((page) =>
     /\n\n {4}(?! )\S/.test(read(page).replaceAll(/^ *```[\s\S]*?^ *```/gm, "")),

@@ -3,7 +3,9 @@ import type { AddressInfo } from "node:net";
 import type { Kubeconfig } from "../../../components/clients/kubernetes/api";
 import { KubernetesCluster } from "../../../components/program/cluster/cluster";
 
-/** Answers by the path that is asked for; what is not there is not found. A text is no JSON. */
+/**
+ * A cluster with these answers by path. Any other path is not found. A text is sent as it is, which is not JSON.
+ */
 async function clusterOf(answers: Record<string, object | string | number>) {
   const asked: string[] = [];
   const server = http.createServer(({ url = "" }, response) => {

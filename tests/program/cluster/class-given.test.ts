@@ -5,7 +5,7 @@ type Entry = [manager: string, operation: string, fields: object];
 const storageClass = { "f:spec": { "f:storageClassName": {} } };
 const size = { "f:spec": { "f:resources": { "f:requests": { ".": {}, "f:storage": {} } } } };
 
-// Entries as Kubernetes v1.36.3 was seen to write them.
+// The entries are as Kubernetes v1.36.3 wrote them.
 const isGiven = (entries: Entry[]): boolean =>
   isClassGiven(entries.map(([manager, operation, fieldsV1]) => ({ manager, operation, fieldsV1 })));
 

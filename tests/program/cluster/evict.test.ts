@@ -6,7 +6,7 @@ import { evictPods } from "../../../components/program/upgrade/drain";
 import { FakeClock, pod } from "../fakes";
 import { failure } from "../setup";
 
-/** What the API server of Kubernetes v1.36.3 was seen to answer to evictions. */
+/** Answers of the API server of Kubernetes v1.36.3 to evictions. */
 const status = (code: number, message: string, more: object = {}) => ({
   code,
   body: {
@@ -48,12 +48,17 @@ const room = status(429, "Cannot evict pod as it would violate the pod's disrupt
   },
 });
 
-/** An API server with a node of two pods: `db`, whose evictions it answers as the test says, and `web`, which goes. */
+/**
+ * An API server with a node of two pods: `db`, whose evictions get the test's answer, and `web`, whose evictions
+ * succeed.
+ */
 class FakeApi {
   readonly evictions: string[] = [];
-  /** How `db` is answered; undefined lets it go. */
+  /** Answer to an eviction of `db`; undefined if it succeeds. */
   answer: { code: number; body: object | string } | undefined;
-  /** How often it still answers that it serves no lists yet, as it does when it has just started. */
+  /**
+   * Number of further answers that lists are not served yet. A server that has just started gives such answers.
+   */
   starting = 0;
   volumes: object[] = [];
   private left = ["db", "web"];

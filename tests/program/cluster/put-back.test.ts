@@ -3,7 +3,7 @@ import type { PutBackTask } from "../../../components/program/task";
 
 type Wanted = PutBackTask["objects"][number];
 
-/** Objects in memory. An apply that changes nothing keeps the version, as the API server's does. */
+/** Objects in memory. As on the API server, an apply without a change keeps the version. */
 class FakeObjects {
   public applied: string[] = [];
   constructor(public now: Record<string, any>) {}

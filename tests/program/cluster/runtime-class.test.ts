@@ -14,7 +14,7 @@ const found = (owner?: string): FoundClass => ({
   annotations: owner === undefined ? {} : { [mark.annotation]: owner },
 });
 
-/** Asks while there is such a class, which goes after so many seconds. */
+/** Waits for a class to be free that is deleted after this many seconds. */
 function ask(there: FoundClass | undefined, seconds: number, more: Partial<FreeTask> = {}) {
   const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
   let now = there;

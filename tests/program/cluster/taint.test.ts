@@ -9,12 +9,15 @@ import type { NodeTaintState } from "../../../components/program/task";
 import { FakeClock } from "../fakes";
 import { failure } from "../setup";
 
-/** A node in memory, whose version goes up with every write. So many writes of another tool come between. */
+/**
+ * A node in memory, whose version increases with every write. Another tool writes to it this many times in
+ * between.
+ */
 class FakeNode implements TaintedNodes {
   public writes = 0;
   /** Annotation of the node. */
   public mark: string | null = null;
-  /** Answers to reads that are lost. */
+  /** Number of reads whose answers are lost. */
   public lost = 0;
   private version = 1;
 
@@ -58,45 +61,48 @@ const old = { key: "old", value: "x", effect: "NoSchedule" };
 const foreign = { key: "maintenance", effect: "NoExecute", timeAdded: "2026-01-01T00:00:00Z" };
 const staysOnNode = "the node keeps the stack's taints";
 
-/** A step of Pulumi's: it gives the node the stack's taints, or takes them away. */
+/** A step of Pulumi: it sets the stack's taints on the node, or removes them. */
 type Step = (
   | {
-      /** Taints that the stack lists; none is an empty list. */
+      /** Taints of the stack; an empty list is none. */
       taints: NodeTaintState[];
-      /** Pulumi is killed, and so never gets the answer. */
+      /** Set if Pulumi is killed, and so never gets the answer. */
       killed?: true;
     }
   | {
-      /** The machine leaves the stack, and the stack's taints leave the node. */
+      /** Set if the machine leaves the stack, so that the stack's taints leave the node. */
       leaves: true;
     }
 ) & {
   /** Name of the machine. Default: that of the node. */
   machine?: string;
-  /** Taints that Pulumi knows as the stack's own. Default: the last answer. */
+  /** Taints that Pulumi knows as the stack's own. Default: those of the previous answer. */
   known?: NodeTaintState[];
-  /** Reads of the node whose answers are lost. A single lost answer is a case of tests/program/single-fault. */
+  /**
+   * Number of reads of the node whose answers are lost. tests/program/single-fault has the case of a single lost
+   * answer.
+   */
   lostAnswers?: number;
-  /** Why Kubernetes refuses to show the node. */
+  /** Error with which Kubernetes refuses to show the node. */
   refusal?: string;
-  /** Taints of the node that another tool sets before. */
+  /** Taints of the node that another tool sets before the step. */
   changedByOthers?: NodeTaintState[];
   expect: {
-    /** Lines of progress, all of them. */
+    /** All lines of progress. */
     logs?: string[];
     /** Taints of the node afterwards. */
     nodeTaints?: NodeTaintState[];
-    /** The same, only their keys. */
+    /** Keys of the node's taints afterwards. */
     nodeTaintKeys?: string[];
-    /** The node's annotation, which names the stack's own taints. */
+    /** The node's annotation, which lists the stack's own taints. */
     annotation?: string | null;
     /** Writes to the node since the first step. */
     writes?: number;
-    /** Minutes that the step takes. */
+    /** Duration of the step in minutes. */
     minutes?: number;
   } & (
     | {
-        /** Its answer: the stack's own taints on the node. */
+        /** The answer: the stack's own taints on the node. */
         result?: NodeTaintState[];
         error?: never;
       }
@@ -108,7 +114,7 @@ type Step = (
   );
 };
 
-/** Plays steps, one after the other, on a node with these taints; another tool writes to it so many times meanwhile. */
+/** Runs steps in order, on a node with these taints, while another tool writes to the node this many times. */
 async function play(
   { nodeHas = [], foreignWrites = 0 }: { nodeHas?: NodeTaintState[]; foreignWrites?: number },
   ...steps: [Step, ...Step[]]
@@ -270,7 +276,7 @@ describe("a run of taint", () => {
     ));
 });
 
-// The message says how the stack forgets the taints.
+// The error explains how Pulumi forgets the taints.
 describe("the removal of the stack's taints", () => {
   test("fails with the command that makes Pulumi forget them if the cluster is down", () =>
     play(
@@ -335,7 +341,7 @@ describe("the removal of the stack's taints", () => {
     ));
 });
 
-// It goes with the machine's own step, before any pod loses its toleration.
+// The machine's own step removes it, before any pod loses its toleration.
 describe("the last taint of a machine", () => {
   test("is removed, and other tools' taints stay", () =>
     play(

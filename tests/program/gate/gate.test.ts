@@ -5,16 +5,16 @@ import { failure } from "../setup";
 
 const GPU = "nvidia.com/gpu";
 const CLASS = "gpu.nvidia.com";
-/** What kube-scheduler v1.36 says of a pod that finds no unit and evicts none. */
+/** Message of kube-scheduler v1.36 on a pod for which there is no free unit, and for which it evicts none. */
 const INSUFFICIENT =
   `0/1 nodes are available: 1 Insufficient ${GPU}. ` +
   "preemption: not eligible due to preemptionPolicy=Never.";
 
-/** Some status of a pod or its container, as Kubernetes has it. */
+/** Some status of a pod or its container, in Kubernetes' form. */
 type Status = Record<string, any>;
 type Pod = Record<string, any>;
 
-/** A pod with so many GPUs. Default: it runs. */
+/** A pod that uses this many GPUs. Default: it runs. */
 const pod = (name: string, units: number, status: Status = running): Pod => ({
   metadata: { name, namespace: name.includes("device-plugin") ? "gpu" : "default", uid: name },
   spec: {
@@ -25,12 +25,12 @@ const pod = (name: string, units: number, status: Status = running): Pod => ({
   status,
 });
 const running = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
-/** A pod whose init container asks for as many GPUs as its container. */
+/** A pod whose init container requests as many GPUs as its container. */
 function podWithInit(name: string, units: number): Pod {
   const { spec, ...others } = pod(name, units);
   return { ...others, spec: { ...spec, initContainers: spec.containers } };
 }
-/** A pod that has a card by a claim. */
+/** A pod that uses a card through a claim. */
 const claiming = (name: string): Pod => ({
   ...pod(name, 0),
   spec: { containers: [{ name: "main", resources: { claims: [{ name: "gpus" }] } }] },
@@ -43,14 +43,14 @@ const TEST_POD = "gpu-smoke-test-gpu-1-abc";
 const plugin = pod("nvidia-device-plugin-x", 0);
 const unscheduled = pod(TEST_POD, 1, pending(INSUFFICIENT));
 
-/** How the Job of a smoke test is: it has ended, or an earlier run has given it up. */
+/** State of a smoke test's Job: it has ended, or an earlier run has suspended it. */
 type JobState = "complete" | "failed" | "suspended";
 
-/** A machine with so many units, its pods, and a test whose Job has these conditions. */
+/** A machine's node, its pods, and a smoke test whose Job has these conditions. */
 class Cluster implements TestedCluster {
   conditions: Status[] = [];
   suspended: string[] = [];
-  /** What the node offers. */
+  /** Units that the node offers. */
   allocatable: Record<string, string> = { [GPU]: "2" };
   /** Pods of the smoke test. */
   tests: Pod[] = [unscheduled];
@@ -58,7 +58,7 @@ class Cluster implements TestedCluster {
   pods: Pod[] = [plugin];
 
   isSuspended = false;
-  /** How often the Job was made again. */
+  /** How often the Job was created again. */
   made = 0;
   warnings: string[] = [];
   jobs = async () => {
@@ -70,7 +70,7 @@ class Cluster implements TestedCluster {
     return [job] as any;
   };
   remove = async (): Promise<void> => {};
-  /** The API server takes a second look to let the old one go. */
+  /** The API server deletes the old Job only at the second look. */
   makeAnew = async (): Promise<boolean> => {
     this.made++;
     if (this.made < 2) return false;
@@ -82,13 +82,13 @@ class Cluster implements TestedCluster {
   warningsOfJob = async (): Promise<string[]> => this.warnings;
   node = async () => ({ allocatable: this.allocatable }) as any;
   podsOn = async () => this.pods as any;
-  /** A card for each pod but the driver's. */
+  /** Each pod except the driver's, which is the first, has one claimed card. */
   claimed = async () =>
     Object.fromEntries(this.pods.slice(1).map(({ metadata }) => [metadata["uid"] as string, 1]));
   suspend = async (_namespace: string, job: string, why: string): Promise<void> => {
     this.suspended.push(`${job}: ${why}`);
   };
-  /** How the Job is from now on. */
+  /** Sets the state of the Job. */
   become(job: JobState): void {
     const message = "Job has reached the specified backoff limit";
     if (job === "complete") this.conditions = [{ type: "Complete", status: "True" }];
@@ -105,17 +105,17 @@ const task = {
   pollSeconds: 1,
 };
 
-/** A wait for the smoke test of gpu-1, and what comes of it. */
+/** A wait for the smoke test of gpu-1, and its expected result. */
 interface GateRun {
-  /** What differs in the cluster. Default: the node offers two units, nothing uses them, and the test finds none. */
+  /** Fields of the cluster. Default: the node offers two units, nothing uses them, and the test gets none. */
   cluster?: Partial<Cluster>;
-  /** How the test's Job is at the begin. Default: it has not ended. */
+  /** State of the test's Job at the beginning. Default: it has not ended. */
   job?: JobState;
-  /** What differs in the task's only test. */
+  /** Fields of the task's only test. */
   test?: Partial<GateTask["tests"][number]>;
-  /** Further machines wait for this test, so it must pass. */
+  /** Set if further machines wait for this test, so that it must pass. */
   mustPass?: true;
-  /** What changes after so many seconds. */
+  /** Changes after this many seconds. */
   events?: { atSecond: number; cluster?: Partial<Cluster>; job?: JobState }[];
   expect: (
     { passed: true } | { untested: string } | { error: [string | RegExp, ...(string | RegExp)[]] }
@@ -124,9 +124,9 @@ interface GateRun {
     logs?: string[];
     /** A part of the second line of progress. */
     secondLog?: string;
-    /** How long it takes. */
+    /** Duration in seconds. */
     seconds?: number | { atLeast: number; lessThan: number };
-    /** How often its Job was made again. */
+    /** How often its Job was created again. */
     jobsMade?: number;
   };
 }
@@ -168,7 +168,7 @@ async function play(run: GateRun): Promise<void> {
 }
 
 const trainers = ["train-1", "train-2", "train-3", "train-4"];
-/** Four pods more with a unit each: two more than the node offers, as after a change from four slices to two. */
+/** Four more pods with a unit each: two more than the node offers, as after a change from four slices to two. */
 const busy = [plugin, ...trainers.map((name) => pod(name, 1))];
 const users =
   "in use by default/train-1 (1), default/train-2 (1), default/train-3 (1), default/train-4 (1)";
@@ -178,7 +178,7 @@ test("the gate waits until the kubelet offers the planned number of GPUs", () =>
   play({
     job: "complete",
     test: { units: 2 },
-    cluster: { allocatable: { [GPU]: "4" } }, // as before the change to two slices
+    cluster: { allocatable: { [GPU]: "4" } }, // the number before the change to two slices
     events: [{ atSecond: 8, cluster: { allocatable: { [GPU]: "2" } } }],
     expect: {
       passed: true,
@@ -245,7 +245,7 @@ test("if all GPUs are in use, the gate waits for its patience and reports the po
     },
   }));
 
-// What the scheduler says of a claim is the same as of one that no card fits.
+// The scheduler's message is the same for cards that are all claimed and for a request that no card fits.
 test("if all cards are claimed, the gate waits for its patience and reports the pods that claim them", () => {
   const message = "0/1 nodes are available: 1 cannot allocate all claims. still not schedulable";
   return play({
@@ -374,7 +374,7 @@ test("a failed smoke test is reported at once, with its pods' messages", () => {
 test.each(["failed", "suspended"] as const)(
   "a smoke test that an earlier run left %s is created again",
   (job) =>
-    // The API server says only at the second look that the old one is gone.
+    // The API server deletes the old Job only at the second look.
     play({
       job,
       events: [{ atSecond: 10, job: "complete" }],
@@ -385,7 +385,7 @@ test.each(["failed", "suspended"] as const)(
 test("a pod with an init container and a pod that has ended do not make a node count as full", () =>
   play({
     cluster: { pods: [plugin, podWithInit("both", 1), pod("done", 2, { phase: "Succeeded" })] },
-    events: [{ atSecond: 90, job: "complete" }], // a unit is free all the time: this is no busy machine
+    events: [{ atSecond: 90, job: "complete" }], // a unit is free all the time, so the machine is not busy
     expect: { passed: true, seconds: 90 },
   }));
 
@@ -393,7 +393,7 @@ describe("the gate's progress lines", () => {
   const rejected = (name: string) =>
     `Error creating: pods "${name}" is forbidden: pod rejected: RuntimeClass "nvidia" not found`;
 
-  /** The lines of a wait. The cluster changes after so many seconds, and the test passes after 60. */
+  /** The lines of a wait. The cluster changes at these seconds, and the test passes after 60. */
   async function linesOf(cluster: Cluster, changes: Record<number, () => void>): Promise<string[]> {
     const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
     for (const [at, change] of Object.entries(changes)) clock.after(Number(at), change);

@@ -45,7 +45,7 @@ export class FakeOmni implements Omni {
     );
   resource = async (type: string, id: string) => {
     const found = this.held.get(`${type}/${id}`);
-    // As omnictl prints a patch (siderolabs/omni, client/pkg/template/testdata/cluster1-resources.yaml).
+    // omnictl prints a patch in this form (siderolabs/omni, client/pkg/template/testdata/cluster1-resources.yaml).
     const beside = type === configPatchType ? { compresseddata: [] } : {};
     return found && { spec: { ...found.spec, ...beside }, labels: found.metadata.labels };
   };

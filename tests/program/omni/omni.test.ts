@@ -19,48 +19,48 @@ const oursBefore = `5010-talos-gpu-${uuid}`;
 const applyExtensions = `apply ExtensionsConfigurations ${ours}`;
 const applyPatch = `apply ConfigPatches ${ours}`;
 
-/** A resource in Omni that the stack did not make: a patch, or a list of extensions. */
+/** A resource in Omni from another tool: a patch, or a list of extensions. */
 type Foreign = { id: string; labels: Record<string, string> } & (
   { patch: string } | { extensions: string[] }
 );
 
-/** A run of the program: it gives Omni what the stack wants of the machine, or takes it away. */
+/** A run of the program, which creates the machine's resources of the stack in Omni, or removes them. */
 interface OmniRun {
-  /** Patches that the stack wants. Default: containerd's part alone. */
+  /** The stack's patches. Default: containerd's part alone. */
   patches?: string[];
-  /** Extensions that the stack lists. Default: the one that the machine's image has. */
+  /** The stack's extensions. Default: the one that the machine's image has. */
   extensions?: string[];
   /** Extensions that the machine may lose. */
   drop?: string[];
-  /** The machine leaves the stack: what is the stack's in Omni is removed. */
+  /** Set if the machine leaves the stack, so that the stack's resources in Omni are removed. */
   releases?: true;
-  /** Resources that others have made before. */
+  /** Resources that other tools have created before. */
   foreign?: Foreign[];
-  /** What else differs in Omni from now on. */
+  /** Further changes of Omni from now on. */
   omni?: Partial<FakeOmni>;
-  /** Omni cannot list its resources, for so many seconds or forever. */
+  /** Set if Omni fails to list its resources, for this many seconds or forever. */
   failing?: { seconds?: number; problem: CallErrorKind; message: string };
   expect:
     | {
         error?: never;
-        /** Fields of its answer: IDs that were written, and those that were removed. */
+        /** Fields of the answer: IDs of written and removed resources. */
         result?: { written?: string[]; removed?: string[] };
-        /** How many resources were removed. */
+        /** Number of removed resources. */
         removed?: number;
         /** Calls that change Omni, in order. */
         calls?: string[];
-        /** IDs of all patches that Omni has afterwards. */
+        /** IDs of all patches in Omni afterwards. */
         patchesInOmni?: string[];
         /** A part of the progress. */
         logs?: string;
       }
     | {
-        /** Parts of the error's message. Nothing is changed in Omni then. */
+        /** Parts of the error's message. Omni is then unchanged. */
         error: [string, ...string[]];
       };
 }
 
-/** Plays runs, one after the other, with the same Omni. */
+/** Runs the program on the same Omni, once for each entry. */
 async function play(...runs: [OmniRun, ...OmniRun[]]): Promise<void> {
   const [omni, clock, lines]: [FakeOmni, FakeClock, string[]] = [
     new FakeOmni(),
@@ -120,7 +120,7 @@ const ofMachine = (id: string, cluster = "frank") => ({
   "omni.sidero.dev/cluster": cluster,
   "omni.sidero.dev/cluster-machine": id,
 });
-/** What Omni has seen of the machine's image. */
+/** Omni's view of the machine's image. */
 const runs = (...extensions: string[]) => ({
   seen: { talosVersion: "v1.12.6", schematicId: "s", extensions },
 });
@@ -155,7 +155,7 @@ describe("omni-apply", () => {
     ));
 
   test("deletes a patch before writing it under another ID", () => {
-    const numberedBefore = `511-talos-gpu-${uuid}`; // as this package once numbered them
+    const numberedBefore = `511-talos-gpu-${uuid}`; // an earlier release of this package numbered its patches in this way
     return play({
       foreign: [{ id: numberedBefore, labels: {}, patch: part }],
       patches: [noPart, part],
@@ -337,7 +337,8 @@ describe("omni-release", () => {
 });
 
 test.each<[string, string, unknown]>([
-  // As siderolabs/omni prints them (client/pkg/template/testdata/cluster1-resources.yaml). The annotation has no value.
+  // siderolabs/omni prints them in this form (client/pkg/template/testdata/cluster1-resources.yaml). The
+  // annotation has no value.
   [
     "a cluster of a cluster template",
     "    annotations:\n        omni.sidero.dev/managed-by-cluster-templates:\n",

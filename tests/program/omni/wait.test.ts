@@ -49,7 +49,7 @@ describe("omni-wait", () => {
     parts.omni.state = undefined;
     parts.clock.after(600, () => (parts.omni.state = state));
     await waitForOmni(wanted(), parts);
-    expect(said.join()).not.toContain("template"); // a sync would take patches and extensions away
+    expect(said.join()).not.toContain("template"); // a sync of a template would remove patches and extensions
     expect(parts.clock.now()).toBeGreaterThanOrEqual(600_000);
     expect(
       said.filter((line) => line.includes(`add the machine ${uuid} to the cluster frank in Omni`)),
@@ -101,7 +101,10 @@ describe("omni-wait", () => {
   describe("the containerd part on Talos 1.14, which keeps it only in memory", () => {
     const runtime = 'plugins."io.containerd.cri.v1.runtime"';
     const containerdPart = `[${runtime}]\ncdi_spec_dirs = ["/var/cdi"]\n\n[${runtime}.containerd]\ndefault_runtime_name = "nvidia"\n`;
-    /** What Talos merges (talos v1.14.1, internal/app/machined/pkg/controllers/files/cri_config.go, internal/pkg/toml/merge.go). */
+    /**
+     * Merges as Talos does (talos v1.14.1, internal/app/machined/pkg/controllers/files/cri_config.go,
+     * internal/pkg/toml/merge.go).
+     */
     const merged = (name: string, customizations: string[]): string =>
       [
         "## file /etc/cri/conf.d/00-base.part (sha256:aa)",

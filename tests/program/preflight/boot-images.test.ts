@@ -3,7 +3,7 @@ import type { Answer } from "../../../components/program/preflight/web";
 import { schematics } from "../fakes";
 import { ask } from "./stand";
 
-/** The layers' sizes are invented. The partitions' are those of Talos before 1.11 and since. */
+/** The layers' sizes are invented. The partitions' sizes are those of Talos before 1.11, and of later releases. */
 const MIB = 2 ** 20;
 const small = 1101 * MIB;
 
@@ -55,7 +55,7 @@ test("refuses an image for which the boot partition has no room next to the runn
   ]);
 });
 
-/** Changes of a running image, in which a part may be missing. */
+/** Changes of a running image; undefined removes a field. */
 type Changes = { [part in keyof RunningImage]?: RunningImage[part] | undefined };
 test.each<[string, Changes, Record<string, Answer>]>([
   ["the partition holds both images", {}, { ...runs(500), ...wanted(601) }],

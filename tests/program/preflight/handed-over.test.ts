@@ -6,7 +6,7 @@ type Place = NonNullable<Remembered["place"]>;
 
 const at = (owner: Place["owner"], place: string): Place => ({ owner, at: place });
 
-/** Fields and problems of an update from these machines to those. */
+/** Fields and problems of an update from the first machines to the second ones. */
 function update(before: Record<string, Place | undefined>, after: Record<string, Place>): string[] {
   const known = Object.entries(before).map(([name, place]): [string, Remembered] => [
     name,

@@ -5,7 +5,7 @@ import { ask, node, type Stand } from "./stand";
 const release = { version: "v1.32.1", ofControlPlanes: true, wanted: "a" };
 const contexts = "/apis/resource.k8s.io/v1alpha3/podschedulingcontexts";
 const flow = { resource: "flowschemas", groupVersion: "flowcontrol.apiserver.k8s.io/v1beta3" };
-/** The step from 1.31 to 1.32, but for the changes. */
+/** The step from 1.31 to 1.32, with these changes. */
 const around = (changes: Partial<Stand> = {}): Partial<Stand> => ({
   release,
   apiServers: ["v1.31.4"],

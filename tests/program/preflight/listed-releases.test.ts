@@ -4,7 +4,7 @@ import { factoryImage } from "../fakes";
 
 const image = factoryImage("v1.13.9");
 
-/** Asks twice, of a Factory that answers so. */
+/** Asks an Image Factory with this answer twice. */
 async function listed(answer: Answer, environment: NodeJS.ProcessEnv = {}, of = image) {
   const [asked, lines]: [string[], string[]] = [[], []];
   const web = { get: async (url: string) => (asked.push(url), answer) };

@@ -1,13 +1,16 @@
 import { remembered } from "../../../components/program/preflight/memory";
 import { preflightResult, type PreflightTask } from "../../../components/program/preflight/task";
 
-/** Linux: a program with a longer variable does not start (execve, MAX_ARG_STRLEN, the name and the final zero included). */
+/**
+ * Limit of Linux: with a longer variable the program does not start (execve, MAX_ARG_STRLEN; it counts the name
+ * and the final NUL).
+ */
 const LONGEST = 131_072 - "PULUMI_COMMAND_STDOUT=\n\0".length;
 
 const schematic = (number: number): string => number.toString(16).padStart(64, "0");
 const name = (number: number): string => `talos-gpu-${String(number).padStart(4, "0")}`;
 
-/** A fleet after so many updates. */
+/** The remembered machines of a fleet after this many updates. */
 function after(
   updates: number,
   machines: number,

@@ -39,7 +39,7 @@ const ofHelm = (name: string, namespace: string) => ({
   "meta.helm.sh/release-namespace": namespace,
 });
 
-/** What the preflight says of an update that installs something, in a cluster that has these. */
+/** Findings of the preflight for an update that installs something into a cluster with these workloads. */
 async function foundBy(
   installs: Installs | undefined,
   workloads: Workload[],

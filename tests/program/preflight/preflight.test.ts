@@ -9,20 +9,20 @@ const installs = {
   namespace: "gpu-operator",
 } as const;
 
-/** The credentials were seen to be of one cluster. */
+/** Hash by which the preflight remembers that the credentials belong to one cluster. */
 const together = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
 
-/** What is asked before the first machine is touched, and what comes of it. */
+/** A run of the preflight, and its expected result. */
 interface Preflight {
-  /** What differs. Default: everything is there. */
+  /** Changes of the default world, in which everything exists. */
   around: Partial<Stand>;
-  /** Schematics that the stack is known to have brought. Default: the machine is new. */
+  /** Schematics that the stack is known to have installed. Default: the machine is new. */
   broughtBefore?: string[];
-  /** All findings, in order, each by parts of it. Default: none, and the preflight remembers what it asked about. */
+  /** All findings, in order, each by its parts. Default: none, and the answer remembers the request. */
   refusals?: (RegExp | RegExp[])[];
   /** A line of progress. */
   logs?: RegExp;
-  /** All warnings, each by parts of it. Default: none. */
+  /** All warnings, each by its parts. Default: none. */
   warnings?: (RegExp | RegExp[])[];
 }
 
@@ -44,7 +44,7 @@ async function play({
   expectParts(warned, warnings);
 }
 
-/** Each text has its parts, and there is no other text. */
+/** Fails unless each text has its parts, and there is no other text. */
 function expectParts(texts: unknown, wanted: (RegExp | RegExp[])[]): void {
   expect(texts).toEqual(wanted.map(() => expect.any(String)));
   for (const [index, parts] of wanted.entries())
@@ -545,7 +545,7 @@ describe("the volume of a workload", () => {
   const fastVolume = { ...volume, storageClass: "fast" };
   const slowVolume = { ...volume, storageClass: "slow" };
   const volumeInAi = { ...volume, namespace: "ai" };
-  /** Its claim, whose class the cluster chose. */
+  /** The claim's class was chosen by the cluster. */
   const claimOfDefault = {
     name: "ollama-models",
     namespace: "ollama",
@@ -553,7 +553,7 @@ describe("the volume of a workload", () => {
     givenClass: undefined,
     storageClass: "slow",
   };
-  /** Its claim, whose class the stack gave. */
+  /** The claim's class was given by the stack. */
   const claimOfSlow = { ...claimOfDefault, givenClass: "slow" };
   test("is refused if storageClass is not the class of its claim", () =>
     play({

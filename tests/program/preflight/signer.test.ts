@@ -30,7 +30,10 @@ QlcGQBw=
 `,
 };
 
-/** The firmware's variable with a certificate, as a client reads it: attributes, EFI_SIGNATURE_LIST, owner, content. */
+/**
+ * The firmware's variable with a certificate, in the form that a client reads: attributes, EFI_SIGNATURE_LIST,
+ * owner, content.
+ */
 const db = (pem: string): string =>
   Buffer.concat([
     Buffer.from("27000000a159c0a5e494a74a87b5ab155c2bf07250030000000000003403000", "hex"),

@@ -18,7 +18,7 @@ const kind = (kind: string, name: string, namespaced = true) => ({
   verbs: ["delete", "list"],
 });
 
-/** Kinds that it has, by the path of their group. */
+/** Kinds that the server has, by the path of their group. */
 const groups: Record<string, object[]> = {
   "/api/v1": [
     kind("Namespace", "namespaces", false),
@@ -28,12 +28,12 @@ const groups: Record<string, object[]> = {
   "/apis/batch/v1": [kind("Job", "jobs")],
 };
 
-/** An API server in memory: objects by their paths, each with a version that goes up with every write. */
+/** An API server in memory: objects by path, each with a version that increases with every write. */
 export class ApiInMemory {
   private version = 1;
   /** Writes that took effect. */
   readonly writes: string[] = [];
-  /** Called after each. */
+  /** Called after each write. */
   afterWrite: (write: string) => void = () => {};
 
   constructor(readonly objects: Record<string, Stored>) {}

@@ -8,16 +8,16 @@ import {
 import { classify } from "../../../components/clients/talos/talosctl";
 import type { FakeClock } from "../fakes";
 
-/** A way in which one call fails. */
+/** A way in which a single call fails. */
 export interface Fault {
   name: string;
-  /** Whether what was asked for is done all the same, and only the answer is lost. */
+  /** Whether the call takes effect, and only its answer is lost. */
   done: boolean;
-  /** Seconds until the caller knows. */
+  /** Seconds until the caller gets the error. */
   seconds: number;
-  /** What talosctl and omnictl say of it (grpc-go: an HTTP status of a proxy becomes `Unavailable`). */
+  /** Error text of talosctl and omnictl (grpc-go: a proxy's HTTP status becomes `Unavailable`). */
   says: string;
-  /** What the connection to Kubernetes ends with; undefined where there is an answer. */
+  /** Error code of the connection to Kubernetes; undefined if there is an answer. */
   code?: string;
   /** HTTP code of Kubernetes' answer. */
   status?: number;
@@ -25,7 +25,7 @@ export interface Fault {
 
 const unavailable = "rpc error: code = Unavailable desc =";
 
-/** The ways that are tried. */
+/** The tested ways. */
 export const faultKinds: readonly Fault[] = [
   {
     name: "refused",
@@ -71,7 +71,7 @@ export const faultKinds: readonly Fault[] = [
   },
 ];
 
-/** The calls of one run; one may fail. */
+/** The calls of a run, of which one may fail. */
 export class Calls {
   readonly made: string[] = [];
 
@@ -80,7 +80,7 @@ export class Calls {
     private readonly failing: { at: number; fault: Fault } | undefined,
   ) {}
 
-  /** A call of a client; `fails` is how it ends where it is the one that fails. */
+  /** Makes a call; `fails` gives the error of the call that must fail. */
   async meet<T>(
     call: string,
     act: () => Promise<T>,
@@ -94,14 +94,14 @@ export class Calls {
     return fails(fault, answer);
   }
 
-  /** A client of Talos or Omni, each of whose calls may fail. */
+  /** A client of Talos or Omni, each call of which may fail. */
   ofTalos<Client extends object>(client: Client): Client {
     return this.through(client, ({ says }) => {
       throw new CallError(classify(says), says);
     });
   }
 
-  /** Kubernetes as a fake whose methods are its calls. */
+  /** A fake of Kubernetes whose methods count as its calls. */
   ofKubernetes<Client extends object>(client: Client): Client {
     return this.through(client, ({ code = "ECONNRESET", status }) => {
       throw status === undefined || status === 200
@@ -116,7 +116,7 @@ export class Calls {
     });
   }
 
-  /** Kubernetes behind its API, each of whose requests may fail. */
+  /** Makes each request to a Kubernetes API one that may fail. */
   ofApi(api: KubernetesApi): void {
     const send = api["send"].bind(api);
     api["send"] = (url, asking, options) =>

@@ -9,20 +9,22 @@ import { setup } from "../setup";
 import { ApiInMemory } from "./api-in-memory";
 import { Calls, type Fault } from "./faults";
 
-/** One call that fails, and how. */
+/** The call that fails, and its fault. */
 export type Failing = { at: number; fault: Fault } | undefined;
-/** What a run comes to: its answer or error, and what is there at the end. */
+/** The result of a run: its answer or error, and the state at the end. */
 export interface Outcome {
   calls: string[];
   is: unknown;
 }
-/** A run, in which one call may fail. */
+/** A run of a program in which one call may fail. */
 export type Play = (failing: Failing) => Promise<Outcome>;
 
-/** Says nothing. */
+/** Discards a line of progress. */
 export const quiet = (): void => {};
 
-/** A run's answer, without how long its phases took; or its error, which a run without a fault may not have. */
+/**
+ * A run's answer without the durations of its phases, or its error. A run without a fault must not have an error.
+ */
 export const ended = (run: Promise<unknown>, failing: Failing): Promise<unknown> =>
   run.then(
     (answer) => ({ ...(answer as object), phases: undefined }),
@@ -32,7 +34,7 @@ export const ended = (run: Promise<unknown>, failing: Failing): Promise<unknown>
     },
   );
 
-/** An upgrade of a machine that `arrange` brings into its state. */
+/** An upgrade of a machine that `arrange` has prepared. */
 export const upgrading =
   (
     arrange: (parts: ReturnType<typeof setup>) => void,
@@ -63,7 +65,7 @@ export const upgrading =
     };
   };
 
-/** Runs of the machine's configuration. */
+/** Runs of a program that changes the machine's configuration. */
 export const configuring =
   (run: (bench: Parameters<typeof adopt>[2]) => Promise<unknown>, live: string): Play =>
   async (failing) => {
@@ -79,7 +81,7 @@ export const configuring =
     return { calls: calls.made, is: { answer, active: machine.active, next: machine.persistent } };
   };
 
-/** Runs that ask Kubernetes alone. */
+/** Runs of a program that calls only Kubernetes. */
 export const inCluster =
   (
     objects: () => ApiInMemory["objects"],
@@ -99,7 +101,7 @@ export const inCluster =
     return { calls: calls.made, is: { answer, writes: api.writes, objects: api.objects } };
   };
 
-/** Runs that ask Omni, and a machine; where it is `held`, Omni has all of the task from before. */
+/** Runs of a program that calls Omni and a machine. With `held`, Omni already has everything in the task. */
 export const inOmni =
   (
     run: (omni: FakeOmni, machine: FakeMachine, clock: FakeClock) => Promise<unknown>,
@@ -121,7 +123,7 @@ export const inOmni =
   };
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
-/** What Omni is to hold of a machine. */
+/** The resources that Omni must have for a machine. */
 export const omniTask = {
   machine: "gpu-1",
   uuid,
@@ -133,7 +135,7 @@ export const omniTask = {
     extensions: ["siderolabs/x"],
   }),
 };
-/** What is waited for then. */
+/** The following wait for Omni. */
 export const omniWait = omniWaitTask.parse({
   machine: "gpu-1",
   address: "192.0.2.1",

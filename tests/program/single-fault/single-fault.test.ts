@@ -108,7 +108,10 @@ const elsewhere = {
   ready: true,
 };
 
-/** The preflight of a machine, and of those of Omni, which reports what differs. */
+/**
+ * The preflight of a machine, and of machines in Omni. `differs` are fields of Omni with which the preflight
+ * reports a finding.
+ */
 function preflighting(
   omni: (typeof omniTask)[],
   differs?: Partial<FakeOmni>,
@@ -128,7 +131,7 @@ function preflighting(
         );
       },
     });
-    // An array is one of findings.
+    // An array contains findings.
     if (failing === undefined)
       expect(Array.isArray(outcome)).toBe(differs !== undefined || more.objects !== undefined);
     return { calls: calls[0]!.made, is: outcome };
@@ -156,7 +159,7 @@ const runs: Record<string, Play> = {
         learner: false,
         urls: [`https://${address}:2380`],
       });
-      // The third is known by its member alone, and the fourth is not in the stack.
+      // The third machine is known only as a member of etcd, and the fourth is not in the stack.
       machine.members = [
         member("1", "10.0.0.1"),
         member("2", "10.0.0.2"),
@@ -265,7 +268,7 @@ const runs: Record<string, Play> = {
     apiServers: ["v1.31.4"],
     objects: { "/apis/resource.k8s.io/v1alpha3/podschedulingcontexts": ["shop/a"] },
   }),
-  // What it finds shows that each question was answered in the end: an answer that is lost would find nothing.
+  // The finding shows that each request was answered in the end: a lost answer would give no finding.
   "preflight with a machine that Omni keeps as a template": preflighting([omniTask], {
     templated: true,
   }),
@@ -297,7 +300,7 @@ const runs: Record<string, Play> = {
   "gate of a machine in use": inCluster(
     () => ({ "/api/v1/nodes/gpu-1": node, [`${jobs}/test-1`]: job(), ...busyPods }),
     (cluster, clock, api) => {
-      api.afterWrite = () => delete api.objects["/api/v1/namespaces/gpu/pods/test-1-a"]; // as for a suspended Job
+      api.afterWrite = () => delete api.objects["/api/v1/namespaces/gpu/pods/test-1-a"]; // a suspended Job loses its pods in the same way
       return awaitTests(gate, cluster, clock, quiet);
     },
   ),

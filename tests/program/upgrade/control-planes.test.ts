@@ -4,7 +4,7 @@ import { STAGED } from "../setup";
 import { pausedBoot, rebootEndsPause } from "./paused-boot";
 import { type FailingCall, play, type UpgradeRun } from "./scenario";
 
-// The stack holds one control plane of a cluster of three.
+// The stack has one of a cluster's three control planes.
 
 const controlPlane: UpgradeRun["task"] = { role: "controlplane" };
 const member = (id: string, urls = [`https://10.0.0.${id}:2380`]): EtcdMember => ({

@@ -3,7 +3,7 @@ import { factoryImage, failing, type FakeMachine, nodeState, pod, schematics } f
 import { STAGED } from "../setup";
 import { play, type UpgradeRun } from "./scenario";
 
-// Runs of the upgrade program that meet a fault.
+// Runs of the upgrade program during which a fault occurs.
 
 const budget = "Cannot evict pod as it would violate the pod's disruption budget.";
 const pullCall = `pull ${factoryImage("v1.12.6")}`;
@@ -516,7 +516,7 @@ describe("state that an earlier run left", () => {
       },
     ));
 
-  // The second schematic brings an argument, and its driver does not come up.
+  // The second schematic has another kernel argument, and its driver does not load.
   const withArgument: Partial<FakeMachine> = {
     driverWorks: true,
     running: {

@@ -6,7 +6,7 @@ import { runAfterKill } from "../killed";
 import { setup, STAGED } from "../setup";
 import { play, type UpgradeRun } from "./scenario";
 
-// A machine that goes over several minor releases in one update, by the last patch release of each.
+// A machine that crosses several minor releases in one update, over the last patch release of each.
 
 const NEXT = `${STAGED}  sysctls: {a: b}\n`;
 const drivers = {
@@ -17,7 +17,7 @@ const drivers = {
   "v1.14.1": "595.91.07",
 };
 
-/** A machine that an earlier update brought to v1.11.5. */
+/** A machine that an earlier update upgraded to v1.11.5. */
 const machine = (): Partial<FakeMachine> => ({
   talosVersion: "v1.11.5",
   schematicId: schematics.gpu,
@@ -243,7 +243,7 @@ describe("an upgrade over several minors is refused before any change", () => {
     }));
 });
 
-/** The line or the changing call, counted from the run's begin, at which a run is killed; undefined: at none. */
+/** Kills a run at this line or changing call, counted from its beginning; undefined kills none. */
 async function killedAt(at: number | undefined): Promise<{ points: number }> {
   const parts = setup(to("v1.13.9").task);
   Object.assign(parts.machine, machine());

@@ -59,7 +59,7 @@ const ofWorker: Pick<UpgradeRun, "task" | "machine"> = {
   },
 };
 
-/** Phases of a run that brings a new release without a reboot. */
+/** Phases of a run that installs a new release without a reboot. */
 const withImages: UpgradePhase[] = [
   "reach",
   "compare",

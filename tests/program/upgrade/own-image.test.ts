@@ -11,7 +11,7 @@ describe("the user's own image, which no schematic describes", () => {
   test("is installed once, and recognized by the active configuration after that", async () => {
     const { machine, bench, wanted, run } = setup(own);
     machine.persistent = naming;
-    machine.running = { ...machine.running, extensions: { "own-storage": "1" } }; // what it would lose is not known
+    machine.running = { ...machine.running, extensions: { "own-storage": "1" } }; // without a schematic, the losses are unknown
     expect(await run()).toMatchObject({
       rebooted: true,
       schematicId: own.schematicId,

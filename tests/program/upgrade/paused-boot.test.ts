@@ -97,7 +97,7 @@ describe("after an upgrade", () => {
     }));
 });
 
-// Its pods are terminating already, and a reboot ends the pause.
+// The pods of the machine are already terminating, and a reboot ends the pause.
 describe("a boot that is paused before the run", () => {
   const ownImage = `registry.example.com/own/${schematics.gpu}:v1.12.6`;
   const ownImageTask: UpgradeRun["task"] = {
@@ -105,14 +105,14 @@ describe("a boot that is paused before the run", () => {
     installerImage: ownImage,
     schematicId: schematics.other,
   };
-  /** A staged configuration that names it as the installer. */
+  /** A staged configuration with this image as its installer. */
   const namesOwnImage = `${STAGED}  install: { image: ${ownImage} }\n`;
   /** The node is not ready, so its pod stays until the next boot. */
   const notReady: UpgradeRun["cluster"] = {
     state: nodeState({ ready: false }),
     podList: [pod("app", { terminating: true })],
   };
-  /** The same, where this machine serves the Kubernetes API. */
+  /** The same cluster, if this machine serves the Kubernetes API. */
   const servedByMachine: UpgradeRun["cluster"] = {
     ...notReady,
     servedByMachine: true,
@@ -376,7 +376,7 @@ test("an installer that the disk already has is pulled again into memory, since 
     },
   }));
 
-// The image's services wait for a driver that no loaded module brings.
+// The image's services wait for a driver, but no loaded module contains it.
 describe("a boot that waits for the NVIDIA driver", () => {
   const withoutDriver: UpgradeRun["machine"] = {
     stageName: "booting",

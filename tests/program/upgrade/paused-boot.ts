@@ -12,7 +12,7 @@ export const pausedBoot: Partial<FakeMachine> = {
   schematicId: schematics.gpu,
 };
 
-/** Its next boot completes. Its node becomes ready, and the pod `app`, which was terminating, is gone then. */
+/** Completes the next boot: the node becomes ready, and the pod `app`, which was terminating, is gone. */
 export const rebootEndsPause: Event[] = (["reboot", "upgrade"] as const).flatMap(
   (call): Event[] => [
     { afterCall: call, machine: { unmet: [], bootProblems: [] } },

@@ -3,7 +3,8 @@ import { killedPhases } from "../../e2e/runs/faults-phases";
 import { schematics } from "../fakes";
 import { setup, STAGED } from "../setup";
 
-// The lab kills an upgrade in each phase of the list: one that no upgrade has would never be killed, and say nothing.
+// The lab kills an upgrade in each phase of this list. If no upgrade had a phase, the lab would silently not test
+// it.
 test("every phase of the list occurs in an upgrade, in the order of the list", async () => {
   const live = setup({
     modules: [],

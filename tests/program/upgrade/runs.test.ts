@@ -2,7 +2,7 @@ import { factoryImage, nodeState, pod, schematics } from "../fakes";
 import { STAGED } from "../setup";
 import { plainUpgrade, play, type UpgradeRun } from "./scenario";
 
-// Runs of the upgrade program that meet no fault.
+// Runs of the upgrade program without a fault.
 
 describe("a machine that differs from its stack", () => {
   test("is upgraded with one reboot, which also activates the staged configuration", () =>

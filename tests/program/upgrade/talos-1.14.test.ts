@@ -5,14 +5,15 @@ import { schematics } from "../fakes";
 import { waitingForSandbox } from "../fakes/machine";
 import { failure, setup } from "../setup";
 
-// Talos 1.14 takes every change of a configuration as it runs, and acts on some at its next boot alone (seen on Talos v1.14.1).
+// Talos 1.14 accepts every change of a configuration at runtime, but applies some of them only at its next boot
+// (seen on Talos v1.14.1).
 
 const withDriver = "machine:\n  type: worker\n  kernel: {modules: [{name: nvidia}]}\n";
 const isolated = `${withDriver}---\napiVersion: v1alpha1\nkind: SecurityProfileConfig\nworkloadIsolation: true\n`;
 const file = (path: string): string =>
   `  files: [{path: ${path}, op: create, content: "[debug]"}]\n`;
 
-/** A machine that runs the wanted image with `active`, and has `next` staged. */
+/** A machine that runs the wanted image with the configuration `active`, and has `next` staged. */
 function at(active: string, next: string, task: Partial<UpgradeTask> = {}, booted = active) {
   const stand = setup({ talosVersion: "v1.14.1", ...task });
   Object.assign(stand.machine, {

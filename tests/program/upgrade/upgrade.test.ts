@@ -70,7 +70,7 @@ test("the next run boots an image that is already installed, and does not overwr
   const { machine, run } = setup({ talosVersion: "v1.13.1" });
   Object.assign(machine, { talosVersion: "v1.13.0", cutOff: true });
   const wanted = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.13.1`;
-  await machine.upgrade(wanted, "disk", "lifecycle").catch(() => undefined); // as a run leaves it that is killed now
+  await machine.upgrade(wanted, "disk", "lifecycle").catch(() => undefined); // the state that a killed run leaves
   expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.13.1" });
   expect(machine.calls).toEqual(["upgrade lifecycle", "reboot"]);
   expect(machine.disk).toContain(`${schematics.plain}:v1.13.0`);
@@ -153,7 +153,7 @@ test("if a paused boot ends by itself, the run does not change the machine", asy
   });
   const seen = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
   machine.bootErrors = () => {
-    // Its own reboot: what was staged is in effect.
+    // The machine rebooted by itself, so the staged configuration is active.
     Object.assign(machine, { stageName: "running", unmet: [], active: machine.persistent });
     machine.boots++;
     machine.bootErrors = () => Promise.resolve([]);

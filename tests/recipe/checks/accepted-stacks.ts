@@ -1,7 +1,7 @@
 import { yaml } from "../../support/yaml";
 import type { ChangedStack } from "../stacks";
 
-/** Stacks that look wrong and are right: what real people run, and what a check once refused. */
+/** Valid stacks that look wrong: people run them, or a check once refused them. */
 export const acceptedStacks: ChangedStack[] = [
   {
     name: "Time slices by the user's own configuration of the device plugin",

@@ -42,7 +42,7 @@ describe("stacks with findings", () => {
     if (mistake.change === undefined) return;
     const changed = differences(validStack(mistake.base), changedStack(mistake));
     expect(changed.length).toBeGreaterThan(0);
-    // One mistake is a field or few, not another system.
+    // A mistake changes one field or a few, not the whole system.
     expect(changed.length).toBeLessThanOrEqual(6);
   });
 
@@ -125,7 +125,7 @@ describe("an invalid stack", () => {
 
   test("causes one error with all findings, numbered", () => {
     const { findings, plan } = judge(invalid);
-    expect(plan).toBeUndefined(); // its shape is wrong, too
+    expect(plan).toBeUndefined(); // its shape is also wrong
     expect(findings.map((finding) => finding.check)).toEqual([
       "shape",
       "operator-version",

@@ -3,18 +3,18 @@ import { files, read } from "../../docs/pages";
 
 /** A piece of a message in the source of the checks. */
 interface Sentence {
-  /** The check that says it; undefined if it stands in a function that several checks may call. */
+  /** The check with this message; undefined if it is in a function that several checks may call. */
   check: string | undefined;
-  /** As the source has it. */
+  /** The piece in the form of the source. */
   sentence: string;
-  /** What it looks like in a message. */
+  /** Matches the piece in a message. */
   pattern: RegExp;
 }
 
-/** Every sentence that the checks may say: all their texts of several words, but rules and sources. */
+/** Every sentence of the checks' messages: all their texts of several words, apart from rules and sources. */
 export const sentencesOfChecks = (): Sentence[] =>
   files
-    // Arguments of components are no stack, and have tests of their own.
+    // Arguments of components are not a stack, and have their own tests.
     .filter((file) => /^components\/recipe\/checks\/(?!check-arguments)[^/]*\.ts$/.test(file))
     .flatMap(sentencesIn);
 
@@ -24,7 +24,7 @@ function sentencesIn(file: string): Sentence[] {
     if (ts.isImportDeclaration(node) || ts.isTypeNode(node)) return;
     if (ts.isPropertyAssignment(node)) {
       const name = (node.name as ts.StringLiteral).text;
-      // `is` and `when` name a kind of values and a condition, which no message repeats.
+      // `is` and `when` describe a kind of values and a condition, and do not occur in messages.
       if (["rule", "source", "is", "when"].includes(name)) return;
       const isCheck =
         ts.isObjectLiteralExpression(node.initializer) &&
@@ -50,7 +50,7 @@ function sentencesIn(file: string): Sentence[] {
 const propertyNames = (object: ts.ObjectLiteralExpression): string[] =>
   object.properties.map(({ name }) => name?.getText() ?? "");
 
-/** The fixed pieces of a text, between its values; none of what is no text. */
+/** The fixed pieces of a text between its inserted values; none if the node is not a text. */
 function piecesOf(node: ts.Node): string[] {
   if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return [node.text];
   if (!ts.isTemplateExpression(node)) return [];

@@ -3,7 +3,10 @@ import dashboard from "../../../components/recipe/cluster/dashboard.json";
 import { dashboardFor, exporterRelease } from "../../../components/recipe/cluster/exporter";
 import { validStack } from "../stacks";
 
-/** Exported by default: NVIDIA/dcgm-exporter, etc/default-counters.csv, the lines without a comment sign. */
+/**
+ * Metrics that are exported by default: NVIDIA/dcgm-exporter, etc/default-counters.csv, the lines that are not
+ * comments.
+ */
 const exported = [
   "SM_CLOCK",
   "MEM_CLOCK",

@@ -51,7 +51,8 @@ describe("the MIG manager", () => {
         oneMachine(talosVersion, gpu, { gpuOperator: { version: "v26.3.3" }, ...mig }),
       );
       const [script] = (plan.release.values["migManager"] as { args: string[] }).args;
-      // The operator's own script, but for its wait (gpu-operator v26.3.3, assets/state-mig-manager/0420_configmap.yaml).
+      // The operator's own script without its wait (gpu-operator v26.3.3,
+      // assets/state-mig-manager/0420_configmap.yaml).
       const entrypoint = [
         "set -o allexport",
         "IS_HOST_DRIVER=true",

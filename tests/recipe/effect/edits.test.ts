@@ -37,8 +37,8 @@ describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reb
     for (const { because } of Object.values(effects)) expect(because).not.toBe("");
   });
 
-  // The upgrade program does not configure machines of Omni, nor those that a stack installs. Of one that
-  // reboots "only if", the plan leaves the answer to what the program sees.
+  // The upgrade program configures neither machines of Omni nor those that a stack installs. If a machine reboots
+  // "only if", only the program can decide it.
   const byProgram = after.machines.filter(
     ({ name, configuration }) =>
       configuration !== "omni" && !after.spec.bootstrap && reboots[name] !== "only if",
@@ -49,7 +49,7 @@ describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reb
         plan.machines.find((machine) => machine.name === name)!,
       );
       const { machine, bench, wanted } = setup();
-      // The machine is what the update before has left.
+      // The previous update left the machine in this state.
       machine.talosVersion = was!.talosVersion;
       machine.schematicId = schematics.gpu;
       machine.active = [...was!.patches, generated(before)].join("---\n");
@@ -69,7 +69,7 @@ describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reb
           schematicId,
           installerImage: factoryImage(is!.talosVersion, schematicId),
           modules: is!.kernelModules.map((module) => module.name),
-          driverVersion: "570.211.01", // the only one that the fake machine has
+          driverVersion: "570.211.01", // the only driver of the fake machine
         },
         { ...bench, clientVersion: is!.talosVersion },
       );
@@ -77,7 +77,7 @@ describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reb
     });
 });
 
-/** What stands for the part of an owned configuration that Talos generates: it changes with these. */
+/** Stands for the part of an owned configuration that Talos generates: it changes with these fields. */
 function generated({ spec }: Plan): string {
   if (!Object.values(spec.machines).some(({ configuration }) => configuration === "owned"))
     return "";
@@ -85,20 +85,25 @@ function generated({ spec }: Plan): string {
   return JSON.stringify({ kind: "Generated", clusterName, clusterEndpoint, kubernetesVersion });
 }
 
-/** Two updates of a stack, one after the other, and what the second does to its machines. */
+/** Two successive updates of a stack, and the effect of the second one on its machines. */
 interface Updates extends Omit<Partial<MachineEffect>, "because"> {
   name: string;
   stack: string;
-  /** JSON merge patch of the first one's stack; null: there was no first one. Default: the stack as it is. */
+  /**
+   * JSON merge patch of the stack in the first update; null: there was no first update. Default: the stack itself.
+   */
   before?: object | null;
-  /** JSON merge patch of the second one's stack. Default: the stack as it is. */
+  /** JSON merge patch of the stack in the second update. Default: the stack itself. */
   after?: object;
   reboots: MachineEffect["reboots"];
-  /** Why. */
+  /** Pattern of the reason. */
   because: RegExp;
 }
 
-/** A machine's own patch, as in Talos' documentation: it declares NVIDIA's modules, so the stack's declares none. */
+/**
+ * A machine's own patch, as in Talos' documentation: it declares NVIDIA's modules, so the package's patch declares
+ * none.
+ */
 const modulesWith = (parameter: string): string =>
   `machine: {kernel: {modules: [{name: nvidia, parameters: [${parameter}]}, ` +
   "{name: nvidia_uvm}, {name: nvidia_drm}, {name: nvidia_modeset}]}}";
@@ -312,7 +317,7 @@ test.each<[string, string, unknown, RegExp | undefined]>([
     /goes over v1\.11\.6, but Kubernetes 1\.35 does not run on v1\.11\.6/,
   ],
   ["rtx5070ti", "v1.12.6", "v1.6.9", /crosses 6 minor releases, but no release of 1\.7 is known/],
-  // No update has ended well, so nothing is known of what it runs.
+  // No update has succeeded, so the release of the machine is unknown.
   ["rtx5070ti", "v1.12.6", undefined, undefined],
   ["frank", "v1.12.6", "v1.12.7", undefined],
 ])(

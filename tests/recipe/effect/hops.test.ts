@@ -23,7 +23,7 @@ test.each(pairs)(
 
 test.each([
   ["v1.11.5", "v1.13.9", ["v1.12.12"]],
-  ["v1.12.0", "v1.14.1", ["v1.13.9"]], // what comes after it is inferred alone
+  ["v1.12.0", "v1.14.1", ["v1.13.9"]], // later releases are only inferred
   ["v1.12.12", "v1.13.9", []],
   ["v1.13.9", "v1.13.9", []],
 ])("an upgrade from %s to %s has the intermediate releases %j", (from, to, hops) =>
@@ -62,7 +62,7 @@ test.each([
     "v1.10.9",
     `f.example:8080/x/aws-installer-secureboot/${id}:v1.10.9`,
   ],
-  // Before Talos 1.10 no installer has a platform in its name.
+  // Before Talos 1.10 no installer image has a platform in its name.
   [
     `factory.talos.dev/metal-installer/${id}:v1.11.6`,
     "v1.9.6",

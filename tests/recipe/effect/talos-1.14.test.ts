@@ -28,7 +28,8 @@ test("a change of containerd's file counts as a part separate from other files",
   expect(changedParts(before, `# a comment\n${before}`)).toEqual([]);
 });
 
-// The part; a running Talos 1.13 without a card refuses it; it waits for a boot on 1.13 with a card; on 1.14 without; on 1.14 with one.
+// Columns: the changed part; whether Talos 1.13 refuses the change at runtime without a card; whether it waits for
+// a boot on 1.13 with a card, on 1.14 without one, and on 1.14 with one.
 test.each<[string, boolean, boolean, boolean, boolean]>([
   ["machine.sysctls.vm.swappiness", false, true, false, false],
   ["machine.files.containerd", true, true, false, false],

@@ -2,16 +2,16 @@ import { releasesIn } from "../../../components/recipe/external/read";
 import type { OutsideRelease } from "../../../components/recipe/external/release";
 import { yaml } from "../../support/yaml";
 
-// The forms in which 44 repositories with Flux or Argo CD keep their releases.
+// The forms of releases in 44 repositories with Flux or Argo CD.
 
-/** Fields of a release that is read. Without a version, none is read; values are all that are read. */
+/** Fields of a release. Without a version, the file must have none. The values are compared whole. */
 type ExpectedRelease = {
   [Field in keyof OutsideRelease]?: OutsideRelease[Field] extends object | undefined
     ? Partial<OutsideRelease[Field]>
     : OutsideRelease[Field];
 };
 
-/** Reads files, by name, and fails unless they are of exactly these releases, in order. */
+/** Reads files, by name, and fails unless they contain exactly these releases, in order. */
 function expectReleases(files: Record<string, string>, expected: ExpectedRelease[]): void {
   const { releases, flaws } = releasesIn(
     Object.entries(files).map(([name, text]) => ({ name, text })),

@@ -3,7 +3,7 @@ import { remarksOn } from "../../support/remarks";
 import { cardOf, findCard, powerRangeOf } from "../../../components/recipe/facts/card";
 import { validStack } from "../stacks";
 
-/** A stack whose one GPU machine has these cards, and whose Ollama claims a card with this memory. */
+/** A stack whose only GPU machine has these cards, and whose Ollama claims a card with this memory. */
 function claiming(gpus: GpuSpec[], memory: string): ClusterSpec {
   const stack = validStack("dra");
   const [name = "", machine] =

@@ -22,7 +22,7 @@ const complaints = (
   return chartValueFindings(chart, values).map(({ path, kind }) => [path, kind]);
 };
 
-/** The operator's releases that the tables have. */
+/** Releases of the operator in the tables. */
 const operators = charts
   .filter(({ chart }) => chart === "gpu-operator")
   .map(({ version }) => `v${version}`);

@@ -67,7 +67,7 @@ test("pullImage replaces the default image that pulls models", async () => {
   expect(imagesOf(await pulls(mine))).toContain(mine);
 });
 
-/** Each workload with as little as it takes: one that is missing here does not compile. */
+/** The shortest valid spec of each workload. If one is missing here, this file does not compile. */
 const least: { [W in WorkloadKind]: NonNullable<WorkloadsSpec[W]> } = {
   ollama: { models: ["llama3.2:3b"] },
   comfyui: {},
@@ -83,7 +83,7 @@ test("the default image of every workload is in the tables of images", async () 
   };
   const plan = planOf("rtx5070ti", { workloads: least });
   const images = imagesOf(await record(() => void gpuWorkloads("lab", plan, access, [], {})));
-  expect(images.length).toBeGreaterThanOrEqual(Object.keys(least).length - 1); // a pod has no default
+  expect(images.length).toBeGreaterThanOrEqual(Object.keys(least).length - 1); // a pod has no default image
   expect(images.filter((image) => !defaults.includes(image))).toEqual([]);
 });
 
@@ -119,7 +119,7 @@ test("the checks' pattern of frameworks matches every image that the package cho
   expect(ofCuda.filter((image) => !frameworks.test(image))).toEqual([]);
 });
 
-/** A month of a date like `2026-06` or `2026.10.24`, counted from the year 0. */
+/** The month of a date such as `2026-06` or `2026.10.24`, counted from the year 0. */
 function monthOf(date: string): number {
   const [year, month] = date.split(/[.-]/).map(Number);
   return year! * 12 + month!;
@@ -128,8 +128,7 @@ function monthOf(date: string): number {
 test.each(
   Object.entries({ ...released, vllm: ofVllm[0]?.released, comfyUi: ofComfyUi[0]?.released }),
 )("the default image of %s is less than a year older than the list of cards", (_, month) => {
-  // The tables' own date is the list of cards', which `npm run facts` renews: who renews them looks at the images,
-  // too.
+  // The date of the tables is that of the list of cards, which `npm run facts` renews together with the images.
   const age = monthOf(pciCards.version) - monthOf(month ?? "0-0");
   expect(age).toBeLessThan(12);
 });

@@ -1,7 +1,7 @@
 import type { Card } from "../../../components/recipe/facts/data/cards";
 import type { GpuArchitecture } from "../../../components/recipe/spec/index";
 
-/** A card by a name that people or drivers give it, and what the tables must know of it. */
+/** A card by a name that people or drivers use, and the facts that the tables must give for it. */
 export interface NamedCard extends Pick<Card, "computeCapability"> {
   name: string;
   architecture: GpuArchitecture;
@@ -85,8 +85,8 @@ export const cardsAsPeopleNameThem: NamedCard[] = [
 ];
 
 /**
- * Names as drivers print them: README.md of NVIDIA/open-gpu-kernel-modules 595.45.04 (all of its 222 were tried once), and
- * nvidia-smi of systems in public issues.
+ * Names that drivers print: README.md of NVIDIA/open-gpu-kernel-modules 595.45.04 (all of its 222 were tried
+ * once), and nvidia-smi of systems in public issues.
  */
 export const cardsAsDriversNameThem: NamedCard[] = [
   { name: "NVIDIA GeForce GTX 1060 6GB", architecture: "Pascal", computeCapability: "6.1" },

@@ -17,8 +17,8 @@ import { readStackFile } from "../../../stacks/stack-file";
 import { files, read } from "../../docs/pages";
 import { planOf } from "../../support/plans";
 
-// What a new release makes wrong, and no tool renews. Each test fails with the release's row until the place was read
-// again.
+// Facts that a new release may invalidate, and that no tool renews. Each test fails once the tables have the
+// release, until a person has read the source again.
 
 const newestOf = ({ releases }: { releases: { version: string }[] }): string =>
   releases.at(-1)!.version;
@@ -42,7 +42,7 @@ describe("facts of the charts", () => {
       const plan = planOf("rtx5070ti", { gpuOperator: { version: `v${version}` } });
       const assumed = exporterRelease(plan.kubernetes);
       for (const renamed of ["4.8.3", "4.9.0"])
-        // the releases that renamed something
+        // the releases that renamed a metric
         expect([renamed, semver.gte(assumed, renamed)]).toEqual([
           renamed,
           semver.gte(exporter, renamed),
@@ -112,11 +112,11 @@ describe("facts of Talos", () => {
 });
 
 describe("a card that a stack describes", () => {
-  /** The name as nvidia-smi prints it for a card that the tables lack: the row's, and something more. */
+  /** A card that the tables lack, with the model name of a row and more text, as nvidia-smi prints it. */
   const described = (model: string, architecture: string) =>
     cardOf({ model: `${model} Unheard Of`, architecture: architecture as never });
 
-  // A Spark has a name of its own, and TITAN V is with the Quadro cards of its chip.
+  // A Spark has a name of its own, and NVIDIA counts TITAN V among the Quadro cards of its chip.
   test.each(cards.filter(({ family, model }) => family !== "spark" && model !== "TITAN V"))(
     "$model is of the family and device class that its name tells",
     (card) => {

@@ -2,7 +2,7 @@ import { findingsOf, planCluster } from "../../../components/recipe/index";
 import { remarksOn } from "../../support/remarks";
 import { oneMachine } from "../stacks";
 
-// How stacks share their cards is in tests/recipe/planned.
+// Sharing of cards in stacks is tested in tests/recipe/planned.
 
 test.each([
   ["H20", "1g.12gb", 7],
@@ -30,7 +30,7 @@ test.each([
   expect(remarksOn(spec).filter((note) => /profiles/.test(note))).toEqual([]);
 });
 
-// Devices that the MIG manager's configuration names, by their PCI IDs (gpu-operator v26.3.3,
+// Devices in the MIG manager's configuration, by their PCI IDs (gpu-operator v26.3.3,
 // assets/state-mig-manager/0400_configmap.yaml).
 test.each([
   ["all-balanced", "RTX PRO 6000 Blackwell Workstation Edition", false],

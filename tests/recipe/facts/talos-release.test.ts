@@ -74,7 +74,7 @@ test("a newer patch release has the drivers that the Image Factory reports", () 
   expect(release).not.toHaveProperty("assumed");
   expect(release).toMatchObject({ extensions: ["siderolabs/new-one"] });
   expect(release?.beyondTables).toMatchObject({ inferred: false, answered: true });
-  // Facts about another release, or about one that the tables know, do not count.
+  // Facts about another release, or about one in the tables, are ignored.
   expect(findRelease("v1.13.91", facts)).toMatchObject({ assumed: true });
   expect(findRelease("v1.13.9", { ...facts, talosVersion: "v1.13.9" })?.drivers.lts).toBe(
     "580.178.04",
@@ -164,7 +164,7 @@ test("rows of a minor follow each other without a gap", () => {
   expect(knownMinors().slice(0, 3)).toEqual(["1.8", "1.9", "1.10"]);
 });
 
-/** Driver branches of every release that was read; what is inferred may be a guess. */
+/** Driver branches of every release that was read. An inferred row may be a guess. */
 const branches = driverRows
   .filter(({ inferred }) => !inferred)
   .flatMap((row) => [row.lts, row.production, row["new-feature"] ?? row.production].map(majorOf));

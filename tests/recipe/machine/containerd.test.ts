@@ -25,7 +25,7 @@ test("all containerd options are written into one part", () => {
   expect(parse(toml ?? "")).toEqual({
     plugins: {
       [runtime]: {
-        // Without containerd's own, devices of the plugin's own specification would be gone.
+        // Without containerd's own folders, the devices of the plugin's own specification would be missing.
         cdi_spec_dirs: ["/etc/cdi", "/var/run/cdi", "/var/cdi/static"],
         containerd: {
           default_runtime_name: "nvidia",

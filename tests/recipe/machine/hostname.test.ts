@@ -3,7 +3,7 @@ import { documentsOf } from "../../../components/recipe/merge/wanted";
 import { hostnamePatch } from "../../../components/recipe/machine/hostname";
 import { readPatch } from "../../../components/recipe/machine/user-patches";
 
-// tests/machine/talosctl-validate.test.ts has the real talosctl judge what it makes of a generated configuration.
+// tests/machine/talosctl-validate.test.ts validates the result with the real talosctl.
 
 test.each([
   ["v1.11.6", { machine: { network: { hostname: "gpu-1" } } }],

@@ -7,7 +7,7 @@ import {
 import { remarksOn } from "../../support/remarks";
 import { validStack } from "../stacks";
 
-/** A stack of one machine with a card, whose operator has GPUDirect Storage switched on. */
+/** A stack with one machine with a card, whose operator has GPUDirect Storage enabled. */
 function withStorage(talosVersion: string, machine: Partial<MachineSpec> = {}): ClusterSpec {
   const { machines, ...stack } = validStack("one-card");
   return {

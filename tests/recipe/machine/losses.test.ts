@@ -27,12 +27,15 @@ const overlay = {
   options: { configTxt: "a" },
 };
 
-/** A machine out of the Image Factory with six extensions, two arguments, an overlay and Secure Boot, on another platform. */
+/**
+ * A machine with an image of the Image Factory that has six extensions, two effective arguments, an overlay and
+ * Secure Boot, on another platform.
+ */
 const rich: RunningImage = {
   schematic: schematicOf({
     extensions: six,
     kernelArgs: ["intel_iommu=on", "iommu=pt", 'nvidia.NVreg_A="b; c"', "talos.platform=a"],
-    overlay, // two have no effect
+    overlay, // two of the arguments have no effect
   }).yaml,
   extensions: { "iscsi-tools": "v0.2.0", schematic: "abc" },
   configuredArgs: [],

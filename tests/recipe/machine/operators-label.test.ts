@@ -5,7 +5,7 @@ import { oneMachine } from "../stacks";
 const labels = { "nvidia.com/gpu.present": "true", rack: "7" };
 const machine = { gpus: [{ model: "RTX 3090" }], labels };
 
-/** Labels that the stack sets on the machine, and the notes that name the operator's. */
+/** Labels that the stack sets on the machine, and the notes about the operator's labels. */
 function labelled(...stack: Parameters<typeof oneMachine>) {
   const { machines } = planCluster(oneMachine(...stack));
   const { "nvidia.com/gpu.present": present, rack } = machines[0]!.nodeLabels;

@@ -36,7 +36,7 @@ test("without control planes the first workers wait for no machine", () => {
   expect(upgradeWindows(cluster(0, 3))).toEqual({ w0: [], w1: ["w0"], w2: ["w1"] });
 });
 
-/** Steps until everything is done when each machine takes one. */
+/** For each machine, the number of steps until it is done, if each machine takes one step. */
 function depths(after: Record<string, string[]>): Map<string, number> {
   const depth = new Map<string, number>();
   const of = (name: string): number => {

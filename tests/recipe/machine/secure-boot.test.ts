@@ -19,7 +19,7 @@ test.each<[string, boolean, boolean]>([
   expect(isSigned(image, own)).toBe(is);
 });
 
-// An imager's image may have any name.
+// An image of the imager may have any name.
 test("it is unknown whether an installer from the user's own registry is signed", () => {
   expect(isSigned("registry.example.com/talos/installer:v1.13.6", true)).toBeUndefined();
 });

@@ -2,7 +2,7 @@ import { mergeConfiguration, unmergeConfiguration } from "../../../components/re
 import { fixture } from "../../support/fixture";
 import { ours } from "./ours";
 
-/** What the generator of Talos v1.14.1 writes, with its comments; secrets are dummies. */
+/** A configuration that Talos v1.14.1 generated, with its comments; its secrets are invented. */
 const written = fixture("configurations/talosctl-1.14-controlplane.yaml.txt");
 
 const file = (content: string): string =>

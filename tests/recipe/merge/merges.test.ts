@@ -6,20 +6,20 @@ import { said } from "./said";
 type Documents = string | object[];
 
 /**
- * What a merge makes of a configuration. Taking it back gives the configuration as it was, and merging again changes
+ * A configuration and its result after a merge. Unmerging restores the configuration, and merging again changes
  * nothing.
  */
 interface Merge {
   name: string;
   /** The machine's configuration, as documents or as text. */
   live: Documents;
-  /** What the stack's patch says. */
+  /** The stack's patch. */
   patch: Documents;
-  /** The configuration afterwards. Default: nothing is changed. */
+  /** The configuration afterwards. Default: it is unchanged. */
   gives?: Documents;
-  /** Patches that Talos applies one after the other give the same. */
+  /** Set if Talos gives the same result when it applies the patches in order. */
   likePatches?: true;
-  /** Fields with a pattern of their conflict. Nothing is changed then. Default: none. */
+  /** Patterns of conflicts by field. The configuration is then unchanged. Default: none. */
   conflicts?: Record<string, RegExp>;
 }
 
@@ -27,7 +27,7 @@ const textOf = (documents: Documents): string =>
   typeof documents === "string" ? documents : documents.map((one) => stringify(one)).join("---\n");
 
 const merges: Merge[] = [
-  // As Talos replaces it (`merge:"replace"`, Args.Merge, ImageVerificationRules.Merge)
+  // Talos replaces these lists (`merge:"replace"`, Args.Merge, ImageVerificationRules.Merge).
   {
     name: "pod networks of a patch replace those of KubeNetworkConfig",
     live: [
@@ -249,7 +249,7 @@ const merges: Merge[] = [
       { kind: "UnattendedInstallConfig", installer: { image: "new" } },
     ],
   },
-  // With it the list silently has no effect (siderolabs/docs v1.14, upgrading Talos).
+  // With this document, the list silently has no effect (siderolabs/docs v1.14, upgrading Talos).
   {
     name: "a module that has a KernelModuleConfig gets its parameters in this document",
     live: [

@@ -1,9 +1,9 @@
 import { planCluster } from "../../../components/recipe";
 import { validStack } from "../stacks";
 
-/** Patches that the recipe has for a machine with a GPU, and one that a machine of an older release gets. */
+/** The package's patches for a machine with a GPU, and one for a machine with an older release. */
 export const ours = [
   ...(planCluster(validStack("frank")).machines.find((machine) => machine.name === "gpu-1")
     ?.patches ?? []),
-  'machine:\n  sysctls:\n    net.core.bpf_jit_harden: "1"\n', // as on Talos ≤ 1.11
+  'machine:\n  sysctls:\n    net.core.bpf_jit_harden: "1"\n', // a patch for Talos ≤ 1.11
 ];

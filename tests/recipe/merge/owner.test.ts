@@ -2,7 +2,8 @@ import { stringify } from "yaml";
 import { mergeConfiguration, unmergeConfiguration } from "../../../components/recipe";
 import { said, talos } from "./said";
 
-// What the owner of a configuration writes after a merge, as talhelper does, which applies its own configuration as a whole.
+// Changes by the configuration's owner after a merge. talhelper, for example, applies its own configuration as a
+// whole.
 const image = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
 
 test.each([
@@ -34,7 +35,7 @@ test.each([
   },
 );
 
-// Staged by a run whose answer was lost: it stands there as if its owner had written it.
+// A run staged this value, but its answer was lost, so the value looks like the owner's.
 test("if a staged value is merged again, unmerging still restores the original value", () => {
   const first = mergeConfiguration(talos, [image("a:1")]);
   const unheard = mergeConfiguration(first.configuration, [image("a:2")], first.added);

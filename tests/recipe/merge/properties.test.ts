@@ -96,8 +96,8 @@ describe("for any configuration and patches", () => {
     );
   });
 
-  // Each mapping and each value is the owner's own: an owner who writes just what the stack wants is
-  // indistinguishable from the stack.
+  // Marks each mapping and each value as the owner's: an owner's value that equals the stack's cannot be told
+  // apart from it.
   const owned = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(owned);
     if (typeof value !== "object" || value === null) return `theirs-${String(value)}`;

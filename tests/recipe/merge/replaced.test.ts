@@ -15,7 +15,7 @@ describe("a rule of image verification", () => {
       first.added,
     );
     expect(said(second.configuration)).toEqual(said(rules({ image: "a/*", skip: false })));
-    // What stands there already, from a run whose answer was lost, is ours still.
+    // A run whose answer was lost has already written this rule, so it still belongs to the stack.
     const unheard = mergeConfiguration(
       second.configuration,
       [rules({ image: "a/*", skip: false })],

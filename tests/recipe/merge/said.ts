@@ -1,6 +1,6 @@
 import { parseAllDocuments } from "yaml";
 
-/** What a configuration says, document by document. */
+/** The content of a configuration, document by document. */
 export function said(text: string): unknown[] {
   const documents = parseAllDocuments(text);
   return (Array.isArray(documents) ? documents : [])
@@ -8,7 +8,7 @@ export function said(text: string): unknown[] {
     .filter((value) => value !== null && value !== undefined);
 }
 
-/** A configuration as people have it: comments, other documents, files and modules of others. */
+/** A typical configuration: with comments, further documents, and files and modules of other tools. */
 export const talos = `# made by talhelper
 version: v1alpha1 # Indicates the schema used to decode the contents.
 debug: false

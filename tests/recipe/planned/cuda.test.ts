@@ -64,7 +64,7 @@ test("smokeTestImage replaces the default image of the smoke test", () =>
     { kubernetes: { smokeTestImage: "x:1" } },
   ));
 
-// vLLM's images are of CUDA 13 from 0.20.0 on (vllm#42738), and CUDA 13 needs driver 580 (cudaFloors).
+// From 0.20.0 on, vLLM's images have CUDA 13 (vllm#42738), and CUDA 13 needs driver 580 (cudaFloors).
 test("driver 570 is too old for vLLM 0.20.0, whose image has CUDA 13", () =>
   expectPlan(
     { base: "rtx5070ti", change: onlyVllm("vllm/vllm-openai:v0.20.0") },
@@ -139,7 +139,7 @@ test("driver 595 is new enough for vLLM 0.29.0", () =>
     { findings: [] },
   ));
 
-// Forward compatibility is for data-center cards only: a GeForce gets error 804
+// Only data-center cards support forward compatibility: a GeForce gets error 804
 // (docs.nvidia.com/deploy/cuda-compatibility).
 
 const driver570 = String.raw`(b|gpu) \(570\.211\.01\)`;

@@ -1,9 +1,9 @@
 import { yaml } from "../../support/yaml";
 import { expectPlan, type StackChange } from "./expect-plan";
 
-// The chart gets a MIG strategy always, unless a configuration of the user sets one.
+// The chart always gets a MIG strategy, unless a configuration of the user sets one.
 
-/** The device plugin in the place of the operator. */
+/** The device plugin in place of the operator. */
 const pluginAlone = (version: string, values?: Record<string, unknown>): StackChange => ({
   gpuOperator: null,
   devicePlugin: { version, ...(values && { values }) },

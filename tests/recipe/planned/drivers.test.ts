@@ -152,7 +152,7 @@ test("NVIDIA extensions of the machine replace the stack's, and the list is sort
     },
   ));
 
-/** Schematic with the extension siderolabs/iscsi-tools only. */
+/** Schematic with only the extension siderolabs/iscsi-tools. */
 const iscsiTools = "c9078f9419961640c712a8bf2bb9174933dfcf1da383fd8ea2b7dc21493f8bac";
 
 test("a machine without a GPU gets no extension, module, label or service of NVIDIA", () =>
@@ -336,7 +336,7 @@ test("a machine gets the cluster's patches, then the machine's, then the stack's
     },
   ));
 
-// Its owner may be another: it is loaded on a machine with a card.
+// The declaration may have another owner, but on a machine with a card the module must still be loaded.
 test("a module that a patch declares with parameters is not declared again, but verified", () =>
   expectPlan(
     {

@@ -11,36 +11,36 @@ import {
 import { expectSaid } from "../../support/said";
 import { merged, validStack } from "../stacks";
 
-/** A JSON merge patch (RFC 7396): null takes a field away, and a list takes the place of a list. */
+/** A JSON merge patch (RFC 7396): null removes a field, and a list replaces a list. */
 type MergePatch<Whole> = Whole extends readonly unknown[]
   ? Whole
   : Whole extends object
     ? { [Field in keyof Whole]?: MergePatch<Whole[Field]> | null }
     : Whole;
 
-/** What differs in a stack. */
+/** Changes of a stack. */
 export type StackChange = MergePatch<ClusterSpec>;
 
-/** A stack of tests/fixtures/valid that is changed. */
+/** A stack of tests/fixtures/valid with changes. */
 interface ChangedStack {
   /** The stack, by the name of its file. Default: `one-card`. */
   base?: string;
   /** Default: the stack's own. */
   talosVersion?: string;
-  /** What differs in its first machine. */
+  /** Changes of its first machine. */
   machine?: MergePatch<MachineSpec>;
-  /** What else differs. */
+  /** Other changes. */
   change?: StackChange;
 }
 
-/** Fields of a part of a plan. Null is a field that is not there; a list, and an empty mapping, is compared whole. */
+/** Expected fields of a part of a plan. Null is a missing field; a list or an empty mapping is compared whole. */
 type Fields<Part> = Part extends readonly unknown[]
   ? Part
   : Part extends object
     ? { [Field in keyof Part]?: Fields<Part[Field]> | null }
     : Part;
 
-/** What a plan has. */
+/** The expected plan. */
 interface ExpectedPlan {
   /** Fields of the first machine's plan. */
   machine?: Fields<MachineRecipe>;
@@ -52,23 +52,23 @@ interface ExpectedPlan {
   kubernetes?: Fields<KubernetesRecipe>;
   /** Fields of the patch that the package makes for the first machine. */
   ownPatch?: object;
-  /** All patches of the first machine, in order, each by a part. */
+  /** All patches of the first machine, in order, each by a part of it. */
   patches?: string[];
   /** Names of all marker files, in order. */
   markers?: string[];
-  /** By machine, all machines that it waits for. */
+  /** All machines for which a machine waits, by machine. */
   after?: Record<string, string[]>;
-  /** All warnings and notes, in order, but those about model servers without a key. */
+  /** All warnings and notes, in order, except those about model servers without a key. */
   notes?: RegExp[];
   /** Some of the notes. */
   someNotes?: RegExp[];
-  /** What no note says. */
+  /** Patterns that no note matches. */
   noNote?: RegExp[];
-  /** Everything that the checks find, each as `check field: problem`. Default: nothing. */
+  /** All findings of the checks, each as `check field: problem`. Default: none. */
   findings?: RegExp[];
 }
 
-/** Plans a changed stack, and fails unless the plan has all that is expected. */
+/** Plans a changed stack, and fails unless the plan has everything that is expected. */
 export function expectPlan(
   { base = "one-card", talosVersion, machine = {}, change = {} }: ChangedStack,
   expected: ExpectedPlan,
@@ -98,7 +98,7 @@ export function expectPlan(
     expect(plan.kubernetes.markers.map(({ file }) => file)).toEqual(expected.markers);
   if (expected.after) expect(plan.after).toEqual(expected.after);
 
-  // Which clients a model server answers is the subject of tests/workloads/clients.test.ts.
+  // tests/workloads/clients.test.ts tests which clients a model server accepts.
   const all = remarks.map(renderFinding);
   const notes = all.filter((note) => !note.includes("clients need no key"));
   if (expected.notes) expect(notes).toEqual(matching(expected.notes));

@@ -1,6 +1,6 @@
 import { expectPlan } from "./expect-plan";
 
-// What another tool's operator may go on with for now.
+// Settings of another tool's operator that still work for now.
 
 test("a note lists what an external operator needs right before the upgrade to Talos 1.13", () =>
   expectPlan(

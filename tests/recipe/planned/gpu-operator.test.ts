@@ -1,6 +1,6 @@
 import { expectPlan } from "./expect-plan";
 
-// What a stack has by default, on Talos 1.11 to 1.13, is in tests/fixtures/plans.
+// tests/fixtures/plans has the defaults of a stack on Talos 1.11 to 1.13.
 
 test("an operator release without a leading v gets one in the plan", () =>
   expectPlan(

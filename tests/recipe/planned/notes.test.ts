@@ -1,6 +1,6 @@
 import { expectPlan } from "./expect-plan";
 
-// What was assumed, or is for the user to know, gets a note.
+// Notes about assumptions, and about facts that the user should know.
 
 const factory = {
   talosVersion: "v1.13.10",

@@ -218,7 +218,7 @@ test("a note says that an Ampere card needs a reset to change its MIG mode", () 
     },
   ));
 
-// No table has a geometry of this card: one instance at least, and no request is too much.
+// No table has this card's MIG geometry, so it has at least one instance, and no request is too large.
 test("with the strategy single, a card of unknown MIG geometry counts as at least one MIG device", () =>
   expectPlan(
     {

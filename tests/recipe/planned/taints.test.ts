@@ -25,7 +25,7 @@ const ofPatchedTaints: PodToleration[] = [
   { key: "gpu", operator: "Exists", effect: "NoExecute" },
 ];
 
-/** The device plugin in the place of the operator. */
+/** The device plugin in place of the operator. */
 const pluginAlone = (version: string, values?: Record<string, unknown>): StackChange => ({
   gpuOperator: null,
   devicePlugin: { version, ...(values && { values }) },

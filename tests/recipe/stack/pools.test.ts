@@ -14,11 +14,11 @@ const page = fs.readFileSync(path.join(repository, "docs/operations.md"), "utf8"
 const text = /^## Fleets$[\s\S]*?```yaml\n([\s\S]*?)```/m.exec(page)![1]!;
 const fleet = configurationOf(text, "docs/operations.md") as unknown as StackSpec;
 
-/** The fleet's stack without `upgrade.first`: other pools have no machine of that name. */
+/** The fleet's stack without `upgrade.first`, since other pools have no machine of that name. */
 const { first: _first, ...upgrade } = fleet.upgrade!;
 const anyPools = { ...fleet, upgrade };
 
-/** The fleet with something else in it. */
+/** The fleet with other pools, and with further changes. */
 const withPools = (pools: Record<string, object>, more: object = {}): unknown => ({
   ...anyPools,
   ...more,
@@ -110,7 +110,7 @@ describe("a canary pool", () => {
   });
 
   test("is checked by the pool's release, and other machines by the stack's", () => {
-    // The extension is there from Talos 1.12 on.
+    // The extension exists from Talos 1.12 on.
     const pools = (of: string, canary: string): string[] =>
       fieldsOf({
         ...anyPools,

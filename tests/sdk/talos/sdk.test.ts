@@ -8,7 +8,8 @@ import packageJson from "../../../sdk/talos/package.json";
 import { isSecret } from "../../support/graph";
 import published from "./facts.json";
 
-// facts.json is the published package: its schema (tokens, names, what is required and secret) and its TypeScript types.
+// facts.json contains the published package: its schema (tokens, names, required and secret fields) and its
+// TypeScript types. Write-only arguments, whose names end in Wo, are left out, since this SDK has none.
 
 // But for write-only arguments, whose names end in Wo: nothing here has any.
 const facts = JSON.parse(JSON.stringify(published), (_, value: unknown) =>
@@ -44,7 +45,7 @@ interface Seen {
   url: string;
 }
 
-/** Keeps what was registered and asked for. */
+/** A monitor that records registrations and calls. */
 class Recorder extends MockMonitor {
   public readonly registered: Seen[] = [];
   public readonly invoked: {
@@ -76,7 +77,7 @@ class Recorder extends MockMonitor {
   }
 }
 
-/** Runs a program on a recorder. */
+/** Runs a program with a recorder. */
 async function recorded(program: () => void | Promise<void>): Promise<Recorder> {
   const recorder = new Recorder({
     newResource: ({ inputs, id, name }) => ({ id: id || `${name}-id`, state: inputs }),
@@ -131,7 +132,7 @@ describe.each(Object.entries<Facts>(facts.resources))("%s", (token, fact) => {
     });
     expect(Object.keys(seen!.inputs).sort()).toEqual(fact.inputs);
     const secretInputs = fact.inputs.filter((name) => isSecret(seen!.inputs[name]));
-    // The published class marks these even when the caller forgets to.
+    // The published class marks these as secret even if the caller forgets it.
     expect(secretInputs).toEqual(fact.inputs.filter((name) => fact.secrets!.includes(name)));
     const outputs = Object.keys(resource!).filter((key) =>
       pulumi.Output.isInstance((resource as any)[key]),
@@ -155,7 +156,10 @@ describe.each(Object.entries<Facts>(facts.functions))("%s", (token, fact) => {
   });
 });
 
-/** Members of the interfaces in a file, `namespace.Interface` -> member (with `?` when optional) -> type as written. */
+/**
+ * Members of the interfaces in a file, `namespace.Interface` -> member (with `?` if optional) -> type in the
+ * file's notation.
+ */
 function interfaces(file: string): Record<string, Record<string, string>> {
   const source = ts.createSourceFile(
     file,

@@ -1,7 +1,7 @@
 import { yaml } from "../../../support/yaml";
 import type { Mistakes } from "./mistake";
 
-/** Mistakes about a release that something outside of the stack installs. */
+/** Mistakes about a release that another tool installs. */
 export const externalMistakes: Mistakes = {
   external: [
     {

@@ -82,7 +82,7 @@ export const kubernetesSettingsMistakes: Mistakes = {
           field: "machines.cp-1.patches[0]",
           says: ["sets the feature gate AppArmor of kube-scheduler"],
         },
-        // The Talos provider does not read the document yet.
+        // The Talos provider does not support this document yet.
         {
           check: "patch-document",
           field: "machines.cp-1.patches[0]",

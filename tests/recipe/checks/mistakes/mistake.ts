@@ -2,25 +2,25 @@ import type { CheckId } from "../../../../components/recipe/checks";
 import type { Severity } from "../../../../components/recipe/rules/finding";
 import type { ChangedStack } from "../../stacks";
 
-/** Name of a check, or of the reader of a stack's shape, which comes before all checks. */
+/** Name of a check, or of the parser of a stack's shape, which runs before all checks. */
 type CheckOrShape = CheckId | "shape";
 
-/** What a check says of a stack. */
+/** A finding of a check on a stack. */
 export interface ExpectedFinding {
   check: CheckOrShape;
-  /** Field of the stack that the finding names. */
+  /** The finding's field of the stack. */
   field: string;
-  /** Default: it refuses the stack. */
+  /** Default: the finding refuses the stack. */
   severity?: Exclude<Severity, "refused">;
-  /** Parts of the finding, as users read it; one at least. */
+  /** Parts of the finding in the form that users read, at least one. */
   says: [string, ...string[]];
 }
 
-/** A stack that is right but for one mistake, or that a check warns of or notes something about. */
+/** A stack with a single mistake, or with something about which a check warns or gives a note. */
 export interface Mistake extends Omit<ChangedStack, "change"> {
-  /** Default: none, where the stack itself has the warning or note. */
+  /** Default: none, if the base stack itself has the warning or note. */
   change?: string;
-  /** Everything that refuses the stack, and of its warnings and notes at least these. */
+  /** All findings that refuse the stack, and some of its warnings and notes. */
   findings: ExpectedFinding[];
 }
 

@@ -1,7 +1,7 @@
 import { yaml } from "../../../support/yaml";
 import type { Mistakes } from "./mistake";
 
-/** Mistakes in what a patch says. */
+/** Mistakes in the content of a patch. */
 export const patchContentsMistakes: Mistakes = {
   "patch-secret": [
     {

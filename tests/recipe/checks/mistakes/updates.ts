@@ -1,7 +1,7 @@
 import { yaml } from "../../../support/yaml";
 import type { Mistakes } from "./mistake";
 
-/** Stacks with a warning or a note about what an update meets. */
+/** Stacks with a warning or a note about the effect of an update. */
 export const updatesMistakes: Mistakes = {
   "release-drivers": [
     {

@@ -3,7 +3,7 @@ interface ContainerdPart {
   /** Release of Talos. Default: v1.12.6. */
   talos?: string;
   part: string;
-  /** A part of what is found. Default: nothing is found. */
+  /** A part of the finding. Default: there is none. */
   says?: string;
 }
 
@@ -22,11 +22,11 @@ const criImages = (...more: string[]): string =>
   lines('[plugins."io.containerd.cri.v1.images"]', ...more);
 
 /**
- * Parts that are right or wrong. Some keys one release takes and another refuses, as their containerd differs; a release that
- * the tables do not have may bring keys that they do not have either.
+ * Valid and wrong parts. Some keys are valid for one release and wrong for another, since their containerd
+ * differs. A release that the tables lack may also have keys that the tables lack.
  */
 export const containerdParts: ContainerdPart[] = [
-  // What is right.
+  // Valid parts.
   { part: "" },
   { part: "# a comment" },
   { part: criRuntime('cdi_spec_dirs = ["/var/cdi"]') },
@@ -102,7 +102,7 @@ export const containerdParts: ContainerdPart[] = [
     ),
   },
   { part: 'disabled_plugins = ["io.containerd.internal.v1.tracing"]' },
-  // Keys and values that are wrong.
+  // Wrong keys and values.
   { part: criRuntime('cdi_spec_dirs = "x"'), says: "a list in which each item is text" },
   { part: criRuntime("cdi_spec_dirs = [1]"), says: "cdi_spec_dirs[0] is a number" },
   { part: criRuntime("cdi_spec_dirs = true"), says: "a list in which each item is text" },
@@ -204,7 +204,7 @@ export const containerdParts: ContainerdPart[] = [
   { part: "enable_cdi: true", says: "line 1" },
   { part: "x = yes", says: "line 1" },
   { part: lines("[metrics]", "addres = 'a'"), says: '"address"' },
-  // What depends on the release.
+  // Parts whose validity depends on the release.
   {
     talos: "v1.12.7",
     part: lines("[plugins.'io.containerd.nri.v1.nri'.default_validator]", "enable = true"),

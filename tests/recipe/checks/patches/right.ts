@@ -1,14 +1,14 @@
 import { talosDocument } from "./talos-document";
 import { yaml } from "../../../support/yaml";
 
-/** A patch of the machine configuration, and the release of Talos that gets it. */
+/** A patch of the machine configuration, and the Talos release of the machine. */
 export interface Patch {
   /** Minor release of Talos. Default: 12. */
   talos?: number;
   patch: string;
 }
 
-/** Patches that Talos takes. */
+/** Patches that Talos accepts. */
 export const rightPatches: Patch[] = [
   {
     patch: yaml`

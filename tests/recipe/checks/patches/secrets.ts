@@ -9,7 +9,7 @@ interface SecretPatch {
   remedy?: string;
 }
 
-/** A key of the documents' own fields, which may begin like a path: base64 has a slash. */
+/** A key in one of the documents' own fields. It begins like a path, since base64 may contain a slash. */
 const key = "/GVsbG8=";
 
 const throughTalosctl = "leave it out: write it to the machine with `talosctl patch machineconfig`";
@@ -24,7 +24,7 @@ const inInterface = (field: string): string =>
 const inRegistry = (field: string): string =>
   inMachine(`registries: {config: {ghcr.io: {${field}}}}`);
 
-/** Fields of Talos' own that are secret whatever they hold. */
+/** Talos' own fields that are secret whatever their value. */
 const ownFields: SecretPatch[] = [
   { patch: inMachine(`token: ${key}`), at: "machine.token", remedy: ofCluster },
   { patch: inMachine(`ca: {key: ${key}}`), at: "machine.ca.key", remedy: ofCluster },
@@ -103,7 +103,7 @@ const ownFields: SecretPatch[] = [
   },
 ];
 
-/** Names under which people keep secrets, in whatever field. */
+/** Names under which people keep secrets, in any field. */
 const namedFields: SecretPatch[] = [
   ...["password", "Passwd", "passphrase", "token"],
   ...["apiKey", "auth_key", "privateKey", "PRESHARED_KEY"],
@@ -116,7 +116,7 @@ const namedFields: SecretPatch[] = [
   remedy: ofPods,
 }));
 
-/** Values that are more than a place for a secret, and a document that is itself a Secret. */
+/** Values that are more than a placeholder for a secret, and a document of kind Secret. */
 const values: SecretPatch[] = [
   ...["x${TOKEN}", "${TOKEN}x", "truest", "untrue", "falsely"].map((value) => ({
     patch: inMachine(`kubelet: {extraConfig: {token: ${JSON.stringify(value)}}}`),
@@ -125,7 +125,7 @@ const values: SecretPatch[] = [
   { patch: "kind: Secret\ndata: {token: x}", at: "Secret.data.token" },
 ];
 
-/** Variables and flags, each as a word of a text. */
+/** Variables and flags as words of a text. */
 const variables: SecretPatch[] = [
   ...["TS_AUTHKEY", "TS_AUTH_KEY", "NB_SETUP_KEY", "API_KEY", "MY_APIKEY", "S3_SECRET_KEY"],
   ...["S3_ACCESS_KEY", "WG_PRIVATE_KEY", "PASSWORD", "DB_PASSWD", "LUKS_PASSPHRASE"],
@@ -141,7 +141,7 @@ const variables: SecretPatch[] = [
   ),
 );
 
-/** Variables as a mapping, by names that are secret nowhere else. */
+/** Variables in a mapping, with names that are secret only there. */
 const mappedVariables: SecretPatch[] = [
   { patch: inMachine("env: {RESTIC_PWD: x}"), at: "machine.env.RESTIC_PWD", remedy: ofPods },
   { patch: talosDocument("EnvironmentConfig", "variables: {RESTIC_PWD: x}"), at: "RESTIC_PWD" },
@@ -154,9 +154,10 @@ const mappedVariables: SecretPatch[] = [
 const inManifest = (contents: string): string =>
   `cluster: {inlineManifests: [{name: a, contents: ${JSON.stringify(contents)}}]}`;
 
-/** What a text holds. */
+/** Secrets inside a text. */
 const contents: SecretPatch[] = [
-  // base64 of PEM: the words `PRIVATE KEY` begin at each of the three places within a group of characters.
+  // base64 of PEM: within a group of three characters, the words `PRIVATE KEY` begin at each of the three
+  // positions.
   ...["PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"].map((words) => ({
     patch: inMachine(
       `files: [{path: /var/k, content: ${Buffer.from(`-----BEGIN ${words}-----\nabc`).toString("base64")}}]`,
@@ -176,7 +177,7 @@ const contents: SecretPatch[] = [
   })),
 ];
 
-/** Patches with a secret. None of the values opens anything. */
+/** Patches with a secret. None of the values gives access to anything. */
 export const patchesWithSecrets: SecretPatch[] = [
   ...ownFields,
   ...namedFields,
@@ -412,14 +413,14 @@ export const patchesWithSecrets: SecretPatch[] = [
   },
 ];
 
-/** Patches that name keys and tokens, and hold no secret. */
+/** Patches that mention keys and tokens, and contain no secret. */
 export const patchesWithoutSecrets: string[] = [
-  // A place for a secret, and the name of a file that has one.
+  // Placeholders for a secret, and the name of a file with one.
   ...["${TOKEN}", "{{ .token }}", "<your token>", " ${TOKEN} ", "/run/token", "true", "false"].map(
     (value) => inMachine(`kubelet: {extraConfig: {token: ${JSON.stringify(value)}}}`),
   ),
   inMachine("env: {RESTIC_PWD: /run/password, PASSWORD: '${PASSWORD}'}"),
-  // Names that only begin or end like those of secrets, and names of variables outside of an environment.
+  // Names that only begin or end like those of secrets, and names of variables outside an environment.
   ...["tokens", "maxToken", "myPassword", "apiKeyFile", "clientSecrets", "RESTIC_PWD"].map((name) =>
     inMachine(`kubelet: {extraConfig: {${name}: x}}`),
   ),
@@ -437,7 +438,8 @@ export const patchesWithoutSecrets: string[] = [
     (content) =>
       talosDocument("ExtensionServiceConfig", `environment: [${JSON.stringify(content)}]`),
   ),
-  // A manifest that names a Secret, one without content, and one in a text that no manifest is.
+  // A manifest that mentions the kind Secret, a Secret without content, and a Secret in a text that is not a
+  // manifest.
   inManifest("kind: Role\nrules: [{resources: [Secret]}]\ndata: {a: b}"),
   inManifest("kind: Secret\nmetadata: {name: a}"),
   inManifest("kind: Secrets\ndata: {a: b}"),

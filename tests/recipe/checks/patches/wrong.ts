@@ -3,13 +3,13 @@ import { yaml } from "../../../support/yaml";
 import type { Patch } from "./right";
 
 interface WrongPatch extends Patch {
-  /** A part of what is found. */
+  /** A part of the finding. */
   says: string;
 }
 
 /** Patches that Talos refuses, or whose fields it would lose. */
 export const wrongPatches: WrongPatch[] = [
-  // Fields that are misspelt, or stand in the wrong place.
+  // Fields that are misspelt, or in the wrong place.
   { patch: "machine: {sysctl: {a: b}}", says: '"machine.sysctls"' },
   { patch: "machine: {Sysctls: {a: b}}", says: '"machine.sysctls"' },
   { patch: "machine: {kernel: {module: [{name: zfs}]}}", says: '"machine.kernel.modules"' },
@@ -84,7 +84,7 @@ export const wrongPatches: WrongPatch[] = [
       `,
     says: "has an unknown value",
   },
-  // Kinds of documents: misspelt, of another release, twice, or not whole.
+  // Kinds of documents: misspelt, of another release, twice, or incomplete.
   { talos: 14, patch: talosDocument("KernelModulConfig", "name: a"), says: '"KernelModuleConfig"' },
   { patch: talosDocument("UserVolumesConfig", "name: a"), says: '"UserVolumeConfig"' },
   { patch: talosDocument("kmsglogconfig", "name: a"), says: '"KmsgLogConfig"' },
@@ -656,7 +656,7 @@ export const wrongPatches: WrongPatch[] = [
       `,
     says: "not a field",
   },
-  // Documents that came with Talos 1.14.
+  // Documents that are new in Talos 1.14.
   { talos: 14, patch: talosDocument("KubeNodeConfig", "labels: {'a b': c}"), says: "label" },
   {
     talos: 14,

@@ -6,7 +6,7 @@ import { documentsOf } from "../../../../components/recipe/merge/wanted";
 
 const found = (text: string) => documentConflictsIn(new Map(documentsOf(text)));
 
-// Each refused by `talosctl validate -m metal` v1.14.1, or by Validate of its machinery.
+// `talosctl validate -m metal` v1.14.1, or Validate of its machinery, refuses each of these.
 test.each<[string, string, string, string]>([
   [
     "machine: {features: {stableHostname: true}}",

@@ -6,7 +6,8 @@ import { documentsOf } from "../../../../components/recipe/merge/wanted";
 
 const documents = (...texts: string[]) => new Map(documentsOf(texts.join("\n---\n")));
 
-// As Talos v1.14.1 reads them (pkg/machinery/config/container/container.go); sysctls were seen on the machine.
+// Talos v1.14.1 reads them in this order (pkg/machinery/config/container/container.go); the sysctls were seen on a
+// machine.
 test.each<[string, string, string[]]>([
   [
     "machine: {sysctls: {a: '1', b: '2'}}",
