@@ -19,7 +19,7 @@ const task = {
 
 /** The patches' settings that a machine with the sysctl lacks. */
 const { added } = mergeConfiguration(text({ type: "worker", sysctls }), task.patches);
-const ours = { added };
+const recorded = { added };
 
 function setup(live = text({ type: "worker", sysctls })) {
   const clock = new FakeClock();
@@ -39,7 +39,7 @@ describe("adopt", () => {
     expect(read(machine.active)).toEqual({ type: "worker", sysctls });
     expect(result).toEqual({
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-      ...ours,
+      ...recorded,
       changed: true,
     });
   });
@@ -59,7 +59,7 @@ describe("adopt", () => {
     };
     await expect(adopt(task, undefined, bench)).rejects.toThrow("killed");
     const result = await adopt(task, undefined, bench);
-    expect(result).toMatchObject({ ...ours, changed: false });
+    expect(result).toMatchObject({ ...recorded, changed: false });
     expect(machine.calls).toEqual(["stage"]);
   });
 
@@ -184,7 +184,7 @@ describe("release", () => {
   });
 
   describe("of a machine that leaves the stack", () => {
-    const added: AdoptResult = { hash: "", ...ours, changed: true };
+    const added: AdoptResult = { hash: "", ...recorded, changed: true };
 
     test("waits for a machine that does not answer for a while", async () => {
       const { clock, machine, bench } = setup(text({ type: "worker", kernel }));

@@ -11,7 +11,7 @@ import { renderDiscovered, stackOf } from "../../../cli/discover/stack-of";
 import { schematicOf } from "../../../components/recipe";
 import { charts } from "../../../components/recipe/facts/data/charts";
 import { containerdPart } from "../../../components/recipe/machine/containerd/containerd";
-import { expectSaid } from "../../support/said";
+import { expectFields } from "../../support/expect-fields";
 
 /** An observed machine, as the fields that differ from the usual one. */
 type SeenRow = Omit<Partial<SeenMachine>, "image"> & {
@@ -334,7 +334,7 @@ const discoveries: Discovery[] = [
 
 test.each(discoveries)("$name", (row) => {
   const { spec, comments, findings } = discovered(row.seen);
-  expectSaid(spec, row.stack ?? {});
+  expectFields(spec, row.stack ?? {});
   if (row.wholeMachine) expect(spec.machines["gpu-1"]).toEqual(row.wholeMachine);
   for (const [field, pattern] of Object.entries(row.comments ?? {}))
     expect((comments[field] ?? []).join("\n")).toMatch(pattern);

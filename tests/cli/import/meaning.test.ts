@@ -4,7 +4,7 @@ import { nvidiaPart } from "../../../cli/import/patch";
 import { readTalconfig } from "../../../cli/import/talconfig";
 import { charts } from "../../../components/recipe/facts/data/charts";
 import { checkCluster, parseSpec } from "../../../components/recipe/index";
-import { expectSaid } from "../../support/said";
+import { expectFields } from "../../support/expect-fields";
 import { fixture } from "../../support/fixture";
 import { type MeaningCase, meaningCases } from "./meaning-cases";
 
@@ -28,8 +28,8 @@ function checksOf({ spec }: Imported): string[] {
 test.each(meaningCases)("import of a talconfig: $name", (its) => {
   if (its.throws !== undefined) return expect(() => imported(its)).toThrow(its.throws);
   const made = imported(its);
-  expectSaid(made.spec, its.stack ?? {});
-  expectSaid(made.spec.machines["gpu"], its.machine ?? {});
+  expectFields(made.spec, its.stack ?? {});
+  expectFields(made.spec.machines["gpu"], its.machine ?? {});
   if (its.checks) expect(checksOf(made)).toEqual(its.checks);
   const { notes = [] } = its;
   const said = made.notes.map(({ field, problem }) => `${field} ${problem}`);

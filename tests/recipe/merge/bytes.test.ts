@@ -1,6 +1,6 @@
 import { mergeConfiguration, unmergeConfiguration } from "../../../components/recipe";
 import { fixture } from "../../support/fixture";
-import { ours } from "./ours";
+import { stackPatches } from "./stack-patches";
 
 /** A configuration that Talos v1.14.1 generated, with its comments; its secrets are invented. */
 const written = fixture("configurations/talosctl-1.14-controlplane.yaml.txt");
@@ -23,7 +23,7 @@ test.each<[string, string[]]>([
   ],
   ["a document", ["apiVersion: v1alpha1\nkind: SysctlConfig\nparams: { a.b: '1' }\n"]],
   ["a file with blank lines", [file("one\n\n\ntwo\n")]],
-  ["all patches of a GPU machine", ours],
+  ["all patches of a GPU machine", stackPatches],
 ])(
   "merging %s keeps every line that talosctl 1.14 generated, and unmerging restores the whole text",
   (_, patches) => {

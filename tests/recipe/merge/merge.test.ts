@@ -5,8 +5,8 @@ import {
   unmergeConfiguration,
 } from "../../../components/recipe";
 import { homeOf, homes, restAfter } from "../../support/homes";
-import { ours } from "./ours";
-import { said, talos } from "./said";
+import { stackPatches } from "./stack-patches";
+import { contentOf, talos } from "./content";
 
 test.each(homes)(
   "a merge keeps every line in the style of %s, and unmerging restores the whole text",
@@ -21,12 +21,12 @@ test.each(homes)(
 );
 
 describe("merging patches into a real configuration", () => {
-  const merged = mergeConfiguration(talos, ours);
+  const merged = mergeConfiguration(talos, stackPatches);
 
   test("adds the wanted settings", () => {
     expect(merged.conflicts).toEqual([]);
     expect(merged.changed).toBe(true);
-    const [config] = said(merged.configuration) as [{ machine: Record<string, any> }];
+    const [config] = contentOf(merged.configuration) as [{ machine: Record<string, any> }];
     expect(config.machine["install"]).toEqual({
       disk: "/dev/nvme0n1",
       image: expect.stringContaining("factory.talos.dev/metal-installer/"),
@@ -58,7 +58,7 @@ describe("merging patches into a real configuration", () => {
 
   test("changes nothing the second time, with or without the record of the first merge", () => {
     for (const previous of [merged.added, undefined]) {
-      const again = mergeConfiguration(merged.configuration, ours, previous);
+      const again = mergeConfiguration(merged.configuration, stackPatches, previous);
       expect(again.changed).toBe(false);
       expect(again.configuration).toBe(merged.configuration);
       expect(again.conflicts).toEqual([]);
@@ -67,14 +67,14 @@ describe("merging patches into a real configuration", () => {
   });
 
   test("can be undone except for the kernel modules", () => {
-    const [was] = said(talos) as [{ machine: Record<string, any> }];
-    const [merge] = said(merged.configuration) as [{ machine: Record<string, any> }];
-    const [left, ...documents] = said(
+    const [was] = contentOf(talos) as [{ machine: Record<string, any> }];
+    const [merge] = contentOf(merged.configuration) as [{ machine: Record<string, any> }];
+    const [left, ...documents] = contentOf(
       unmergeConfiguration(merged.configuration, merged.added, false),
     );
     expect([left, ...documents]).toEqual([
       { ...was, machine: { ...was.machine, kernel: merge.machine["kernel"] } },
-      ...said(talos).slice(1),
+      ...contentOf(talos).slice(1),
     ]);
   });
 
@@ -96,15 +96,17 @@ describe("merging patches again and again", () => {
   const image = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
 
   test("a merge removes settings that the patches no longer have", () => {
-    const first = mergeConfiguration(talos, ours);
+    const first = mergeConfiguration(talos, stackPatches);
     const second = mergeConfiguration(first.configuration, [image("a:2")], first.added);
-    const [config] = said(second.configuration) as [{ machine: Record<string, any> }];
+    const [config] = contentOf(second.configuration) as [{ machine: Record<string, any> }];
     expect(config.machine["kernel"].modules).toEqual([
       { name: "drbd", parameters: ["usermode_helper=disabled"] },
     ]);
     expect(config.machine["files"]).toHaveLength(1);
     expect(config.machine["sysctls"]).toEqual({ "vm.nr_hugepages": "1024" });
-    expect(said(unmergeConfiguration(second.configuration, second.added))).toEqual(said(talos));
+    expect(contentOf(unmergeConfiguration(second.configuration, second.added))).toEqual(
+      contentOf(talos),
+    );
   });
 
   test("unmerging keeps a setting that another tool has changed since the merge", () => {
@@ -114,13 +116,13 @@ describe("merging patches again and again", () => {
   });
 
   test("a merge changes nothing if another tool has put an item after the stack's items", () => {
-    const first = mergeConfiguration(talos, ours);
+    const first = mergeConfiguration(talos, stackPatches);
     const theirs = first.configuration.replace(
       /( +)- name: nvidia_modeset\n/,
       "$1- name: nvidia_modeset\n$1- name: zfs\n",
     );
     expect(theirs).not.toBe(first.configuration);
-    expect(mergeConfiguration(theirs, ours, first.added)).toMatchObject({
+    expect(mergeConfiguration(theirs, stackPatches, first.added)).toMatchObject({
       changed: false,
       configuration: theirs,
     });
@@ -143,10 +145,10 @@ test("an unmerge that leaves the kernel modules also leaves their documents", ()
   const link = stringify({ apiVersion: "v1alpha1", kind: "LinkConfig", name: "eth0", mtu: 1500 });
   const module = stringify({ apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" });
   const { configuration, added } = mergeConfiguration(talos, [module, link]);
-  const stays = said(unmergeConfiguration(configuration, added, false));
+  const stays = contentOf(unmergeConfiguration(configuration, added, false));
   expect(stays).toEqual([
-    ...said(talos),
+    ...contentOf(talos),
     { apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" },
   ]);
-  expect(said(unmergeConfiguration(configuration, added))).toEqual(said(talos));
+  expect(contentOf(unmergeConfiguration(configuration, added))).toEqual(contentOf(talos));
 });

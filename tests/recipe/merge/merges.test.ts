@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 import { mergeConfiguration, unmergeConfiguration } from "../../../components/recipe";
 import { wantedOf } from "../../../components/recipe/merge/wanted";
-import { said } from "./said";
+import { contentOf } from "./content";
 
 type Documents = string | object[];
 
@@ -447,13 +447,14 @@ test.each(merges)("$name", (row) => {
     return expect({ configuration, changed, added }).toEqual(nothing(live));
   const gives = textOf(row.gives);
   if (typeof row.gives === "string") expect(configuration).toBe(gives);
-  expect(said(configuration)).toEqual(said(gives));
+  expect(contentOf(configuration)).toEqual(contentOf(gives));
   const again = mergeConfiguration(configuration, [patch], added);
   expect(again).toMatchObject({ configuration, changed: false, added });
   const taken = unmergeConfiguration(configuration, added);
   if (typeof row.gives === "string") expect(taken).toBe(live);
-  expect(said(taken)).toEqual(said(live));
-  if (row.likePatches) expect([...wantedOf([live, patch]).values()][0]).toEqual(said(gives)[0]);
+  expect(contentOf(taken)).toEqual(contentOf(live));
+  if (row.likePatches)
+    expect([...wantedOf([live, patch]).values()][0]).toEqual(contentOf(gives)[0]);
 });
 
 const nothing = (configuration: string): object => ({

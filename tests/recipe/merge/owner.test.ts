@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { mergeConfiguration, unmergeConfiguration } from "../../../components/recipe";
-import { said, talos } from "./said";
+import { contentOf, talos } from "./content";
 
 // Changes by the configuration's owner after a merge. talhelper, for example, applies its own configuration as a
 // whole.
@@ -28,8 +28,8 @@ test.each([
       expect(second.configuration).toContain(`image: ${wanted}`);
       const third = mergeConfiguration(second.configuration, [image("a:3")], second.added);
       for (const merged of [second, third])
-        expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(
-          said(row.theirs),
+        expect(contentOf(unmergeConfiguration(merged.configuration, merged.added))).toEqual(
+          contentOf(row.theirs),
         );
     }
   },
@@ -41,7 +41,9 @@ test("if a staged value is merged again, unmerging still restores the original v
   const unheard = mergeConfiguration(first.configuration, [image("a:2")], first.added);
   const again = mergeConfiguration(unheard.configuration, [image("a:2")], first.added);
   expect(again).toMatchObject({ changed: false, added: unheard.added });
-  expect(said(unmergeConfiguration(again.configuration, again.added))).toEqual(said(talos));
+  expect(contentOf(unmergeConfiguration(again.configuration, again.added))).toEqual(
+    contentOf(talos),
+  );
 });
 
 const modules = (...items: object[]): string =>
@@ -75,7 +77,9 @@ test.each([
   (row) => {
     const first = mergeConfiguration(row.before, [row.patch]);
     const second = mergeConfiguration(row.after, [row.patch], first.added);
-    expect(said(second.configuration)).toEqual(row.says);
-    expect(said(unmergeConfiguration(second.configuration, second.added))).toEqual(said(row.after));
+    expect(contentOf(second.configuration)).toEqual(row.says);
+    expect(contentOf(unmergeConfiguration(second.configuration, second.added))).toEqual(
+      contentOf(row.after),
+    );
   },
 );

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { stringify } from "yaml";
 import { mergeConfiguration, unmergeConfiguration, type Added } from "../../../components/recipe";
-import { said } from "./said";
+import { contentOf } from "./content";
 
 describe("for any configuration and patches", () => {
   const word = fc.constantFrom("a", "b", "c", "d");
@@ -49,7 +49,7 @@ describe("for any configuration and patches", () => {
     )
     .map(([main, more]) => [main, ...more].map((part) => stringify(part)).join("---\n"));
   const patches = fc.array(configuration, { maxLength: 3 });
-  const same = (a: string, b: string): boolean => isDeepStrictEqual(said(a), said(b));
+  const same = (a: string, b: string): boolean => isDeepStrictEqual(contentOf(a), contentOf(b));
 
   test("a second merge changes nothing", () => {
     fc.assert(
@@ -115,7 +115,7 @@ describe("for any configuration and patches", () => {
 
   test("unmerging restores what another tool wrote between the merges", () => {
     const theirs = configuration.map((text) =>
-      said(text)
+      contentOf(text)
         .map((part) => stringify(owned(part)))
         .join("---\n"),
     );
@@ -140,7 +140,7 @@ describe("for any configuration and patches", () => {
   test("a merge writes no file path twice, and keeps other tools' files", () => {
     type Files = { machine?: { files?: { path: string }[] | null } };
     const filesOf = (text: string): { path: string }[] =>
-      (said(text)[0] as Files | undefined)?.machine?.files ?? [];
+      (contentOf(text)[0] as Files | undefined)?.machine?.files ?? [];
     fc.assert(
       fc.property(configuration, patches, (live, wanted) => {
         const merged = filesOf(mergeConfiguration(live, wanted).configuration);

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { mergeConfiguration, unmergeConfiguration } from "../../../components/recipe";
-import { said } from "./said";
+import { contentOf } from "./content";
 
 describe("a rule of image verification", () => {
   const rules = (...items: object[]): string =>
@@ -14,7 +14,9 @@ describe("a rule of image verification", () => {
       [rules({ image: "a/*", skip: false })],
       first.added,
     );
-    expect(said(second.configuration)).toEqual(said(rules({ image: "a/*", skip: false })));
+    expect(contentOf(second.configuration)).toEqual(
+      contentOf(rules({ image: "a/*", skip: false })),
+    );
     // A run whose answer was lost has already written this rule, so it still belongs to the stack.
     const unheard = mergeConfiguration(
       second.configuration,
@@ -22,20 +24,20 @@ describe("a rule of image verification", () => {
       first.added,
     );
     for (const { configuration, added } of [second, unheard])
-      expect(said(unmergeConfiguration(configuration, added))).toEqual(said(live));
+      expect(contentOf(unmergeConfiguration(configuration, added))).toEqual(contentOf(live));
   });
 
   test("gets the machine's content back when it leaves the patches", () => {
     const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
-    expect(said(mergeConfiguration(first.configuration, [], first.added).configuration)).toEqual(
-      said(live),
-    );
+    expect(
+      contentOf(mergeConfiguration(first.configuration, [], first.added).configuration),
+    ).toEqual(contentOf(live));
   });
 
   test("stays after unmerging if another tool has changed it since the merge", () => {
     const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
     const theirs = rules({ image: "a/*", keyless: { issuer: "later" } });
-    expect(said(unmergeConfiguration(theirs, first.added))).toEqual(said(theirs));
+    expect(contentOf(unmergeConfiguration(theirs, first.added))).toEqual(contentOf(theirs));
   });
 });
 
@@ -58,8 +60,8 @@ describe("search domains", () => {
         undefined,
         release,
       );
-      expect(said(configuration)).toEqual(said(resolver(...domains)));
-      expect(said(unmergeConfiguration(configuration, added))).toEqual(said(live));
+      expect(contentOf(configuration)).toEqual(contentOf(resolver(...domains)));
+      expect(contentOf(unmergeConfiguration(configuration, added))).toEqual(contentOf(live));
     },
   );
 });

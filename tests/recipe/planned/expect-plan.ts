@@ -8,7 +8,7 @@ import {
   type MachineRecipe,
   type MachineSpec,
 } from "../../../components/recipe";
-import { expectSaid } from "../../support/said";
+import { expectFields } from "../../support/expect-fields";
 import { merged, validStack } from "../stacks";
 
 /** A JSON merge patch (RFC 7396): null removes a field, and a list replaces a list. */
@@ -86,12 +86,12 @@ export function expectPlan(
 
   const machines = Object.fromEntries(plan.machines.map((one) => [one.name, one]));
   const its = machines[first]!;
-  expectSaid(its, expected.machine ?? {});
-  expectSaid(machines, expected.machines ?? {});
+  expectFields(its, expected.machine ?? {});
+  expectFields(machines, expected.machines ?? {});
   for (const [name, units] of Object.entries(expected.allocatable ?? {}))
     expect([name, machines[name]!.allocatable]).toEqual([name, units]);
-  expectSaid(plan.kubernetes, expected.kubernetes ?? {});
-  if (expected.ownPatch) expectSaid(parse(its.patches.at(-1) ?? ""), expected.ownPatch);
+  expectFields(plan.kubernetes, expected.kubernetes ?? {});
+  if (expected.ownPatch) expectFields(parse(its.patches.at(-1) ?? ""), expected.ownPatch);
   if (expected.patches)
     expect(its.patches).toEqual(expected.patches.map((text) => expect.stringContaining(text)));
   if (expected.markers)

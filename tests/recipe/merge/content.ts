@@ -1,7 +1,7 @@
 import { parseAllDocuments } from "yaml";
 
 /** The content of a configuration, document by document. */
-export function said(text: string): unknown[] {
+export function contentOf(text: string): unknown[] {
   const documents = parseAllDocuments(text);
   return (Array.isArray(documents) ? documents : [])
     .map((document) => document.toJS() as unknown)
