@@ -5,9 +5,10 @@ import { provideLanguages, provideNodePrograms, providePromtool, provideTools } 
 import { narrateTools } from "./tools/events";
 import { describeInstalled } from "./tools/installed";
 
-// `npm run tools`: provides every tool and prints the paths as one JSON object, progress on standard error. With `--node`, the
-// programs of a real node instead; together with `--look`, nothing is built, and the status says whether this computer can run one. With `--talos v1.13.0`, images of real
-// Talos of that release, likewise.
+// `npm run tools`: provides every tool and prints the paths as one JSON object, and progress on standard error.
+// With `--node`: the programs of a real node instead. Adding `--look` builds nothing; the exit status says whether
+// this computer can run a real node.
+// With `--talos v1.13.0`: images of real Talos of that release; `--look` has the same effect.
 const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const)
   process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));

@@ -10,9 +10,10 @@ export function bundle(entry: string): Promise<string>;
 export function inSources(text: string): string;
 
 /**
- * The code of a bundle. Evaluated, it gives its exports; each time as if no module of it had been there before.
+ * Compiles a bundle. Each call of the result evaluates the bundle again and gives its exports: no module of it keeps
+ * state from an earlier call.
  *
  * @param file a CommonJS file, absolute
- * @returns evaluates it
+ * @returns evaluates the bundle
  */
 export function compile(file: string): () => unknown;

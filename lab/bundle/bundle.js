@@ -107,7 +107,7 @@ const ownPlaces = {
   setup(build) {
     build.onLoad({ filter: /\.[jt]s$/ }, async ({ path: file }) => {
       if (file.includes(`${path.sep}node_modules${path.sep}`)) return undefined;
-      const source = (await fs.promises.readFile(file, "utf8")).replace(/^#!/, "//"); // a shell's line, which has no reader here
+      const source = (await fs.promises.readFile(file, "utf8")).replace(/^#!/, "//"); // removes a shebang, which is not JavaScript here
       // On the first line, so that line numbers stay.
       const places = Object.entries({ __dirname: path.dirname(file), __filename: file })
         .filter(([place]) => new RegExp(`\\b${place}\\b`).test(source))
@@ -130,7 +130,7 @@ function forget() {
 const position = /([^\s(]*\.cache[\\/]talos-gpu[\\/][\w.-]+\.js):(\d+):(\d+)/g;
 
 /**
- * Translated only when the stack is read. With Node's own source maps, every stack trace of Pulumi's SDK would be
+ * Translates a stack only when it is read. With Node's own source maps, every stack trace of Pulumi's SDK would be
  * translated, which costs a sixth of a lab's time.
  */
 function inSources(text) {

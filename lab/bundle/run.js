@@ -1,5 +1,6 @@
-// node lab/bundle/run.js [--build] FILE.ts ARGUMENTS: runs a program of this repository from its bundle, see bundle.js. With --build, a program
-// that runs the built package: it is built first where it is older than its sources.
+// node lab/bundle/run.js [--build] FILE.ts ARGUMENTS: runs a program of this repository from its bundle, see
+// bundle.js. `--build` is for a program that runs the built package: it first builds a package that is older than its
+// sources.
 /* global console */
 const fs = require("node:fs");
 const { buildIfStale } = require("../../generate/package/build-if-stale");

@@ -26,13 +26,13 @@ export const isLabChart = (name: string): name is LabChart =>
   Object.hasOwn(chartRepositories, name);
 
 /**
- * Writes a chart as a folder for Helm: `dir/<chart>-<version>`. Those of the device plugin and of the DRA driver are
- * the real ones, out of their Go modules; the operator's is emulated, with the real Node Feature Discovery in it. For a
- * release that the lab lacks, it uses the nearest one, under the wanted name.
+ * Writes a chart as a folder for Helm: `dir/<chart>-<version>`. The charts of the device plugin and of the DRA driver
+ * are the real ones, from their Go modules. The operator's chart is emulated, with the real Node Feature Discovery as
+ * its subchart. For a release that the lab lacks, it uses the nearest one, under the wanted name.
  *
  * @param version with or without its `v`
  * @returns the folder
- * @throws when the version is no version
+ * @throws Error if the version is invalid
  */
 export async function chartFolder(dir: string, chart: LabChart, version: string): Promise<string> {
   const wanted = semver.parse(version)?.version;

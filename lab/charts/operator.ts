@@ -24,10 +24,9 @@ type Values = Record<string, unknown>;
 export const operatorReleases = (): string[] => data.map(({ version }) => version);
 
 /**
- * Writes the emulated chart of the GPU Operator, for no registry here has the real one: the real values and their
- * defaults (what is misspelt in values is for the preview to say); templates of the lab's own, which make the real
- * chart's objects (lab/tests/charts/operator-facts.test.ts compares them); the real Node Feature Discovery as its
- * subchart.
+ * Writes the emulated chart of the GPU Operator, since no registry here has the real one. Values and their defaults
+ * are the real ones; the preview reports misspelt values. The lab's own templates make the real chart's objects
+ * (lab/tests/charts/operator-facts.test.ts compares them). The subchart is the real Node Feature Discovery.
  *
  * @param version any release; the nearest known one is written under its name
  */

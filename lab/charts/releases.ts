@@ -15,9 +15,9 @@ export const chartRepositories: Readonly<Record<LabChart, string>> = {
 };
 
 /**
- * Charts that are in the Go modules of their programs, and the releases that the Go proxy has of them, oldest first. Of
- * the device plugin, whose chart has its Node Feature Discovery in it, the proxy has no v0.20.0, and of LeaderWorkerSet
- * no v0.10.0: the lab takes the nearest one for it. The plugin's 0.20.0 also has the values `*.enableHostNetwork`, and
+ * Charts that are in the Go modules of their programs, and their releases on the Go proxy, oldest first. The proxy
+ * lacks v0.20.0 of the device plugin, whose chart contains Node Feature Discovery, and v0.10.0 of LeaderWorkerSet.
+ * The lab uses the nearest release instead. The plugin's 0.20.0 also has the values `*.enableHostNetwork`, and
  * LeaderWorkerSet's 0.10.0 has `priorityClassName`.
  */
 const moduleCharts = {

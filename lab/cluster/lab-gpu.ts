@@ -23,7 +23,7 @@ export function labGpu(gpu: GpuSpec): LabGpu {
     pciDevice: card.pciDevice,
     ...pciDeviceOf(card),
     count: gpu.count ?? 1,
-    memoryMiB: card.memoryMiB ?? card.memoriesMiB?.[0] ?? 8192, // the tables do not say it of every card
+    memoryMiB: card.memoryMiB ?? card.memoriesMiB?.[0] ?? 8192, // the tables lack it for some cards
     computeCapability: card.computeCapability,
     minPowerW: power?.min ?? 0,
     maxPowerW: power?.max ?? 0,

@@ -19,7 +19,7 @@ export const inMaintenance = (talosVersion: string): Said => ({
   ready: false,
 });
 
-/** A machine's report about itself; unknown while it does not answer. */
+/** Reads a machine's report about itself; unknown while it does not answer. */
 export async function saidOf(talos: TalosMachine): Promise<Said> {
   const known = <T>(work: Promise<T>): Promise<T | undefined> => work.catch(() => undefined);
   const [talosVersion = "unknown", schematicId = "unknown", status, bootId = "", driver] =

@@ -13,7 +13,7 @@ import { plainSchematic } from "./initial-image";
 export type RealImages = Pick<TalosImages, "release" | "disk" | "programs"> &
   Partial<Pick<TalosImages, "factory" | "talosctl">>;
 
-/** For what images are made. */
+/** Facts that decide which images are made. */
 export interface RealStack {
   options: Pick<LabOptions, "card">;
   session: Session;
@@ -22,10 +22,7 @@ export interface RealStack {
   talosReleases: readonly string[];
 }
 
-/**
- * Images of the stack's release, which real machines run. Their Factory has those of the releases that the machines
- * come to, too.
- */
+/** Provides images of the stack's release for real machines. Their Factory also has the machines' later releases. */
 export async function provideReal(
   { options, spec, session, talosReleases }: RealStack,
   onEvent: OnToolEvent,
@@ -42,7 +39,7 @@ export async function provideReal(
     refuse("the lab's Omni cannot manage virtual machines");
   if (options.card !== undefined && (machines.length > 1 || controls === 0))
     refuse("--card needs a stack of one machine, which is also the control plane");
-  // The stack is asked first: what this computer lacks matters only to a stack that may run here.
+  // Checks the stack first: a missing part of this computer matters only to a stack that may run here.
   const lacks = whyNoMachine(options.card !== undefined);
   if (lacks.length > 0) refuse(`not on this computer: ${lacks.join("; ")}`);
   if (options.card !== undefined) {
@@ -71,8 +68,8 @@ export function inStead({ release }: RealImages, stack: string): string {
 }
 
 /**
- * Adds the releases between, which machines run on their way over several minors. The lab's Factory lists only the
- * releases that are built here, so the program takes the last of these.
+ * Adds the intermediate releases of an upgrade over several minors. The lab's Factory lists only releases that are
+ * built here, so the program uses the last of these.
  */
 export const withHops = (named: readonly string[]): string[] =>
   named.flatMap((release, index) => {

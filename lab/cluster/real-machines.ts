@@ -38,22 +38,22 @@ export interface Around extends RealStack {
   tools: Pick<Tools, "talosctl" | "controlplane" | "machines">;
   /** Folders with the programs of a real node; undefined where every node is emulated. */
   nodePrograms?: readonly string[];
-  /** Undefined where one of the machines is it. */
+  /** Undefined if one of the machines is the control plane. */
   controlPlane: ControlPlane | undefined;
-  /** That of real machines. */
+  /** The Image Factory of real machines. */
   imageFactory?: ImageFactory;
-  /** The user may still have to say how to reach it. */
+  /** The user may still have to give its address. */
   kubernetes: Cluster;
-  /** The Talos cluster as it was before; undefined where the stack makes its own from machines in maintenance mode. */
+  /** The Talos cluster before the stack; undefined if the stack makes its own from machines in maintenance mode. */
   existing: ExistingCluster | undefined;
 }
 
-/** Seconds in which a virtual machine must have booted into maintenance mode, and taken its configuration. */
+/** Seconds within which a virtual machine must boot into maintenance mode, and accept its configuration. */
 const bootSeconds = 900;
 
 /**
- * Starts the stack's machines as virtual ones that run Talos itself. They get the configuration of their owner, and a
- * control plane among them, which is then the cluster's, is bootstrapped; those of a stack that makes its own cluster
+ * Starts the stack's machines as virtual ones that run Talos itself. Machines of an existing cluster get the
+ * configuration of their owner, and its control plane is bootstrapped. Machines of a stack that makes its own cluster
  * wait in maintenance mode.
  */
 export async function startRealMachines(
@@ -196,7 +196,7 @@ export async function startRealMachines(
   return { machines, controlPlane: controlPlane! };
 }
 
-/** Starts what the machines' images come from, and what tells their pods of them. */
+/** Starts the servers of the machines' images, and the server that gives pods facts about their machine. */
 async function startBeside(
   lab: Around,
   images: RealImages,
@@ -237,7 +237,7 @@ async function startBeside(
   return front;
 }
 
-/** A client of the machines' API by way of one of them, as soon as there are credentials for it. */
+/** A client of the machines' API through one of them; exists once there are credentials. */
 function clientOf(
   { session, tools, existing }: Around,
   { endpoint }: RealMachine,
@@ -261,8 +261,8 @@ function clientOf(
 }
 
 /**
- * Waits until a machine answers in maintenance mode, or takes its configuration there; gives what it said last where
- * it does not.
+ * Waits until a machine answers in maintenance mode, or accepts its configuration there. If it does not, the error
+ * has its last message.
  */
 async function answer(
   talosctl: string,

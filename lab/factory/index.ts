@@ -61,7 +61,7 @@ export async function startFactory({
   > = {
     "POST /schematics": (_, body) => {
       const { id, text } = registered(body);
-      return { status: 201, type: "application/json", body: `${json({ id, schematic: text })}\n` }; // the text as of v1.3
+      return { status: 201, type: "application/json", body: `${json({ id, schematic: text })}\n` }; // the text since v1.3
     },
     "GET /schematics/:schematic": ([id = ""]) => {
       const schematic = schematics.get(id);

@@ -5,8 +5,8 @@ import { bundle } from "../../generate/package/bundles";
 import { repository } from "../../stacks/stack-file";
 
 /**
- * Packages of this repository, by their name in `node_modules`: their folder, and what their build makes of which
- * file.
+ * Packages of this repository, by their name in `node_modules`: the folder of each, and a function for the files of
+ * its build.
  */
 const packages: Readonly<Record<string, string>> = {
   "talos-gpu": "components",
@@ -54,8 +54,8 @@ async function copy(name: string, folder: string): Promise<void> {
 }
 
 /**
- * Sources, and what `npm run build` makes of them, each file by itself, and the bundles. Types are those of the
- * sources.
+ * Writes a package's sources and the results of `npm run build`: each compiled file, and the bundles. Types come from
+ * the sources.
  */
 async function buildPackage(name: string, folder: string): Promise<void> {
   await copy(name, folder);

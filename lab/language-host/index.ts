@@ -17,10 +17,10 @@ export async function installLanguageHost(folder: string, pulumi: string): Promi
 }
 
 /**
- * Puts a stand-in of Pulumi's language host for Node into a folder: same protocol, same way to start the SDK's
- * `cmd/run` and `cmd/run-plugin`, which run the program.
+ * Puts a stand-in for Pulumi's language host for Node into a folder. It has the same protocol, and starts the SDK's
+ * `cmd/run` and `cmd/run-plugin` in the same way; these run the program.
  *
- * @returns the folder.
+ * @returns the folder
  */
 export async function standInHost(folder: string): Promise<string> {
   const program = await bundle(path.join(__dirname, "main.ts"));

@@ -1,6 +1,7 @@
-// omnictl of the lab: the commands that this package uses, in the forms of the real one (siderolabs/omni, client/pkg/omnictl: apply.go,
-// delete.go, get.go): `apply -f FILE`, `delete TYPE ID`, `get TYPE [ID] -o yaml`. What is behind it is lab/omni/index.ts, by HTTP instead of
-// gRPC; it also writes down what a `get` prints. A wait for Omni asks three times a second, so this loads next to nothing.
+// The lab's omnictl: the commands that this package uses, in the forms of the real one (siderolabs/omni,
+// client/pkg/omnictl: apply.go, delete.go, get.go): `apply -f FILE`, `delete TYPE ID`, `get TYPE [ID] -o yaml`. It
+// calls lab/omni/index.ts by HTTP instead of gRPC, and logs the output of each `get`. A wait for Omni calls it three
+// times a second, so it loads hardly any modules.
 /* global console, Buffer */
 const fs = require("node:fs");
 const http = require("node:http");

@@ -155,7 +155,7 @@ async function run(
   };
   const [stdout, stderr] = [collect("stdout"), collect("stderr")];
   child.stdin.on("error", () => undefined); // a command that does not read its input may close the pipe
-  child.stdin.end(said(inputs["stdin"]) ?? ""); // nothing, already at its end
+  child.stdin.end(said(inputs["stdin"]) ?? ""); // without input, the command reads an empty file
 
   const within = limit(timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity, signal, stuck.signal);
   const stop = (): void => stopGroup(child.pid);

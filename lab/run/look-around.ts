@@ -16,7 +16,7 @@ const passingKinds = new Set(["Event", "APIService", "ComponentStatus", "CSINode
 
 /** Records everything that a stack can change. */
 export async function lookAround(lab: Lab): Promise<Standing> {
-  const processes = processesOf(lab.session.workspace.dir); // first, since the calls below start processes
+  const processes = processesOf(lab.session.workspace.dir); // lists the processes first, since the calls below start processes
   // Real machines serve no cluster before the stack has bootstrapped one.
   const isCluster = fs.existsSync(lab.controlPlane.adminKubeconfig);
   const [objects, nodes, machines] = await Promise.all([
@@ -34,7 +34,10 @@ interface Listed {
   responseKind: { kind: string };
 }
 
-/** What the discovery of the core API, or of all groups, answers (kubernetes.io/docs/reference/using-api/api-concepts, aggregated discovery). */
+/**
+ * Answer of the discovery of the core API, or of all groups (kubernetes.io/docs/reference/using-api/api-concepts,
+ * aggregated discovery).
+ */
 interface Discovery {
   items: { metadata?: { name?: string }; versions?: { version: string; resources: Listed[] }[] }[];
 }
@@ -161,7 +164,7 @@ export function processesOf(dir: string, proc = "/proc"): string[] {
     try {
       return fs.readFileSync(`${proc}/${pid}/${file}`, "utf8").split("\0");
     } catch {
-      return []; // it ended meanwhile, or is another program's
+      return []; // the process ended meanwhile, or belongs to another user
     }
   };
   const pids = fs.existsSync(proc) ? fs.readdirSync(proc).filter((name) => /^\d+$/.test(name)) : [];

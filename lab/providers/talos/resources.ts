@@ -24,14 +24,14 @@ export interface Resource {
   make(tools: Tools, call: ResourceCall): Promise<{ id: string; outputs: Properties }>;
 }
 
-/** Release whose features are used, unless said: the provider is built on Talos v1.13.0 (issue #235 there). */
+/** Default release whose features are used: the provider is built on Talos v1.13.0 (issue #235 there). */
 const defaultTalosVersion = "v1.13";
 /** Image that a generated configuration installs, unless patched. */
 const defaultInstallImage = "ghcr.io/siderolabs/installer:v1.13.0";
 
 /**
- * talos_machine_secrets_resource.go: made once and kept, unless the arguments name an older release, which needs
- * different secrets (PlanModifyString). The renewal of a client certificate in its last month is not emulated.
+ * talos_machine_secrets_resource.go: created once, and replaced only if the arguments name an older release, which
+ * needs different secrets (PlanModifyString). The renewal of a client certificate in its last month is not emulated.
  */
 const secrets: Resource = {
   replaces: (olds, news) => {

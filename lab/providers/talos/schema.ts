@@ -70,10 +70,10 @@ export const withSecrets = ({
   typeof hidden === "string" ? { ...inputs, machineConfigurationInput: secret(hidden) } : inputs;
 
 /**
- * The bridge compares the given state with the one that it makes of the outputs. There an unset limit is missing
- * instead of null; so it is all of a resource's limits or none (pulumi-terraform-bridge v3.129.0,
+ * The bridge compares the given state with the state that it makes from the outputs. In the latter an unset limit is
+ * missing instead of null. So a resource must set all of its limits or none (pulumi-terraform-bridge v3.129.0,
  * pkg/tfbridge/rawstate.go, turnaroundCheck, called by pkg/pf/internal/pfbridge once the resource is made;
- * pulumiverse/pulumi-talos#208, seen of ConfigurationApply).
+ * pulumiverse/pulumi-talos#208, seen with ConfigurationApply).
  */
 export function refusePartialTimeouts(type: string, { timeouts }: Properties): void {
   const { limits = [] } = byType[type] ?? {};

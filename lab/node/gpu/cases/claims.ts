@@ -9,12 +9,12 @@ const { deviceClass } = gpuProviders.dra;
 const resource = "nvidia.com/gpu";
 
 /**
- * Seconds after which a driver that went has no more slices: the kubelet takes them away after 30 (kubernetes
+ * Seconds after which a removed driver has no slices: the kubelet deletes them after 30 (kubernetes
  * pkg/kubelet/cm/dra/manager.go).
  */
 const wiped = 60;
 
-/** The first device that the driver publishes of the node: what its attributes and its memory are. */
+/** The first device that the driver publishes for the node, with its attributes and memory. */
 async function device({ cluster }: Stand): Promise<Record<string, string>> {
   const slice = (await cluster.slices()).find(({ spec }) => spec?.nodeName === nodeName);
   const { attributes = {}, capacity = {} } = slice?.spec?.devices?.[0] ?? {};
@@ -119,5 +119,5 @@ const back: Case = {
   },
 };
 
-/** Cases of claims of cards, and the way there and back. */
+/** Cases of claims for cards, with the change to them and back. */
 export const claimCases: readonly Case[] = [there, byExpression, isolation, plainRequest, back];

@@ -7,7 +7,7 @@ import { powerCases } from "./power";
 import { sliceCases } from "./slices";
 import { handOverCases } from "./hand-over";
 
-/** Every case, in the order in which a run tries them: what needs the same stack stands together. */
+/** Every case, in the order of a run: cases with the same stack are next to each other. */
 const cases: readonly Case[] = [
   ...plainCases,
   ...doctorCases,

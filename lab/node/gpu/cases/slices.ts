@@ -23,7 +23,7 @@ async function startAll(stand: Stand, pods: Pods, seconds: number): Promise<stri
   return names;
 }
 
-/** `Running` of pods whose program does not compute is over at once: those of the stand-in wait instead. */
+/** Number of rounds of each pod's computation; NaN on the stand-in of the driver, where pods only wait. */
 const rounds = (ended: readonly Ended[]): number[] =>
   ended.map(({ said }) => Number(/(\d+) rounds/.exec(said)?.[1] ?? Number.NaN));
 

@@ -84,8 +84,9 @@ export function told({ status, differences, findings, unseen }: DoctorReport): s
 }
 
 /**
- * Looks until what the doctor says is wanted: at the machines too where Kubernetes alone says so already, soon in any
- * case, as only they report some faults, and every so often.
+ * Repeats the doctor until its report is as wanted. Reading the machines is slow, so it reads them only in three
+ * cases: soon after the start, at intervals, and once Kubernetes alone gives the wanted report. Only machines report
+ * some faults.
  */
 async function look(
   scene: Stand,

@@ -103,7 +103,7 @@ const makers: Record<string, Make> = {
       `mv ${driver}/away/* ${driver}/; rm -r ${driver}/away; ldconfig`,
     ),
   ),
-  // The chart mounts the driver's root where nvidiaDriverRoot names one: a release that has it by default loses both.
+  // The chart mounts the driver's root if nvidiaDriverRoot names one. A release with a default root loses both.
   "driver-root": containers(({ volumeMounts = [], ...each }) => ({
     ...each,
     env: withVariable(each, "DEVICE_LIST_STRATEGY", "cdi-cri").filter(
