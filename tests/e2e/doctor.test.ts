@@ -37,8 +37,8 @@ const node = "/api/v1/nodes/rtx3090";
 const within = "gpu-device-plugin";
 
 /**
- * A user's change of a healthy cluster, the additional line of the doctor, and the fix that the doctor gives once
- * the change has its effect.
+ * A user's change of a healthy cluster, and the doctor's additional line. The third value is the fix that the doctor
+ * gives once the change has its effect.
  */
 const faults: [act: (kept: Kept) => Promise<void>, line: string, fix?: FixId][] = [
   [

@@ -14,8 +14,8 @@ import { withTalosctl } from "./with-talosctl";
  * The real talosctl tests the merge into an adopted machine's configuration. A generated configuration with
  * patches must equal the output of `talosctl machineconfig patch`, for every contract that this talosctl can
  * generate and the tables have. The merge differs from Talos' on purpose in two cases, which the patches below
- * avoid. An item of a list with a key (merge/keyed-lists.ts) is merged with the existing one, and a value that is
- * already in the list is not added again; Talos appends both. An empty value (`""`, 0) replaces a value; Talos
+ * avoid. An item of a list with a key (merge/keyed-lists.ts) is merged with the existing one.
+ * A value that is already in the list is not added again. Talos appends both. An empty value (`""`, 0) replaces a value; Talos
  * takes it for a missing one.
  */
 const run = promisify(execFile);

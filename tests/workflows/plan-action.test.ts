@@ -45,8 +45,8 @@ describe("the steps of the action plan, on a fork's pull request", () => {
     outside("untouched", ["../flux/other.yaml"]);
     git("add", "flux", "stacks");
     git("commit", "-qm", "external");
-    // On the fork's branch one stack is edited, one is not a file, some list files, and its code would leave a
-    // mark if it ran.
+    // On the fork's branch one stack is edited, one is not a file, and some list files. Its code would leave a mark
+    // if it ran.
     git("checkout", "-qb", "fork");
     change("velaryon", "slot: X", 'slot: "<!-- @everyone"');
     outside("absolute", [secret]);

@@ -125,7 +125,7 @@ test(
       result: "failed",
       creates: ["pulumi:pulumi:Stack talos-gpu-aarhus-h100-mixed"],
     });
-    // CPU time of the CLI, its host, the program and the policy pack: 4 s, of which two cores share most. cmd/run
+    // CPU time of the CLI, its host, the program and the policy pack: 4 s, mostly on two cores at once. cmd/run
     // alone once took 17 s.
     expect(cpuSeconds).toBeLessThan(6);
     expect(cpuSeconds).toBeGreaterThan(1);

@@ -71,7 +71,7 @@ export const faultKinds: readonly Fault[] = [
   },
 ];
 
-/** The calls of a run, of which one may fail. */
+/** The calls of a run. One of them may fail. */
 export class Calls {
   readonly made: string[] = [];
 

@@ -96,8 +96,8 @@ describe("for any configuration and patches", () => {
     );
   });
 
-  // Marks each mapping and each value as the owner's: an owner's value that equals the stack's cannot be told
-  // apart from it.
+  // Marks each mapping and each value as the owner's, since unmerging cannot distinguish equal values of owner and
+  // stack.
   const owned = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(owned);
     if (typeof value !== "object" || value === null) return `theirs-${String(value)}`;
