@@ -7,6 +7,7 @@ import {
   type TalosClient,
   talosClientOf,
 } from "../../../components/credentials/texts";
+import { provider } from "../../../components/recipe/facts/data/since.json";
 import { currentOf } from "../../kubernetes/kubeconfig";
 import { limit } from "../../session/limit";
 import type { Properties, ResourceCall } from "../provider";
@@ -142,7 +143,7 @@ export async function getConfiguration(
   const bundle = bundleOf(machineSecrets as MachineSecrets);
   const more = [
     "--talos-version",
-    String(talosVersion),
+    knownContract(talosVersion),
     ...(kubernetesVersion ? ["--kubernetes-version", kubernetesVersion.replace(/^v/, "")] : []),
     "--install-image",
     defaultInstallImage,
@@ -157,6 +158,16 @@ export async function getConfiguration(
   );
   return { ...args, id: clusterName, talosVersion, machineSecrets, machineConfiguration };
 }
+
+/**
+ * The release whose form of a configuration the provider generates. The provider has the machinery of an older Talos
+ * than the lab's talosctl, and generates that machinery's form for each later release: no document of Talos 1.14
+ * (pulumi-talos v0.8.1, go.mod: machinery v1.13.0).
+ */
+const knownContract = (talosVersion: unknown): string =>
+  (contractOf(talosVersion)?.minor ?? 0) > provider.minor
+    ? `v1.${provider.minor}`
+    : String(talosVersion);
 
 /** talosctl prints the configuration with one additional line end. */
 const printed = (stdout: string): string => `${stdout.trimEnd()}\n`;

@@ -1,6 +1,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
+import { machineSecretsOf } from "../../../../components/credentials/texts";
+import { machineSecrets } from "../../../../tests/support/talos";
 import type { Properties } from "../../../providers/provider";
 import { TalosProvider } from "../../../providers/talos";
 import { reveal } from "../../../providers/values";
@@ -163,5 +165,24 @@ test.each([
       new AbortController().signal,
     );
     await expect(asked).rejects.toThrow(name);
+  },
+);
+
+// pulumi-talos v0.8.1 has Talos' machinery v1.13.0, which generates its own form for later releases as well.
+test.each([
+  ["v1.12.6", "v1.12.6"],
+  ["v1.14.1", "v1.13"],
+])(
+  "the configuration for the contract %s is generated in the form of %s",
+  async (talosVersion, form) => {
+    const args = {
+      clusterName: "c",
+      clusterEndpoint: "https://c:6443",
+      machineSecrets: machineSecretsOf(machineSecrets),
+      machineType: "worker",
+      talosVersion,
+    };
+    await provider.invoke(types.getConfiguration, args, new AbortController().signal);
+    expect(calls()).toEqual([expect.stringContaining(`--talos-version ${form} `)]);
   },
 );
