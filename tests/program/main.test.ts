@@ -160,7 +160,7 @@ test.each(["pulumi", "plugin", "shell"] as const)(
   },
 );
 
-test("talosctl gets its credentials only through a file that nobody else can read, and that is deleted", async () => {
+test("talosctl gets its credentials only through a file that no other user can read, and that is deleted", async () => {
   await run("upgrade", wanted);
   for (const call of calls()) {
     expect(call).toMatchObject({ talosconfig, talosconfigMode: "600", secretsInEnvironment: [] });
@@ -169,7 +169,7 @@ test("talosctl gets its credentials only through a file that nobody else can rea
   expect(fs.readdirSync(temporary)).toEqual([]);
 });
 
-test("the verbs adopt and release work through files that nobody else can read", async () => {
+test("the verbs adopt and release work through files that no other user can read", async () => {
   const configuration = (): unknown =>
     parse(fs.readFileSync(path.join(folder, "configuration"), "utf8").split("---")[0]!);
   const before = configuration();
