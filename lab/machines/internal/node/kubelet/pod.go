@@ -33,7 +33,7 @@ type pod struct {
 	finished          bool // no container will run any more
 
 	publishing sync.Mutex
-	published  string // the status that the API server has last been told
+	published  string // the status that the API server last accepted
 
 	reading sync.Mutex
 	mounted map[string]mounted // ConfigMaps by name
