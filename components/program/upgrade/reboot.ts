@@ -29,10 +29,11 @@ import { patiently, type Run, upTo } from "./run";
 const STARTS = 3;
 
 /**
- * An installer's error, e.g. `failed to install bootloader: write /boot/B/initramfs.xz: no space left on device`
- * (siderolabs/talos#12551).
+ * Whether an installer's error is that of a full boot partition, e.g. `failed to install bootloader: write
+ * /boot/B/initramfs.xz: no space left on device` (siderolabs/talos#12551).
  */
-const PARTITION_IS_FULL = /\/boot\b.*no space left on device/;
+const isPartitionFull = (message: string): boolean =>
+  message.includes("/boot/") && message.includes("no space left on device");
 
 /**
  * Ends a paused boot by a reboot into the corrected configuration. Installs nothing: Talos counts the paused boot as
@@ -240,7 +241,7 @@ async function bootOnce(
   });
   const notRebooted = (message: string): FieldFinding => ({
     ...failed(`the machine was not rebooted: ${message}`),
-    ...(PARTITION_IS_FULL.test(message)
+    ...(isPartitionFull(message)
       ? {
           why: "its boot partition has no room for the new image next to the running one, and Talos never enlarges this partition. The machine keeps running its image. If its node was drained, the node stays cordoned",
           remedy: `${moreRoom}, then run again`,

@@ -60,9 +60,15 @@ test.each([
   ["B300 SXM6 AC", "1g.34gb", "v1.12.6", "lts", "fits"],
   ["RTX PRO 4500 Blackwell", "1g.16gb", "v1.13.9", "lts", "fits"],
   ["RTX PRO 4500 Blackwell Server Edition", "1g.16gb", "v1.13.9", "lts", "fits"],
-  ["RTX PRO 4000 Blackwell", "1g.12gb", "v1.13.9", "lts", "has no MIG"],
-  ["RTX 5080", "1g.16gb", "v1.13.9", "lts", "has no MIG"],
-  ["RTX PRO 5000 Blackwell Generation Laptop GPU", "1g.12gb", "v1.13.9", "lts", "has no MIG"],
+  ["RTX PRO 4000 Blackwell", "1g.12gb", "v1.13.9", "lts", "does not support MIG"],
+  ["RTX 5080", "1g.16gb", "v1.13.9", "lts", "does not support MIG"],
+  [
+    "RTX PRO 5000 Blackwell Generation Laptop GPU",
+    "1g.12gb",
+    "v1.13.9",
+    "lts",
+    "does not support MIG",
+  ],
 ] as const)(
   "the card %s with the MIG profile %s on Talos %s, driver %s: it %s",
   (model, profile, version, branch, problem) => {
