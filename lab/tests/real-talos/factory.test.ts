@@ -1,3 +1,6 @@
+import { systemClock } from "../../../components/clients/clock";
+import { sizesOf } from "../../../components/program/preflight/boot-images";
+import { placesOf, RealWeb } from "../../../components/program/preflight/web";
 import { officialExtensions } from "../../factory";
 import { openWorkspace, type Workspace } from "../../session/session";
 import { provideTalos, releases, type ImageFactory } from "../../talos";
@@ -24,6 +27,20 @@ if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
     const { came, real } = await asked(factory.url, RELEASE);
     expect(came).toEqual(real);
     expect(factory.errors.filter((error) => /generating|pushing|signing/.test(error))).toEqual([]);
+  });
+
+  test("has an installer's size for the boot partition in the manifests that the preflight reads", async () => {
+    const schematic = await factory.register("customization: {}");
+    const sizeOf = sizesOf(
+      new RealWeb(systemClock, {}),
+      placesOf({ TALOS_GPU_FACTORY: factory.url }),
+    );
+    const size = await sizeOf(`factory.talos.dev/metal-installer/${schematic}:${RELEASE}`);
+    const image = await fetch(`${factory.url}/image/${schematic}/${RELEASE}/metal-amd64-uki.efi`);
+    const uki = (await image.arrayBuffer()).byteLength;
+    // The layer also has systemd-boot, and gzip makes it a little smaller.
+    expect(size! / uki).toBeGreaterThan(0.95);
+    expect(size! / uki).toBeLessThan(1.05);
   });
 
   test.each([RELEASE, RELEASE.slice(1)])(
