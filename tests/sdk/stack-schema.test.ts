@@ -54,7 +54,7 @@ test.each(filesOf("valid"))("the schema accepts %s", (file) => {
 // An editor marks exactly the mistakes of shape that a preview refuses. Mistakes of meaning are found only by the
 // preview.
 test.each(mistakes)(
-  "the schema refuses a mistake exactly if it is one of shape: $name",
+  "the schema refuses the stack if and only if the check `shape` does: $name",
   (mistake) => {
     const stack = changedStack(mistake);
     const shape = findingsOf(stack).filter(({ check }) => check === "shape");

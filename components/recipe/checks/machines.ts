@@ -46,7 +46,7 @@ export const machineChecks = {
     },
   },
   "omni-machine": {
-    rule: "An Omni machine has a UUID and a cluster name, and no field that only Omni sets",
+    rule: "An Omni machine has a UUID and a cluster name, and sets no field that Omni decides",
     source:
       "siderolabs/omni, client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files from Talos 1.12 on); kernel_args.go",
     ofFiles: true,

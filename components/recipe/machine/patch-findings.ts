@@ -199,7 +199,7 @@ function withoutDeleted(value: unknown, path: Path, told: PatchFinding[], isItem
     told.push(
       flaw(
         at,
-        "comes from `$patch`, in which talhelper doubles the dollar",
+        "has two dollars, which talhelper replaces by one, and Talos does not",
         "write `$patch` with one dollar",
       ),
     );

@@ -331,7 +331,7 @@ test.each([
   expect(twice / few).toBeLessThan(2.2);
 });
 
-test("a patch is located in a file by its lines, each of which is looked up once", () => {
+test("500 patches are located in a file by their lines, and the file is split into lines only once", () => {
   const block = (index: number): string =>
     `- |-\n  machine:\n    kernel:\n      modules:\n        - name: nvidia${index}\n`;
   const whole = `patches:\n${many(500, block)}`;

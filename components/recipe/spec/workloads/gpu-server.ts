@@ -89,8 +89,8 @@ export interface GpuServerSpec {
    */
   allowFrom?: string[];
   /**
-   * StorageClass of the server's volume. Kubernetes cannot change the class of an existing volume. So the preview
-   * refuses a change, with which the volume and its data would be lost.
+   * StorageClass of the server's volume. Kubernetes cannot change the class of an existing volume. A change
+   * would lose the volume and its data, so the preview refuses it.
    * @default the cluster's default StorageClass
    * @example `local-path`
    */
