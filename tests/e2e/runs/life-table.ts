@@ -214,7 +214,7 @@ export const lives: Record<string, Life> = {
             change: { workloads: { ollama: { storageClass: "fast" } } },
             refused: {
               preview:
-                "PersistentVolumeClaim ollama/ollama-models: would be replaced \\(another storageClass",
+                "PersistentVolumeClaim ollama/ollama-models: would be replaced \\(because of a changed storageClass",
               update:
                 "workloads\\.ollama\\.storageClass: is fast, but claim ollama/ollama-models was created with the cluster's default",
             },
