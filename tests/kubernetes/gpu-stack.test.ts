@@ -62,7 +62,7 @@ test("Helm replaces the device plugin's objects when it upgrades them", async ()
   expect(find(await run(planOf("rtx3090")), types.release).inputs["forceUpdate"]).toBe(true);
 });
 
-test("Helm patches the operator's objects when it upgrades them", async () => {
+test("the operator's release does not set forceUpdate, so Helm patches its objects", async () => {
   const { inputs } = find(await run(planOf("rtx5070ti")), types.release);
   expect(inputs["forceUpdate"]).toBeUndefined();
 });

@@ -19,103 +19,145 @@ const controlPlane = (
   rebootsIfChanged: { talosVersion: "v1.12.6" },
   [list]: { talosVersion: "v1.12.6", role: "controlplane", kubernetesVersion },
 });
+type Arguments = Parameters<typeof foretold>;
+
+/** An edit of a machine, and what the preview says of it. */
+interface Edit {
+  name: string;
+  /** Name of the machine. Default: gpu-1. */
+  machine?: string;
+  /** The machine's state that the last update wanted; undefined for a new machine. */
+  before: Arguments[1];
+  /** Outputs of the last update; undefined for a new machine. */
+  lastOutputs: Arguments[2];
+  /** The wanted state of the edited stack. */
+  after: Arguments[3];
+}
+const preview = ({ machine = "gpu-1", before, lastOutputs, after }: Edit) => {
+  const { word: text, refused } = foretold(machine, before, lastOutputs, after);
+  return { text, refused };
+};
+
+/** Outputs of an update that succeeded, with the release that the machine has run since then. */
+const succeeded = (talosVersion = "v1.12.6") => ({ talosVersion });
+/** An update that failed leaves no outputs. */
+const failed = {};
+
+/** An edit of Kubernetes' release on a control plane. */
 const kubernetes = (
   from: string,
   to: string,
   list: Parameters<typeof controlPlane>[1] = "rebootsIfChanged",
-) => [controlPlane(from, list), isUp, controlPlane(to, list)] as const;
-const isUp = { talosVersion: "v1.12.6" };
-
-test.each<[string, Parameters<typeof foretold>, RegExp]>([
-  ["an edit", ["gpu-1", older, isUp, newer], /^reboots: yes: talosVersion: v1\.12\.6 → v1\.12\.7/],
-  [
-    "an edit over two minors",
-    [
-      "gpu-1",
-      state("v1.11.5", "v1.34.1", contract),
-      { talosVersion: "v1.11.5" },
-      state("v1.13.9", "v1.34.1", { ...contract, gpuOperator: { version: "v26.3.3" } }),
-    ],
-    /^reboots: yes: .*2 reboots: v1\.11\.5 → v1\.12\.12 → v1\.13\.9 \(.*; it is then drained .*2 times 45m/,
-  ],
-  // Pulumi may find no change for the machine, although the failed update may have changed it.
-  [
-    "an edit that is reverted after its update failed",
-    ["gpu-1", newer, {}, older],
-    /^reboots: only if .*the last update failed/,
-  ],
-  [
-    "a machine that is new",
-    ["gpu-1", undefined, undefined, older],
-    /^reboots: only if it does not already run Talos v1\.12\.6/,
-  ],
-])("the preview's words about a reboot fit %s", (_, known, word) => {
-  const told = foretold(...known);
-  expect(told.word).toMatch(word);
-  expect(told.refused).toBeUndefined();
+): Omit<Edit, "name"> => ({
+  machine: "cp-1",
+  before: controlPlane(from, list),
+  lastOutputs: succeeded(),
+  after: controlPlane(to, list),
 });
 
-const edits: [string, Parameters<typeof foretold>, RegExp?][] = [
-  [
-    "a downgrade",
-    ["gpu-1", newer, { talosVersion: "v1.12.7" }, older],
-    /^machines\.gpu-1\.talosVersion: .*downgrades/,
-  ],
-  [
-    "a change from adopted to owned",
-    ["gpu-1", { ...older, configuration: "adopted" }, isUp, { ...older, configuration: "owned" }],
-    /^machines\.gpu-1\.configuration: changes from adopted to owned; .*; write adopted\. To get owned, /,
-  ],
-  [
-    "a change from adopted to owned after a failed update",
-    ["gpu-1", { ...older, configuration: "adopted" }, {}, { ...older, configuration: "owned" }],
-  ],
-  [
-    "a configuration that the running release cannot read",
-    ["gpu-1", owned("v1.11"), { talosVersion: "v1.11.6" }, owned("v1.12")],
-    /^machines\.gpu-1\.versionContract: .*HostnameConfig; write `versionContract: v1\.11`/,
-  ],
-  [
-    "a contract that the running release can read",
-    ["gpu-1", owned("v1.11"), { talosVersion: "v1.11.6" }, owned("v1.11")],
-  ],
-  ["the next minor of Kubernetes", ["cp-1", ...kubernetes("v1.33.1", "v1.34.0")]],
-  ["an older patch of Kubernetes", ["cp-1", ...kubernetes("v1.33.1", "v1.33.0")]],
-  [
-    "three minors of Kubernetes",
-    ["cp-1", ...kubernetes("v1.33.1", "v1.36.0")],
-    /^kubernetesVersion: v1\.33\.1 → v1\.36\.0 crosses 3 minor .*; go to v1\.34 first\. .*upgrade-k8s/,
-  ],
-  [
-    "three minors of Kubernetes on a machine that needs no reboot",
-    ["cp-1", ...kubernetes("v1.33.1", "v1.36.0", "changesWithoutReboot")],
-    /^kubernetesVersion: /,
-  ],
-  [
-    "an earlier minor of Kubernetes",
-    ["cp-1", ...kubernetes("v1.34.0", "v1.33.1")],
-    /^kubernetesVersion: .*no downgrade.*; set it to v1\.34\.0 or newer\. /,
-  ],
-  [
-    "an earlier minor of Kubernetes with a new reconcileToken",
-    [
-      "cp-1",
-      controlPlane("v1.34.0", "rebootsIfChanged"),
-      isUp,
-      {
-        ...controlPlane("v1.33.1", "rebootsIfChanged"),
-        mayRebootIfChanged: { reconcileToken: "upgraded by hand" },
-      },
-    ],
-  ],
-];
+test.each<Edit & { reports: RegExp }>([
+  {
+    name: "an edit",
+    before: older,
+    lastOutputs: succeeded(),
+    after: newer,
+    reports: /^reboots: yes: talosVersion: v1\.12\.6 → v1\.12\.7/,
+  },
+  {
+    name: "an edit over two minors",
+    before: state("v1.11.5", "v1.34.1", contract),
+    lastOutputs: succeeded("v1.11.5"),
+    after: state("v1.13.9", "v1.34.1", { ...contract, gpuOperator: { version: "v26.3.3" } }),
+    reports:
+      /^reboots: yes: .*2 reboots: v1\.11\.5 → v1\.12\.12 → v1\.13\.9 \(.*; it is then drained .*2 times 45m/,
+  },
+  // Pulumi may find no change for the machine, although the failed update may have changed it.
+  {
+    name: "an edit that is reverted after its update failed",
+    before: newer,
+    lastOutputs: failed,
+    after: older,
+    reports: /^reboots: only if .*the last update failed/,
+  },
+  {
+    name: "a new machine",
+    before: undefined,
+    lastOutputs: undefined,
+    after: older,
+    reports: /^reboots: only if it does not already run Talos v1\.12\.6/,
+  },
+])("the preview accepts $name, and reports the machine's reboots", ({ reports, ...edit }) => {
+  const { text, refused } = preview(edit);
+  expect(text).toMatch(reports);
+  expect(refused).toBeUndefined();
+});
 
-test.each(edits.filter(([, , refused]) => refused !== undefined))(
-  "the preview refuses %s",
-  (_, known, refused) => expect(foretold(...known).refused).toMatch(refused!),
+test.each<Edit & { problem: RegExp }>([
+  {
+    name: "a downgrade",
+    before: newer,
+    lastOutputs: succeeded("v1.12.7"),
+    after: older,
+    problem: /^machines\.gpu-1\.talosVersion: .*downgrades/,
+  },
+  {
+    name: "a change from adopted to owned",
+    before: { ...older, configuration: "adopted" },
+    lastOutputs: succeeded(),
+    after: { ...older, configuration: "owned" },
+    problem:
+      /^machines\.gpu-1\.configuration: changes from adopted to owned; .*; write adopted\. To get owned, /,
+  },
+  {
+    name: "a configuration that the running release cannot read",
+    before: owned("v1.11"),
+    lastOutputs: succeeded("v1.11.6"),
+    after: owned("v1.12"),
+    problem: /^machines\.gpu-1\.versionContract: .*HostnameConfig; write `versionContract: v1\.11`/,
+  },
+  {
+    name: "three minors of Kubernetes",
+    ...kubernetes("v1.33.1", "v1.36.0"),
+    problem:
+      /^kubernetesVersion: v1\.33\.1 → v1\.36\.0 crosses 3 minor .*; go to v1\.34 first\. .*upgrade-k8s/,
+  },
+  {
+    name: "three minors of Kubernetes on a machine that needs no reboot",
+    ...kubernetes("v1.33.1", "v1.36.0", "changesWithoutReboot"),
+    problem: /^kubernetesVersion: /,
+  },
+  {
+    name: "an earlier minor of Kubernetes",
+    ...kubernetes("v1.34.0", "v1.33.1"),
+    problem: /^kubernetesVersion: .*no downgrade.*; set it to v1\.34\.0 or newer\. /,
+  },
+])("the preview refuses $name", ({ problem, ...edit }) =>
+  expect(preview(edit).refused).toMatch(problem),
 );
 
-test.each(edits.filter(([, , refused]) => refused === undefined))(
-  "the preview accepts %s",
-  (_, known) => expect(foretold(...known).refused).toBeUndefined(),
-);
+test.each<Edit>([
+  {
+    name: "a change from adopted to owned after a failed update",
+    before: { ...older, configuration: "adopted" },
+    lastOutputs: failed,
+    after: { ...older, configuration: "owned" },
+  },
+  {
+    name: "a contract that the running release can read",
+    before: owned("v1.11"),
+    lastOutputs: succeeded("v1.11.6"),
+    after: owned("v1.11"),
+  },
+  { name: "the next minor of Kubernetes", ...kubernetes("v1.33.1", "v1.34.0") },
+  { name: "an older patch of Kubernetes", ...kubernetes("v1.33.1", "v1.33.0") },
+  {
+    name: "an earlier minor of Kubernetes with a new reconcileToken",
+    machine: "cp-1",
+    before: controlPlane("v1.34.0", "rebootsIfChanged"),
+    lastOutputs: succeeded(),
+    after: {
+      ...controlPlane("v1.33.1", "rebootsIfChanged"),
+      mayRebootIfChanged: { reconcileToken: "upgraded by hand" },
+    },
+  },
+])("the preview accepts $name", (edit) => expect(preview(edit).refused).toBeUndefined());

@@ -154,6 +154,7 @@ test("in a terminal a finding's place and problem have colours, and the text is 
   const plain = await run(folder);
   const coloured = await runVerb("check", check, [folder], {}, { colour: true, columns: 80 });
   expect(coloured.result).toContain(`\u001b[36m${folder}/gpu.yaml:2:\u001b[39m`);
+  expect(coloured.result).toContain("\u001b[31mmachine.sysctl is not a field");
   expect(stripVTControlCharacters(coloured.result)).toBe(plain.result);
 });
 
@@ -183,7 +184,9 @@ test("--format=github and --format=sarif print a finding with its file, line and
         results: [
           {
             ruleId: "patch-schema",
-            locations: [{ physicalLocation: { region: { startLine: 2 } } }],
+            locations: [
+              { physicalLocation: { artifactLocation: { uri: file }, region: { startLine: 2 } } },
+            ],
           },
         ],
       },

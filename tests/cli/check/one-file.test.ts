@@ -245,7 +245,7 @@ describe("finds", () => {
       ],
     }));
 
-  test("a chart that kustomize inflates", () =>
+  test("a wrong value of a chart that kustomize inflates", () =>
     expectFindings({
       talos: ["v1.13.6"],
       file: yaml`

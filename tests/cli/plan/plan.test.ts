@@ -30,23 +30,25 @@ function expectGolden(name: string, text: string): void {
   expect(text).toBe(fs.readFileSync(file, "utf8"));
 }
 
-const side = (said: Said) => ({
-  plan: planCluster(parseSpec(said).spec!),
-  findings: findingsOf(said),
-  remarks: judge(said).remarks,
+/** A stack with its plan and findings, as `compare` takes it. */
+const judged = (fields: Said) => ({
+  plan: planCluster(parseSpec(fields).spec!),
+  findings: findingsOf(fields),
+  remarks: judge(fields).remarks,
 });
-const of = (stack: string, after: Said): Comparison =>
-  compare(stack, "main", side(readStackFile(stack)), side(after));
+/** The comparison of a committed stack with its fields after an edit. */
+const compared = (stack: string, after: Said): Comparison =>
+  compare(stack, "main", judged(readStackFile(stack)), judged(after));
 
 test("the page of one stack equals the committed file", () => {
   expectGolden(
     "modern",
-    pageOf(compare("modern", undefined, undefined, side(readStackFile("modern")))),
+    pageOf(compare("modern", undefined, undefined, judged(readStackFile("modern")))),
   );
 });
 
 test.each(stacks)("%s against itself changes nothing", (stack) => {
-  const comparison = of(stack, readStackFile(stack));
+  const comparison = compared(stack, readStackFile(stack));
   expect(comparison).toMatchObject({ stackChanges: [], valueChanges: [], away: [] });
   expect(pageOf(comparison)).toContain("Nothing changes compared with `main`.");
 });
@@ -57,12 +59,12 @@ const kept = ["containerd-part-on-omni", "driver-branch", "operator-to-plugin", 
 test.each(edits.filter(({ name }) => kept.includes(name)))(
   "the page of the edit $name equals the committed file",
   ({ name, stack, change }) => {
-    expectGolden(`edits/${name}`, pageOf(of(stack, edited({ stack, change }))));
+    expectGolden(`edits/${name}`, pageOf(compared(stack, edited({ stack, change }))));
   },
 );
 
 describe.each(edits)("the plan of the edit $name of $stack", ({ name, stack, change, reboots }) => {
-  const comparison = of(stack, edited({ stack, change }));
+  const comparison = compared(stack, edited({ stack, change }));
 
   test("has the stack and the changed fields in its page", () => {
     const page = pageOf(comparison);
@@ -93,17 +95,17 @@ test("the graph of a large fleet shows the number of machines instead of their n
       },
     ]),
   );
-  const said = {
+  const fleet = {
     talosVersion: "v1.12.6",
     machines,
     devicePlugin: { version: "0.17.4" },
     upgrade: { maxParallel: 15 },
   };
-  const page = pageOf(compare("fleet", undefined, undefined, side(said)));
+  const page = pageOf(compare("fleet", undefined, undefined, judged(fleet)));
   expect(page.match(/15 machines<br\/>may reboot/g)).toHaveLength(2);
 });
 
-test("with upgrade.first, the page has the GPU provider's step after the first machines and before the others", () => {
+describe("with upgrade.first", () => {
   const gpus = [{ model: "H100 NVL" }];
   const machines = Object.fromEntries(
     ["a", "b", "c", "d"].map((name, index) => [
@@ -111,15 +113,27 @@ test("with upgrade.first, the page has the GPU provider's step after the first m
       { address: `10.0.0.${index + 1}`, role: "worker", configuration: "adopted", gpus },
     ]),
   );
-  const upgrade = { first: ["c"], maxParallel: "50%" };
-  const said = { talosVersion: "v1.12.6", machines, devicePlugin: { version: "0.17.4" }, upgrade };
-  const comparison = compare("fleet", undefined, undefined, side(said));
-  expect(comparison).toMatchObject({ waves: [["c"], ["a", "b"], ["d"]], wavesAhead: 1 });
-  expectGolden("first", pageOf(comparison));
-  const migrated = compare("fleet", "main", side(said), side({ ...said, talosVersion: "v1.13.0" }));
-  expect(migrated.away.at(-1)).toContain(
-    "of upgrade.first; on each other machine until it is upgraded",
-  );
+  const fleet = {
+    talosVersion: "v1.12.6",
+    machines,
+    devicePlugin: { version: "0.17.4" },
+    upgrade: { first: ["c"], maxParallel: "50%" },
+  };
+
+  test("the page has the GPU provider's step after the first machines and before the others", () => {
+    const comparison = compare("fleet", undefined, undefined, judged(fleet));
+    // The first wave is ahead of the provider's step.
+    expect(comparison).toMatchObject({ waves: [["c"], ["a", "b"], ["d"]], wavesAhead: 1 });
+    expectGolden("first", pageOf(comparison));
+  });
+
+  test("GPUs are unavailable on each machine after the first ones until it is upgraded", () => {
+    const upgraded = { ...fleet, talosVersion: "v1.13.0" };
+    const { away: unavailable } = compare("fleet", "main", judged(fleet), judged(upgraded));
+    expect(unavailable.at(-1)).toContain(
+      "of upgrade.first; on each other machine until it is upgraded",
+    );
+  });
 });
 
 test("a line difference keeps unchanged lines", () => {

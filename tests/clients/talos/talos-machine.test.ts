@@ -199,8 +199,11 @@ describe("the configurations of a machine", () => {
     expect(isStaged(configurations)).toBe(true);
   });
 
-  test("a machine without that resource and that file has no configuration for the next boot", async () => {
+  test("a machine with neither the resource `persistent` nor the file config.yaml has no configuration for the next boot", async () => {
     expect(await answering({ v1alpha1: active }).configurations()).toEqual({ active });
+  });
+
+  test("a machine without an active configuration has none for the next boot, even if it has the file", async () => {
     expect(await answering({}, { [onDisk]: next }).configurations()).toEqual({});
   });
 });

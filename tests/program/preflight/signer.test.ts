@@ -2,9 +2,9 @@ import { X509Certificate } from "node:crypto";
 import { failing, schematics } from "../fakes";
 import { ask, type Stand } from "./stand";
 
-/** Certificates of two Factories, made by `openssl req -x509 -newkey ec -subj "/CN=lab …"`. */
+/** Certificates of the stand's Factory and of another one, made by `openssl req -x509 -newkey ec -subj "/CN=lab …"`. */
 const certificates = {
-  ours: `-----BEGIN CERTIFICATE-----
+  factory: `-----BEGIN CERTIFICATE-----
 MIIBfTCCASOgAwIBAgIUaKssfCtN1A4ifnjRe5vXiuYhEBswCgYIKoZIzj0EAwIw
 EzERMA8GA1UEAwwIbGFiIG91cnMwIBcNMjYxMTI5MDcyNzEwWhgPMjEyNjExMDUw
 NzI3MTBaMBMxETAPBgNVBAMMCGxhYiBvdXJzMFkwEwYHKoZIzj0CAQYIKoZIzj0D
@@ -16,7 +16,7 @@ NZWRFzu9KJkM4dhb4EN3AiB27YmN5j/uNqdwrKa08fJQdhbT4bCrfiUMrMT2iITt
 4w==
 -----END CERTIFICATE-----
 `,
-  theirs: `-----BEGIN CERTIFICATE-----
+  another: `-----BEGIN CERTIFICATE-----
 MIIBgTCCASegAwIBAgIUMnDtsWrvaTwaeS0oGHaPc2k1gRUwCgYIKoZIzj0EAwIw
 FTETMBEGA1UEAwwKbGFiIHRoZWlyczAgFw0yNjExMjkwNzI3MTBaGA8yMTI2MTEw
 NTA3MjcxMFowFTETMBEGA1UEAwwKbGFiIHRoZWlyczBZMBMGByqGSM49AgEGCCqG
@@ -43,15 +43,15 @@ const db = (pem: string): string =>
   ]).toString("utf8");
 
 const installer = `factory.example.com/metal-installer-secureboot/${schematics.gpu}:v1.12.6`;
-const at = {
+const places = {
   certificate: "https://factory.example.com/secureboot/signing-cert.pem",
   file: "/sys/firmware/efi/efivars/db-d719b2cb-3d3a-4596-a3bc-dad00e67656f",
 };
 const running = { extensions: {}, configuredArgs: [], platform: "metal", secureBoot: true };
 const around = (more: Partial<Stand> = {}): Partial<Stand> => ({
   machines: [{ installerImage: installer }],
-  mirror: { [at.certificate]: { status: 200, body: certificates.ours } },
-  machine: { running, files: { [at.file]: db(certificates.ours) } },
+  mirror: { [places.certificate]: { status: 200, body: certificates.factory } },
+  machine: { running, files: { [places.file]: db(certificates.factory) } },
   ...more,
 });
 
@@ -63,7 +63,7 @@ test("an image that is signed with a key of the firmware is accepted", async () 
 
 test("an image that is signed with another key is refused", async () => {
   const { outcome } = await ask(
-    around({ machine: { running, files: { [at.file]: db(certificates.theirs) } } }),
+    around({ machine: { running, files: { [places.file]: db(certificates.another) } } }),
   );
   expect(outcome).toEqual([
     expect.stringMatching(
@@ -75,11 +75,11 @@ test("an image that is signed with another key is refused", async () => {
 test.each<[string, Partial<Stand>]>([
   [
     "the Factory serves no certificate",
-    { mirror: { [at.certificate]: { status: 404, body: "" } } },
+    { mirror: { [places.certificate]: { status: 404, body: "" } } },
   ],
   [
     "the Factory's answer is no certificate",
-    { mirror: { [at.certificate]: { status: 200, body: "<html>" } } },
+    { mirror: { [places.certificate]: { status: 200, body: "<html>" } } },
   ],
   ["the firmware has no variable with keys", { machine: { running } }],
   [
@@ -96,7 +96,12 @@ test.each<[string, Partial<Stand>]>([
 
 test("the keys of a firmware without Secure Boot are not checked", async () => {
   const { outcome, lines } = await ask(
-    around({ machine: { running: { ...running, secureBoot: false } } }),
+    around({
+      machine: {
+        running: { ...running, secureBoot: false },
+        files: { [places.file]: db(certificates.another) },
+      },
+    }),
   );
   expect(outcome).toHaveProperty("machines");
   expect(lines.filter((line) => line.includes("the key of"))).toEqual([]);

@@ -152,7 +152,9 @@ describe("a machine that is several minors behind", () => {
       machine: { ...machine(), etcdState: "Running" },
       events: [
         { atSecond: 100, machine: { etcdComplaints: ["no leader"] } },
-        { atSecond: 300, machine: { etcdComplaints: [] } },
+        // The first upgrade is over by then. An upgrade that does not wait for etcd is rolled back.
+        { atSecond: 200, machine: { rollback: true } },
+        { atSecond: 400, machine: { etcdComplaints: [], rollback: false } },
       ],
       expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { boots: 3 } },
     }));

@@ -15,8 +15,10 @@ test.each([
   ["610.10", "13.3"],
   ["615.71.10", "13.4"],
   ["583.10", "13.0"],
-  ["470.1", "0.0"],
 ])("driver %s runs CUDA %s", (driver, cuda) => expect(cudaOfDriver(driver)).toBe(cuda));
+
+test("a driver older than the tables runs no known CUDA, so its CUDA is 0.0", () =>
+  expect(cudaOfDriver("470.1")).toBe("0.0"));
 
 test.each([
   ["yanwk/comfyui-boot:cu124-slim", "12.4"],

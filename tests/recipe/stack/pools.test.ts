@@ -140,6 +140,19 @@ describe("a canary pool", () => {
   });
 });
 
+test("a finding at machineDefaults is reported once for several machines whose names have dots", () => {
+  const machineDefaults = {
+    role: "worker",
+    configuration: "omni",
+    kernelArgs: ["mitigations=off"],
+  };
+  const machines = { "a.lan": { address: "10.0.0.1" }, "b.lan": { address: "10.0.0.2" } };
+  const fields = fieldsOf({ talosVersion: "v1.12.6", machineDefaults, machines });
+  expect(fields.filter((field) => field.includes("kernelArgs"))).toEqual([
+    "machineDefaults.kernelArgs (a.lan and 1 more)",
+  ]);
+});
+
 describe("a finding on a pool", () => {
   test("is reported once for all its machines, with the pool's name", () => {
     const findings = findingsOf(
@@ -158,21 +171,6 @@ describe("a finding on a pool", () => {
     );
     expect(findings.map(renderFinding)).toEqual([
       expect.stringMatching(/write it to pools\.gpu\.moduleParameters:/),
-    ]);
-  });
-
-  test("is reported once at machineDefaults for several machines whose names have dots", () => {
-    const machineDefaults = {
-      role: "worker",
-      configuration: "omni",
-      kernelArgs: ["mitigations=off"],
-    };
-    const machines = { "a.lan": { address: "10.0.0.1" }, "b.lan": { address: "10.0.0.2" } };
-    const fields = findingsOf({ talosVersion: "v1.12.6", machineDefaults, machines }).map(
-      ({ field }) => field,
-    );
-    expect(fields.filter((field) => field.startsWith("machineDefaults"))).toEqual([
-      "machineDefaults.kernelArgs (a.lan and 1 more)",
     ]);
   });
 
