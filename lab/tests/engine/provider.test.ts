@@ -237,7 +237,7 @@ describe("two stacks of one program with the same namespace", () => {
       const refused = await one![verb]({ replace });
       expect(refused.result).toBe("failed");
       expect(errors(refused).join("\n")).toMatch(
-        /Namespace gpu-operator: would be replaced \(--replace\), .*contains .*ConfigMap s/,
+        /Namespace gpu-operator: would be replaced \(because of --replace\), .*contains .*ConfigMap s/,
       );
       expect((await there()).uid).toBe(uid);
       expect(await one!.preview()).toMatchObject(unchanged);
