@@ -3,8 +3,9 @@ import type { FieldFinding } from "../../clients/failure";
 import { type BootImage, withoutRoom } from "../../recipe/machine/boot-partition";
 import type { RunningImage } from "../../recipe/machine/losses";
 import { installerAt, installerImage } from "../../recipe/machine/schematic";
+import { askedOnce } from "./asked-once";
 import { imageParts, namesSchematic } from "./image-parts";
-import { BUILT } from "./sources";
+import { BUILT, manifestTypes, manifestUrl } from "./sources";
 import type { AskedMachine } from "./task";
 import type { Places, Web } from "./web";
 
@@ -13,9 +14,6 @@ export type SizeOfImage = (installer: string) => Promise<number | undefined>;
 
 /** The Factory's images are lists of images for amd64 and arm64 (image-factory v1.2.0, frontend/http/registry.go). */
 const index = z.object({ manifests: z.array(z.object({ digest: z.string() })) });
-const accept = ["index", "manifest"]
-  .map((kind) => `application/vnd.oci.image.${kind}.v1+json`)
-  .join();
 
 /**
  * An installer's second layer has the files of the boot loader, kernel and initramfs (talos v1.13.9, pkg/imager/out.go,
@@ -24,35 +22,26 @@ const accept = ["index", "manifest"]
 const manifest = z.object({ layers: z.array(z.object({ size: z.number() })).min(2) });
 
 /** Asks an Image Factory for the sizes of its images, at most once for each image in a run. */
-export function sizesOf(web: Web, places: Places): SizeOfImage {
-  const asked = new Map<string, Promise<number | undefined>>();
-  const ask = async (installer: string): Promise<number | undefined> => {
+export const sizesOf = (web: Web, places: Places): SizeOfImage =>
+  askedOnce(async (installer) => {
     const parts = imageParts(installer);
     if (parts === undefined || !namesSchematic(parts.name)) return undefined;
     const answerTo = async (reference: string): Promise<unknown> => {
-      const url = `${places.registry(parts.host)}/v2/${parts.name}/manifests/${reference}`;
-      const answer = await web.get(url, { accept, limit: BUILT, retry: false });
+      const url = manifestUrl({ ...parts, tag: reference }, places);
+      const answer = await web.get(url, { accept: manifestTypes, limit: BUILT, retry: false });
       return "status" in answer && answer.status === 200 ? parseJson(answer.body) : undefined;
     };
     const list = index.safeParse(await answerTo(parts.tag));
     const digests = list.success ? list.data.manifests.map(({ digest }) => digest) : [];
-    const read = await Promise.all(
-      digests.map(async (digest) => manifest.safeParse(await answerTo(digest))),
-    );
-    const sizes = read.map(({ data }) => data?.layers[1]?.size);
+    const sizes: number[] = [];
+    for (const digest of digests) {
+      const read = manifest.safeParse(await answerTo(digest));
+      if (!read.success) return undefined;
+      sizes.push(read.data.layers[1]!.size);
+    }
     // The smallest, since the task does not contain the machine's architecture.
-    return sizes.length === 0 || sizes.includes(undefined)
-      ? undefined
-      : Math.min(...(sizes as number[]));
-  };
-  return (installer) => {
-    const before = asked.get(installer);
-    if (before !== undefined) return before;
-    const answer = ask(installer);
-    asked.set(installer, answer);
-    return answer;
-  };
-}
+    return sizes.length === 0 ? undefined : Math.min(...sizes);
+  });
 
 function parseJson(text: string): unknown {
   try {

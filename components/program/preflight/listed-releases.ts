@@ -1,5 +1,6 @@
 import { parseTalosVersion } from "../../recipe/facts/version";
 import type { Report } from "../progress";
+import { askedOnce } from "./asked-once";
 import { imageParts, namesSchematic } from "./image-parts";
 import { type Places, type Web, wordsOf } from "./web";
 import type { Releases } from "../seen/way";
@@ -13,20 +14,19 @@ const LIMIT = 10_000;
  * tables.
  */
 export function releasesOf(web: Web, places: Places, report: Report): Releases {
-  const asked = new Map<string, Promise<string[] | undefined>>();
+  const ask = askedOnce((url) => askForReleases(url, web, report));
   return (installerImage) => {
     const parts = imageParts(installerImage);
     if (parts === undefined || !namesSchematic(parts.name)) return Promise.resolve(undefined);
-    const url = `${places.registry(parts.host)}/versions`;
-    const before = asked.get(url);
-    if (before !== undefined) return before;
-    const answer = ask(url, web, report);
-    asked.set(url, answer);
-    return answer;
+    return ask(`${places.registry(parts.host)}/versions`);
   };
 }
 
-async function ask(url: string, web: Web, report: Report): Promise<string[] | undefined> {
+async function askForReleases(
+  url: string,
+  web: Web,
+  report: Report,
+): Promise<string[] | undefined> {
   const answer = await web.get(url, { limit: LIMIT });
   const releases =
     "status" in answer && answer.status === 200 ? readReleases(answer.body) : undefined;

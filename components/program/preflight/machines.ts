@@ -57,7 +57,7 @@ export async function askMachines(
     const { machine, address, schematicId } = next;
     const ask = around.machineAt(address);
     try {
-      const { found, room, bootId } = await waitFor(around.clock, {
+      const { found, image, release, way, bootId } = await waitFor(around.clock, {
         what: `an answer of machine ${machine}`,
         limit: ANSWER,
         poll: 1_000,
@@ -74,12 +74,11 @@ export async function askMachines(
             for (const hop of way.hops) passed.add(installerAt(next.installerImage, hop));
           found.push(...way.findings, ...checkContract(next, release));
           found.push(...(await checkContainerd(next, ask)), ...(await checkMultipath(next, ask)));
-          const room = (): Promise<FieldFinding[]> =>
-            askForRoom(next, image, release, way.hops, around.sizeOf);
-          return { done: { found, room, bootId: await ask.bootId() } };
+          return { done: { found, image, release, way, bootId: await ask.bootId() } };
         },
       });
-      findings.push(...found, ...(await room()));
+      findings.push(...found);
+      findings.push(...(await askForRoom(next, image, release, way.hops, around.sizeOf)));
       bootIds.push([next, bootId]);
     } catch (error) {
       if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;

@@ -5,7 +5,7 @@ import type { FieldFinding } from "../../clients/failure";
 import { boundedValues } from "../../recipe/rules/yaml";
 import type { Report } from "../progress";
 import type { PreflightTask } from "./task";
-import { imageParts, namesSchematic } from "./image-parts";
+import { imageParts, type ImageParts, namesSchematic } from "./image-parts";
 import { type Places, silence, type Web, wordsOf } from "./web";
 
 /** Checks that the chart's repository has the chart, if this computer can reach the repository. */
@@ -113,12 +113,16 @@ const isSame = (one: string, other: string): boolean =>
 export const BUILT = 120_000;
 
 /** Media types of an image's manifest. */
-const accept = [
+export const manifestTypes = [
   "application/vnd.oci.image.index.v1+json",
   "application/vnd.docker.distribution.manifest.list.v2+json",
   "application/vnd.oci.image.manifest.v1+json",
   "application/vnd.docker.distribution.manifest.v2+json",
 ].join(", ");
+
+/** URL of an image's manifest; `tag` may also be a digest. */
+export const manifestUrl = ({ host, name, tag }: ImageParts, places: Places): string =>
+  `${places.registry(host)}/v2/${name}/manifests/${tag}`;
 
 /**
  * Whether a refusal comes from a Factory: its image names contain a schematic's ID, and its message names what is
@@ -143,15 +147,14 @@ export async function askForInstallers(
   const asked = images.map(async (image): Promise<FieldFinding[]> => {
     const parts = imageParts(image);
     if (parts === undefined) return [];
-    const { host, name, tag } = parts;
-    const url = `${places.registry(host)}/v2/${name}/manifests/${tag}`;
-    const answer = await web.get(url, { accept, limit: BUILT, redirect: "manual" });
+    const url = manifestUrl(parts, places);
+    const answer = await web.get(url, { accept: manifestTypes, limit: BUILT, redirect: "manual" });
     // A Factory refuses in plain text. A registry in between answers JSON and a proxy HTML; neither knows what the
     // Factory can build.
     if (
       "status" in answer &&
       (answer.status === 400 || answer.status === 404) &&
-      isWordOfFactory(name, answer.body)
+      isWordOfFactory(parts.name, answer.body)
     ) {
       return [
         {
