@@ -6,8 +6,8 @@ import * as semver from "semver";
 import { parse, stringify } from "yaml";
 import { talosClientOf, talosconfigOf } from "../../components/credentials/texts";
 import { findRelease } from "../../components/recipe";
-import { provider } from "../../components/recipe/facts/data/since.json";
 import type { ClusterSpec, MachineSpec } from "../../components/recipe/spec/index";
+import { knownContract } from "../providers/talos/contract";
 import { foreignPatch } from "./foreign";
 
 const run = promisify(execFile);
@@ -56,10 +56,10 @@ export async function makeExistingCluster(
   const file = (name: string): string => path.join(dir, name);
   const clusterName = spec.clusterName ?? "lab";
   const secrets = file("secrets.yaml");
-  const release = `--talos-version=${minor(spec.talosVersion)}`;
-  const newestOfProvider = `--talos-version=v1.${provider.minor}`;
+  const ofRelease = minor(spec.talosVersion);
+  const version = (contract: string): string => `--talos-version=${contract}`;
   const pki = site?.pki === undefined ? [] : [`--from-kubernetes-pki=${site.pki}`];
-  await run(talosctl, ["gen", "secrets", `--output-file=${secrets}`, release, ...pki]);
+  await run(talosctl, ["gen", "secrets", `--output-file=${secrets}`, version(ofRelease), ...pki]);
   const bundle = await fs.readFile(secrets, "utf8");
   const os = (parse(bundle) as { certs: { os: { crt: string; key: string } } }).certs.os;
   await fs.writeFile(file("talos-ca.crt"), Buffer.from(os.crt, "base64"), { mode: 0o600 });
@@ -69,12 +69,12 @@ export async function makeExistingCluster(
     type: string,
     output: string,
     extra: string[] = [],
-    contract = release,
+    contract = ofRelease,
   ): Promise<void> => {
     const endpoint = site?.endpoint ?? spec.clusterEndpoint ?? "https://192.0.2.1:6443";
     const content = [
       `--with-secrets=${secrets}`,
-      contract,
+      version(contract),
       `--kubernetes-version=${kubernetesOf(spec)}`,
     ];
     const form = [
@@ -98,7 +98,7 @@ export async function makeExistingCluster(
       machine.role,
       configurations[name],
       patched([named, ...patches.map((patch) => `@${patch}`)]),
-      lacksDocuments(machine, spec) ? newestOfProvider : release,
+      contractOf(machine, ofRelease),
     );
     if (machine.configuration !== "omni") return;
     unpatched[name] = file(`${name}-unpatched.yaml`);
@@ -141,6 +141,8 @@ async function writePatches(
   spec: ClusterSpec,
   site: OnSite | undefined,
 ): Promise<string[]> {
+  const ofRelease = minor(spec.talosVersion);
+  const contract = contractOf(machine, ofRelease);
   const single = Object.keys(spec.machines).length === 1 && machine.role === "controlplane";
   const texts = [
     ...(machine.configuration === "omni"
@@ -150,9 +152,7 @@ async function writePatches(
     ...(machine.configuration === "owned"
       ? []
       : (site?.patches(machine.role) ?? []).map((patch) => stringify(patch))),
-    ...(single
-      ? [stringify(takesPods(site?.inDocuments === true && !lacksDocuments(machine, spec)))]
-      : []),
+    ...(single ? [stringify(takesPods(site?.inDocuments === true && contract === ofRelease))] : []),
   ];
   return Promise.all(
     texts.map(async (text, index) => {
@@ -163,14 +163,9 @@ async function writePatches(
   );
 }
 
-/**
- * Whether a machine's configuration lacks the newest documents of its release: the Talos provider generates an owned
- * machine's configuration, and knows the documents of its own Talos release only.
- */
-const lacksDocuments = (
-  { configuration }: MachineSpec,
-  { talosVersion }: Pick<ClusterSpec, "talosVersion">,
-): boolean => configuration === "owned" && semver.minor(talosVersion) > provider.minor;
+/** The contract of a machine's first configuration. The Talos provider generates that of an owned machine. */
+const contractOf = ({ configuration }: MachineSpec, ofRelease: string): string =>
+  configuration === "owned" ? knownContract(ofRelease) : ofRelease;
 
 /** Lets a control plane run pods that do not tolerate its taint. */
 const takesPods = (inDocuments: boolean): object =>

@@ -7,11 +7,11 @@ import {
   type TalosClient,
   talosClientOf,
 } from "../../../components/credentials/texts";
-import { provider } from "../../../components/recipe/facts/data/since.json";
 import { currentOf } from "../../kubernetes/kubeconfig";
 import { limit } from "../../session/limit";
 import type { Properties, ResourceCall } from "../provider";
 import { containsUnknown, UNKNOWN } from "../values";
+import { contractOf, knownContract, newestContract } from "./contract";
 import { maintenanceOf, onMachine, runTalosctl, type Tools, untilDone } from "./machine";
 
 // Sources: terraform-provider-talos v0.11.0, pkg/talos. Nothing is read back from a machine, and a deletion leaves it
@@ -25,8 +25,8 @@ export interface Resource {
   make(tools: Tools, call: ResourceCall): Promise<{ id: string; outputs: Properties }>;
 }
 
-/** Default release whose features are used: the provider is built on Talos v1.13.0 (issue #235 there). */
-const defaultTalosVersion = "v1.13";
+/** Default release whose features are used (pulumi-talos#235). */
+const defaultTalosVersion = newestContract;
 /** Image that a generated configuration installs, unless patched. */
 const defaultInstallImage = "ghcr.io/siderolabs/installer:v1.13.0";
 
@@ -68,17 +68,6 @@ const secrets: Resource = {
     }
   },
 };
-
-/**
- * Parses a release such as `v1.12`, `v1.12.1`, `1.12` or `1.12.1` (the schema's own examples); undefined if it is not a
- * release.
- */
-export function contractOf(version: unknown): semver.SemVer | undefined {
-  const text = String(version);
-  return /^v?\d+\.\d+(\.\d+\S*)?$/.test(text)
-    ? (semver.parse(text) ?? semver.coerce(text) ?? undefined)
-    : undefined;
-}
 
 /** A client certificate from a bundle's authority. It does not depend on the cluster's name and address. */
 async function clientOf(
@@ -158,16 +147,6 @@ export async function getConfiguration(
   );
   return { ...args, id: clusterName, talosVersion, machineSecrets, machineConfiguration };
 }
-
-/**
- * The release whose form of a configuration the provider generates. The provider has the machinery of an older Talos
- * than the lab's talosctl, and generates that machinery's form for each later release: no document of Talos 1.14
- * (pulumi-talos v0.8.1, go.mod: machinery v1.13.0).
- */
-const knownContract = (talosVersion: unknown): string =>
-  (contractOf(talosVersion)?.minor ?? 0) > provider.minor
-    ? `v1.${provider.minor}`
-    : String(talosVersion);
 
 /** talosctl prints the configuration with one additional line end. */
 const printed = (stdout: string): string => `${stdout.trimEnd()}\n`;

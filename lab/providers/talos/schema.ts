@@ -2,7 +2,7 @@ import { z } from "zod";
 import { durationValue } from "../../../components/recipe/rules/duration";
 import type { Properties } from "../provider";
 import { isMap, orUnknown, secret } from "../values";
-import { contractOf } from "./resources";
+import { contractOf } from "./contract";
 
 // The real provider's first checks of a resource's arguments: pulumi-talos v0.8.1 (schema.json),
 // terraform-provider-talos v0.11.0 (each resource's Schema and ValidateConfig), pulumi-terraform-bridge v3.129.0
