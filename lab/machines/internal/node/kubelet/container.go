@@ -239,10 +239,11 @@ func (p *pod) read(ctx context.Context, container *corev1.Container, path string
 // mounted is a ConfigMap as a volume shows it.
 type mounted struct {
 	*corev1.ConfigMap
-	at float64 // the lab's time
+	at float64 // when it was read, in seconds of the lab's time
 }
 
-// remount is how old the content of a volume may be (kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go, SyncFrequency).
+// remount is how old the content of a volume may be: the kubelet syncs volumes once a minute (kubernetes
+// pkg/kubelet/apis/config/v1beta1/defaults.go, SyncFrequency).
 const remount = time.Minute
 
 func (p *pod) configMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {

@@ -69,7 +69,7 @@ func TestLogsKeepTheRunBefore(t *testing.T) {
 	}
 }
 
-func TestAStatusIsToldOnce(t *testing.T) {
+func TestOnlyAChangedStatusIsWritten(t *testing.T) {
 	object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "server", UID: "1"}}
 	client := fake.NewClientset(object)
 	p := &pod{session: &session{client: client, ctx: t.Context()}, Pod: object, current: object}

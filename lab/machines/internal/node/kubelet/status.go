@@ -125,10 +125,10 @@ func (p *pod) publish(ctx context.Context) {
 	// The controller manager or the scheduler records which claims were made for the pod. By that record the Node authorizer lets the
 	// kubelet read them.
 	status.ResourceClaimStatuses, status.ExtendedResourceClaimStatus = current.Status.ResourceClaimStatuses, current.Status.ExtendedResourceClaimStatus
-	// As it is sent, in which times are whole seconds. The kubelet's status manager skips such a write too (kubernetes
-	// pkg/kubelet/status/status_manager.go, needsUpdate).
-	said, err := json.Marshal(status)
-	if err == nil && string(said) == p.published {
+	// The status is compared as JSON, in which times are whole seconds, as they are sent. The real kubelet also writes
+	// only a changed status (kubernetes pkg/kubelet/status/status_manager.go, needsUpdate).
+	encoded, err := json.Marshal(status)
+	if err == nil && string(encoded) == p.published {
 		return
 	}
 	object.ResourceVersion, object.Status = "", status
@@ -137,7 +137,7 @@ func (p *pod) publish(ctx context.Context) {
 	defer cancel()
 	written, err := p.session.client.CoreV1().Pods(p.Namespace).UpdateStatus(writing, object, metav1.UpdateOptions{})
 	if p.published = ""; err == nil {
-		p.published = string(said)
+		p.published = string(encoded)
 		p.mutex.Lock()
 		p.current = written
 		p.mutex.Unlock()

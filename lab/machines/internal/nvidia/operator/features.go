@@ -106,16 +106,8 @@ func (o *Operator) master(ctx context.Context, c *programs.Container) int {
 	}
 	go collector(ctx, c) // it has the same probe
 	var last map[string]map[string]string
-	stirs := stirredBy(ctx, o.dynamic, nodeFeatures)
-	for {
-		select {
-		case <-ctx.Done():
-			return programs.ExitTerminated
-		case <-stirs:
-		}
-		if c.Machine.Clock().Sleep(ctx, look) != nil {
-			return programs.ExitTerminated
-		}
+	pause := func() error { return c.Machine.Clock().Sleep(ctx, look) }
+	stirredBy(ctx, o.dynamic, nodeFeatures).each(ctx, pause, func() error {
 		said, err := o.said(ctx)
 		if err == nil && !reflect.DeepEqual(said, last) {
 			if err = label(ctx, client, said); err == nil {
@@ -124,9 +116,10 @@ func (o *Operator) master(ctx context.Context, c *programs.Container) int {
 		}
 		if err != nil && ctx.Err() == nil {
 			c.Logf("failed to update nodes: %v", err)
-			stirs.again()
 		}
-	}
+		return err
+	})
+	return programs.ExitTerminated
 }
 
 // said of every node, by everybody together. A name without a domain is one of NFD's own.

@@ -23,22 +23,21 @@ import (
 func (o *Operator) operate(ctx context.Context, c *programs.Container) int {
 	c.Logf("starting manager version=%s", programs.TagOf(c.Spec.Image))
 	go c.Serves(ctx, 8081, programs.Well) // --health-probe-bind-address
-	stirs := stirredBy(ctx, o.dynamic, policies, corev1.SchemeGroupVersion.WithResource("nodes"), appsv1.SchemeGroupVersion.WithResource("daemonsets"),
-		nodev1.SchemeGroupVersion.WithResource("runtimeclasses"))
-	for {
-		select {
-		case <-ctx.Done():
-			return programs.ExitTerminated
-		case <-stirs:
-		}
-		if c.Machine.Clock().Sleep(ctx, 5*time.Second) != nil {
-			return programs.ExitTerminated
-		}
-		if err := o.reconcile(ctx, c); err != nil && ctx.Err() == nil {
+	stirs := stirredBy(ctx, o.dynamic,
+		policies,
+		corev1.SchemeGroupVersion.WithResource("nodes"),
+		appsv1.SchemeGroupVersion.WithResource("daemonsets"),
+		nodev1.SchemeGroupVersion.WithResource("runtimeclasses"),
+	)
+	pause := func() error { return c.Machine.Clock().Sleep(ctx, 5*time.Second) }
+	stirs.each(ctx, pause, func() error {
+		err := o.reconcile(ctx, c)
+		if err != nil && ctx.Err() == nil {
 			c.Logf("Reconciler error: %v", err)
-			stirs.again()
 		}
-	}
+		return err
+	})
+	return programs.ExitTerminated
 }
 
 func (o *Operator) reconcile(ctx context.Context, c *programs.Container) error {

@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -43,5 +45,22 @@ func TestAChangeStirs(t *testing.T) {
 	case <-stirs:
 		t.Error("stirs without a change")
 	case <-time.After(50 * time.Millisecond):
+	}
+}
+
+func TestEachRepeatsWhatFails(t *testing.T) {
+	stirs := make(stir, 1)
+	stirs.again()
+	ctx, cancel := context.WithCancel(t.Context())
+	pauses, acts := 0, 0
+	stirs.each(ctx, func() error { pauses++; return nil }, func() error {
+		if acts++; acts < 3 {
+			return errors.New("busy")
+		}
+		cancel()
+		return nil
+	})
+	if pauses != 3 || acts != 3 {
+		t.Errorf("%d pauses and %d acts, want 3 of each", pauses, acts)
 	}
 }
