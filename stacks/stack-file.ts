@@ -37,8 +37,8 @@ export function stackNameOf(nameOrFile: string): string {
  * the files of `external`, and no credentials. It is not validated, because the stack program does this, also in the
  * lab.
  *
- * @param nameOrFile name of a stack of this repository, or path of any stack file. @throws Error with the known names
- * if the stack does not exist, or with the file's name if the file is not YAML.
+ * @param nameOrFile name of a stack of this repository, or path of any stack file.
+ * @throws Error with the known names if the stack does not exist, or with the file's name if the file is not YAML.
  */
 export function readStackFile(nameOrFile: string): Record<string, unknown> {
   const isPath = /[/\\]|\.ya?ml$/.test(nameOrFile);
@@ -52,7 +52,11 @@ export function readStackFile(nameOrFile: string): Record<string, unknown> {
   return { ...config, ...withExternal(config, path.dirname(file)) };
 }
 
-/** Text of a stack file. * @throws Error with the file's name if it cannot be read, e.g. because it is a folder. */
+/**
+ * Text of a stack file.
+ *
+ * @throws Error with the file's name if it cannot be read, e.g. because it is a folder.
+ */
 export function textOf(file: string): string {
   try {
     return boundedText(file);
@@ -101,7 +105,9 @@ function readYaml(text: string, file: string): unknown {
 
 /**
  * The cluster that a stack's configuration describes, as far as its shape is right. The stack program reports mistakes
- * of meaning. * @throws InvalidStackError with all findings if the shape is wrong.
+ * of meaning.
+ *
+ * @throws InvalidStackError with all findings if the shape is wrong.
  */
 export function clusterOf(config: Record<string, unknown>): ClusterSpec {
   const { spec } = parseSpec(config);

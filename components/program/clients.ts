@@ -63,7 +63,11 @@ export class Clients {
     return persistent(systemClock, new TalosMachine(this.talosctl, address, this.files));
   }
 
-  /** Version of talosctl. @throws CallError if talosctl cannot be run. */
+  /**
+   * Version of talosctl.
+   *
+   * @throws CallError if talosctl cannot be run.
+   */
   clientVersion(): Promise<string> {
     return this.talosctl.version();
   }

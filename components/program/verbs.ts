@@ -36,7 +36,10 @@ type Credential = "talosconfig" | "kubeconfig";
 export interface Verb {
   /** Whether it may end if Pulumi is gone, as long as it has changed nothing (`Clients.touches`). */
   mayEnd: boolean;
-  /** @param input its task as JSON. @returns its answer. */
+  /**
+   * @param input its task as JSON.
+   * @returns its answer.
+   */
   run: (input: string, clients: Clients) => Promise<unknown>;
 }
 

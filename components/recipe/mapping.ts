@@ -42,8 +42,9 @@ export const asText = (value: unknown): string =>
   ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
 
 /**
- * Any value as text, even a mapping with a key such as `toString`, for which `String()` throws. * @returns a single
- * value as text, and any other value as JSON.
+ * Any value as text, even a mapping with a key such as `toString`, for which `String()` throws.
+ *
+ * @returns a single value as text, and any other value as JSON.
  */
 export const anyText = (value: unknown): string =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);

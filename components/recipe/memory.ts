@@ -3,7 +3,9 @@ const limit = 10_000;
 
 /**
  * Makes a pure function remember its results, because equal machines lead to equal arguments. A full memory is emptied.
- * Callers must not change a result. * @param keyOf key of some arguments. Default: their JSON.
+ * Callers must not change a result.
+ *
+ * @param keyOf key of some arguments. Default: their JSON.
  */
 export function remembering<Args extends unknown[], Value>(
   act: (...args: Args) => Value,

@@ -48,7 +48,9 @@ export interface ShapeFinding<Flaw = never> {
 
 /**
  * Findings for plain data that does not have a type. facts/talos-schema.ts describes the notation of types. A null or
- * undefined value counts as not set. * @param field of the value, which selects the value's rule.
+ * undefined value counts as not set.
+ *
+ * @param field of the value, which selects the value's rule.
  */
 export function shapeFindings<Flaw = never>(
   value: unknown,

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 
 /**
- * First digits of a text's SHA-256, for names and annotations that follow from a content. * @param digits number of
- * hexadecimal digits.
+ * First digits of a text's SHA-256, for names and annotations that follow from a content.
+ *
+ * @param digits number of hexadecimal digits.
  */
 export const shortHash = (text: string, digits: number): string =>
   createHash("sha256").update(text).digest("hex").slice(0, digits);

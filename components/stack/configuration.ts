@@ -42,8 +42,9 @@ const check = "configuration";
  *
  * @param entries Every key (`project:key`) with its text in Pulumi's form: objects and lists are JSON.
  * @param isSecret Whether a key is encrypted in the stack file.
- * @param environment Variables that may name the files of credentials. @returns the configuration with findings: a
- * secret outside of the credentials, credentials in plain text, a file of credentials that cannot be read.
+ * @param environment Variables that may name the files of credentials.
+ * @returns the configuration with findings: a secret outside of the credentials, credentials in plain text, a file of
+ * credentials that cannot be read.
  */
 export function readConfiguration(
   entries: Record<string, string>,

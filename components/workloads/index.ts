@@ -147,7 +147,11 @@ function groupController(
   return [gpuRelease(`${name}-${release.chart}`, release, limit, after, plan.spec.reconcileToken)];
 }
 
-/** Creates the servers of a stack. @returns the URLs of active servers. */
+/**
+ * Creates the servers of a stack.
+ *
+ * @returns the URLs of active servers.
+ */
 function serve(name: string, plan: Plan, around: Surroundings): Endpoints {
   const spec = plan.spec.workloads ?? {};
   const { cudaVersion } = plan.kubernetes;

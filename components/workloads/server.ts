@@ -73,7 +73,11 @@ export const podMetadata = ({ name, exposure }: Pick<ServerArgs, "name" | "expos
   ...(exposure === undefined ? {} : { annotations: { "talos-gpu/exposure": exposure } }),
 });
 
-/** Creates the Service of a server. @returns the server's URL, which resolves once the server is ready. */
+/**
+ * Creates the Service of a server.
+ *
+ * @returns the server's URL, which resolves once the server is ready.
+ */
 export function serviceOf(
   name: string,
   args: Pick<ServerArgs, "name" | "namespace" | "port">,

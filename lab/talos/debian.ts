@@ -17,8 +17,9 @@ export interface Debian {
    */
   inside(work: string, argv: readonly string[]): Promise<string>;
   /**
-   * Starts a server, which runs until it is stopped or this process ends. @param env variables in addition to those of
-   * `inside`.
+   * Starts a server, which runs until it is stopped or this process ends.
+   *
+   * @param env variables in addition to those of `inside`.
    */
   start(
     work: string,

@@ -43,7 +43,11 @@ export async function joinStores(folders: readonly string[], folder: string): Pr
   return folder;
 }
 
-/** Starts a registry. @param folder folder that keeps its content. */
+/**
+ * Starts a registry.
+ *
+ * @param folder folder that keeps its content.
+ */
 export async function startRegistry(
   programs: string,
   folder: string,

@@ -26,7 +26,11 @@ export interface SignedImages {
   disk: string;
   /** Variables of a firmware that enforces Secure Boot, with our key alone. */
   variables: string;
-  /** Starts the Image Factory of a signer. @param work folder that it works in; made here. */
+  /**
+   * Starts the Image Factory of a signer.
+   *
+   * @param work folder that it works in; made here.
+   */
   factory(signer: Signer, work: string): Promise<ImageFactory>;
 }
 

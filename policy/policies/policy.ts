@@ -52,8 +52,9 @@ export function waitsFor(resource: Resource, other: Resource): boolean {
 }
 
 /**
- * Whether the value at a path may still be unknown, so that its absence has no meaning. * @param path steps from the
- * inputs on; `*` stands for any step.
+ * Whether the value at a path may still be unknown, so that its absence has no meaning.
+ *
+ * @param path steps from the inputs on; `*` stands for any step.
  */
 export function mayHave({ unknown = [] }: Resource, ...path: string[]): boolean {
   const meet = (at: readonly string[]): boolean =>

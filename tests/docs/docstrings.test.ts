@@ -51,3 +51,14 @@ test("every export of the package, its command, its policies, its stacks and the
       .map(([file, name]) => `${file}: ${name}`),
   ).toEqual([]);
 });
+
+test("each tag of a docstring begins a line, since TypeScript reads a tag only there", () => {
+  const inside = sources.flatMap((file) =>
+    read(file)
+      .split("\n")
+      .flatMap((line, index) =>
+        /^\s*(\/\*\*|\*) .*\S @(param|returns|throws)\b/.test(line) ? [`${file}:${index + 1}`] : [],
+      ),
+  );
+  expect(inside).toEqual([]);
+});

@@ -99,7 +99,11 @@ export class KubernetesApi {
     if (user) Object.assign(user, { exec: undefined });
   }
 
-  /** Sends a request. @returns the content of the answer. */
+  /**
+   * Sends a request.
+   *
+   * @returns the content of the answer.
+   */
   async ask<T>(what: string, path: string, asking: Asking = {}): Promise<T | undefined> {
     const answer = await this.request(what, path, asking);
     const { instead = {} } = asking;

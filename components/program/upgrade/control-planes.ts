@@ -78,7 +78,11 @@ async function checkOthers({ task, others, clock }: Run): Promise<FieldFinding[]
   return findings;
 }
 
-/** Checks stage and etcd of another control plane. @throws CallError if it does not report its stage. */
+/**
+ * Checks stage and etcd of another control plane.
+ *
+ * @throws CallError if it does not report its stage.
+ */
 async function healthOf(
   address: string,
   other: Machine,

@@ -65,7 +65,9 @@ export interface Step {
 }
 
 /**
- * Checks everything before a machine is disturbed. @throws Failure with all problems.
+ * Checks everything before a machine is disturbed.
+ *
+ * @throws Failure with all problems.
  *
  * @param brought the running schematic, if an update of this stack installed it; else undefined.
  */

@@ -75,7 +75,11 @@ const pullInto = (run: Run, place: InstallerPlace): Promise<void> =>
     run.limits.pull,
   );
 
-/** Pulls an image onto the machine, and repeats the call until the limit. @throws Failure if it cannot. */
+/**
+ * Pulls an image onto the machine, and repeats the call until the limit.
+ *
+ * @throws Failure if it cannot.
+ */
 export async function pullImage(
   { task, machine, clock, report, poll }: Run,
   { phase, noun, image, place, unimplemented, why: needs, remedy }: Pulled,

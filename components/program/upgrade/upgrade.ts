@@ -43,8 +43,9 @@ export async function upgrade(
 }
 
 /**
- * The effect of a requested reboot, which must not change anything. @throws Failure if the machine differs from the
- * stack.
+ * The effect of a requested reboot, which must not change anything.
+ *
+ * @throws Failure if the machine differs from the stack.
  */
 function rebootAlone({ machine }: UpgradeTask, { differs }: Compared): UpdateEffect {
   if (!differs) return "reboot";
@@ -187,7 +188,11 @@ async function resultOf(run: Run, rebooted: boolean, seen?: Observed): Promise<U
   };
 }
 
-/** Runs the phase `apply`. @returns false if Talos needs a reboot for the staged configuration. */
+/**
+ * Runs the phase `apply`.
+ *
+ * @returns false if Talos needs a reboot for the staged configuration.
+ */
 const apply = (run: Run): Promise<boolean> =>
   run.phases.run("apply", "the staged configuration, without a reboot if Talos can", () =>
     patiently(run, () => applyLive(run)),

@@ -10,8 +10,9 @@ import type { ClusterSpec } from "../spec/index";
 import type { Finding } from "../types";
 
 /**
- * All findings that refuse a stack whose shape is right. Pure; contacts nothing. * @param basis of the stack's plan.
- * Default: this function plans the stack.
+ * All findings that refuse a stack whose shape is right. Pure; contacts nothing.
+ *
+ * @param basis of the stack's plan. Default: this function plans the stack.
  */
 export const checkCluster = (spec: ClusterSpec, basis: PlanBasis = planBasis(spec)): Finding[] =>
   foundIn(spec, basis, false).filter(isRefusal);

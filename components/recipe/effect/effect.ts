@@ -31,8 +31,10 @@ export interface MachineEffect {
 
 /**
  * Effect of an update on a machine, if the machine is still in the state that the previous update left. The upgrade
- * program decides by the same rule (`updateEffectOf`) when it reads the machine. * @param before previous state;
- * undefined if the machine is new in the stack. @param after wanted state; undefined if the machine leaves the stack.
+ * program decides by the same rule (`updateEffectOf`) when it reads the machine.
+ *
+ * @param before previous state; undefined if the machine is new in the stack.
+ * @param after wanted state; undefined if the machine leaves the stack.
  */
 export function effectOf(
   before: MachineState | undefined,
@@ -74,10 +76,13 @@ export function effectOfLook(state: MachineState): MachineEffect {
 
 /**
  * Reason why an update refuses to bring a machine to a state; undefined if none is known. The upgrade program refuses
- * the same step between releases by the same rule when it reads the machine. * @param machine node name. @param runs
- * Talos release that the last successful update saw on the machine, if there was one. @param after wanted state. @param
- * before state that this update left; undefined if it is unknown. @param isContractSaid whether the stack sets
- * `versionContract` for the machine.
+ * the same step between releases by the same rule when it reads the machine.
+ *
+ * @param machine node name.
+ * @param runs Talos release that the last successful update saw on the machine, if there was one.
+ * @param after wanted state.
+ * @param before state that this update left; undefined if it is unknown.
+ * @param isContractSaid whether the stack sets `versionContract` for the machine.
  */
 export function refusalOf(
   machine: string,

@@ -54,9 +54,13 @@ export function needsBoot(part: string, talosVersion: string): boolean {
 
 /**
  * Whether a changed part needs a boot to take full effect although Talos accepts the change while it runs. The upgrade
- * program then reboots the machine. * Talos accepts a changed parameter of a loaded module without an effect (talos,
- * kernel_module_spec.go), so a machine with NVIDIA's modules reboots for its modules. With a release that may refuse
- * other changes, it reboots for any change. * @param gpu whether the machine has NVIDIA's modules.
+ * program then reboots the machine.
+ *
+ * Talos accepts a changed parameter of a loaded module without an effect (talos, kernel_module_spec.go), so a machine
+ * with NVIDIA's modules reboots for its modules. With a release that may refuse other changes, it reboots for any
+ * change.
+ *
+ * @param gpu whether the machine has NVIDIA's modules.
  */
 export function waitsForBoot(part: string, talosVersion: string, gpu: boolean): boolean {
   if (isOfInstallation(part)) return false;

@@ -32,8 +32,10 @@ export interface ChartValueFinding {
 /**
  * Checks values by the releases of `judgesOf`. A value that one of two releases accepts may be right, so only a value
  * that both refuse is a mistake. For a version outside of the tables, a value that its only neighbour lacks may also be
- * right. It is a mistake if it is a misspelling, or of a kind that no release has. * @returns the mistakes, the paths
- * that no table can check (`open`), and the release that was used. No mistakes if the text is not a version.
+ * right. It is a mistake if it is a misspelling, or of a kind that no release has.
+ *
+ * @returns the mistakes, the paths that no table can check (`open`), and the release that was used. No mistakes if the
+ * text is not a version.
  */
 export function judgeValues(
   name: ChartName,

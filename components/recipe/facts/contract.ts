@@ -44,8 +44,8 @@ export function contractMinor(contract: string): string {
  * Finding for a version contract that would change although the stack does not set it; undefined if it stays, or if the
  * stack sets it.
  *
- * @param was contract of the last update; undefined if that update generated no configuration. @param isSaid whether
- * the stack sets `versionContract`.
+ * @param was contract of the last update; undefined if that update generated no configuration.
+ * @param isSaid whether the stack sets `versionContract`.
  */
 export function driftFinding(
   was: string | undefined,

@@ -6,7 +6,9 @@ export const defaultFactoryUrl = "https://factory.talos.dev";
 
 /**
  * URL of the Image Factory for a stack. The environment variable TALOS_GPU_FACTORY, if set, replaces every Factory,
- * e.g. by a mirror or by the lab's Factory. * @param url of the Factory that the stack names.
+ * e.g. by a mirror or by the lab's Factory.
+ *
+ * @param url of the Factory that the stack names.
  * @returns a URL without a slash at its end.
  */
 export const factoryAt = (url: string, { TALOS_GPU_FACTORY: other }: NodeJS.ProcessEnv): string =>

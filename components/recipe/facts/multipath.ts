@@ -14,8 +14,9 @@ export const refusesMultipath = (talosVersion: string): boolean =>
   (parseTalosVersion(talosVersion)?.minor ?? 0) >= multipath.since;
 
 /**
- * Finding for a machine's current configuration that keeps multipathd of the next image from starting. * @param
- * extensions of the next image.
+ * Finding for a machine's current configuration that keeps multipathd of the next image from starting.
+ *
+ * @param extensions of the next image.
  */
 export function multipathFinding(
   configuration: string,

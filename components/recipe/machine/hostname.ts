@@ -9,8 +9,8 @@ import type { UserPatch } from "./user-patches";
  * document for the name, Talos refuses the field, and vice versa: "static hostname is already set in v1alpha1 config",
  * "stable hostname is already set in v1alpha1 config" (talosctl v1.13.0 validate, contracts v1.8 to v1.13).
  *
- * @param contract release whose features the generated configuration may use. @returns undefined if a patch of the user
- * names the machine.
+ * @param contract release whose features the generated configuration may use.
+ * @returns undefined if a patch of the user names the machine.
  */
 export function hostnamePatch(
   name: string,

@@ -28,8 +28,9 @@ const pickedBy = "nvidia.com/device-plugin.config";
 
 /**
  * Sharing of a machine's cards: from the stack's field `sharing`, else from the device plugin's own configuration in
- * the chart's values. * @param labels of the machine, which may select a configuration. Default: none, as for the
- * cluster as a whole.
+ * the chart's values.
+ *
+ * @param labels of the machine, which may select a configuration. Default: none, as for the cluster as a whole.
  */
 export function sharingOf(
   said: ClusterSpec,

@@ -14,8 +14,8 @@ export class Applier {
   private readonly before: Map<string, Addition>;
 
   /**
-   * @param previous additions of an earlier merge, which this merge may change. @param release Talos release whose
-   * rules apply. Default: the newest.
+   * @param previous additions of an earlier merge, which this merge may change.
+   * @param release Talos release whose rules apply. Default: the newest.
    */
   constructor(
     private readonly configuration: Configuration,

@@ -27,9 +27,10 @@ export interface Merged {
  * Merges patches into a live configuration.
  *
  * @param live configuration of the machine: YAML, one or more documents.
- * @param patches strategic-merge patches (YAML text), later ones over earlier ones. @param previous additions of the
- * last merge. This merge may change them, and removes those that the patches no longer have. @param release Talos
- * release of the machine, whose rules apply. Default: the newest.
+ * @param patches strategic-merge patches (YAML text), later ones over earlier ones.
+ * @param previous additions of the last merge. This merge may change them, and removes those that the patches no longer
+ * have.
+ * @param release Talos release of the machine, whose rules apply. Default: the newest.
  */
 export function mergeConfiguration(
   live: string,
@@ -89,8 +90,9 @@ export function mergeConfiguration(
 
 /**
  * Removes the additions of a merge from a live configuration. Additions that have changed since stay. Returns the
- * unchanged text if there is nothing to remove. * @param modules whether to remove additions for kernel modules too.
- * Default: true.
+ * unchanged text if there is nothing to remove.
+ *
+ * @param modules whether to remove additions for kernel modules too. Default: true.
  */
 export function unmergeConfiguration(live: string, added: Added, modules = true): string {
   const configuration = readConfiguration(live);

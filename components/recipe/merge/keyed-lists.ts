@@ -10,8 +10,8 @@ const replacedSince: Record<string, Record<string, string> | undefined> = lists.
  * Whether a later value of a field replaces the whole earlier value. This is so for an argument, which is a text or a
  * list (talos v1.13.9, v1alpha1_types.go, Args.Merge), and only a text before 1.13.
  *
- * @param document name of the document, e.g. `NetworkRuleConfig/kubelet`. @param release Talos release whose rules
- * apply. Default: the newest.
+ * @param document name of the document, e.g. `NetworkRuleConfig/kubelet`.
+ * @param release Talos release whose rules apply. Default: the newest.
  */
 export function isReplaced(document: string, path: Step[], release?: string): boolean {
   const [kind, field] = [kindOf(document), fieldOf(path)];

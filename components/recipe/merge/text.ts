@@ -21,8 +21,11 @@ interface Source {
 
 /**
  * The owner's text of a document with the changes of the document. Unchanged lines keep their spaces, their indentation
- * and the blank lines above them. * @param text document in the owner's notation. @param before the same document in
- * the notation of the YAML writer. @param after the changed document in the notation of the YAML writer.
+ * and the blank lines above them.
+ *
+ * @param text document in the owner's notation.
+ * @param before the same document in the notation of the YAML writer.
+ * @param after the changed document in the notation of the YAML writer.
  */
 export function withChanges(text: string, before: string, after: string): string {
   const [owners, written, changed] = [text, before, after].map(linesOf) as [Lines, Lines, Lines];

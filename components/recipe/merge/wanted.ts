@@ -10,8 +10,9 @@ import { remembering } from "../memory";
 export type Wanted = Map<string, Record<string, unknown>>;
 
 /**
- * Merges patches with each other: later patches over earlier ones, and lists by key. * @param release Talos release
- * whose rules apply. Default: the newest.
+ * Merges patches with each other: later patches over earlier ones, and lists by key.
+ *
+ * @param release Talos release whose rules apply. Default: the newest.
  */
 export function wantedOf(patches: string[], release?: string): Wanted {
   const wanted: Wanted = new Map();

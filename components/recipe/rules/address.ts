@@ -38,8 +38,10 @@ function addressOf(number: bigint, of: 4 | 6): string {
 }
 
 /**
- * The addresses in a range such as `10.1.0.1-10.1.0.200`; undefined if the text does not look like a range. * @param
- * most greatest number of addresses. @returns the addresses, or the mistake in the range.
+ * The addresses in a range such as `10.1.0.1-10.1.0.200`; undefined if the text does not look like a range.
+ *
+ * @param most greatest number of addresses.
+ * @returns the addresses, or the mistake in the range.
  */
 export function addressRange(
   text: string,

@@ -63,8 +63,9 @@ export function ruleFrom(
 }
 
 /**
- * Makes a rule from a test. * @param finding about a text that fails the test. In the message `problem` follows the
- * text.
+ * Makes a rule from a test.
+ *
+ * @param finding about a text that fails the test. In the message `problem` follows the text.
  * @param pattern that editors get. Default: the test, if it is a regular expression.
  */
 export const ruleOf = (

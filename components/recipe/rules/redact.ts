@@ -13,8 +13,9 @@ const REDACTED = "[redacted]";
 
 /**
  * Replaces the credentials in a text for a log, an error or a file. Its time grows only linearly with the text's
- * length, because the text may come from machines and pods of others. * @param known values that are certainly secret;
- * every occurrence is replaced.
+ * length, because the text may come from machines and pods of others.
+ *
+ * @param known values that are certainly secret; every occurrence is replaced.
  */
 export function redact(text: string, known: readonly string[] = []): string {
   const cleaned = known

@@ -243,8 +243,9 @@ export function withoutMarked(text: string, by: string): string {
 }
 
 /**
- * Place of the password in a URL: between the first colon after `://` and the last `@` of the same word. * @param from
- * index of `://`.
+ * Place of the password in a URL: between the first colon after `://` and the last `@` of the same word.
+ *
+ * @param from index of `://`.
  */
 export function passwordOfUrl(
   text: string,

@@ -62,8 +62,9 @@ export const plainDocuments = (text: string): Documents =>
 const isBeyondPlain = /<<|(?<![\w.])0[0-7_]/;
 
 /**
- * Values of a text's documents in YAML 1.2, without empty ones. * @throws Error with the mistake of the first document
- * without a value.
+ * Values of a text's documents in YAML 1.2, without empty ones.
+ *
+ * @throws Error with the mistake of the first document without a value.
  */
 export function boundedValues(text: string): unknown[] {
   const { documents } = read(boundedDocuments(text, {}, ofServers), ofServers);
@@ -74,7 +75,8 @@ export function boundedValues(text: string): unknown[] {
 
 /**
  * Value of a stack file or of a file of credentials. Like Pulumi and the credentials' clients, it supports merge keys.
- * * @throws Error with the mistake.
+ *
+ * @throws Error with the mistake.
  */
 export function boundedYaml(text: string): unknown {
   const { documents } = read(boundedDocuments(text, { merge: true }, ofStacks, true), ofStacks);
@@ -126,7 +128,9 @@ function read(all: Documents, bounds: Bounds): Documents {
 
 /**
  * Records the value of a document, or adds an error. An error is a duplicate key in a mapping, or an alias that names
- * no anchor, is in its own anchor, or multiplies the content. * @param left remaining bounds for this document.
+ * no anchor, is in its own anchor, or multiplies the content.
+ *
+ * @param left remaining bounds for this document.
  * @returns remaining bounds for the next documents.
  */
 function readValue(

@@ -11,8 +11,10 @@ const most = 5_000;
 
 /**
  * Turns the pools into machines, and applies the defaults to every machine. Pure. Single machines come before those of
- * pools, but no result depends on this order. * @returns the findings; the fields that were filled in so that the
- * checks can run on a machine; and the pool of each machine from a pool, by node name.
+ * pools, but no result depends on this order.
+ *
+ * @returns the findings; the fields that were filled in so that the checks can run on a machine; and the pool of each
+ * machine from a pool, by node name.
  */
 export function expandStack({
   machines = {},
@@ -139,8 +141,9 @@ const nameOf = (names: string, number: number): string =>
 
 /**
  * Merges equal findings about several machines into one, at the place of the first. A finding about a value of
- * `machineDefaults` gets that field, and a finding about machines of a pool names the pool. * @param written the stack
- * before its pools were applied, without parts of a wrong shape.
+ * `machineDefaults` gets that field, and a finding about machines of a pool names the pool.
+ *
+ * @param written the stack before its pools were applied, without parts of a wrong shape.
  */
 export function toldOnce(
   findings: Finding[],

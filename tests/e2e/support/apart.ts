@@ -41,9 +41,10 @@ export interface Told<Outcome> {
 const quoted = 8_000;
 
 /**
- * Runs a program of `tests/e2e/runs` until it ends. Jest cannot load the Kubernetes client, an ES module, so all
- * code that uses parts of a lab is such a program. It calls `asProgram`. @throws Error with the end of its
- * standard error, if it fails or ends without an outcome.
+ * Runs a program of `tests/e2e/runs` until it ends. Jest cannot load the Kubernetes client, an ES module, so all code
+ * that uses parts of a lab is such a program. It calls `asProgram`.
+ *
+ * @throws Error with the end of its standard error, if it fails or ends without an outcome.
  */
 export function runApart<Outcome>(
   name: string,

@@ -32,8 +32,8 @@ export const customizationsIn = (merged: string): { name: string; sha256: string
 /**
  * Reason why a part of containerd's configuration has no effect.
  *
- * @param there content of `containerdEvidence` on the machine; undefined if the file is missing. @returns undefined if
- * the part is in effect.
+ * @param there content of `containerdEvidence` on the machine; undefined if the file is missing.
+ * @returns undefined if the part is in effect.
  */
 export function containerdProblem(
   talosVersion: string,

@@ -40,8 +40,9 @@ export interface WorkloadDescriptor<Spec> {
   /** Requests for GPUs, by the path below the workload's field; `""` is the workload itself. */
   gpuRequests(said: Spec): Record<string, SaidOfGpus>;
   /**
-   * The namespace that the workload creates; undefined if it uses an existing one. * @param name of the server; empty
-   * for pods.
+   * The namespace that the workload creates; undefined if it uses an existing one.
+   *
+   * @param name of the server; empty for pods.
    */
   namespaceMade(said: Spec, name: string): string | undefined;
   /**
