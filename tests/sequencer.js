@@ -1,7 +1,7 @@
 // The files that take longest begin first, so that none of them is what the others wait for in the end.
 const Sequencer = require("@jest/test-sequencer").default;
 
-/** Labs before units; first those that go through many steps in one lab, then the files with many labs, the longest first. */
+/** Labs before units: first the files with many steps in one lab, then the files with many labs, the longest first. */
 const longest = [
   "/e2e/life.",
   "/lab/tests/real-node/card.",

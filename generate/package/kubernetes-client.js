@@ -1,9 +1,11 @@
-// A plugin of esbuild for programs that reach the Kubernetes API by a kubeconfig. They ask the API by paths of their own, so of the
-// Kubernetes client they need only `KubeConfig`. The client's index also loads a class for every object and call of the API: four fifths
-// of a bundle, and most of the time that it takes to start.
+// A plugin of esbuild for programs that reach the Kubernetes API by a kubeconfig. They request the API's paths
+// themselves, so they need only `KubeConfig` of the Kubernetes client. The client's index also loads a class for every
+// object and call of the API: four fifths of a bundle, and most of its start time.
 const path = require("node:path");
 
-/** What the client's own modules take from the generated ones (`config.js`). A bundle fails if a release takes more. */
+/**
+ * The exports of the generated modules that the client's `config.js` uses. A bundle fails if a later release uses more.
+ */
 const generated = `
 export { createConfiguration } from "./configuration.js";
 export { ServerConfiguration } from "./servers.js";

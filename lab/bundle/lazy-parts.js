@@ -1,6 +1,6 @@
-// Pulumi's SDK needs two packages only to serialize a function, which no program of this repository does: the compiler and
-// npm's reader of dependency trees (sdk/nodejs/runtime/closure/parseFunction.ts, codePaths.ts). Loading them takes most of
-// the SDK's start, so they are loaded when they are used.
+// Pulumi's SDK needs two packages only to serialize a function, which no program of this repository does: the compiler
+// and npm's reader of dependency trees (sdk/nodejs/runtime/closure/parseFunction.ts, codePaths.ts). Loading them takes
+// most of the SDK's start, so they are loaded when they are used.
 const Module = require("node:module");
 
 const packages = ["typescript", "@npmcli/arborist"];

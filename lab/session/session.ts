@@ -4,7 +4,14 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 
-const mebibyte = 1 << 20;
+/**
+ * Memory near which a Go program of a lab collects its garbage: a sixteenth of the computer's, so that several labs fit
+ * into it, and at least 256 MiB. At 256 MiB the API server spent a fifth of its time on collecting.
+ */
+function collectingFrom(): string {
+  const sixteenth = os.totalmem() / 16 / 2 ** 20;
+  return `${Math.floor(Math.min(Math.max(sixteenth, 256), 768))}MiB`;
+}
 
 /** A lab's folder, which disappears with the lab's processes when the lab ends. */
 export interface Workspace {
@@ -28,10 +35,9 @@ export function openWorkspace(): Workspace {
   // The janitor ends only processes with this mark, which all children inherit from here on.
   process.env.TALOS_GPU_LAB = dir;
   // Most programs of a lab are written in Go and run for seconds, so garbage collection would only cost time. A program
-  // near the memory limit still collects (https://go.dev/doc/gc-guide#Memory_limit): at 256 MiB the API server spent a
-  // fifth of its time on that. Half a dozen labs fit into the memory.
+  // near the memory limit still collects (https://go.dev/doc/gc-guide#Memory_limit).
   process.env.GOGC ??= "400";
-  process.env.GOMEMLIMIT ??= `${Math.floor(Math.min(Math.max(os.totalmem() / 16 / mebibyte, 256), 768))}MiB`;
+  process.env.GOMEMLIMIT ??= collectingFrom();
   const janitor = spawn(process.execPath, [path.join(__dirname, "janitor.js"), dir], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true, // Ctrl-C in a terminal reaches the whole process group, and the janitor must survive it

@@ -1,5 +1,6 @@
 import { foretold } from "../../components/machine/foretell";
 import { machineStates } from "../../components/recipe/effect/effect";
+import type { MachineState } from "../../components/recipe/effect/state";
 import { planOf } from "../support/plans";
 
 const state = (talosVersion: string, kubernetesVersion = "v1.35.0", more: object = {}) =>
@@ -19,7 +20,6 @@ const controlPlane = (
   rebootsIfChanged: { talosVersion: "v1.12.6" },
   [list]: { talosVersion: "v1.12.6", role: "controlplane", kubernetesVersion },
 });
-type Arguments = Parameters<typeof foretold>;
 
 /** An edit of a machine, and what the preview says of it. */
 interface Edit {
@@ -27,11 +27,11 @@ interface Edit {
   /** Name of the machine. Default: gpu-1. */
   machine?: string;
   /** The machine's state that the last update wanted; undefined for a new machine. */
-  before: Arguments[1];
+  before: MachineState | undefined;
   /** Outputs of the last update; undefined for a new machine. */
-  lastOutputs: Arguments[2];
+  lastOutputs: Record<string, unknown> | undefined;
   /** The wanted state of the edited stack. */
-  after: Arguments[3];
+  after: MachineState;
 }
 const preview = ({ machine = "gpu-1", before, lastOutputs, after }: Edit) => {
   const { word: text, refused } = foretold(machine, before, lastOutputs, after);

@@ -1,4 +1,5 @@
 import { bootPartitionOf, takesImageArgs } from "../../../components/clients/talos/boot-loader";
+import type { Resource } from "../../../components/clients/talos/talosctl-output";
 
 test.each<[string, boolean, string, boolean]>([
   [
@@ -28,7 +29,7 @@ test.each<[string, boolean, string, boolean]>([
 });
 
 /** A partition in the form in which Talos reports it. */
-const partition = (label: string, parent: string, size?: number) => ({
+const partition = (label: string, parent: string, size?: number): Resource => ({
   metadata: { id: `${parent}-${label}` },
   spec: { parent, partition_label: label, ...(size === undefined ? {} : { size }) },
 });
@@ -48,5 +49,5 @@ test.each([
   ["on Talos' disk only", [partition("EFI", "vdb", 104857600), meta], undefined],
   ["with a size only", [partition("EFI", "vda"), meta], undefined],
 ])("the boot partition is, %s", (_, volumes, expected) => {
-  expect(bootPartitionOf(volumes as Parameters<typeof bootPartitionOf>[0])).toEqual(expected);
+  expect(bootPartitionOf(volumes)).toEqual(expected);
 });

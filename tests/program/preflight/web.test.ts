@@ -15,6 +15,16 @@ test.each([
   asked.mockRestore();
 });
 
+test("a request without retries is sent once", async () => {
+  const answers = jest.spyOn(globalThis, "fetch").mockRejectedValue(new TypeError("fetch failed"));
+  const web = new RealWeb(new FakeClock(), {});
+  expect(await web.get("https://factory.example/v2", { retry: false })).toEqual({
+    silent: "fetch failed",
+  });
+  expect(answers).toHaveBeenCalledTimes(1);
+  answers.mockRestore();
+});
+
 test.each([
   ["a longer pause than the default", "7", 7_000],
   ["a shorter pause than the default", "0", 1_000],
