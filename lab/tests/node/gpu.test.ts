@@ -36,7 +36,7 @@ test("nvidia-smi's output is read as a card with its settings", () => {
 
 test("the error for a card that the tables lack has its name", () => {
   const cards = parseCards(["NVIDIA Z999, 999.1, 1, 1, 1, 1"], settings);
-  expect(() => asGpus(cards)).toThrow(/--gpu: the tables have no NVIDIA Z999/);
+  expect(() => asGpus(cards)).toThrow(/^--gpu: components\/recipe\/facts\/data\/cards.json has no NVIDIA Z999/);
 });
 
 test.each<Shape>([
