@@ -10,8 +10,8 @@ const texts = rightPatches.map(({ patch }) => patch);
 const read = (reading: number): void =>
   texts.forEach((text) => void talosDocuments(`${text}\n# reading ${reading}`));
 
-const documents = rightPatches.map(({ talos = 12, patch }) => ({
-  minor: talos,
+const documents = rightPatches.map(({ talosMinor = 12, patch }) => ({
+  minor: talosMinor,
   documents: talosDocuments(patch),
 }));
 const judge = (): void =>

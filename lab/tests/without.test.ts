@@ -2,7 +2,7 @@ import { type FixId, fixes, fixIds } from "../../components/diagnosis";
 import { planCluster, type Plan } from "../../components/recipe";
 import { leaveOut } from "../without";
 import { validStack } from "../../tests/recipe/stacks";
-import { differences } from "../../tests/recipe/differences";
+import { differingPaths } from "../../tests/recipe/differences";
 
 const planOf = (name: string): Plan => planCluster(validStack(name));
 const used = (name: string): FixId[] =>
@@ -119,7 +119,7 @@ test("each fix is needed by at least one of these stacks", () => {
 
 test.each(cases)("the plan of %s without %s differs only in what the fix adds", (name, fix) => {
   const plan = planOf(name);
-  const paths = differences(plan, leaveOut([fix], plan));
+  const paths = differingPaths(plan, leaveOut([fix], plan));
   expect(paths).not.toEqual([]);
   expect(paths.filter((path) => !touched[fix].test(path))).toEqual([]);
   expect(plan).toEqual(planOf(name)); // the given plan is unchanged

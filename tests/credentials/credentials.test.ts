@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { credentialFindings } from "../../components/credentials/credentials";
 import { type ConfigurationOwner } from "../../components/recipe";
-import { oneMachine } from "../recipe/stacks";
+import { stackOfOneMachine } from "../recipe/stacks";
 import { kubeconfig, machineSecrets, talosconfig } from "../support/talos";
 
 const nothing = {
@@ -18,7 +18,7 @@ const missing = (
 ): string[] =>
   credentialFindings(
     nothing,
-    { ...oneMachine("v1.12.6", { configuration }), bootstrap },
+    { ...stackOfOneMachine("v1.12.6", { configuration }), bootstrap },
     environment,
   ).map(({ field }) => field);
 
@@ -53,7 +53,7 @@ test.each([
   ["omniEndpoint", "http://omni.example", "is plain HTTP"],
 ])("%s with the value %j is refused", (field, value, problem) => {
   const given = { ...nothing, talosconfig, kubeconfig, [field]: value };
-  const found = credentialFindings(given, oneMachine("v1.12.6", {}), {});
+  const found = credentialFindings(given, stackOfOneMachine("v1.12.6", {}), {});
   expect(found).toEqual([
     expect.objectContaining({ field, problem: expect.stringContaining(problem) }),
   ]);
@@ -63,7 +63,7 @@ test("null counts as not set, and an Output or a promise is accepted", () => {
   const found = (given: unknown) =>
     credentialFindings(
       { ...nothing, talosconfig, kubeconfig: given },
-      oneMachine("v1.12.6", {}),
+      stackOfOneMachine("v1.12.6", {}),
       {},
     );
   expect(found(null).map(({ field, problem }) => `${field} ${problem}`)).toEqual([
@@ -78,7 +78,7 @@ const omni =
 const problemsOf = (field: string, text: string, configuration: ConfigurationOwner) =>
   credentialFindings(
     { ...nothing, talosconfig, kubeconfig, machineSecrets, [field]: text },
-    oneMachine("v1.12.6", { configuration }),
+    stackOfOneMachine("v1.12.6", { configuration }),
     {},
   );
 

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import { inForce } from "../../components/credentials/access";
 import { credentialFindings } from "../../components/credentials/credentials";
 import { expired } from "../cli/expired-certificate";
-import { oneMachine } from "../recipe/stacks";
+import { stackOfOneMachine } from "../recipe/stacks";
 import { arguments_, attempt } from "../support/gpu-cluster";
 import { kubeconfig, talosconfig } from "../support/talos";
 
@@ -37,7 +37,7 @@ const FINE = {
 const said = (
   args: Record<string, unknown>,
   environment: NodeJS.ProcessEnv,
-  spec = oneMachine("v1.12.6", {}),
+  spec = stackOfOneMachine("v1.12.6", {}),
 ) =>
   credentialFindings(args, spec, environment).map(({ field, problem }) => `${field}: ${problem}`);
 
@@ -106,7 +106,7 @@ test.each<[string, NodeJS.ProcessEnv, RegExp]>([
 });
 
 test("a stack that bootstraps its cluster ignores KUBECONFIG and TALOSCONFIG", () => {
-  const spec = { ...oneMachine("v1.12.6", { configuration: "owned" }), bootstrap: true };
+  const spec = { ...stackOfOneMachine("v1.12.6", { configuration: "owned" }), bootstrap: true };
   expect(said({}, { KUBECONFIG: "/nowhere", TALOSCONFIG: "/nowhere" }, spec)).toEqual([]);
 });
 

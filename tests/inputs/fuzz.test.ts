@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { findingsOf, planCluster, renderFindings, type ClusterSpec } from "../../components/recipe";
-import { validStack, validStacks } from "../recipe/stacks";
+import { validStack, validStackNames } from "../recipe/stacks";
 
 /** The same data with the keys of every mapping in another order. */
 function shuffled(value: unknown, next: () => number): unknown {
@@ -29,7 +29,7 @@ function replaced(value: unknown, [key, ...rest]: (string | number)[], by: unkno
   return copy;
 }
 
-const stacks = validStacks().map((name) => validStack(name));
+const stacks = validStackNames().map((name) => validStack(name));
 const odd = fc.oneof(
   fc.anything({
     maxDepth: 3,

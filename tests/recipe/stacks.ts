@@ -8,19 +8,19 @@ import { isMapping } from "../../components/recipe/mapping";
 const fixtures = path.join(__dirname, "..", "fixtures");
 
 /** Stacks that were already read: thousands of tests begin with one of them. */
-const read = new Map<string, ClusterSpec>();
+const parsedStacks = new Map<string, ClusterSpec>();
 
 /** A valid stack of tests/fixtures/valid. The caller may change it. */
 export function validStack(name: string): ClusterSpec {
-  if (!read.has(name)) {
+  if (!parsedStacks.has(name)) {
     const file = path.join(fixtures, "valid", `${name}.yaml`);
-    read.set(name, parse(fs.readFileSync(file, "utf8")) as ClusterSpec);
+    parsedStacks.set(name, parse(fs.readFileSync(file, "utf8")) as ClusterSpec);
   }
-  return structuredClone(read.get(name)!);
+  return structuredClone(parsedStacks.get(name)!);
 }
 
 /** Names of the valid stacks. */
-export function validStacks(): string[] {
+export function validStackNames(): string[] {
   return fs.readdirSync(path.join(fixtures, "valid")).map((file) => path.basename(file, ".yaml"));
 }
 
@@ -38,21 +38,21 @@ export const changedStack = ({
   base,
   change = "{}",
 }: Pick<ChangedStack, "base"> & { change?: string }): unknown =>
-  merged(validStack(base), parse(change));
+  applyMergePatch(validStack(base), parse(change));
 
 /** A JSON merge patch (RFC 7396): null removes a key, and a list replaces a list. */
-export function merged(target: unknown, change: unknown): unknown {
+export function applyMergePatch(target: unknown, change: unknown): unknown {
   if (!isMapping(change)) return change;
   const result: Record<string, unknown> = isMapping(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(change)) {
     if (value === null) delete result[key];
-    else result[key] = merged(result[key], value);
+    else result[key] = applyMergePatch(result[key], value);
   }
   return result;
 }
 
 /** A stack of one adopted worker. */
-export function oneMachine(
+export function stackOfOneMachine(
   talosVersion: string,
   machine: Partial<MachineSpec>,
   more: Partial<ClusterSpec> = {},

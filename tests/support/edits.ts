@@ -1,4 +1,4 @@
-import { merged } from "../recipe/stacks";
+import { applyMergePatch } from "../recipe/stacks";
 import { readStackFile } from "../../stacks/stack-file";
 
 /** A stack's configuration, which an edit may change. */
@@ -184,4 +184,4 @@ export const edits: Edit[] = [
 
 /** A stack's configuration after an edit. */
 export const edited = ({ stack, change }: Pick<Edit, "stack" | "change">): Said =>
-  merged(readStackFile(stack), change) as Said;
+  applyMergePatch(readStackFile(stack), change) as Said;

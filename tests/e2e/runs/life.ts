@@ -13,7 +13,7 @@ import { stackNameOf } from "../../../stacks/stack-file";
 import type { Said } from "../../support/edits";
 import { deletedByHand, replaceable } from "./life-by-hand";
 import { type LifeStand, openLifeStand } from "./life-stand";
-import { merged } from "../../recipe/stacks";
+import { applyMergePatch } from "../../recipe/stacks";
 import { fileOf, type LifeEdit, lives } from "./life-table";
 import { asProgram } from "./program";
 
@@ -62,7 +62,7 @@ class Run {
   }: LifeEdit): Promise<void> {
     const before = { said: this.said, kubeconfig: this.kubeconfig };
     const after = {
-      said: merged(this.said, change) as Said,
+      said: applyMergePatch(this.said, change) as Said,
       kubeconfig: this.kubeconfig.replace(...kubeconfig),
     };
     await this.become(after);
@@ -208,7 +208,7 @@ asProgram(async (session, name, only = ""): Promise<LifeRun> => {
   const life = lives[name]!;
   const stand = await openLifeStand(session, fileOf(life.stack), life.options);
   const { lab } = stand;
-  const said = merged(lab.config, life.first ?? {}) as Said;
+  const said = applyMergePatch(lab.config, life.first ?? {}) as Said;
   await stand.edit(said);
   const run = new Run(stand, said);
   let machines: LifeRun["machines"] = {};

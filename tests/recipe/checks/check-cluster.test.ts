@@ -7,9 +7,9 @@ import {
   renderFinding,
   type Finding,
 } from "../../../components/recipe/index";
-import { differences } from "../differences";
+import { differingPaths } from "../differences";
 import { sentencesOfChecks } from "./sentences";
-import { changedStack, validStack, validStacks } from "../stacks";
+import { changedStack, validStack, validStackNames } from "../stacks";
 import { acceptedStacks } from "./accepted-stacks";
 import { mistakes, mistakesByCheck } from "./mistakes";
 
@@ -40,7 +40,7 @@ describe("stacks with findings", () => {
     expect(mistake.findings).not.toEqual([]);
     expect(findingsOf(validStack(mistake.base))).toEqual([]);
     if (mistake.change === undefined) return;
-    const changed = differences(validStack(mistake.base), changedStack(mistake));
+    const changed = differingPaths(validStack(mistake.base), changedStack(mistake));
     expect(changed.length).toBeGreaterThan(0);
     // A mistake changes one field or a few, not the whole system.
     expect(changed.length).toBeLessThanOrEqual(6);
@@ -70,7 +70,7 @@ describe("stacks with findings", () => {
 });
 
 describe("valid stacks", () => {
-  test.each(validStacks())("%s has no findings", (name) => {
+  test.each(validStackNames())("%s has no findings", (name) => {
     const { findings, plan } = judge(validStack(name));
     expect(findings).toEqual([]);
     expect(plan!.spec).toEqual(validStack(name));

@@ -7,7 +7,8 @@ import { rightPatches } from "./patches/right";
 import { patchesWithoutSecrets, patchesWithSecrets } from "./patches/secrets";
 import { wrongPatches } from "./patches/wrong";
 
-const flawsOf = (patch: string, minor: number): string[] => {
+/** The findings on a patch, with their paths and remedies. */
+const renderedFindings = (patch: string, minor: number): string[] => {
   const documents = talosDocuments(patch);
   expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
   return patchFindings(documents, { minor, isKnown: true }).map(
@@ -16,22 +17,23 @@ const flawsOf = (patch: string, minor: number): string[] => {
 };
 
 describe("patches, compared with Talos' decoder", () => {
-  test.each(rightPatches.map(({ talos = 12, patch }) => [talos, patch] as const))(
+  test.each(rightPatches.map(({ talosMinor = 12, patch }) => [talosMinor, patch] as const))(
     "for Talos 1.%i, the patch %j is accepted",
-    (talos, patch) => expect(flawsOf(patch, talos)).toEqual([]),
+    (talosMinor, patch) => expect(renderedFindings(patch, talosMinor)).toEqual([]),
   );
 
-  test.each(wrongPatches.map(({ talos = 12, patch, says }) => [talos, patch, says] as const))(
-    "for Talos 1.%i, the patch %j is refused",
-    (talos, patch, says) => expect(flawsOf(patch, talos).join("\n")).toContain(says),
+  test.each(
+    wrongPatches.map(({ talosMinor = 12, patch, says }) => [talosMinor, patch, says] as const),
+  )("for Talos 1.%i, the patch %j is refused", (talosMinor, patch, messagePart) =>
+    expect(renderedFindings(patch, talosMinor).join("\n")).toContain(messagePart),
   );
 
   test("for an unknown Talos release, fields and documents that no schema has are accepted", () => {
-    const loose = (patch: string): number =>
+    const countFindings = (patch: string): number =>
       patchFindings(talosDocuments(patch), { minor: 14, isKnown: false }).length;
-    expect(loose("machine: {newThing: {a: b}}\n")).toBe(0);
-    expect(loose("apiVersion: v1alpha1\nkind: NewConfig\n")).toBe(0);
-    expect(loose("machine: {sysctls: [a]}\n")).toBe(1);
+    expect(countFindings("machine: {newThing: {a: b}}\n")).toBe(0);
+    expect(countFindings("apiVersion: v1alpha1\nkind: NewConfig\n")).toBe(0);
+    expect(countFindings("machine: {sysctls: [a]}\n")).toBe(1);
   });
 });
 
@@ -43,12 +45,12 @@ describe("secrets in patches", () => {
       return secretsIn(value, value.kind ?? "");
     });
 
-  test.each(patchesWithSecrets.map(({ patch, at, remedy }) => [at, patch, remedy] as const))(
+  test.each(patchesWithSecrets.map(({ patch, path, remedy }) => [path, patch, remedy] as const))(
     "the secret at %s is found in %j",
-    (at, patch, remedy = "") => {
-      const [first] = secretsOf(patch);
-      expect(first?.path).toContain(at);
-      expect(first?.remedy).toContain(remedy);
+    (path, patch, remedy = "") => {
+      const [firstSecret] = secretsOf(patch);
+      expect(firstSecret?.path).toContain(path);
+      expect(firstSecret?.remedy).toContain(remedy);
     },
   );
   test.each(patchesWithoutSecrets)("no secret is found in %j", (patch) =>
@@ -57,7 +59,8 @@ describe("secrets in patches", () => {
 });
 
 describe("extra of containerd", () => {
-  const saidOf = (extra: string, talosVersion: string): string =>
+  /** The findings on a machine whose containerd has this part in addition. */
+  const containerdFindings = (extra: string, talosVersion: string): string =>
     checkCluster({
       talosVersion,
       machines: {
@@ -75,16 +78,19 @@ describe("extra of containerd", () => {
       .map(({ problem, remedy }) => `${problem}; ${remedy}`)
       .join("\n");
 
-  const rows = containerdParts.map(
-    ({ talos = "v1.12.6", part, says }) => [talos, part, says ?? ""] as const,
-  );
-  test.each(rows.filter(([, , says]) => says === ""))(
-    "for Talos %s, the containerd part %j is accepted",
-    (talos, part) => expect(saidOf(part, talos)).toBe(""),
+  const acceptedParts = containerdParts.filter(({ says }) => says === undefined);
+  test.each(
+    acceptedParts.map(({ talosVersion = "v1.12.6", part }) => [talosVersion, part] as const),
+  )("for Talos %s, the containerd part %j is accepted", (talosVersion, part) =>
+    expect(containerdFindings(part, talosVersion)).toBe(""),
   );
 
-  test.each(rows.filter(([, , says]) => says !== ""))(
-    "for Talos %s, the containerd part %j is refused",
-    (talos, part, says) => expect(saidOf(part, talos)).toContain(says),
+  const refusedParts = containerdParts.filter(({ says }) => says !== undefined);
+  test.each(
+    refusedParts.map(
+      ({ talosVersion = "v1.12.6", part, says }) => [talosVersion, part, says!] as const,
+    ),
+  )("for Talos %s, the containerd part %j is refused", (talosVersion, part, messagePart) =>
+    expect(containerdFindings(part, talosVersion)).toContain(messagePart),
   );
 });

@@ -7,7 +7,7 @@ import {
   type ClusterSpec,
   type KubernetesRecipe,
 } from "../../../components/recipe/index";
-import { oneMachine } from "../stacks";
+import { stackOfOneMachine } from "../stacks";
 
 const kubernetes = (spec: ClusterSpec): KubernetesRecipe => planCluster(spec).kubernetes;
 const gpu = { gpus: [{ model: "H200" }] };
@@ -15,8 +15,8 @@ const gpu = { gpus: [{ model: "H200" }] };
 describe("the MIG manager", () => {
   const mig = { sharing: { mig: { strategy: "single", profile: "1g.18gb" } } } as const;
   const manager = (version: string, more: Partial<ClusterSpec> = {}): unknown =>
-    kubernetes(oneMachine("v1.12.6", gpu, { gpuOperator: { version }, ...mig, ...more })).release
-      .values["migManager"];
+    kubernetes(stackOfOneMachine("v1.12.6", gpu, { gpuOperator: { version }, ...mig, ...more }))
+      .release.values["migManager"];
   const release = {
     enabled: true,
     version: "v0.12.3-ubuntu20.04",
@@ -48,7 +48,7 @@ describe("the MIG manager", () => {
     (talosVersion) => {
       const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-mig-"));
       const plan = kubernetes(
-        oneMachine(talosVersion, gpu, { gpuOperator: { version: "v26.3.3" }, ...mig }),
+        stackOfOneMachine(talosVersion, gpu, { gpuOperator: { version: "v26.3.3" }, ...mig }),
       );
       const [script] = (plan.release.values["migManager"] as { args: string[] }).args;
       // The operator's own script without its wait (gpu-operator v26.3.3,

@@ -1,7 +1,7 @@
 import { planCluster } from "../../../components/recipe";
 import { describeEffect, effectOf, machineStates } from "../../../components/recipe/effect/effect";
 import { planOf } from "../../support/plans";
-import { oneMachine } from "../stacks";
+import { stackOfOneMachine } from "../stacks";
 
 describe("the preview of a machine that leaves the stack", () => {
   const state = machineStates(planOf("velaryon"))["velaryon"]!;
@@ -101,7 +101,7 @@ test.each<[string, string | undefined, string, string | undefined, string]>([
 test("a change from one custom installer image to another reboots the machine", () => {
   const state = (installerImage: string) =>
     machineStates(
-      planCluster(oneMachine("v1.13.6", { installerImage, gpus: [{ model: "RTX 3090" }] })),
+      planCluster(stackOfOneMachine("v1.13.6", { installerImage, gpus: [{ model: "RTX 3090" }] })),
     )["gpu"]!;
   const [was, is] = ["a", "b"].map((tag) => `registry.example.com/talos/installer:${tag}`);
   expect(effectOf(state(was!), state(is!))).toMatchObject({

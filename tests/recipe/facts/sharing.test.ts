@@ -1,6 +1,6 @@
 import { findingsOf, planCluster } from "../../../components/recipe/index";
 import { remarksOn } from "../../support/remarks";
-import { oneMachine } from "../stacks";
+import { stackOfOneMachine } from "../stacks";
 
 // Sharing of cards in stacks is tested in tests/recipe/planned.
 
@@ -21,7 +21,7 @@ test.each([
   ["RTX PRO 6000 Blackwell Max-Q Workstation Edition", "2g.48gb-me", 2],
 ])("an %s with the MIG profile %s has %i MIG devices", (model, profile, devices) => {
   const sharing = { mig: { strategy: "single", profile } } as const;
-  const spec = oneMachine(
+  const spec = stackOfOneMachine(
     "v1.13.9",
     { gpus: [{ model }] },
     { gpuOperator: { version: "v26.3.3" }, sharing },
@@ -45,7 +45,7 @@ test.each([
   ["all-1g.35gb", "GB300", true],
 ])("the MIG configuration %s splits an %s: %s", (profile, model, splits) => {
   const sharing = { mig: { strategy: "mixed", profile } } as const;
-  const spec = oneMachine(
+  const spec = stackOfOneMachine(
     "v1.13.9",
     { gpus: [{ model }] },
     { gpuOperator: { version: "v26.3.3" }, sharing },
@@ -74,7 +74,7 @@ test.each([
   (model, profile, version, branch, problem) => {
     const sharing = { mig: { strategy: "single", profile } } as const;
     const more = { gpuOperator: { version: "v25.10.1" }, sharing, driver: { branch } };
-    const said = findingsOf(oneMachine(version, { gpus: [{ model }] }, more)).filter(
+    const said = findingsOf(stackOfOneMachine(version, { gpus: [{ model }] }, more)).filter(
       ({ check }) => check === "mig",
     );
     expect(said.map((finding) => finding.problem)).toEqual(

@@ -1,18 +1,18 @@
 import { planCluster } from "../../../components/recipe";
 import { remarksOn } from "../../support/remarks";
-import { oneMachine } from "../stacks";
+import { stackOfOneMachine } from "../stacks";
 
 const labels = { "nvidia.com/gpu.present": "true", rack: "7" };
 const machine = { gpus: [{ model: "RTX 3090" }], labels };
 
 /** Labels that the stack sets on the machine, and the notes about the operator's labels. */
-function labelled(...stack: Parameters<typeof oneMachine>) {
-  const { machines } = planCluster(oneMachine(...stack));
+function labelled(...stack: Parameters<typeof stackOfOneMachine>) {
+  const { machines } = planCluster(stackOfOneMachine(...stack));
   const { "nvidia.com/gpu.present": present, rack } = machines[0]!.nodeLabels;
   return {
     present,
     rack,
-    notes: remarksOn(oneMachine(...stack)).filter((note) => note.includes("gpu.present")),
+    notes: remarksOn(stackOfOneMachine(...stack)).filter((note) => note.includes("gpu.present")),
   };
 }
 

@@ -9,7 +9,7 @@ export function contentOf(text: string): unknown[] {
 }
 
 /** A typical configuration: with comments, further documents, and files and modules of other tools. */
-export const talos = `# made by talhelper
+export const talosConfiguration = `# made by talhelper
 version: v1alpha1 # Indicates the schema used to decode the contents.
 debug: false
 machine:

@@ -6,7 +6,7 @@ import {
 } from "../../../components/recipe";
 import { homeOf, homes, restAfter } from "../../support/homes";
 import { stackPatches } from "./stack-patches";
-import { contentOf, talos } from "./content";
+import { contentOf, talosConfiguration } from "./content";
 
 test.each(homes)(
   "a merge keeps every line in the style of %s, and unmerging restores the whole text",
@@ -21,7 +21,7 @@ test.each(homes)(
 );
 
 describe("merging patches into a real configuration", () => {
-  const merged = mergeConfiguration(talos, stackPatches);
+  const merged = mergeConfiguration(talosConfiguration, stackPatches);
 
   test("adds the wanted settings", () => {
     expect(merged.conflicts).toEqual([]);
@@ -45,14 +45,16 @@ describe("merging patches into a real configuration", () => {
   });
 
   test("keeps every comment, and keeps other documents byte for byte", () => {
-    expect(merged.configuration).toContain(talos.slice(talos.indexOf("---")));
-    for (const comment of talos.match(/#.*/g) ?? [])
+    expect(merged.configuration).toContain(
+      talosConfiguration.slice(talosConfiguration.indexOf("---")),
+    );
+    for (const comment of talosConfiguration.match(/#.*/g) ?? [])
       expect(merged.configuration).toContain(comment);
   });
 
   test("replaces no line except that of the installer image", () => {
     const lines = new Set(merged.configuration.split("\n"));
-    const lost = talos.split("\n").filter((line) => !lines.has(line));
+    const lost = talosConfiguration.split("\n").filter((line) => !lines.has(line));
     expect(lost).toEqual(["        image: ghcr.io/siderolabs/installer:v1.11.1"]);
   });
 
@@ -67,14 +69,14 @@ describe("merging patches into a real configuration", () => {
   });
 
   test("can be undone except for the kernel modules", () => {
-    const [was] = contentOf(talos) as [{ machine: Record<string, any> }];
+    const [was] = contentOf(talosConfiguration) as [{ machine: Record<string, any> }];
     const [merge] = contentOf(merged.configuration) as [{ machine: Record<string, any> }];
     const [left, ...documents] = contentOf(
       unmergeConfiguration(merged.configuration, merged.added, false),
     );
     expect([left, ...documents]).toEqual([
       { ...was, machine: { ...was.machine, kernel: merge.machine["kernel"] } },
-      ...contentOf(talos).slice(1),
+      ...contentOf(talosConfiguration).slice(1),
     ]);
   });
 
@@ -82,13 +84,13 @@ describe("merging patches into a real configuration", () => {
     expect(JSON.parse(JSON.stringify(merged.added))).toEqual(merged.added));
 
   test("does not change the text if the list of patches is empty", () => {
-    expect(mergeConfiguration(talos, [])).toEqual({
-      configuration: talos,
+    expect(mergeConfiguration(talosConfiguration, [])).toEqual({
+      configuration: talosConfiguration,
       added: { additions: [] },
       changed: false,
       conflicts: [],
     });
-    expect(unmergeConfiguration(talos, { additions: [] })).toBe(talos);
+    expect(unmergeConfiguration(talosConfiguration, { additions: [] })).toBe(talosConfiguration);
   });
 });
 
@@ -96,7 +98,7 @@ describe("merging patches again and again", () => {
   const image = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
 
   test("a merge removes settings that the patches no longer have", () => {
-    const first = mergeConfiguration(talos, stackPatches);
+    const first = mergeConfiguration(talosConfiguration, stackPatches);
     const second = mergeConfiguration(first.configuration, [image("a:2")], first.added);
     const [config] = contentOf(second.configuration) as [{ machine: Record<string, any> }];
     expect(config.machine["kernel"].modules).toEqual([
@@ -105,18 +107,18 @@ describe("merging patches again and again", () => {
     expect(config.machine["files"]).toHaveLength(1);
     expect(config.machine["sysctls"]).toEqual({ "vm.nr_hugepages": "1024" });
     expect(contentOf(unmergeConfiguration(second.configuration, second.added))).toEqual(
-      contentOf(talos),
+      contentOf(talosConfiguration),
     );
   });
 
   test("unmerging keeps a setting that another tool has changed since the merge", () => {
-    const first = mergeConfiguration(talos, [image("a:1")]);
+    const first = mergeConfiguration(talosConfiguration, [image("a:1")]);
     const theirs = first.configuration.replace("image: a:1", "image: b:1");
     expect(unmergeConfiguration(theirs, first.added)).toBe(theirs);
   });
 
   test("a merge changes nothing if another tool has put an item after the stack's items", () => {
-    const first = mergeConfiguration(talos, stackPatches);
+    const first = mergeConfiguration(talosConfiguration, stackPatches);
     const theirs = first.configuration.replace(
       /( +)- name: nvidia_modeset\n/,
       "$1- name: nvidia_modeset\n$1- name: zfs\n",
@@ -144,11 +146,13 @@ test("a file of the stack that another tool has changed is a conflict", () => {
 test("an unmerge that leaves the kernel modules also leaves their documents", () => {
   const link = stringify({ apiVersion: "v1alpha1", kind: "LinkConfig", name: "eth0", mtu: 1500 });
   const module = stringify({ apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" });
-  const { configuration, added } = mergeConfiguration(talos, [module, link]);
+  const { configuration, added } = mergeConfiguration(talosConfiguration, [module, link]);
   const stays = contentOf(unmergeConfiguration(configuration, added, false));
   expect(stays).toEqual([
-    ...contentOf(talos),
+    ...contentOf(talosConfiguration),
     { apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" },
   ]);
-  expect(contentOf(unmergeConfiguration(configuration, added))).toEqual(contentOf(talos));
+  expect(contentOf(unmergeConfiguration(configuration, added))).toEqual(
+    contentOf(talosConfiguration),
+  );
 });

@@ -1,13 +1,17 @@
 import { stringify } from "yaml";
 import { mergeConfiguration, unmergeConfiguration } from "../../../components/recipe";
-import { contentOf, talos } from "./content";
+import { contentOf, talosConfiguration } from "./content";
 
 // Changes by the configuration's owner after a merge. talhelper, for example, applies its own configuration as a
 // whole.
 const image = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
 
 test.each([
-  { case: "replaces a value that the stack changed", live: talos, theirs: image("theirs:2") },
+  {
+    case: "replaces a value that the stack changed",
+    live: talosConfiguration,
+    theirs: image("theirs:2"),
+  },
   {
     case: "replaces a value that the stack added",
     live: "machine:\n  install:\n    disk: /dev/sda\n",
@@ -15,7 +19,7 @@ test.each([
   },
   {
     case: "removes a value that the stack changed",
-    live: talos,
+    live: talosConfiguration,
     theirs: "machine:\n  install:\n    disk: /dev/sda\n",
   },
 ])(
@@ -37,12 +41,12 @@ test.each([
 
 // A run staged this value, but its answer was lost, so the value looks like the owner's.
 test("if a staged value is merged again, unmerging still restores the original value", () => {
-  const first = mergeConfiguration(talos, [image("a:1")]);
+  const first = mergeConfiguration(talosConfiguration, [image("a:1")]);
   const unheard = mergeConfiguration(first.configuration, [image("a:2")], first.added);
   const again = mergeConfiguration(unheard.configuration, [image("a:2")], first.added);
   expect(again).toMatchObject({ changed: false, added: unheard.added });
   expect(contentOf(unmergeConfiguration(again.configuration, again.added))).toEqual(
-    contentOf(talos),
+    contentOf(talosConfiguration),
   );
 });
 

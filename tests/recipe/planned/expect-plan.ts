@@ -9,7 +9,7 @@ import {
   type MachineSpec,
 } from "../../../components/recipe";
 import { expectFields } from "../../support/expect-fields";
-import { merged, validStack } from "../stacks";
+import { applyMergePatch, validStack } from "../stacks";
 
 /** A JSON merge patch (RFC 7396): null removes a field, and a list replaces a list. */
 type MergePatch<Whole> = Whole extends readonly unknown[]
@@ -75,11 +75,11 @@ export function expectPlan(
 ): void {
   const right = validStack(base);
   const first = Object.keys(right.machines)[0]!;
-  const withMachine = merged(right, {
+  const withMachine = applyMergePatch(right, {
     ...(talosVersion === undefined ? {} : { talosVersion }),
     machines: { [first]: machine },
   });
-  const stack = merged(withMachine, change) as ClusterSpec;
+  const stack = applyMergePatch(withMachine, change) as ClusterSpec;
   const { findings, remarks, plan = planCluster(stack) } = judge(stack);
   const found = findings.map(({ check, field, problem }) => `${check} ${field}: ${problem}`);
   expect(found).toEqual(matching(expected.findings ?? []));

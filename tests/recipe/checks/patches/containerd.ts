@@ -1,7 +1,7 @@
 /** A part of containerd's configuration that a machine gets in addition to Talos' own. */
 interface ContainerdPart {
   /** Release of Talos. Default: v1.12.6. */
-  talos?: string;
+  talosVersion?: string;
   part: string;
   /** A part of the finding. Default: there is none. */
   says?: string;
@@ -206,27 +206,27 @@ export const containerdParts: ContainerdPart[] = [
   { part: lines("[metrics]", "addres = 'a'"), says: '"address"' },
   // Parts whose validity depends on the release.
   {
-    talos: "v1.12.7",
+    talosVersion: "v1.12.7",
     part: lines("[plugins.'io.containerd.nri.v1.nri'.default_validator]", "enable = true"),
     says: "not a containerd key",
   },
   {
-    talos: "v1.12.8",
+    talosVersion: "v1.12.8",
     part: lines("[plugins.'io.containerd.nri.v1.nri'.default_validator]", "enable = true"),
   },
-  { talos: "v1.12.11", part: lines("[grpc]", "tcp_tls_common_name = 'a'") },
+  { talosVersion: "v1.12.11", part: lines("[grpc]", "tcp_tls_common_name = 'a'") },
   {
-    talos: "v1.12.11",
+    talosVersion: "v1.12.11",
     part: lines("[debug]", "log_trace_id = true"),
     says: "not a containerd key",
   },
-  { talos: "v1.12.90", part: lines("[debug]", "log_trace_id = true") },
+  { talosVersion: "v1.12.90", part: lines("[debug]", "log_trace_id = true") },
   {
-    talos: "v1.12.11",
+    talosVersion: "v1.12.11",
     part: criRuntime("checkpoint_engine_of_tomorrow = true"),
     says: "leave it out",
   },
-  { talos: "v1.12.90", part: criRuntime("checkpoint_engine_of_tomorrow = true") },
-  { talos: "v1.12.90", part: criRuntime('cdi_spec_dir = ["x"]'), says: '"cdi_spec_dirs"' },
-  { talos: "v1.12.90", part: criRuntime("enable_cdi = 1"), says: "true or false" },
+  { talosVersion: "v1.12.90", part: criRuntime("checkpoint_engine_of_tomorrow = true") },
+  { talosVersion: "v1.12.90", part: criRuntime('cdi_spec_dir = ["x"]'), says: '"cdi_spec_dirs"' },
+  { talosVersion: "v1.12.90", part: criRuntime("enable_cdi = 1"), says: "true or false" },
 ];

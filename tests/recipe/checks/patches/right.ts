@@ -4,7 +4,7 @@ import { yaml } from "../../../support/yaml";
 /** A patch of the machine configuration, and the Talos release of the machine. */
 export interface Patch {
   /** Minor release of Talos. Default: 12. */
-  talos?: number;
+  talosMinor?: number;
   patch: string;
 }
 
@@ -96,9 +96,9 @@ export const rightPatches: Patch[] = [
           sysctls: { vm.nr_hugepages: 1024, net.ipv4.ip_forward: '1', kernel.panic: true }
       `,
   },
-  { talos: 8, patch: "machine: {sysctls: {fs.inotify.max_user_watches: 1048576}}" },
+  { talosMinor: 8, patch: "machine: {sysctls: {fs.inotify.max_user_watches: 1048576}}" },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: "machine: {sysfs: {devices.system.cpu.cpu0.cpufreq.scaling_governor: performance}}",
   },
   {
@@ -109,7 +109,7 @@ export const rightPatches: Patch[] = [
       `,
   },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: yaml`
         machine:
           kernel:
@@ -121,7 +121,7 @@ export const rightPatches: Patch[] = [
   },
   { patch: "machine: {time: {disabled: yes}}" },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: "machine: {network: {hostname: gpu-1, nameservers: [1.1.1.1, '2606:4700::1111']}}",
   },
   {
@@ -265,7 +265,7 @@ export const rightPatches: Patch[] = [
       `,
   },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: "machine: {registries: {config: {registry.local: {tls: {insecureSkipVerify: true}}}}}",
   },
   {
@@ -286,7 +286,7 @@ export const rightPatches: Patch[] = [
               feature-gates: GracefulNodeShutdown=true
       `,
   },
-  { talos: 13, patch: "machine: {kubelet: {extraArgs: {node-labels: [a=b, c=d]}}}" },
+  { talosMinor: 13, patch: "machine: {kubelet: {extraArgs: {node-labels: [a=b, c=d]}}}" },
   {
     patch: yaml`
         machine:
@@ -531,7 +531,7 @@ export const rightPatches: Patch[] = [
       `,
   },
   {
-    talos: 13,
+    talosMinor: 13,
     patch:
       "cluster: {apiServer: {extraArgs: {service-account-issuer: ['https://a', 'https://b']}}}",
   },
@@ -596,7 +596,10 @@ export const rightPatches: Patch[] = [
   { patch: "cluster: {apiServer: {admissionControl: {$patch: delete}}}" },
   { patch: talosDocument("KmsgLogConfig", "name: remote", "$patch: delete") },
   { patch: talosDocument("HostnameConfig", "$patch: delete") },
-  { talos: 8, patch: talosDocument("KmsgLogConfig", "name: remote", "url: udp://10.0.0.9:514/") },
+  {
+    talosMinor: 8,
+    patch: talosDocument("KmsgLogConfig", "name: remote", "url: udp://10.0.0.9:514/"),
+  },
   { patch: talosDocument("EventSinkConfig", "endpoint: 10.0.0.9:8080") },
   { patch: talosDocument("WatchdogTimerConfig", "device: /dev/watchdog0", "timeout: 3m0s") },
   { patch: talosDocument("NetworkDefaultActionConfig", "ingress: block") },
@@ -636,7 +639,7 @@ export const rightPatches: Patch[] = [
       `,
   },
   {
-    talos: 10,
+    talosMinor: 10,
     patch: yaml`
         apiVersion: v1alpha1
         kind: UserVolumeConfig
@@ -684,7 +687,7 @@ export const rightPatches: Patch[] = [
     ),
   },
   {
-    talos: 9,
+    talosMinor: 9,
     patch: yaml`
         apiVersion: v1alpha1
         kind: VolumeConfig
@@ -700,7 +703,7 @@ export const rightPatches: Patch[] = [
     ),
   },
   {
-    talos: 9,
+    talosMinor: 9,
     patch: talosDocument(
       "VolumeConfig",
       "name: IMAGECACHE",
@@ -708,7 +711,7 @@ export const rightPatches: Patch[] = [
     ),
   },
   {
-    talos: 14,
+    talosMinor: 14,
     patch: talosDocument(
       "VolumeConfig",
       "name: ETCD",
@@ -716,7 +719,7 @@ export const rightPatches: Patch[] = [
     ),
   },
   {
-    talos: 14,
+    talosMinor: 14,
     patch: talosDocument(
       "VolumeConfig",
       "name: CRI",
@@ -724,7 +727,7 @@ export const rightPatches: Patch[] = [
     ),
   },
   {
-    talos: 14,
+    talosMinor: 14,
     patch: talosDocument(
       "VolumeConfig",
       "name: KUBELET",
@@ -732,7 +735,7 @@ export const rightPatches: Patch[] = [
     ),
   },
   {
-    talos: 14,
+    talosMinor: 14,
     patch: talosDocument(
       "VolumeConfig",
       "name: LOG",
@@ -868,17 +871,17 @@ export const rightPatches: Patch[] = [
   },
   { patch: talosDocument("RegistryTLSConfig", "name: registry.local", "insecureSkipVerify: true") },
   { patch: talosDocument("OOMConfig", "sampleInterval: 500ms") },
-  { talos: 13, patch: talosDocument("KubeSpanConfig", "enabled: true", "mtu: 1420") },
+  { talosMinor: 13, patch: talosDocument("KubeSpanConfig", "enabled: true", "mtu: 1420") },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: talosDocument("EnvironmentConfig", "variables: {GRPC_GO_LOG_SEVERITY_LEVEL: error}"),
   },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: talosDocument("VRFConfig", "name: vrf-blue", "links: [eno1]", "table: '123'"),
   },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: talosDocument(
       "TCPProbeConfig",
       "name: probe",
@@ -895,11 +898,11 @@ export const rightPatches: Patch[] = [
     ),
   },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: talosDocument("ImageVerificationConfig", "rules: [{image: 'docker.io/*', skip: true}]"),
   },
-  { talos: 14, patch: talosDocument("SysctlConfig", "params: {vm.nr_hugepages: '1024'}") },
-  { talos: 14, patch: talosDocument("KernelModuleConfig", "name: zfs", "parameters: [a=b]") },
-  { talos: 14, patch: talosDocument("KubeletConfig", "config: {maxPods: 200}") },
-  { talos: 14, patch: talosDocument("UdevRulesConfig", "rules: ['SUBSYSTEM==\"drm\"']") },
+  { talosMinor: 14, patch: talosDocument("SysctlConfig", "params: {vm.nr_hugepages: '1024'}") },
+  { talosMinor: 14, patch: talosDocument("KernelModuleConfig", "name: zfs", "parameters: [a=b]") },
+  { talosMinor: 14, patch: talosDocument("KubeletConfig", "config: {maxPods: 200}") },
+  { talosMinor: 14, patch: talosDocument("UdevRulesConfig", "rules: ['SUBSYSTEM==\"drm\"']") },
 ];

@@ -4,7 +4,7 @@ import { yaml } from "../../../support/yaml";
 interface SecretPatch {
   patch: string;
   /** A part of the first secret's path. */
-  at: string;
+  path: string;
   /** A part of its remedy. Default: not compared. */
   remedy?: string;
 }
@@ -12,22 +12,23 @@ interface SecretPatch {
 /** A key in one of the documents' own fields. It begins like a path, since base64 may contain a slash. */
 const key = "/GVsbG8=";
 
-const throughTalosctl = "leave it out: write it to the machine with `talosctl patch machineconfig`";
-const ofMachine = `${throughTalosctl}, from a file outside of the repository`;
-const ofRegistry = `${throughTalosctl}, or set an image pull secret in the pods`;
-const ofCluster = "set machine secrets by the secret configuration talos-gpu:machineSecrets";
-const ofPods = "keep a pod's secret in a Kubernetes Secret";
+const writeWithTalosctl =
+  "leave it out: write it to the machine with `talosctl patch machineconfig`";
+const remedyForMachine = `${writeWithTalosctl}, from a file outside of the repository`;
+const remedyForRegistry = `${writeWithTalosctl}, or set an image pull secret in the pods`;
+const remedyForCluster = "set machine secrets by the secret configuration talos-gpu:machineSecrets";
+const remedyForPods = "keep a pod's secret in a Kubernetes Secret";
 
-const inMachine = (field: string): string => `machine: {${field}}`;
-const inInterface = (field: string): string =>
-  inMachine(`network: {interfaces: [{interface: wg0, ${field}}]}`);
-const inRegistry = (field: string): string =>
-  inMachine(`registries: {config: {ghcr.io: {${field}}}}`);
+const machinePatch = (field: string): string => `machine: {${field}}`;
+const interfacePatch = (field: string): string =>
+  machinePatch(`network: {interfaces: [{interface: wg0, ${field}}]}`);
+const registryPatch = (field: string): string =>
+  machinePatch(`registries: {config: {ghcr.io: {${field}}}}`);
 
 /** Talos' own fields that are secret whatever their value. */
-const ownFields: SecretPatch[] = [
-  { patch: inMachine(`token: ${key}`), at: "machine.token", remedy: ofCluster },
-  { patch: inMachine(`ca: {key: ${key}}`), at: "machine.ca.key", remedy: ofCluster },
+const talosFields: SecretPatch[] = [
+  { patch: machinePatch(`token: ${key}`), path: "machine.token", remedy: remedyForCluster },
+  { patch: machinePatch(`ca: {key: ${key}}`), path: "machine.ca.key", remedy: remedyForCluster },
   ...[
     "token",
     "secret",
@@ -38,95 +39,100 @@ const ownFields: SecretPatch[] = [
     "serviceAccount.key",
     "etcd.ca.key",
   ].map((field) => ({
-    patch: `cluster: ${field.split(".").reduceRight((inner, step) => `{${step}: ${inner}}`, key)}`,
-    at: `cluster.${field}`,
-    remedy: ofCluster,
+    patch: `cluster: ${field.split(".").reduceRight((value, name) => `{${name}: ${value}}`, key)}`,
+    path: `cluster.${field}`,
+    remedy: remedyForCluster,
   })),
-  ...["", "vlans: [{vlanId: 1, "].flatMap((begin) => {
-    const end = begin === "" ? "" : "}]";
-    return [
-      ...[`wireguard: {privateKey: ${key}}`, `vip: {equinixMetal: {apiToken: ${key}}}`],
-      `vip: {hcloud: {apiToken: ${key}}}`,
-    ].map((field) => ({
-      patch: inInterface(`${begin}${field}${end}`),
-      at: /\w+(?=: \/)/.exec(field)![0],
-      remedy: ofMachine,
-    }));
-  }),
+  ...[
+    { name: "privateKey", field: `wireguard: {privateKey: ${key}}` },
+    { name: "apiToken", field: `vip: {equinixMetal: {apiToken: ${key}}}` },
+    { name: "apiToken", field: `vip: {hcloud: {apiToken: ${key}}}` },
+  ].flatMap(({ name, field }) => [
+    { patch: interfacePatch(field), path: name, remedy: remedyForMachine },
+    {
+      patch: interfacePatch(`vlans: [{vlanId: 1, ${field}}]`),
+      path: name,
+      remedy: remedyForMachine,
+    },
+  ]),
   ...["password", "auth", "identityToken"].flatMap((field) => [
-    { patch: inRegistry(`auth: {${field}: ${key}}`), at: `auth.${field}`, remedy: ofRegistry },
+    {
+      patch: registryPatch(`auth: {${field}: ${key}}`),
+      path: `auth.${field}`,
+      remedy: remedyForRegistry,
+    },
     {
       patch: talosDocument("RegistryAuthConfig", "name: a", `${field}: ${key}`),
-      at: `RegistryAuthConfig.${field}`,
-      remedy: ofRegistry,
+      path: `RegistryAuthConfig.${field}`,
+      remedy: remedyForRegistry,
     },
   ]),
   {
-    patch: inRegistry(`tls: {clientIdentity: {key: ${key}}}`),
-    at: "tls.clientIdentity.key",
-    remedy: ofRegistry,
+    patch: registryPatch(`tls: {clientIdentity: {key: ${key}}}`),
+    path: "tls.clientIdentity.key",
+    remedy: remedyForRegistry,
   },
   {
     patch: talosDocument("RegistryTLSConfig", "name: a", `clientIdentity: {key: ${key}}`),
-    at: "RegistryTLSConfig.clientIdentity.key",
-    remedy: ofRegistry,
+    path: "RegistryTLSConfig.clientIdentity.key",
+    remedy: remedyForRegistry,
   },
   {
     patch: talosDocument("WireguardConfig", "name: wg0", `privateKey: ${key}`),
-    at: "WireguardConfig.privateKey",
-    remedy: ofMachine,
+    path: "WireguardConfig.privateKey",
+    remedy: remedyForMachine,
   },
   {
     patch: talosDocument("WireguardConfig", "name: wg0", `peers: [{presharedKey: ${key}}]`),
-    at: "peers[0].presharedKey",
-    remedy: ofMachine,
+    path: "peers[0].presharedKey",
+    remedy: remedyForMachine,
   },
   {
     patch: talosDocument("HCloudVIPConfig", "name: 10.0.0.1", `apiToken: ${key}`),
-    at: "HCloudVIPConfig.apiToken",
-    remedy: ofMachine,
+    path: "HCloudVIPConfig.apiToken",
+    remedy: remedyForMachine,
   },
   {
     patch: talosDocument("SideroLinkConfig", `joinToken: ${key}`),
-    at: "SideroLinkConfig.joinToken",
-    remedy: ofMachine,
+    path: "SideroLinkConfig.joinToken",
+    remedy: remedyForMachine,
   },
   {
     patch: talosDocument("VolumeConfig", "name: STATE", `keys: [{static: {passphrase: ${key}}}]`),
-    at: "VolumeConfig.keys[0].static.passphrase",
-    remedy: ofMachine,
+    path: "VolumeConfig.keys[0].static.passphrase",
+    remedy: remedyForMachine,
   },
   {
-    patch: inMachine(`systemDiskEncryption: {state: {keys: [{static: {passphrase: ${key}}}]}}`),
-    at: "state.keys[0].static.passphrase",
-    remedy: ofMachine,
+    patch: machinePatch(`systemDiskEncryption: {state: {keys: [{static: {passphrase: ${key}}}]}}`),
+    path: "state.keys[0].static.passphrase",
+    remedy: remedyForMachine,
   },
 ];
 
 /** Names under which people keep secrets, in any field. */
-const namedFields: SecretPatch[] = [
+const fieldsNamedLikeSecrets: SecretPatch[] = [
   ...["password", "Passwd", "passphrase", "token"],
   ...["apiKey", "auth_key", "privateKey", "PRESHARED_KEY"],
   ...["api_token", "authToken", "access_token", "joinToken", "bearerToken", "identity_token"],
   ...["secretKey", "secret_key", "clientSecretKey", "client_secret_key"],
   ...["clientSecret", "client_secret", "awsSecretAccessKey", "aws_secret_access_key"],
 ].map((name) => ({
-  patch: inMachine(`kubelet: {extraConfig: {${name}: 12345}}`),
-  at: `extraConfig.${name}`,
-  remedy: ofPods,
+  patch: machinePatch(`kubelet: {extraConfig: {${name}: 12345}}`),
+  path: `extraConfig.${name}`,
+  remedy: remedyForPods,
 }));
 
 /** Values that are more than a placeholder for a secret, and a document of kind Secret. */
-const values: SecretPatch[] = [
+const secretValues: SecretPatch[] = [
   ...["x${TOKEN}", "${TOKEN}x", "truest", "untrue", "falsely"].map((value) => ({
-    patch: inMachine(`kubelet: {extraConfig: {token: ${JSON.stringify(value)}}}`),
-    at: "extraConfig.token",
+    patch: machinePatch(`kubelet: {extraConfig: {token: ${JSON.stringify(value)}}}`),
+    path: "extraConfig.token",
   })),
-  { patch: "kind: Secret\ndata: {token: x}", at: "Secret.data.token" },
+  { patch: "kind: Secret\ndata: {token: x}", path: "Secret.data.token" },
 ];
 
 /** Variables and flags as words of a text. */
-const variables: SecretPatch[] = [
+const secretVariables: SecretPatch[] = [
   ...["TS_AUTHKEY", "TS_AUTH_KEY", "NB_SETUP_KEY", "API_KEY", "MY_APIKEY", "S3_SECRET_KEY"],
   ...["S3_ACCESS_KEY", "WG_PRIVATE_KEY", "PASSWORD", "DB_PASSWD", "LUKS_PASSPHRASE"],
   ...["AUTHTOKEN", "AUTH_TOKEN", "APITOKEN", "API_TOKEN", "TUNNEL_TOKEN", "NEWT_SECRET"],
@@ -135,56 +141,64 @@ const variables: SecretPatch[] = [
   [`${name}=x`, `run --${name.toLowerCase()} = x`, `a=1,${name}=x`, `"${name}= 'x'"`].map(
     (content) => ({
       patch: talosDocument("ExtensionServiceConfig", `environment: [${JSON.stringify(content)}]`),
-      at: "environment[0]",
+      path: "environment[0]",
       remedy: "leave the document out: write it to the machine with `talosctl patch machineconfig`",
     }),
   ),
 );
 
 /** Variables in a mapping, with names that are secret only there. */
-const mappedVariables: SecretPatch[] = [
-  { patch: inMachine("env: {RESTIC_PWD: x}"), at: "machine.env.RESTIC_PWD", remedy: ofPods },
-  { patch: talosDocument("EnvironmentConfig", "variables: {RESTIC_PWD: x}"), at: "RESTIC_PWD" },
+const variablesInMappings: SecretPatch[] = [
+  {
+    patch: machinePatch("env: {RESTIC_PWD: x}"),
+    path: "machine.env.RESTIC_PWD",
+    remedy: remedyForPods,
+  },
+  { patch: talosDocument("EnvironmentConfig", "variables: {RESTIC_PWD: x}"), path: "RESTIC_PWD" },
   {
     patch: "cluster: {apiServer: {env: {RESTIC_PWD: x}}}",
-    at: "cluster.apiServer.env.RESTIC_PWD",
+    path: "cluster.apiServer.env.RESTIC_PWD",
   },
 ];
 
-const inManifest = (contents: string): string =>
+const manifestPatch = (contents: string): string =>
   `cluster: {inlineManifests: [{name: a, contents: ${JSON.stringify(contents)}}]}`;
 
 /** Secrets inside a text. */
-const contents: SecretPatch[] = [
+const secretsInTexts: SecretPatch[] = [
   // base64 of PEM: within a group of three characters, the words `PRIVATE KEY` begin at each of the three
   // positions.
   ...["PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"].map((words) => ({
-    patch: inMachine(
+    patch: machinePatch(
       `files: [{path: /var/k, content: ${Buffer.from(`-----BEGIN ${words}-----\nabc`).toString("base64")}}]`,
     ),
-    at: "content",
+    path: "content",
   })),
   ...[
     "kind: Secret\ndata: {a: Yg==}",
     "kind: 'Secret'\r\nstringData: {a: b}",
     'apiVersion: v1\nkind: "Secret" \ndata: {a: Yg==}',
     "kind: ConfigMap\ndata: {a: b}\n---\nkind: Secret\nstringData: {a: b}",
-  ].map((manifest) => ({ patch: inManifest(manifest), at: "contents", remedy: ofPods })),
+  ].map((manifest) => ({
+    patch: manifestPatch(manifest),
+    path: "contents",
+    remedy: remedyForPods,
+  })),
   ...["data", "stringData"].map((field) => ({
     patch: `cluster: {inlineManifests: [{name: a, contents: {kind: Secret, ${field}: {a: b}}}]}`,
-    at: "cluster.inlineManifests[0].contents",
-    remedy: ofPods,
+    path: "cluster.inlineManifests[0].contents",
+    remedy: remedyForPods,
   })),
 ];
 
 /** Patches with a secret. None of the values gives access to anything. */
 export const patchesWithSecrets: SecretPatch[] = [
-  ...ownFields,
-  ...namedFields,
-  ...values,
-  ...variables,
-  ...mappedVariables,
-  ...contents,
+  ...talosFields,
+  ...fieldsNamedLikeSecrets,
+  ...secretValues,
+  ...secretVariables,
+  ...variablesInMappings,
+  ...secretsInTexts,
   {
     patch: talosDocument(
       "RegistryAuthConfig",
@@ -192,15 +206,15 @@ export const patchesWithSecrets: SecretPatch[] = [
       "username: me",
       "password: hunter2",
     ),
-    at: "RegistryAuthConfig.password",
+    path: "RegistryAuthConfig.password",
   },
   {
     patch: talosDocument("RegistryAuthConfig", "name: ghcr.io", "identityToken: abc"),
-    at: "RegistryAuthConfig.identityToken",
+    path: "RegistryAuthConfig.identityToken",
   },
   {
     patch: talosDocument("RegistryAuthConfig", "name: ghcr.io", "auth: YTpi"),
-    at: "RegistryAuthConfig.auth",
+    path: "RegistryAuthConfig.auth",
   },
   {
     patch: talosDocument(
@@ -208,7 +222,7 @@ export const patchesWithSecrets: SecretPatch[] = [
       "name: tailscale",
       "environment: [TS_AUTHKEY=abcdefgh]",
     ),
-    at: "environment[0]",
+    path: "environment[0]",
   },
   {
     patch: talosDocument(
@@ -216,7 +230,7 @@ export const patchesWithSecrets: SecretPatch[] = [
       "name: tailscale",
       "environment: [TS_ROUTES=a, TS_AUTHKEY=tskey-auth-abc]",
     ),
-    at: "environment[1]",
+    path: "environment[1]",
   },
   {
     patch: talosDocument(
@@ -224,7 +238,7 @@ export const patchesWithSecrets: SecretPatch[] = [
       "name: netbird",
       "environment: [NB_SETUP_KEY=0000]",
     ),
-    at: "environment[0]",
+    path: "environment[0]",
   },
   {
     patch: talosDocument(
@@ -232,11 +246,11 @@ export const patchesWithSecrets: SecretPatch[] = [
       "name: cloudflared",
       "environment: [TUNNEL_TOKEN=abc]",
     ),
-    at: "environment[0]",
+    path: "environment[0]",
   },
   {
     patch: talosDocument("ExtensionServiceConfig", "name: newt", "environment: [NEWT_SECRET=abc]"),
-    at: "environment[0]",
+    path: "environment[0]",
   },
   {
     patch: talosDocument(
@@ -244,15 +258,15 @@ export const patchesWithSecrets: SecretPatch[] = [
       "name: nut",
       "configFiles: [{content: 'PASSWORD=abc', mountPath: /a}]",
     ),
-    at: "configFiles[0].content",
+    path: "configFiles[0].content",
   },
   {
     patch: talosDocument("WireguardConfig", "name: wg0", "privateKey: aGVsbG8=", "peers: []"),
-    at: "WireguardConfig.privateKey",
+    path: "WireguardConfig.privateKey",
   },
   {
     patch: talosDocument("HCloudVIPConfig", "name: 10.0.0.1", "link: eth0", "apiToken: abc"),
-    at: "apiToken",
+    path: "apiToken",
   },
   {
     patch: talosDocument(
@@ -260,7 +274,7 @@ export const patchesWithSecrets: SecretPatch[] = [
       "name: a",
       "encryption: {provider: luks2, keys: [{slot: 0, static: {passphrase: abc}}]}",
     ),
-    at: "passphrase",
+    path: "passphrase",
   },
   {
     patch: talosDocument(
@@ -268,7 +282,7 @@ export const patchesWithSecrets: SecretPatch[] = [
       "name: a",
       "clientIdentity: {cert: a, key: '-----BEGIN EC PRIVATE KEY-----'}",
     ),
-    at: "clientIdentity.key",
+    path: "clientIdentity.key",
   },
   {
     patch: yaml`
@@ -279,24 +293,24 @@ export const patchesWithSecrets: SecretPatch[] = [
         name: a
         password: b
       `,
-    at: "RegistryAuthConfig.password",
+    path: "RegistryAuthConfig.password",
   },
   {
     patch: talosDocument("SideroLinkConfig", "apiUrl: https://siderolink.example/?jointoken=abc"),
-    at: "apiUrl",
+    path: "apiUrl",
   },
   {
     patch: "machine: {files: [{path: /var/c, op: create, content: 'aws_secret_access_key = abc'}]}",
-    at: "content",
+    path: "content",
   },
-  { patch: "machine: {token: abc.def}", at: "machine.token" },
-  { patch: "machine: {ca: {crt: YQ==, key: YQ==}}", at: "machine.ca.key" },
-  { patch: "cluster: {secret: YQ==}", at: "cluster.secret" },
-  { patch: "cluster: {aescbcEncryptionSecret: YQ==}", at: "cluster.aescbcEncryptionSecret" },
-  { patch: "cluster: {serviceAccount: {key: YQ==}}", at: "cluster.serviceAccount.key" },
+  { patch: "machine: {token: abc.def}", path: "machine.token" },
+  { patch: "machine: {ca: {crt: YQ==, key: YQ==}}", path: "machine.ca.key" },
+  { patch: "cluster: {secret: YQ==}", path: "cluster.secret" },
+  { patch: "cluster: {aescbcEncryptionSecret: YQ==}", path: "cluster.aescbcEncryptionSecret" },
+  { patch: "cluster: {serviceAccount: {key: YQ==}}", path: "cluster.serviceAccount.key" },
   {
     patch: "machine: {network: {interfaces: [{interface: wg0, wireguard: {privateKey: YQ==}}]}}",
-    at: "wireguard.privateKey",
+    path: "wireguard.privateKey",
   },
   {
     patch: yaml`
@@ -305,7 +319,7 @@ export const patchesWithSecrets: SecretPatch[] = [
             interfaces:
               - { interface: eth0, vip: { ip: 10.0.0.1, hcloud: { apiToken: abc } } }
       `,
-    at: "hcloud.apiToken",
+    path: "hcloud.apiToken",
   },
   {
     patch: yaml`
@@ -313,26 +327,26 @@ export const patchesWithSecrets: SecretPatch[] = [
           systemDiskEncryption:
             state: { provider: luks2, keys: [{ slot: 0, static: { passphrase: abc } }] }
       `,
-    at: "passphrase",
+    path: "passphrase",
   },
   {
     patch: "machine: {registries: {config: {ghcr.io: {auth: {username: a, password: b}}}}}",
-    at: "auth.password",
+    path: "auth.password",
   },
-  { patch: "machine: {registries: {config: {ghcr.io: {auth: {auth: YTpi}}}}}", at: "auth.auth" },
+  { patch: "machine: {registries: {config: {ghcr.io: {auth: {auth: YTpi}}}}}", path: "auth.auth" },
   {
     patch: yaml`
         machine:
           registries:
             mirrors: { docker.io: { endpoints: ['https://me:secret@mirror.local'] } }
       `,
-    at: "endpoints[0]",
+    path: "endpoints[0]",
   },
   {
     patch: "machine: {env: {HTTPS_PROXY: 'http://user:pass@proxy:3128'}}",
-    at: "machine.env.HTTPS_PROXY",
+    path: "machine.env.HTTPS_PROXY",
   },
-  { patch: "machine: {env: {AWS_SECRET_ACCESS_KEY: abc}}", at: "AWS_SECRET_ACCESS_KEY" },
+  { patch: "machine: {env: {AWS_SECRET_ACCESS_KEY: abc}}", path: "AWS_SECRET_ACCESS_KEY" },
   {
     patch: yaml`
         machine:
@@ -342,7 +356,7 @@ export const patchesWithSecrets: SecretPatch[] = [
               permissions: 0o600
               content: '-----BEGIN OPENSSH PRIVATE KEY-----'
       `,
-    at: "files[0].content",
+    path: "files[0].content",
   },
   {
     patch: yaml`
@@ -350,7 +364,7 @@ export const patchesWithSecrets: SecretPatch[] = [
           files:
             - { path: /var/k, op: create, permissions: 0o600, content: 'HF_TOKEN=hf_x' }
       `,
-    at: "files[0].content",
+    path: "files[0].content",
   },
   {
     patch: yaml`
@@ -359,7 +373,7 @@ export const patchesWithSecrets: SecretPatch[] = [
             extraArgs:
               bootstrap: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkw.abcdefghijkl'
       `,
-    at: "extraArgs.bootstrap",
+    path: "extraArgs.bootstrap",
   },
   {
     patch: yaml`
@@ -370,14 +384,14 @@ export const patchesWithSecrets: SecretPatch[] = [
                 kind: Secret
                 stringData: {a: b}
       `,
-    at: "contents",
+    path: "contents",
   },
   {
     patch: yaml`
         machine:
           ca: { key: LS0tLS1CRUdJTg== }
       `,
-    at: "machine.ca.key",
+    path: "machine.ca.key",
   },
   {
     patch: yaml`
@@ -386,7 +400,7 @@ export const patchesWithSecrets: SecretPatch[] = [
             config:
               ghcr.io: { auth: { identityToken: abc } }
       `,
-    at: "identityToken",
+    path: "identityToken",
   },
   {
     patch: yaml`
@@ -394,14 +408,14 @@ export const patchesWithSecrets: SecretPatch[] = [
           files:
             - { op: create, path: /var/key, content: '-----BEGIN EC PRIVATE KEY-----' }
       `,
-    at: "content",
+    path: "content",
   },
   {
     patch: yaml`
         machine:
           env: { HTTPS_PROXY: x, TS: 'TS_AUTHKEY=tskey-auth-abc' }
       `,
-    at: "machine.env.TS",
+    path: "machine.env.TS",
   },
   {
     patch: yaml`
@@ -409,7 +423,7 @@ export const patchesWithSecrets: SecretPatch[] = [
           inlineManifests:
             - { name: a, contents: 'token: ghp_0123456789abcdefghij0123' }
       `,
-    at: "contents",
+    path: "contents",
   },
 ];
 
@@ -417,12 +431,12 @@ export const patchesWithSecrets: SecretPatch[] = [
 export const patchesWithoutSecrets: string[] = [
   // Placeholders for a secret, and the name of a file with one.
   ...["${TOKEN}", "{{ .token }}", "<your token>", " ${TOKEN} ", "/run/token", "true", "false"].map(
-    (value) => inMachine(`kubelet: {extraConfig: {token: ${JSON.stringify(value)}}}`),
+    (value) => machinePatch(`kubelet: {extraConfig: {token: ${JSON.stringify(value)}}}`),
   ),
-  inMachine("env: {RESTIC_PWD: /run/password, PASSWORD: '${PASSWORD}'}"),
+  machinePatch("env: {RESTIC_PWD: /run/password, PASSWORD: '${PASSWORD}'}"),
   // Names that only begin or end like those of secrets, and names of variables outside an environment.
   ...["tokens", "maxToken", "myPassword", "apiKeyFile", "clientSecrets", "RESTIC_PWD"].map((name) =>
-    inMachine(`kubelet: {extraConfig: {${name}: x}}`),
+    machinePatch(`kubelet: {extraConfig: {${name}: x}}`),
   ),
   ...[
     "myAPIKey",
@@ -433,22 +447,22 @@ export const patchesWithoutSecrets: string[] = [
     "awsSecretAccessKeys",
     "myApiToken",
     "oldClientSecret",
-  ].map((name) => inMachine(`kubelet: {extraConfig: {${name}: x}}`)),
+  ].map((name) => machinePatch(`kubelet: {extraConfig: {${name}: x}}`)),
   ...["TOKEN_FILE=x", "API_TOKEN=/run/token", "API_TOKEN=file:x", "PASSWORD=", "a=PASSWORDS=x"].map(
     (content) =>
       talosDocument("ExtensionServiceConfig", `environment: [${JSON.stringify(content)}]`),
   ),
   // A manifest that mentions the kind Secret, a Secret without content, and a Secret in a text that is not a
   // manifest.
-  inManifest("kind: Role\nrules: [{resources: [Secret]}]\ndata: {a: b}"),
-  inManifest("kind: Secret\nmetadata: {name: a}"),
-  inManifest("kind: Secrets\ndata: {a: b}"),
-  inManifest("kind: Secret\nmetadata: {name: a}\n---\nkind: ConfigMap\ndata: {a: b}"),
-  inManifest("a: b # kind: Secret\ndata: {a: b}"),
+  manifestPatch("kind: Role\nrules: [{resources: [Secret]}]\ndata: {a: b}"),
+  manifestPatch("kind: Secret\nmetadata: {name: a}"),
+  manifestPatch("kind: Secrets\ndata: {a: b}"),
+  manifestPatch("kind: Secret\nmetadata: {name: a}\n---\nkind: ConfigMap\ndata: {a: b}"),
+  manifestPatch("a: b # kind: Secret\ndata: {a: b}"),
   "cluster: {inlineManifests: [{name: a, contents: {kind: Secret, metadata: {name: a}}}]}",
   "cluster: {inlineManifests: [{name: a, contents: {kind: ConfigMap, data: {a: b}}}]}",
-  inMachine('files: [{path: /var/a, content: "kind: Secret\\ndata: {a: b}"}]'),
-  inMachine("files: [{path: /var/a, content: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t}]"),
+  machinePatch('files: [{path: /var/a, content: "kind: Secret\\ndata: {a: b}"}]'),
+  machinePatch("files: [{path: /var/a, content: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t}]"),
   talosDocument("RegistryTLSConfig", "name: a", "insecureSkipVerify: true"),
   talosDocument(
     "ExtensionServiceConfig",

@@ -85,7 +85,11 @@ export const wrongPatches: WrongPatch[] = [
     says: "has an unknown value",
   },
   // Kinds of documents: misspelt, of another release, twice, or incomplete.
-  { talos: 14, patch: talosDocument("KernelModulConfig", "name: a"), says: '"KernelModuleConfig"' },
+  {
+    talosMinor: 14,
+    patch: talosDocument("KernelModulConfig", "name: a"),
+    says: '"KernelModuleConfig"',
+  },
   { patch: talosDocument("UserVolumesConfig", "name: a"), says: '"UserVolumeConfig"' },
   { patch: talosDocument("kmsglogconfig", "name: a"), says: '"KmsgLogConfig"' },
   { patch: talosDocument("RegistryMirrorsConfig", "name: a"), says: '"RegistryMirrorConfig"' },
@@ -103,12 +107,12 @@ export const wrongPatches: WrongPatch[] = [
     says: "does not know",
   },
   {
-    talos: 8,
+    talosMinor: 8,
     patch: talosDocument("UserVolumeConfig", "name: a"),
     says: "Talos 1.10 introduced it",
   },
   {
-    talos: 11,
+    talosMinor: 11,
     patch: talosDocument("HostnameConfig", "hostname: a"),
     says: "Talos 1.12 introduced it",
   },
@@ -117,12 +121,12 @@ export const wrongPatches: WrongPatch[] = [
     says: "Talos 1.13 introduced it",
   },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: talosDocument("SysctlConfig", "params: {a: b}"),
     says: "Talos 1.14 introduced it",
   },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: talosDocument("KubeletConfig", "config: {}"),
     says: "Talos 1.14 introduced it",
   },
@@ -273,20 +277,24 @@ export const wrongPatches: WrongPatch[] = [
     patch: talosDocument("VolumeConfig", "name: DATA", "provisioning: {maxSize: 1GiB}"),
     says: "EPHEMERAL",
   },
-  { talos: 14, patch: talosDocument("VolumeConfig", "name: META"), says: "LOG" },
-  { talos: 14, patch: talosDocument("VolumeConfig", "name: EFI"), says: "LOG" },
-  { talos: 14, patch: talosDocument("VolumeConfig", "name: BOOT"), says: "LOG" },
+  { talosMinor: 14, patch: talosDocument("VolumeConfig", "name: META"), says: "LOG" },
+  { talosMinor: 14, patch: talosDocument("VolumeConfig", "name: EFI"), says: "LOG" },
+  { talosMinor: 14, patch: talosDocument("VolumeConfig", "name: BOOT"), says: "LOG" },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: talosDocument("VolumeConfig", "name: ETCD"),
     says: "one of EPHEMERAL, IMAGECACHE, STATE",
   },
   {
-    talos: 10,
+    talosMinor: 10,
     patch: talosDocument("VolumeConfig", "name: STATE"),
     says: "one of EPHEMERAL, IMAGECACHE",
   },
-  { talos: 8, patch: talosDocument("VolumeConfig", "name: IMAGECACHE"), says: "one of EPHEMERAL" },
+  {
+    talosMinor: 8,
+    patch: talosDocument("VolumeConfig", "name: IMAGECACHE"),
+    says: "one of EPHEMERAL",
+  },
   { patch: talosDocument("ExistingVolumeConfig", "name: old_data"), says: "a volume name" },
   {
     patch: talosDocument("UserVolumeConfig", "name: ddddddddddddddddddddddddddddddddddd"),
@@ -411,7 +419,7 @@ export const wrongPatches: WrongPatch[] = [
   { patch: "machine: {kubelet: {extraArgs: [a]}}", says: "mapping" },
   { patch: "machine: {kubelet: {extraArgs: {node-labels: [a=b]}}}", says: "text" },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: "machine: {kubelet: {extraArgs: {node-labels: {a: b}}}}",
     says: "text or a list",
   },
@@ -542,7 +550,7 @@ export const wrongPatches: WrongPatch[] = [
     says: "directory, which cannot have filesystem",
   },
   {
-    talos: 13,
+    talosMinor: 13,
     patch: talosDocument("EnvironmentConfig", "variables: {a-b: c}"),
     says: "not valid for a variable",
   },
@@ -657,24 +665,24 @@ export const wrongPatches: WrongPatch[] = [
     says: "not a field",
   },
   // Documents that are new in Talos 1.14.
-  { talos: 14, patch: talosDocument("KubeNodeConfig", "labels: {'a b': c}"), says: "label" },
+  { talosMinor: 14, patch: talosDocument("KubeNodeConfig", "labels: {'a b': c}"), says: "label" },
   {
-    talos: 14,
+    talosMinor: 14,
     patch: talosDocument("KubeNodeConfig", "taints: {gpu: 'x:NoSchedul'}"),
     says: "taint",
   },
   {
-    talos: 14,
+    talosMinor: 14,
     patch: talosDocument("KubeletConfig", "image: 'a:v1'", "config: {staticPodPath: /a}"),
     says: "only Talos may set",
   },
   {
-    talos: 14,
+    talosMinor: 14,
     patch: talosDocument("KubeletConfig", "image: 'a:v1'", "clusterDNS: [dns]"),
     says: "IP address",
   },
   {
-    talos: 14,
+    talosMinor: 14,
     patch: talosDocument("CRICustomizationConfig", "name: mine", "content: '[plugins'"),
     says: "TOML",
   },
