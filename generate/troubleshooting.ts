@@ -1,5 +1,4 @@
 import { type Cause, causes, type Fix, fixes } from "../components/diagnosis";
-import { checks } from "../components/recipe/index";
 
 /**
  * The troubleshooting page (Markdown), with a generated section for each fix and each known cause between their marker
@@ -21,42 +20,35 @@ export function withFailures(page: string): string {
   }, page);
 }
 
-function causeSection([id, { symptom, errors, cause, remedy, source }]: [string, Cause]): string {
+function causeSection([, { symptom, errors, cause, remedy }]: [string, Cause]): string {
   return sectionOf(symptom, errors, [
     `${capital(cause)}.`,
-    `**Remedy.** ${capital(remedy)}.`,
-    `Name of this cause: \`${id}\`. Source: ${source}.`,
+    `**Remedy.** ${capital(fieldsAsCode(remedy))}.`,
   ]);
 }
 
-function section({ id, symptom, errors, cause, does, inForce, source, check }: Fix): string {
-  const known = check === undefined ? undefined : checks[check];
-  const isRefused = known !== undefined && (known.severity ?? "refused") === "refused";
-  const refused = isRefused
-    ? ` At preview, the check \`${check}\` refuses a stack that would undo it.`
-    : "";
+/** The doctor prints what a stack's user does if the fix was undone, so the page does not repeat it. */
+function section({ symptom, errors, cause, does }: Fix): string {
   return sectionOf(symptom, errors, [
     `${capital(cause)}.`,
-    `**Remedy.** Make sure that ${does}. A stack of this package does this by itself.${refused}`,
-    ...(inForce === undefined
-      ? []
-      : [`If a stack of this package shows this failure: ${fieldsAsCode(inForce)}.`]),
-    `Name of this fix: \`${id}\`. Source: ${source}.`,
+    `**Remedy.** Make sure that ${fieldsAsCode(does)}.`,
   ]);
 }
 
-/** The cause comes first, since the remedy refers to it. */
-const sectionOf = (
+/** The cause comes first, since the remedy refers to it. An error that the heading quotes is not shown twice. */
+function sectionOf(
   symptom: string,
   errors: readonly string[] = [],
   paragraphs: readonly string[],
-): string =>
-  [
+): string {
+  const shown = errors.filter((error) => !symptom.includes(error));
+  return [
     `### ${capital(symptom)}`,
     "",
-    ...(errors.length > 0 ? ["```text", ...errors, "```", ""] : []),
+    ...(shown.length > 0 ? ["```text", ...shown, "```", ""] : []),
     ...paragraphs.flatMap((text) => [text, ""]),
   ].join("\n");
+}
 
 /** `machines.<name>.…` in backticks: in prose, a browser takes `<name>` for an element and shows nothing. */
 const fieldsAsCode = (text: string): string => text.replaceAll(/\b[\w.]+\.<\w+>[\w.]*\w/g, "`$&`");

@@ -17,12 +17,7 @@ test("every fix has a section with its literal errors", () => {
   const sections = made[0].split(/^### /m).slice(1);
   expect(sections).toHaveLength(fixes.length);
   for (const [index, fix] of fixes.entries()) {
-    for (const text of [
-      fix.cause.slice(1),
-      fix.does,
-      `Name of this fix: \`${fix.id}\``,
-      ...(fix.errors ?? []),
-    ])
+    for (const text of [fix.symptom.slice(1), fix.cause.slice(1), fix.does, ...(fix.errors ?? [])])
       expect(sections[index]).toContain(text);
   }
 });
@@ -32,7 +27,7 @@ test("every known cause has a section with its literal errors", () => {
   const sections = made[0].split(/^### /m).slice(1);
   expect(sections).toHaveLength(causeIds.length);
   for (const [index, id] of causeIds.entries())
-    for (const text of [`Name of this cause: \`${id}\``, ...causes[id].errors])
+    for (const text of [causes[id].symptom.slice(1), ...causes[id].errors])
       expect(sections[index]).toContain(text);
 });
 

@@ -105,7 +105,7 @@ test("an answer in the longer form of an earlier release of the package is under
   expect(parse(machine.persistent)).toEqual(parse(live));
 });
 
-test("if the record is emptied as in docs/troubleshooting.md, adopt and release change nothing", async () => {
+test("if the record of the additions is empty, adopt and release change nothing", async () => {
   const { machine, bench } = setup();
   await adopt(task, undefined, bench);
   const configured = (machine.active = machine.persistent); // it has booted since
