@@ -7,7 +7,10 @@ import type { Comparison } from "./comparisons";
 import type { Measured } from "./measured";
 import { type Spread, spreadOf } from "./statistics";
 
-/** A figure of the subject and of its baseline, and their ratio in each round. */
+/**
+ * A figure of the subject (`ours`) and of its baseline (`theirs`), and their ratio in each round. The names are those of
+ * `--json`.
+ */
 export interface Compared {
   ours: Spread;
   theirs: Spread;
@@ -27,22 +30,24 @@ export interface Result {
 
 /** One round: the subject and its baseline, measured one after the other. */
 export interface Round {
-  ours: Measured;
-  theirs: Measured;
+  subject: Measured;
+  baseline: Measured;
 }
 
 /**
  * Measures a subject and its baseline. Every second round begins with the baseline. Each run is a process of its own.
  */
 export async function compare(comparison: Comparison, rounds: number): Promise<Result> {
-  const { ours, theirs } = comparison;
-  for (const [program] of [ours, theirs]) await bundle(fileOf(program!)); // makes the bundles before the measurement
+  const { subjectCommand, baselineCommand } = comparison;
+  for (const [program] of [subjectCommand, baselineCommand]) await bundle(fileOf(program!)); // makes the bundles before the measurement
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round++) {
-    if (round % 2 === 0) measured.push({ ours: await run(ours), theirs: await run(theirs) });
-    else {
-      const first = await run(theirs);
-      measured.push({ ours: await run(ours), theirs: first });
+    if (round % 2 === 0) {
+      const subject = await run(subjectCommand);
+      measured.push({ subject, baseline: await run(baselineCommand) });
+    } else {
+      const baseline = await run(baselineCommand);
+      measured.push({ subject: await run(subjectCommand), baseline });
     }
   }
   return resultOf(comparison, measured);
@@ -61,9 +66,9 @@ export function resultOf(
 
 function comparedBy(rounds: readonly Round[], figure: keyof Measured): Compared {
   return {
-    ours: spreadOf(rounds.map(({ ours }) => ours[figure])),
-    theirs: spreadOf(rounds.map(({ theirs }) => theirs[figure])),
-    ratio: spreadOf(rounds.map(({ ours, theirs }) => ours[figure] / theirs[figure])),
+    ours: spreadOf(rounds.map(({ subject }) => subject[figure])),
+    theirs: spreadOf(rounds.map(({ baseline }) => baseline[figure])),
+    ratio: spreadOf(rounds.map(({ subject, baseline }) => subject[figure] / baseline[figure])),
   };
 }
 

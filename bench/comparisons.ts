@@ -6,8 +6,8 @@ export interface Comparison {
   /** Description of the baseline. */
   baseline: string;
   /** The subject and its baseline: each a program of `bench/subjects` with its arguments. */
-  ours: readonly string[];
-  theirs: readonly string[];
+  subjectCommand: readonly string[];
+  baselineCommand: readonly string[];
   /** Whether the maximum memory is compared, too. */
   memory: boolean;
   /** Whether the short form of the benchmark leaves it out. */
@@ -18,8 +18,8 @@ const registration = (machines: number, long: boolean): Comparison => ({
   id: `registration-${machines}`,
   title: `registering ${machines} machines`,
   baseline: "as many plain resources",
-  ours: ["registration", "component", String(machines)],
-  theirs: ["registration", "plain", String(machines)],
+  subjectCommand: ["registration", "component", String(machines)],
+  baselineCommand: ["registration", "plain", String(machines)],
   memory: true,
   long,
 });
@@ -32,8 +32,8 @@ export const comparisons: readonly Comparison[] = [
     id: "plan-1000",
     title: "reading, checking and planning 1000 machines",
     baseline: "reading the stack file",
-    ours: ["planning", "plan", "1000"],
-    theirs: ["planning", "read", "1000"],
+    subjectCommand: ["planning", "plan", "1000"],
+    baselineCommand: ["planning", "read", "1000"],
     memory: false,
     long: false,
   },
@@ -41,8 +41,8 @@ export const comparisons: readonly Comparison[] = [
     id: "refused-1000",
     title: "the stacks' program refuses 1000 machines",
     baseline: "loading Pulumi's SDKs",
-    ours: ["refused", "1000"],
-    theirs: ["sdk"],
+    subjectCommand: ["refused", "1000"],
+    baselineCommand: ["sdk"],
     memory: false,
     long: false,
   },
@@ -50,8 +50,8 @@ export const comparisons: readonly Comparison[] = [
     id: "patches",
     title: "judging patches",
     baseline: "reading them",
-    ours: ["patches", "judge", "20"],
-    theirs: ["patches", "read", "20"],
+    subjectCommand: ["patches", "judge", "20"],
+    baselineCommand: ["patches", "read", "20"],
     memory: false,
     long: false,
   },

@@ -13,13 +13,13 @@ import type { Lab } from "./cluster/lab";
 import { withHops } from "./cluster/real-images";
 import { runCases } from "./node/gpu/run";
 import { renderCases } from "./node/gpu/table";
-import { type LabOptions, parseOptions, usage, waysIn } from "./options";
+import { type LabOptions, parseOptions, usage, accessInstructions } from "./options";
 import { runPhases } from "./phases";
 import { refusalsOf } from "./run/diagnose-lab";
 import { emptyReport, renderReport, totalOf } from "./run/report";
-import { environmentForOwnProgram, waysForOwnProgram } from "./run/own-program";
+import { environmentForOwnProgram, ownProgramInstructions } from "./run/own-program";
 import { beforeStack, runStack } from "./run/run-stack";
-import { running } from "./run/running";
+import { runningLab } from "./run/running-lab";
 import { Session } from "./session/session";
 import { showOnStandardError } from "./show";
 import { stackConfiguration } from "./run/stack-configuration";
@@ -45,12 +45,12 @@ async function main(argv: readonly string[]): Promise<number> {
   return inSession(async (session) => {
     const named = stacks.flatMap(({ spec }) => releasesOf(spec));
     const talosReleases = [...new Set(options.machines === "real" ? withHops(named) : named)];
-    const later = stacks.slice(1).map(({ spec }) => spec);
+    const laterSpecs = stacks.slice(1).map(({ spec }) => spec);
     const lab = {
       options,
       show,
       session,
-      later,
+      laterSpecs,
       talosReleases,
       without: options.without,
       ...stacks[0]!,
@@ -151,9 +151,9 @@ function stopOnSignals(session: Session): () => number | undefined {
 /** Brings up the cluster of a stack for the user's own program. */
 async function standForOwnProgram(lab: Lab): Promise<number> {
   const folder = path.resolve(process.env["INIT_CWD"] ?? process.cwd(), lab.options.program ?? ".");
-  await runPhases([...beforeStack(lab.options, lab.spec)], running(lab, emptyReport("", true)));
+  await runPhases([...beforeStack(lab.options, lab.spec)], runningLab(lab, emptyReport("", true)));
   const environment = await environmentForOwnProgram(lab, folder);
-  console.error(waysForOwnProgram(environment, { folder, secrets: lab.existing?.secrets }));
+  console.error(ownProgramInstructions(environment, { folder, secrets: lab.existing?.secrets }));
   await untilStopped(lab.session);
   return 0;
 }
@@ -165,7 +165,7 @@ async function keep({ session, controlPlane, tools }: Lab): Promise<void> {
     talosconfig: session.dir("talosconfig"),
     talosctl: tools.talosctl,
   };
-  console.error(waysIn(ways));
+  console.error(accessInstructions(ways));
   await untilStopped(session);
 }
 

@@ -152,7 +152,7 @@ export function usage(): string {
  * Output of `--keep`: the variables with which a second terminal uses the cluster. They include the lab's talosctl,
  * which is not on PATH.
  */
-export const waysIn = ({
+export const accessInstructions = ({
   kubeconfig,
   talosconfig,
   talosctl,

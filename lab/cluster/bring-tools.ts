@@ -5,7 +5,7 @@ import { provideNodePrograms, provideTools, toolNames } from "../tools";
 import { narrateTools, type OnToolEvent } from "../tools/events";
 import { describeInstalled, type InstalledTool } from "../tools/installed";
 import type { Lab } from "./lab";
-import { inStead, provideReal } from "./real-images";
+import { inStead, provideRealImages } from "./real-images";
 
 /**
  * Provides the programs that the lab's stacks need.
@@ -35,7 +35,7 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
   // The installed Pulumi has its language host for Node in the same folder.
   if (lab.options.pulumi !== "lab") lab.tools.pulumi = programOnPath("pulumi") ?? lab.tools.pulumi;
   if (lab.options.machines === "real") {
-    lab.talos = await provideReal(lab, onEvent);
+    lab.talos = await provideRealImages(lab, onEvent);
     lab.tools.talosctl = lab.talos.talosctl ?? lab.tools.talosctl;
   }
   if (lab.options.machines !== "emulated" && lab.options.card === undefined)
@@ -50,5 +50,5 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
  * Whether the stack or a later version of it has a controller of LeaderWorkerSets. The lab builds it for such stacks
  * only.
  */
-const usesLeaderWorkerSet = ({ spec, later = [] }: Lab): boolean =>
-  [spec, ...later].some(({ leaderWorkerSet }) => leaderWorkerSet !== undefined);
+const usesLeaderWorkerSet = ({ spec, laterSpecs = [] }: Lab): boolean =>
+  [spec, ...laterSpecs].some(({ leaderWorkerSet }) => leaderWorkerSet !== undefined);

@@ -8,7 +8,7 @@ import { bringTools } from "./bring-tools";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { driversOf, knownVersions, startFactory } from "../factory";
 import type { Lab } from "./lab";
-import { leadAddresses } from "./led-addresses";
+import { leadAddresses } from "./redirected-addresses";
 import { initialSchematic, readInitialImages, type InitialImage } from "./initial-image";
 import { labGpu } from "./lab-gpu";
 import { isReady } from "../kubernetes/node";
@@ -98,7 +98,7 @@ async function bringFactory(lab: Lab): Promise<string> {
     session.onClose(() => void delete process.env.TALOS_GPU_FACTORY);
   }
   const assumed = lab.talosReleases.filter((release) => releaseInTables(release) === "newer");
-  return [lab.factoryUrl, ...assumed.map(assumedDrivers), ...(lab.assumed ?? [])].join("; ");
+  return [lab.factoryUrl, ...assumed.map(assumedDrivers), ...(lab.assumptions ?? [])].join("; ");
 }
 
 /** A line about the drivers that the lab's Factory assumes for a release that the tables lack. */

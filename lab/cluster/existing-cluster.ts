@@ -89,7 +89,7 @@ export async function makeExistingCluster(
   const configurations: Record<string, string> = {};
   const unpatched: Record<string, string> = {};
   const generateOf = async ([name, machine]: [string, MachineSpec]): Promise<void> => {
-    const named = hostnamed(name, spec.talosVersion);
+    const named = hostnamePatch(name, spec.talosVersion);
     const patched = (texts: string[]): string[] =>
       texts.flatMap((text) => ["--config-patch", text]);
     const patches = await writePatches(file(name), machine, spec, site);
@@ -129,7 +129,7 @@ export const talosconfigVia = (text: string, endpoint: string): string =>
  * Adds the host name: the machines are named before the first update, and Talos names a node by its machine's
  * configuration.
  */
-export const hostnamed = (name: string, talosVersion: string): string =>
+export const hostnamePatch = (name: string, talosVersion: string): string =>
   semver.lt(talosVersion, "1.12.0") // from then on talosctl generates a document, and the field is an error
     ? stringify({ machine: { network: { hostname: name } } })
     : stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: name });

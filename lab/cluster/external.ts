@@ -18,7 +18,7 @@ import type { Lab } from "./lab";
  *
  * @returns a description of the release; undefined if the stack has no `external`.
  */
-export async function installOutside(lab: Lab): Promise<string | undefined> {
+export async function installExternalRelease(lab: Lab): Promise<string | undefined> {
   const { spec, controlPlane, kubernetes, charts, tools, session } = lab;
   const outside = externalOf(spec);
   if (outside === undefined) return undefined;

@@ -17,11 +17,11 @@ export interface Lab extends Around {
   /** Output that shows the phases. Default: standard error, without details. */
   show?: Show;
   /** Later versions of the stack (`--then`). */
-  later?: readonly ClusterSpec[];
+  laterSpecs?: readonly ClusterSpec[];
   /** Configuration of the stack, by key. */
   config: Record<string, unknown>;
   /** Assumptions about the stack, in words. */
-  assumed?: string[];
+  assumptions?: string[];
   /** Fixes that are left out of the stack's plan, until a repair adds them. */
   without: FixId[];
   tools: Tools;

@@ -23,7 +23,7 @@ export interface RealStack {
 }
 
 /** Provides images of the stack's release for real machines. Their Factory also has the machines' later releases. */
-export async function provideReal(
+export async function provideRealImages(
   { options, spec, session, talosReleases }: RealStack,
   onEvent: OnToolEvent,
 ): Promise<RealImages> {

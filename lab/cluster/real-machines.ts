@@ -25,7 +25,7 @@ import type { Tools } from "../tools";
 import { until } from "../until";
 import { talosconfigVia, type ExistingCluster } from "./existing-cluster";
 import { assetTag, labGpu } from "./lab-gpu";
-import { forward } from "./led-addresses";
+import { forward } from "./redirected-addresses";
 import { Cluster } from "../kubernetes/cluster";
 import { leadToKubelets, letIn } from "./joining";
 import { inMaintenance, saidOf } from "./machine-state";

@@ -108,7 +108,7 @@ export class LabEngine {
   }
 
   /** Outputs of the resources in the state, with secrets in plain text, also after a failed update. */
-  async made(): Promise<Record<string, unknown>[]> {
+  async resourceOutputs(): Promise<Record<string, unknown>[]> {
     const clear = (_key: string, value: any): unknown =>
       value?.plaintext === undefined ? value : JSON.parse(value.plaintext as string, clear);
     const state = JSON.stringify(await this.stack.exportStack());

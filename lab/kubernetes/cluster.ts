@@ -63,7 +63,7 @@ export class Cluster extends KubernetesApi {
   }
 
   /** Value at a path: an object, or a list. */
-  async at<Found = any>(path: string): Promise<Found> {
+  async readPath<Found = any>(path: string): Promise<Found> {
     return (await this.ask<Found>(path, path))!;
   }
 

@@ -28,7 +28,7 @@ export interface ResourceCall {
 }
 
 /** A result, or a promise of one. */
-export type Answer<Result> = Result | Promise<Result>;
+export type MaybePromise<Result> = Result | Promise<Result>;
 
 /** A property that a check refuses, with the reason. */
 export interface CheckFailure {
@@ -69,7 +69,7 @@ export interface LabProvider {
    */
   diff?(call: ResourceCall): DiffResult;
   /** Creates a resource, or updates one that has an ID, which stays. */
-  make(call: ResourceCall): Answer<{ id: string; outputs: Properties }>;
-  delete?(call: ResourceCall): Answer<void>;
-  invoke?(token: string, args: Properties, signal: AbortSignal): Answer<Properties>;
+  make(call: ResourceCall): MaybePromise<{ id: string; outputs: Properties }>;
+  delete?(call: ResourceCall): MaybePromise<void>;
+  invoke?(token: string, args: Properties, signal: AbortSignal): MaybePromise<Properties>;
 }

@@ -5,7 +5,7 @@ import * as plugin from "@pulumi/pulumi/proto/plugin_pb";
 import * as services from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { filled, serveGrpc, unary } from "../grpc-method";
-import type { Answer, DiffResult, LabProvider, Properties, ResourceCall } from "./provider";
+import type { MaybePromise, DiffResult, LabProvider, Properties, ResourceCall } from "./provider";
 import {
   conceal,
   differences,
@@ -180,7 +180,7 @@ class Served {
   /** Makes a method about one resource. `carried` names the fields with the request's values. */
   private about<Request extends ResourceRequest>(
     carried: (request: Request) => Carried,
-    answer: (call: ResourceCall, mark: Mark) => Answer<Reply>,
+    answer: (call: ResourceCall, mark: Mark) => MaybePromise<Reply>,
   ) {
     return unary(async (request: Request, gone: AbortSignal): Promise<Reply> => {
       const { inputs, oldInputs, oldOutputs } = carried(request);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 import type { MachineRecipe, Plan } from "../../components/recipe";
-import type { MachineStanding, Standing } from "./standing";
+import type { MachineSnapshot, LabSnapshot } from "./snapshot";
 
 /** Objects and settings that a destroy did not remove or restore. */
 export interface Leftovers {
@@ -62,7 +62,7 @@ const clusterStays =
   "the destroy keeps the machines, and with them a cluster that the stack bootstrapped";
 
 /** Objects that every new cluster has: Kubernetes v1.36, Talos v1.13. */
-function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
+function ofTheCluster({ spec }: Plan, before: LabSnapshot): Rule[] {
   if (!spec.bootstrap || before.lines.includes("Namespace default")) return [];
   const kinds =
     "ConfigMap|Endpoints|EndpointSlice|Lease|Role|RoleBinding|Secret|Service|ServiceAccount";
@@ -83,7 +83,7 @@ function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
 function onNode(
   { name, nodeLabels, nodeTaints }: MachineRecipe,
   plan: Plan,
-  before: Standing,
+  before: LabSnapshot,
   operatorWas: boolean,
 ): Rule[] {
   const here = `node ${name}: `;
@@ -131,9 +131,9 @@ function onNode(
  */
 export function leftovers(
   plan: Plan,
-  before: Standing,
-  up: Standing,
-  after: Standing,
+  before: LabSnapshot,
+  up: LabSnapshot,
+  after: LabSnapshot,
   earlier: readonly Plan[] = [],
 ): Leftovers {
   const operatorWas = earlier.some(({ kubernetes }) => kubernetes.mode === "operator");
@@ -177,9 +177,9 @@ export function leftovers(
  */
 function onMachine(
   { configuration: owner, gpuCount }: MachineRecipe,
-  before: MachineStanding | undefined,
-  up: MachineStanding | undefined,
-  after: MachineStanding | undefined,
+  before: MachineSnapshot | undefined,
+  up: MachineSnapshot | undefined,
+  after: MachineSnapshot | undefined,
 ): Leftovers {
   // A machine that its owner added after the first look has no former configuration to compare with. It must have lost
   // the stack's part, and have nothing new.

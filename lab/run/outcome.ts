@@ -3,7 +3,7 @@ import { Failed, type Phase, type Say } from "../phases";
 import { diagnoseLab } from "./diagnose-lab";
 import { gatherMachines, gatherWorkloads } from "./gather";
 import { until } from "../until";
-import type { Running } from "./running";
+import type { RunningLab } from "./running-lab";
 
 /**
  * Lab seconds that a cluster gets to settle after an update. The update does not wait for some pods, such as the
@@ -20,7 +20,7 @@ const betweenLooks = 1000;
  * Inspects the result of the updates. Repeats that while the result may still become as planned, or while a failed
  * update has no explanation yet.
  */
-export const outcomePhase: Phase<Running> = {
+export const outcomePhase: Phase<RunningLab> = {
   title: "what came of it",
   run: async (lab, say) => {
     const { report, session, options } = lab;
@@ -40,7 +40,7 @@ export const outcomePhase: Phase<Running> = {
  * Fills the report, and prints the differences from the plan. A fault does not always fail the update, so the doctor
  * looks after every update.
  */
-async function look(lab: Running): Promise<{ lines: string[]; explained: boolean }> {
+async function look(lab: RunningLab): Promise<{ lines: string[]; explained: boolean }> {
   const { report } = lab;
   const lines: string[] = [];
   const say: Say = (line) => void lines.push(line);

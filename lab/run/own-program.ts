@@ -42,7 +42,7 @@ const quoted = (text: string): string =>
   /^[\w./:,=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Instructions for a user who runs an own program against the lab. */
-export function waysForOwnProgram(
+export function ownProgramInstructions(
   environment: Record<string, string>,
   { folder, secrets, inherited = process.env["PATH"] }: OwnProgram,
 ): string {

@@ -3,7 +3,7 @@ import { type Cell, renderTable } from "../../cli/terminal/table";
 import type { Terminal } from "../../cli/terminal/terminal";
 import type { Changes } from "../engine";
 import type { DiscoveredReport } from "./discovered";
-import type { Foretold } from "./foretold";
+import type { PredictedReboots } from "./predicted-reboots";
 
 /** One run of the stack's program. */
 export interface UpdateReport {
@@ -19,7 +19,7 @@ export interface UpdateReport {
 /** Lines of a preview, and the number of calls that the machines' API received for it. */
 export interface PreviewReport extends Omit<UpdateReport, "seconds" | "reboots"> {
   /** Its lines about machines with changes. */
-  foretold: Foretold;
+  foretold: PredictedReboots;
 }
 
 /** A machine at the end of the run. */
@@ -53,20 +53,20 @@ export interface FailureReport {
 }
 
 /** Machines and workloads of the cluster after an update. */
-export interface Came {
+export interface ClusterOutcome {
   machines: Record<string, MachineReport>;
   workloads: WorkloadReport[];
 }
 
 /** Result of a lab run; what `--json` prints. */
-export interface LabReport extends Came {
+export interface LabReport extends ClusterOutcome {
   stack: string;
   ok: boolean;
   /** Previews that the options request, in order. */
   previews: PreviewReport[];
   updates: UpdateReport[];
   /** Result of each stack before it was edited, in order. */
-  beforeEdits: Came[];
+  beforeEdits: ClusterOutcome[];
   failures: FailureReport[];
   /** Failures before `--repair`; absent without that option. */
   mended?: FailureReport[];

@@ -5,18 +5,18 @@ import { type TalosClient, talosconfigOf } from "../../components/credentials/te
 import { type ClusterSpec, planCluster } from "../../components/recipe";
 import type { Lab } from "../cluster/lab";
 import { discoverLab } from "./discovered";
-import { lookAround } from "./look-around";
-import { installOutside } from "../cluster/external";
+import { takeSnapshot } from "./take-snapshot";
+import { installExternalRelease } from "../cluster/external";
 import type { KubernetesObject } from "../kubernetes/cluster";
 import type { LabOptions } from "../options";
 import { Failed, type Phase, runPhases, type Say } from "../phases";
-import { unforetold } from "./foretold";
+import { wrongPredictions } from "./predicted-reboots";
 import { outcomePhase } from "./outcome";
 import { emptyReport, type LabReport } from "./report";
-import { running, type Running } from "./running";
+import { runningLab, type RunningLab } from "./running-lab";
 import { stackConfiguration, type StackConfiguration } from "./stack-configuration";
 import { downPhase } from "./take-down";
-import { inWords, openEngine, preview, update, engineConfig } from "./updates";
+import { describeChanges, openEngine, preview, update, engineConfig } from "./updates";
 import { stackNameOf } from "../../stacks/stack-file";
 
 /**
@@ -30,7 +30,7 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   const { options } = lab;
   const stack = stackNameOf(options.stack);
   const report = emptyReport(stack, false);
-  const ran = running(lab, report);
+  const ran = runningLab(lab, report);
   const updates = updatePhases(options.updates);
   const edits = later.flatMap((stack) => [outcomePhase, becomePhase(stack), ...updates]);
   const repair = options.repair ? [outcomePhase, repairPhase, ...updates] : [];
@@ -46,7 +46,7 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
 }
 
 /** Phases that create what a cluster contains before the stack: objects of its owner, and external releases. */
-export const beforeStack = (options: LabOptions, spec: ClusterSpec): Phase<Running>[] => [
+export const beforeStack = (options: LabOptions, spec: ClusterSpec): Phase<RunningLab>[] => [
   ...(options.manifest.length > 0 ? [manifestsPhase] : []),
   ...(spec.external === undefined ? [] : [outsidePhase]),
 ];
@@ -55,7 +55,7 @@ export const beforeStack = (options: LabOptions, spec: ClusterSpec): Phase<Runni
  * Creates the objects of `--manifest` in their order: definitions of kinds, a secret that a workload reads, a storage
  * class. They are not part of the stack, so a destroy must leave them.
  */
-const manifestsPhase: Phase<Running> = {
+const manifestsPhase: Phase<RunningLab> = {
   title: "objects of the cluster before the first update",
   run: async ({ kubernetes, options }) => {
     const applied: string[] = [];
@@ -89,12 +89,12 @@ function objectsOf(file: string): KubernetesObject[] {
 }
 
 /** Installs external releases that try to offer the GPUs before the stack: the machines have no driver yet. */
-const outsidePhase: Phase<Running> = {
+const outsidePhase: Phase<RunningLab> = {
   title: "external releases",
-  run: (lab) => installOutside(lab),
+  run: (lab) => installExternalRelease(lab),
 };
 
-const discoverPhase: Phase<Running> = {
+const discoverPhase: Phase<RunningLab> = {
   title: "a stack of the cluster, as `talos-gpu discover` writes it",
   run: async (lab) => {
     lab.report.discovered = await discoverLab(lab);
@@ -105,17 +105,17 @@ const discoverPhase: Phase<Running> = {
   },
 };
 
-const openPhase: Phase<Running> = {
+const openPhase: Phase<RunningLab> = {
   title: "Pulumi's engine and providers",
   run: async (lab) => {
-    [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab)]);
+    [lab.initialSnapshot, lab.engine] = await Promise.all([takeSnapshot(lab), openEngine(lab)]);
   },
 };
 
-const previewPhase: Phase<Running> = { title: "preview", run: (lab, say) => look(lab, say) };
+const previewPhase: Phase<RunningLab> = { title: "preview", run: (lab, say) => look(lab, say) };
 
 /** Plays the owner: edits the file, runs the preview, then updates. */
-const becomePhase = (stack: StackConfiguration): Phase<Running> => ({
+const becomePhase = (stack: StackConfiguration): Phase<RunningLab> => ({
   title: "the stack file is edited, its preview",
   run: async (lab, say) => {
     const { ok, machines, workloads } = lab.report;
@@ -127,7 +127,7 @@ const becomePhase = (stack: StackConfiguration): Phase<Running> => ({
 });
 
 /** Plays the owner who has read the diagnosis: puts the missing fixes in place, on the same cluster. */
-const repairPhase: Phase<Running> = {
+const repairPhase: Phase<RunningLab> = {
   title: "the left-out fixes are put in place, the preview",
   run: async (lab, say) => {
     const { report, options } = lab;
@@ -136,16 +136,20 @@ const repairPhase: Phase<Running> = {
     const said = await become(lab, stackConfiguration(options.stack, options), say);
     // The failed update has stored the wanted state of the machines, which they may not have reached. So this preview's
     // words about reboots are not compared.
-    lab.foretold = undefined;
+    lab.predictedReboots = undefined;
     return said;
   },
 };
 
-async function become(lab: Running, stack: StackConfiguration, say: Say): Promise<string | Failed> {
-  lab.earlier.push(planCluster(lab.spec));
+async function become(
+  lab: RunningLab,
+  stack: StackConfiguration,
+  say: Say,
+): Promise<string | Failed> {
+  lab.earlierPlans.push(planCluster(lab.spec));
   const was = lab.spec.external;
   Object.assign(lab, stack);
-  if (!isDeepStrictEqual(was, lab.spec.external)) await installOutside(lab);
+  if (!isDeepStrictEqual(was, lab.spec.external)) await installExternalRelease(lab);
   await lab.engine.configure(engineConfig(lab));
   // Objects that an edit removes must go at once, so the garbage collector has to know the kinds that the stack's
   // charts define.
@@ -153,20 +157,20 @@ async function become(lab: Running, stack: StackConfiguration, say: Say): Promis
   return said;
 }
 
-async function look(lab: Running, say: Say): Promise<string | Failed> {
+async function look(lab: RunningLab, say: Say): Promise<string | Failed> {
   const { report, diagnostics } = await preview(lab, lab.engine, say);
   lab.session.signal.throwIfAborted();
   lab.report.previews.push(report);
-  lab.foretold = report.foretold;
+  lab.predictedReboots = report.foretold;
   lab.diagnostics.push(...diagnostics);
   lab.failed ||= report.result === "failed";
-  const summary = `${report.result}, ${inWords(report.changes)}, ${report.machineRequests} machine calls`;
+  const summary = `${report.result}, ${describeChanges(report.changes)}, ${report.machineRequests} machine calls`;
   return report.result === "succeeded" ? summary : new Failed(summary);
 }
 
 const leftOut = "left out, since the one before failed";
 
-const updatePhases = (count: number): Phase<Running>[] =>
+const updatePhases = (count: number): Phase<RunningLab>[] =>
   Array.from({ length: count }, (_, index) => ({
     title: `update ${index + 1} of ${count}`,
     run: async (lab, say) => {
@@ -178,11 +182,13 @@ const updatePhases = (count: number): Phase<Running>[] =>
       lab.diagnostics.push(...diagnostics);
       lab.failed ||= report.result === "failed";
       const wrong =
-        lab.foretold === undefined || lab.failed ? [] : unforetold(lab.foretold, report.reboots);
-      lab.foretold = undefined;
+        lab.predictedReboots === undefined || lab.failed
+          ? []
+          : wrongPredictions(lab.predictedReboots, report.reboots);
+      lab.predictedReboots = undefined;
       lab.failed ||= wrong.length > 0;
       lab.diagnostics.push(...wrong);
-      const summary = [`${report.result}, ${inWords(report.changes)}`, ...wrong].join("; ");
+      const summary = [`${report.result}, ${describeChanges(report.changes)}`, ...wrong].join("; ");
       return !lab.failed && report.result === "succeeded" ? summary : new Failed(summary);
     },
   }));
@@ -191,9 +197,9 @@ const updatePhases = (count: number): Phase<Running>[] =>
  * Writes the talosconfig of a cluster that the stack bootstrapped, for the diagnosis and for `--keep`. It is read from
  * the state, since a failed update has no outputs.
  */
-async function keepTalosconfig({ existing, engine, machines, session }: Running): Promise<void> {
+async function keepTalosconfig({ existing, engine, machines, session }: RunningLab): Promise<void> {
   if (existing !== undefined) return;
-  const client = (await engine.made()).find((made) => made["clientConfiguration"])?.[
+  const client = (await engine.resourceOutputs()).find((made) => made["clientConfiguration"])?.[
     "clientConfiguration"
   ];
   if (client === undefined) return;

@@ -14,7 +14,7 @@ export interface StackConfiguration {
   config: Record<string, unknown>;
   spec: ClusterSpec;
   /** Assumptions of the lab, in words. Default: none. */
-  assumed?: string[];
+  assumptions?: string[];
 }
 
 /**
@@ -29,13 +29,13 @@ export function stackConfiguration(
   options: Pick<LabOptions, "timeScale" | "machines" | "card">,
   without: readonly FixId[] = [],
 ): StackConfiguration {
-  const { read, assumed } = withoutOwnImages(readStackFile(nameOrFile));
+  const { read, assumptions } = withoutOwnImages(readStackFile(nameOrFile));
   const ran = options.machines === "real" ? onReal(read, options.card) : read;
   const config = {
     ...withServedImages(ran, options),
     timeouts: labTimeouts({ ...options, leftOut: without.length > 0 }),
   };
-  return { config, spec: clusterOf(config), assumed };
+  return { config, spec: clusterOf(config), assumptions };
 }
 
 /**
@@ -47,22 +47,22 @@ const served = /^[^/]+\/(?:[a-z0-9]+-)?installer(?:-secureboot)?\/[0-9a-f]{64}:/
 /** The stack with the Image Factory's installer instead of the user's own image, whose content is unknown here. */
 function withoutOwnImages(read: Record<string, unknown>): {
   read: Record<string, unknown>;
-  assumed: string[];
+  assumptions: string[];
 } {
-  if (!JSON.stringify(read).includes("installerImage")) return { read, assumed: [] };
-  const assumed: string[] = [];
+  if (!JSON.stringify(read).includes("installerImage")) return { read, assumptions: [] };
+  const assumptions: string[] = [];
   const machines = Object.entries(clusterOf(read).machines).map(
     ([name, { installerImage, ...machine }]) => {
       if (installerImage === undefined || served.test(installerImage))
         return [name, { ...machine, installerImage }];
-      assumed.push(
+      assumptions.push(
         `assumes that ${installerImage} of ${name} holds what the Image Factory's would`,
       );
       return [name, machine];
     },
   );
   const { pools: _pools, machineDefaults: _defaults, ...rest } = read;
-  return { read: { ...rest, machines: Object.fromEntries(machines) as unknown }, assumed };
+  return { read: { ...rest, machines: Object.fromEntries(machines) as unknown }, assumptions };
 }
 
 /**

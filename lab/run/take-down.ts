@@ -1,17 +1,17 @@
 import { planCluster } from "../../components/recipe";
 import { leftovers, type Leftovers } from "./leftovers";
-import { lookAround } from "./look-around";
+import { takeSnapshot } from "./take-snapshot";
 import { Failed, type Phase } from "../phases";
-import type { Running } from "./running";
-import type { Standing } from "./standing";
+import type { RunningLab } from "./running-lab";
+import type { LabSnapshot } from "./snapshot";
 import { narrate } from "./updates";
 import { until } from "../until";
 
 /** Destroys the stack, and checks whether anything of it is left. */
-export const downPhase: Phase<Running> = {
+export const downPhase: Phase<RunningLab> = {
   title: "down",
   run: async (lab, say) => {
-    const up = await lookAround(lab);
+    const up = await takeSnapshot(lab);
     const [{ result, seconds, diagnostics }] = await Promise.all([
       lab.engine.destroy({ signal: lab.session.signal, onEvent: narrate(say) }),
       // So the garbage collector knows the kinds that the stack's charts have defined, as in an older cluster.
@@ -26,7 +26,7 @@ export const downPhase: Phase<Running> = {
       );
       return new Failed(result);
     }
-    const { left, stays } = await whatIsLeft(lab, up);
+    const { left, stays } = await findLeftovers(lab, up);
     lab.report.left = left;
     for (const line of stays) say(`stays: ${line}`, "event");
     const staying =
@@ -45,7 +45,7 @@ export const downPhase: Phase<Running> = {
 };
 
 function downFailed(
-  { report }: Running,
+  { report }: RunningLab,
   symptom: string,
   causes: readonly string[],
   remedy: string,
@@ -58,10 +58,10 @@ function downFailed(
 const settleSeconds = 90;
 
 /** Leftovers of the destroy, after delayed deletions have ended. */
-export async function whatIsLeft(lab: Running, up: Standing): Promise<Leftovers> {
+export async function findLeftovers(lab: RunningLab, up: LabSnapshot): Promise<Leftovers> {
   const look = (): Promise<Leftovers> =>
-    lookAround(lab).then(
-      (now) => leftovers(planCluster(lab.spec), lab.before, up, now, lab.earlier),
+    takeSnapshot(lab).then(
+      (now) => leftovers(planCluster(lab.spec), lab.initialSnapshot, up, now, lab.earlierPlans),
       // A machine that Omni is rebooting does not answer.
       (error: Error) => ({ left: [`could not be read: ${error.message}`], stays: [] }),
     );

@@ -14,7 +14,7 @@ import {
 } from "../engine";
 import { installLanguageHost } from "../language-host";
 import { makeCheckout } from "../language-host/checkout";
-import { foretoldBy } from "./foretold";
+import { predictedReboots } from "./predicted-reboots";
 import { countOf, countSince } from "./gather";
 import { asOwner } from "../omni";
 import type { Say } from "../phases";
@@ -215,7 +215,7 @@ export async function preview(lab: Lab, engine: LabEngine, say: Say): Promise<To
     engine.preview({ ...options, onEvent }),
   );
   return {
-    report: { ...report, foretold: foretoldBy(diagnostics, stackNameOf(lab.options.stack)) },
+    report: { ...report, foretold: predictedReboots(diagnostics, stackNameOf(lab.options.stack)) },
     diagnostics,
   };
 }
@@ -238,7 +238,7 @@ async function counted(
 }
 
 /** `2 created, 1 updated, …`. */
-export function inWords({
+export function describeChanges({
   create,
   update: changed,
   replace,

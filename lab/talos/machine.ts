@@ -23,9 +23,9 @@ export interface RealMachine {
   /** Cuts its power. */
   cutPower(): Promise<void>;
   powerOn(): Promise<void>;
-  /** Pauses it until `goOn`: connections to it stay open, and nothing answers. */
-  standStill(): Promise<unknown>;
-  goOn(): Promise<unknown>;
+  /** Pauses it until `resume`: connections to it stay open, and nothing answers. */
+  pause(): Promise<unknown>;
+  resume(): Promise<unknown>;
   /** Saves its memory and disk under a name. It is paused while QEMU saves. */
   save(name: string): Promise<void>;
   /** Restores a saved state, from which it continues. Its clock is then late by the time since the save. */
@@ -342,8 +342,8 @@ export async function startMachine(
     console: () => fs.readFileSync(log, "utf8"),
     cutPower,
     powerOn: () => powerOn(),
-    standStill: () => told(running!, "stop"),
-    goOn: () => told(running!, "cont"),
+    pause: () => told(running!, "stop"),
+    resume: () => told(running!, "cont"),
     save: async (name) => {
       const problem = await told(running!, `savevm ${name}`);
       if (problem !== "") throw new Error(`QEMU could not save the machine: ${problem}`);

@@ -1,4 +1,4 @@
-import { foretoldBy, unforetold } from "../run/foretold";
+import { predictedReboots, wrongPredictions } from "../run/predicted-reboots";
 
 test("a preview's lines about reboots are found among the engine's messages", () => {
   const said = [
@@ -6,7 +6,7 @@ test("a preview's lines about reboots are found among the engine's messages", ()
     "warning home (talos-gpu:index:GpuCluster): reboots: yes",
     "info home-gpu-1-upgrade (command:local:Command): reboot: upgrading",
   ];
-  expect(foretoldBy(said, "home")).toEqual({
+  expect(predictedReboots(said, "home")).toEqual({
     "gpu-1": "reboots: yes: talosVersion: v1.12.6 → v1.12.7",
   });
 });
@@ -21,7 +21,7 @@ test.each([
 ])(
   "after the preview's line %j and %d reboots, %d machines differ from the preview",
   (said, reboots, wrong) => {
-    expect(unforetold({ m: said }, { m: reboots })).toHaveLength(wrong);
+    expect(wrongPredictions({ m: said }, { m: reboots })).toHaveLength(wrong);
   },
 );
 
@@ -31,6 +31,6 @@ test.each([
 ])(
   "after a preview without a line and %d reboots, %d machines differ from the preview",
   (reboots, wrong) => {
-    expect(unforetold({}, { m: reboots })).toHaveLength(wrong);
+    expect(wrongPredictions({}, { m: reboots })).toHaveLength(wrong);
   },
 );

@@ -2,8 +2,8 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { leftovers } from "../run/leftovers";
-import { processesOf } from "../run/look-around";
-import { valuesOf, type MachineStanding, type Standing } from "../run/standing";
+import { processesOf } from "../run/take-snapshot";
+import { valuesOf, type MachineSnapshot, type LabSnapshot } from "../run/snapshot";
 import type { Plan } from "../../components/recipe";
 import { planOf } from "../../tests/support/plans";
 
@@ -27,14 +27,14 @@ const usualLines = [namespaceLine, labelLine, "process 1 machines"];
 interface Differences {
   added?: string[];
   missing?: string[];
-  machine?: MachineStanding;
+  machine?: MachineSnapshot;
 }
 
 /** The state of a lab with one machine. */
 const stateOf = (
   name: string,
   { added = [], missing = [], machine = gpuMachine }: Differences = {},
-): Standing => ({
+): LabSnapshot => ({
   lines: [...usualLines.filter((line) => !missing.includes(line)), ...added].map((line) =>
     line.replaceAll("NODE:", `${name}:`),
   ),

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { waysForOwnProgram } from "../run/own-program";
-import { parseOptions, usage, waysIn } from "../options";
+import { ownProgramInstructions } from "../run/own-program";
+import { parseOptions, usage, accessInstructions } from "../options";
 
 test("the error for an unknown value lists the option's values", () => {
   expect(parseOptions(["--pulumi", "installed"])).toMatchObject({
@@ -49,7 +49,7 @@ test("an option that npm took is reported with the right command", () => {
 
 test("for the user's own program, each variable is printed as a line for a shell", () => {
   const environment = { PATH: "/lab/bin:/usr/bin", KUBECONFIG: "/lab/it's here", A: "b:1,c:2" };
-  const text = waysForOwnProgram(environment, {
+  const text = ownProgramInstructions(environment, {
     folder: "/home/me/my program",
     secrets: "/lab/secrets.yaml",
     inherited: "/usr/bin",
@@ -72,7 +72,7 @@ test("a kept lab prints all variables that the doctor needs", () => {
     talosconfig: "/lab/talosconfig",
     talosctl: "/tools/talosctl",
   };
-  expect(waysIn(ways).match(/export .*/g)).toEqual([
+  expect(accessInstructions(ways).match(/export .*/g)).toEqual([
     "export KUBECONFIG=/lab/kubeconfig",
     "export TALOSCONFIG=/lab/talosconfig",
     "export TALOS_GPU_TALOSCTL=/tools/talosctl",

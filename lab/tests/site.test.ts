@@ -4,7 +4,7 @@ import * as path from "node:path";
 import { planCluster } from "../../components/recipe";
 import { parseOptions } from "../options";
 import { bootsOf, nearestRelease, whyNoMachine } from "../talos";
-import { provideReal } from "../cluster/real-images";
+import { provideRealImages } from "../cluster/real-images";
 import { siteOf } from "../talos/site";
 import { stackConfiguration } from "../run/stack-configuration";
 
@@ -103,7 +103,7 @@ test("with --card, the machine runs the stack's Talos release without registry m
     /^--card: only a virtual machine/,
   );
   const around = { options: beside, spec, session: {}, talosReleases: [] } as never; // of several machines
-  await expect(provideReal(around, () => undefined)).rejects.toThrow(
+  await expect(provideRealImages(around, () => undefined)).rejects.toThrow(
     "--machines real: --card needs a stack of one machine, which is also the control plane; " +
       "leave --machines real out for emulated machines",
   );
@@ -137,13 +137,15 @@ test("the lab replaces a custom installer image by the Image Factory's, and repo
   talos-gpu:machines: { own: ${machine}, installerImage: "${image}" }, other: ${machine} } }
 `,
   );
-  const { spec, assumed } = stackConfiguration(file, { timeScale: 0.5, machines: "emulated" });
+  const { spec, assumptions } = stackConfiguration(file, { timeScale: 0.5, machines: "emulated" });
   fs.rmSync(folder, { recursive: true });
   expect(Object.values(spec.machines).map(({ installerImage }) => installerImage)).toEqual([
     undefined,
     undefined,
   ]);
-  expect(assumed).toEqual([`assumes that ${image} of own holds what the Image Factory's would`]);
+  expect(assumptions).toEqual([
+    `assumes that ${image} of own holds what the Image Factory's would`,
+  ]);
 });
 
 test("bootsOf counts every boot on a console, from the boot menu or by kexec", () => {

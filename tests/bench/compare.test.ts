@@ -9,15 +9,15 @@ const comparison: Comparison = {
   id: "one",
   title: "one thing",
   baseline: "another thing",
-  ours: ["registration", "component", "1"],
-  theirs: ["registration", "plain", "1"],
+  subjectCommand: ["registration", "component", "1"],
+  baselineCommand: ["registration", "plain", "1"],
   memory: true,
   long: false,
 };
 
 const round = (ours: number, theirs: number, memory = 1): Round => ({
-  ours: { seconds: ours, mebibytes: 100 * memory },
-  theirs: { seconds: theirs, mebibytes: 100 },
+  subject: { seconds: ours, mebibytes: 100 * memory },
+  baseline: { seconds: theirs, mebibytes: 100 },
 });
 
 describe("results of several rounds", () => {

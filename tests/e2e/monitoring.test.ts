@@ -19,7 +19,7 @@ test.concurrent(
     expect(lab.lines.join("\n")).toMatch(/RuntimeClass nvidia .* is external, and stays unchanged/);
     const kubeconfig = /KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!;
     const cluster = Cluster.of(kubeconfig);
-    const get = (path: string): Promise<any> => cluster.at(path);
+    const get = (path: string): Promise<any> => cluster.readPath(path);
 
     const { items } = await get(
       `/apis/monitoring.coreos.com/v1/namespaces/${namespace}/servicemonitors`,

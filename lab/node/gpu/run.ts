@@ -6,8 +6,8 @@ import type { Lab } from "../../cluster/lab";
 import type { LabOptions } from "../../options";
 import { Failed, type Phase, runPhases } from "../../phases";
 import { emptyReport } from "../../run/report";
-import { lookAround } from "../../run/look-around";
-import { running, type Running } from "../../run/running";
+import { takeSnapshot } from "../../run/take-snapshot";
+import { runningLab, type RunningLab } from "../../run/running-lab";
 import { downPhase } from "../../run/take-down";
 import { openEngine } from "../../run/updates";
 import { showOnStandardError } from "../../show";
@@ -49,7 +49,10 @@ export async function runCases(options: LabOptions, session: Session): Promise<C
     rows: [],
   };
   const engine = await openEngine(lab, path.join(__dirname, "program.ts"));
-  const ran = running(lab, emptyReport(stackName, true), { engine, before: await lookAround(lab) });
+  const ran = runningLab(lab, emptyReport(stackName, true), {
+    engine,
+    initialSnapshot: await takeSnapshot(lab),
+  });
   const stand = new Stand(ran, gpus, cards && readCards, options["may-change-the-card"]);
   await runPhases(
     chosen.map((one) => phaseOf(one, stand, report)),
@@ -87,7 +90,7 @@ const row = (
   seconds,
 });
 
-const phaseOf = (one: Case, stand: Stand, report: CasesReport): Phase<Running> => ({
+const phaseOf = (one: Case, stand: Stand, report: CasesReport): Phase<RunningLab> => ({
   title: one.title,
   run: async (_, say) => {
     const begin = performance.now();

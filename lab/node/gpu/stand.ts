@@ -7,7 +7,7 @@ import { labTimeouts } from "../../clock";
 import type { Cluster } from "../../kubernetes/cluster";
 import type { LabOptions } from "../../options";
 import type { Say } from "../../phases";
-import type { Running } from "../../run/running";
+import type { RunningLab } from "../../run/running-lab";
 import { withServedImages } from "../../run/served-images";
 import type { StackConfiguration } from "../../run/stack-configuration";
 import { engineConfig, preview, update } from "../../run/updates";
@@ -38,7 +38,7 @@ export class Stand {
   private shape: Shape | undefined;
 
   constructor(
-    readonly lab: Running,
+    readonly lab: RunningLab,
     readonly gpus: readonly GpuSpec[],
     /** The cards of this computer; undefined with the stand-in of the driver. */
     readonly cards: (() => Card[]) | undefined,
@@ -108,7 +108,7 @@ export class Stand {
   }
 
   private async configure(shape: Shape): Promise<void> {
-    this.lab.earlier.push(this.plan);
+    this.lab.earlierPlans.push(this.plan);
     Object.assign(this.lab, configurationOf(this.gpus, shape, this.lab.options));
     await this.lab.engine.configure({
       ...engineConfig(this.lab),

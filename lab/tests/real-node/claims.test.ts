@@ -15,7 +15,7 @@ describeReal("a real node whose cards are claimed", () => {
   });
 
   test("the emulated driver publishes the same facts of a card as the real one", async () => {
-    const { items } = await stand.kubernetes.at("/apis/resource.k8s.io/v1/resourceslices");
+    const { items } = await stand.kubernetes.readPath("/apis/resource.k8s.io/v1/resourceslices");
     const [real, other] = [machine, emulated].map((node) => {
       const [slice, ...more] = (items as Found[]).filter(({ spec }) => spec.nodeName === node);
       expect(more).toEqual([]);
@@ -46,7 +46,7 @@ describeReal("a real node whose cards are claimed", () => {
       const nodeSelector = { "kubernetes.io/hostname": node };
       const spec = { nodeSelector, restartPolicy: "Never", containers };
       await stand.kubernetes.create(pods, { metadata: { name: `plain-${node}` }, spec });
-      const read = (): Promise<Found> => stand.kubernetes.at(`${pods}/plain-${node}`);
+      const read = (): Promise<Found> => stand.kubernetes.readPath(`${pods}/plain-${node}`);
       await until("the pod's end", read, ({ status }) => status.phase === "Succeeded");
     },
   );
@@ -72,12 +72,12 @@ describeReal("a real node whose cards are claimed", () => {
           resourceClaims: [{ name: "gpus", resourceClaimName: `shared-${node}` }],
         },
       });
-    const read = (): Promise<Found> => stand.kubernetes.at(`${claims}/shared-${node}`);
+    const read = (): Promise<Found> => stand.kubernetes.readPath(`${claims}/shared-${node}`);
     await until("both have it", read, ({ status }) => status?.reservedFor?.length === 2);
     for (const name of [`one-${node}`, `two-${node}`])
       await until(
         `${name} runs`,
-        () => stand.kubernetes.at<Found>(`${pods}/${name}`),
+        () => stand.kubernetes.readPath<Found>(`${pods}/${name}`),
         ({ status }) => status.phase === "Running",
       );
   });

@@ -22,7 +22,7 @@ describeReal("a real node", () => {
   test("emulated and real GPU feature discovery set the same labels, with either master of Node Feature Discovery", async () => {
     const labelsOf = async (): Promise<Record<string, string>[]> => {
       const nodes = await Promise.all(
-        [machine, emulated].map((name) => stand.kubernetes.at(`/api/v1/nodes/${name}`)),
+        [machine, emulated].map((name) => stand.kubernetes.readPath(`/api/v1/nodes/${name}`)),
       );
       return nodes.map(({ metadata }) => metadata.labels as Record<string, string>);
     };
@@ -60,7 +60,7 @@ describeReal("a real node", () => {
     });
     const selector = encodeURIComponent(`involvedObject.name=${pod},reason=${reason}`);
     const events = (): Promise<Found> =>
-      stand.kubernetes.at(`/api/v1/namespaces/default/events?fieldSelector=${selector}`);
+      stand.kubernetes.readPath(`/api/v1/namespaces/default/events?fieldSelector=${selector}`);
     const { items } = await until(`${pod}: ${reason}`, events, (found) => found.items.length > 0);
     await stand.kubernetes.remove(`${pods}/${pod}`);
     return items[0].message.replace(/"[0-9a-f-]{32,}"/, '"…"') as string;

@@ -35,7 +35,7 @@ describeReal(`a real node of Talos ${release}`, () => {
         containers: [container],
       },
     });
-    const read = (): Promise<Found> => stand.kubernetes.at(`${pods}/${name}`);
+    const read = (): Promise<Found> => stand.kubernetes.readPath(`${pods}/${name}`);
     const has = ({ status }: Found): boolean => holds(status?.containerStatuses?.[0]?.state ?? {});
     return until(`${name}'s container`, read, has);
   };

@@ -85,7 +85,7 @@ async function byHand(
   await untilSeen(
     "two cards",
     patience,
-    () => kubernetes.at<V1Node>(`/api/v1/nodes/${name}`),
+    () => kubernetes.readPath<V1Node>(`/api/v1/nodes/${name}`),
     offers,
   );
   await apply("test.yaml");
@@ -102,8 +102,8 @@ function watch({ kubernetes }: Lab, name: string) {
   let [renewal, renewed, since, stopped] = ["", 0, 0, false];
   const look = async (): Promise<void> => {
     const [node, lease, pods] = await Promise.all([
-      kubernetes.at<V1Node>(`/api/v1/nodes/${name}`),
-      kubernetes.at<V1Lease>(
+      kubernetes.readPath<V1Node>(`/api/v1/nodes/${name}`),
+      kubernetes.readPath<V1Lease>(
         `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`,
       ),
       kubernetes.all<V1Pod>(`/api/v1/pods?fieldSelector=spec.nodeName%3D${name}`),

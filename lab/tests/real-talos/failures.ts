@@ -351,7 +351,7 @@ const all: readonly Row[] = [
   },
   ...(
     [
-      ["the machine does not answer", "standStill", "goOn", 120],
+      ["the machine does not answer", "pause", "resume", 120],
       ["the machine is off", "cutPower", "powerOn", 90],
     ] as const
   ).map(([name, goes, comes, within]): Row => ({

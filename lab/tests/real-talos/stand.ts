@@ -22,7 +22,7 @@ import { capabilitiesOf } from "../../../components/recipe/facts/talos-release";
 import { startFront } from "../../talos/front";
 import { provideSigned } from "../../talos/secure";
 import { ownDocuments } from "../../talos/site";
-import { hostnamed } from "../../cluster/existing-cluster";
+import { hostnamePatch } from "../../cluster/existing-cluster";
 import { openWorkspace } from "../../session/session";
 import { provideTools } from "../../tools";
 
@@ -274,7 +274,7 @@ export async function openStand({ secure = false } = {}): Promise<Stand> {
           ...ownDocuments(`http://10.0.2.2:${front.port}`, image),
           { apiVersion: "v1alpha1", kind: "KubeNodeConfig", skipNodeRegistration: true },
         ]),
-    parse(hostnamed(NODE, RELEASE)) as object,
+    parse(hostnamePatch(NODE, RELEASE)) as object,
     ...(secure ? [sealedEphemeral, withoutKexec] : []),
   ];
   fs.writeFileSync(

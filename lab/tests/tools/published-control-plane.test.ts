@@ -1,6 +1,6 @@
 import * as path from "node:path";
 import { startControlPlane } from "../../controlplane";
-import { processesOf } from "../../run/look-around";
+import { processesOf } from "../../run/take-snapshot";
 import { provideTools } from "../../tools";
 import { catalogue } from "../../tools/catalogue";
 import { provide } from "../../tools/provide";

@@ -2,8 +2,8 @@ import * as fs from "node:fs";
 import { labTimeouts } from "../../../lab/clock";
 import type { Lab } from "../../../lab/cluster/lab";
 import { parseOptions } from "../../../lab/options";
-import { lookAround } from "../../../lab/run/look-around";
-import type { Running } from "../../../lab/run/running";
+import { takeSnapshot } from "../../../lab/run/take-snapshot";
+import type { RunningLab } from "../../../lab/run/running-lab";
 import { downPhase } from "../../../lab/run/take-down";
 import { engineConfig, openEngine, update } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
@@ -62,7 +62,7 @@ async function run(session: Session): Promise<ApiFaultsRun> {
   const proxy = await startApiProxy(Number(new URL(lab.controlPlane.server).port));
   session.onClose(() => proxy.close());
   const { adminKubeconfig } = lab.controlPlane;
-  lab.before = await lookAround(lab);
+  lab.initialSnapshot = await takeSnapshot(lab);
   // The stack's kubeconfig names the proxy. The lab connects to the API server directly.
   const through = session.dir("kubeconfig-through-proxy");
   const text = fs.readFileSync(adminKubeconfig, "utf8");
@@ -93,7 +93,7 @@ async function run(session: Session): Promise<ApiFaultsRun> {
   };
 }
 
-async function up(lab: Running, proxy: ApiProxy, kind: ApiFault): Promise<FaultyUpdate> {
+async function up(lab: RunningLab, proxy: ApiProxy, kind: ApiFault): Promise<FaultyUpdate> {
   const [before, feltBefore] = [await lab.machines.state(), proxy.felt[kind]];
   const struck: string[] = [];
   const { report, diagnostics } = await update(lab, lab.engine, (line) => {

@@ -2,8 +2,8 @@ import { labTimeouts } from "../../../lab/clock";
 import type { Lab } from "../../../lab/cluster/lab";
 import type { MachineState } from "../../../lab/machines";
 import { parseOptions } from "../../../lab/options";
-import { lookAround } from "../../../lab/run/look-around";
-import type { Running } from "../../../lab/run/running";
+import { takeSnapshot } from "../../../lab/run/take-snapshot";
+import type { RunningLab } from "../../../lab/run/running-lab";
 import { downPhase } from "../../../lab/run/take-down";
 import { engineConfig, openEngine, update } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
@@ -62,7 +62,7 @@ async function run(session: Session): Promise<CanaryRun> {
     timeouts: labTimeouts(options),
   };
   const lab = await openLab(session, options, spec);
-  lab.before = await lookAround(lab);
+  lab.initialSnapshot = await takeSnapshot(lab);
   lab.engine = await openEngine(lab);
   const first = await up(lab);
   Object.assign(lab.spec, { driver: { branch: "lts" } });
@@ -77,7 +77,7 @@ async function run(session: Session): Promise<CanaryRun> {
   return { first, failing: failed, mended, again, left };
 }
 
-async function up(lab: Running): Promise<CanaryUpdate> {
+async function up(lab: RunningLab): Promise<CanaryUpdate> {
   const before = await lab.machines.state();
   const lines: string[] = [];
   const { report, diagnostics } = await update(lab, lab.engine, (line) => {

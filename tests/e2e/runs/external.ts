@@ -1,10 +1,10 @@
 import type { ClusterSpec, ExternalKind } from "../../../components/recipe";
 import { labTimeouts } from "../../../lab/clock";
-import { installOutside } from "../../../lab/cluster/external";
+import { installExternalRelease } from "../../../lab/cluster/external";
 import { parseOptions } from "../../../lab/options";
-import { lookAround } from "../../../lab/run/look-around";
+import { takeSnapshot } from "../../../lab/run/take-snapshot";
 import type { KubernetesObject } from "../../../lab/kubernetes/cluster";
-import type { Running } from "../../../lab/run/running";
+import type { RunningLab } from "../../../lab/run/running-lab";
 import { engineConfig, openEngine, update } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
 import { furtherOptions } from "../support/further-options";
@@ -67,8 +67,8 @@ async function run(session: Session, which = "plugin"): Promise<OutsideRun> {
   const external = { kind: field as ExternalKind, version, namespace, values, read: { name } };
   const outside: ClusterSpec = { ...base, external };
   const lab = await openLab(session, options, outside);
-  await installOutside(lab);
-  [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab)]);
+  await installExternalRelease(lab);
+  [lab.initialSnapshot, lab.engine] = await Promise.all([takeSnapshot(lab), openEngine(lab)]);
   const first = await standing(lab, namespace);
   const steps: OutsideRun["steps"] = [];
   const seen = async (step: string, result: string, diagnostics: string[]): Promise<void> => {
@@ -102,7 +102,7 @@ async function run(session: Session, which = "plugin"): Promise<OutsideRun> {
 }
 
 /** The release's pods, its namespace and the RuntimeClass, by their UIDs. */
-async function standing({ kubernetes }: Running, namespace: string) {
+async function standing({ kubernetes }: RunningLab, namespace: string) {
   const space = `/api/v1/namespaces/${namespace}`;
   const items = await kubernetes.all<KubernetesObject>(`${space}/pods`);
   const theirs = items.filter(
@@ -111,7 +111,7 @@ async function standing({ kubernetes }: Running, namespace: string) {
   const classes = await kubernetes.all<KubernetesObject>("/apis/node.k8s.io/v1/runtimeclasses");
   return {
     pods: Object.fromEntries(theirs.map(({ metadata }) => [metadata!.name!, metadata!.uid!])),
-    space: (await kubernetes.at<KubernetesObject>(space)).metadata?.uid,
+    space: (await kubernetes.readPath<KubernetesObject>(space)).metadata?.uid,
     runtimeClass: classes.find(({ metadata }) => metadata?.name === "nvidia")?.metadata?.uid,
   };
 }

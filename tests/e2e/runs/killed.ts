@@ -1,8 +1,8 @@
 import type { V1Deployment, V1Job, V1Secret } from "@kubernetes/client-node";
 import type { LabEngine, Progress } from "../../../lab/engine";
-import type { Running } from "../../../lab/run/running";
-import { lookAround } from "../../../lab/run/look-around";
-import { whatIsLeft } from "../../../lab/run/take-down";
+import type { RunningLab } from "../../../lab/run/running-lab";
+import { takeSnapshot } from "../../../lab/run/take-snapshot";
+import { findLeftovers } from "../../../lab/run/take-down";
 import type { Session } from "../../../lab/session/session";
 import { type LifeStand, type Moment, openLifeStand, stopped } from "./life-stand";
 import { asProgram } from "./program";
@@ -37,13 +37,13 @@ const line =
 /** Waits until Helm's record of the release has this status. */
 const helm =
   (status: string) =>
-  async ({ kubernetes }: Running): Promise<boolean> => {
+  async ({ kubernetes }: RunningLab): Promise<boolean> => {
     const labels = encodeURIComponent(`owner=helm,name=gpu-operator,status=${status}`);
     const path = `/api/v1/namespaces/${namespace}/secrets?labelSelector=${labels}`;
     return (await kubernetes.all<V1Secret>(path)).length > 0;
   };
 
-const jobsIn = ({ kubernetes }: Running, where: string): Promise<V1Job[]> =>
+const jobsIn = ({ kubernetes }: RunningLab, where: string): Promise<V1Job[]> =>
   kubernetes.all(`/apis/batch/v1/namespaces/${where}/jobs`);
 
 /** Moments in the order of an update. Each update continues where the last one was killed, so one round covers all. */
@@ -76,7 +76,7 @@ const pulling: Moment = {
 /** UID of the workload's Deployment when the update was killed. */
 let deployment: string | undefined;
 
-const deploymentOf = async ({ kubernetes }: Running): Promise<string | undefined> =>
+const deploymentOf = async ({ kubernetes }: RunningLab): Promise<string | undefined> =>
   (await kubernetes.all<V1Deployment>("/apis/apps/v1/namespaces/ollama/deployments"))[0]?.metadata
     ?.uid;
 
@@ -164,10 +164,10 @@ async function round(
     throw new Error(`not unchanged: ${JSON.stringify(other)}`);
   const pending = diagnostics.filter((line) => line.includes("pending operations"));
   if (pending.length > 0) throw new Error(pending.join("\n"));
-  const up = await lookAround(lab);
+  const up = await takeSnapshot(lab);
   await kill("destroy", "destroy", uninstalled);
   await again("destroy");
-  run.left.push(...(await whatIsLeft(lab, up)).left.map((line) => `${signal}: ${line}`));
+  run.left.push(...(await findLeftovers(lab, up)).left.map((line) => `${signal}: ${line}`));
 }
 
 /** Messages that keep the next update from starting, with the troubleshooting page's command for each. */

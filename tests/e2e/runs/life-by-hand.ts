@@ -1,6 +1,6 @@
 import type { LabEngine } from "../../../lab/engine";
 import type { KubernetesObject } from "../../../lab/kubernetes/cluster";
-import type { Running } from "../../../lab/run/running";
+import type { RunningLab } from "../../../lab/run/running-lab";
 
 /** Kinds of objects that the test deletes by hand, one object of each. */
 type Kind = "RuntimeClass" | "Job" | "DaemonSet" | "label";
@@ -11,7 +11,7 @@ type Kind = "RuntimeClass" | "Job" | "DaemonSet" | "label";
  * @returns A function that lists the objects that do not exist again when it is called.
  */
 export async function deletedByHand(
-  { kubernetes, spec }: Running,
+  { kubernetes, spec }: RunningLab,
   kinds: Kind[],
 ): Promise<() => Promise<string[]>> {
   const namespace = spec.devicePlugin!.namespace!;
@@ -28,14 +28,15 @@ export async function deletedByHand(
   const actions: Record<Kind, { remove: () => Promise<unknown>; there: () => Promise<unknown> }> = {
     RuntimeClass: {
       remove: () => kubernetes.remove(runtimeClass),
-      there: () => kubernetes.at(runtimeClass),
+      there: () => kubernetes.readPath(runtimeClass),
     },
     Job: first(`/apis/batch/v1/namespaces/${namespace}/jobs`),
     DaemonSet: first(`/apis/apps/v1/namespaces/${namespace}/daemonsets`),
     label: {
       // A patch, as kubectl sends: it cannot conflict with other writers of the node.
       remove: () => kubernetes.patch(node, { metadata: { labels: { slot: null } } }),
-      there: async () => (await kubernetes.at<KubernetesObject>(node)).metadata?.labels?.["slot"],
+      there: async () =>
+        (await kubernetes.readPath<KubernetesObject>(node)).metadata?.labels?.["slot"],
     },
   };
   for (const kind of kinds) {

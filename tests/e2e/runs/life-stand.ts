@@ -4,8 +4,8 @@ import { planCluster } from "../../../components/recipe";
 import type { LabEngineOptions, Progress, RunResult } from "../../../lab/engine";
 import type { MachineState } from "../../../lab/machines";
 import { parseOptions } from "../../../lab/options";
-import { lookAround } from "../../../lab/run/look-around";
-import type { Running } from "../../../lab/run/running";
+import { takeSnapshot } from "../../../lab/run/take-snapshot";
+import type { RunningLab } from "../../../lab/run/running-lab";
 import { stackConfiguration } from "../../../lab/run/stack-configuration";
 import { engineConfig, narrate, openEngine } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
@@ -17,7 +17,7 @@ import { openLab } from "./program";
 
 /** A lab whose stack a test updates, edits, kills and destroys. */
 export interface LifeStand {
-  lab: Running;
+  lab: RunningLab;
   /** Sets configuration keys of the stack, or secret ones; undefined removes a key. */
   edit(changes: Record<string, unknown>, secrets?: Record<string, string>): Promise<void>;
   /** Reboots of all machines so far. */
@@ -43,8 +43,8 @@ export async function openLifeStand(
   const options = parseOptions(["--stack", stack, ...more, ...furtherOptions]);
   const { config, spec } = stackConfiguration(stack, options);
   const lab = await openLab(session, options, spec, config);
-  [lab.before, lab.engine] = await Promise.all([
-    lookAround(lab),
+  [lab.initialSnapshot, lab.engine] = await Promise.all([
+    takeSnapshot(lab),
     openEngine(lab, undefined, checkpoints),
   ]);
   return {
@@ -53,7 +53,7 @@ export async function openLifeStand(
       const config = Object.entries({ ...lab.config, ...changes }).filter(
         ([, value]) => value !== undefined,
       );
-      lab.earlier.push(planCluster(lab.spec));
+      lab.earlierPlans.push(planCluster(lab.spec));
       lab.config = Object.fromEntries(config);
       lab.spec = clusterOf(lab.config);
       const given = Object.entries(secrets).map(([key, value]) => [`talos-gpu:${key}`, value]);
@@ -89,7 +89,7 @@ export async function openLifeStand(
 
 /** Moment at which an update is stopped: an output line, or an object in the cluster. */
 export type Moment =
-  { said: (progress: Progress) => boolean } | { seen: (lab: Running) => Promise<boolean> };
+  { said: (progress: Progress) => boolean } | { seen: (lab: RunningLab) => Promise<boolean> };
 
 /**
  * Runs an update or a destroy until a moment, and stops it there: by Ctrl-C, or by killing Pulumi, Helm and the machine

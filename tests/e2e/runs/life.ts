@@ -3,12 +3,12 @@ import { inOneLine } from "../../../components/diagnosis";
 import { isDeepStrictEqual } from "node:util";
 import type { RunOptions, RunResult } from "../../../lab/engine";
 import { diagnoseLab } from "../../../lab/run/diagnose-lab";
-import { foretoldBy, unforetold } from "../../../lab/run/foretold";
+import { predictedReboots, wrongPredictions } from "../../../lab/run/predicted-reboots";
 import { countOf, countSince, gatherMachines } from "../../../lab/run/gather";
-import { lookAround } from "../../../lab/run/look-around";
+import { takeSnapshot } from "../../../lab/run/take-snapshot";
 import type { MachineReport } from "../../../lab/run/report";
-import { whatIsLeft } from "../../../lab/run/take-down";
-import { inWords } from "../../../lab/run/updates";
+import { findLeftovers } from "../../../lab/run/take-down";
+import { describeChanges } from "../../../lab/run/updates";
 import { stackNameOf } from "../../../stacks/stack-file";
 import type { Said } from "../../support/edits";
 import { deletedByHand, replaceable } from "./life-by-hand";
@@ -136,7 +136,7 @@ class Run {
     const { engine, machines, options: lab } = this.stand.lab;
     const begin = performance.now();
     const preview = await engine.preview(options);
-    const foretold = foretoldBy(preview.diagnostics, stackNameOf(lab.stack));
+    const foretold = predictedReboots(preview.diagnostics, stackNameOf(lab.stack));
     const before = await countOf(machines);
     const update = preview.result === "succeeded" ? await engine.up(options) : preview;
     const { reboots } = await countSince(before, machines);
@@ -154,12 +154,14 @@ class Run {
         .join("\n"),
       reboots,
       wrong: [
-        ...(well ? unforetold(foretold, reboots) : update.diagnostics),
+        ...(well ? wrongPredictions(foretold, reboots) : update.diagnostics),
         ...unsure.map(([name, word]) => `${name}: the preview did not know: ${word}`),
         ...loud.map(([name, count]) => `${name}: ${count} reboots for nothing`),
-        ...(anew ? [`not in place: ${inWords(update.changes)}`] : []),
+        ...(anew ? [`not in place: ${describeChanges(update.changes)}`] : []),
         ...(well && !sameInBoth
-          ? [`previewed: ${inWords(preview.changes)}; done: ${inWords(update.changes)}`]
+          ? [
+              `previewed: ${describeChanges(preview.changes)}; done: ${describeChanges(update.changes)}`,
+            ]
           : []),
         ...(well ? otherThanSame(await engine.preview()) : []),
       ],
@@ -199,7 +201,7 @@ function otherThanSame({ changes, diagnostics, result }: RunResult): string[] {
   if (result !== "succeeded") return [`the next preview ${result}`, ...diagnostics];
   const { same: _same, ...other } = changes;
   return Object.values(other).some((count) => count > 0)
-    ? [`not unchanged: ${inWords(changes)}`]
+    ? [`not unchanged: ${describeChanges(changes)}`]
     : [];
 }
 
@@ -226,8 +228,8 @@ asProgram(async (session, name, only = ""): Promise<LifeRun> => {
       console.error([inOneLine(one), ...(one.lastWords ?? [])].join("\n    "));
     return { steps: run.steps, machines, left: ["it was not taken down"] };
   }
-  const up = await lookAround(lab);
+  const up = await takeSnapshot(lab);
   const { result, diagnostics } = await lab.engine.destroy();
-  const left = result === "succeeded" ? (await whatIsLeft(lab, up)).left : [...diagnostics];
+  const left = result === "succeeded" ? (await findLeftovers(lab, up)).left : [...diagnostics];
   return { steps: run.steps, machines, left };
 });

@@ -1,7 +1,7 @@
 import type { ClusterSpec } from "../../../components/recipe";
 import { bringUp } from "../../../lab/cluster/bring-up";
 import type { LabOptions } from "../../../lab/options";
-import type { Running } from "../../../lab/run/running";
+import type { RunningLab } from "../../../lab/run/running-lab";
 import { Session } from "../../../lab/session/session";
 
 /**
@@ -51,16 +51,16 @@ export async function openLab(
   options: LabOptions,
   spec: ClusterSpec,
   config: Record<string, unknown> = { ...spec },
-): Promise<Running> {
+): Promise<RunningLab> {
   const report = { ok: true, failures: [] };
   const given = { options, session, config, spec, talosReleases: [spec.talosVersion], without: [] };
   const lab = {
     ...given,
-    earlier: [],
+    earlierPlans: [],
     failed: false,
     diagnostics: [],
     report,
-  } as unknown as Running; // the phases add the rest
+  } as unknown as RunningLab; // the phases add the rest
   for (const phase of bringUp) await phase.run(lab, (line) => console.error(line));
   return lab;
 }

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import * as fs from "node:fs";
 import * as readline from "node:readline";
-import type { Came, LabReport } from "../../../lab/run/report";
+import type { ClusterOutcome, LabReport } from "../../../lab/run/report";
 import { startApart } from "./apart";
 import { furtherOptions } from "./further-options";
 import { descendants, readOr } from "../../support/processes";
@@ -95,7 +95,7 @@ export function assertOk({
 }
 
 /** Expects exactly these workloads, as `namespace/name`, and each of them ready. */
-export function expectReady({ workloads }: Came, names: string[]): void {
+export function expectReady({ workloads }: ClusterOutcome, names: string[]): void {
   expect(workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(names);
   expect(workloads.filter(({ ready }) => !ready)).toEqual([]);
 }

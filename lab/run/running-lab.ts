@@ -1,35 +1,35 @@
 import type { Plan } from "../../components/recipe";
 import type { Lab } from "../cluster/lab";
 import type { LabEngine } from "../engine";
-import type { Foretold } from "./foretold";
+import type { PredictedReboots } from "./predicted-reboots";
 import type { LabReport } from "./report";
-import type { Standing } from "./standing";
+import type { LabSnapshot } from "./snapshot";
 
 /** A lab that runs the stack's program. */
-export interface Running extends Lab {
+export interface RunningLab extends Lab {
   engine: LabEngine;
   /** State before the first update. */
-  before: Standing;
+  initialSnapshot: LabSnapshot;
   /** The stack before each edit. */
-  earlier: Plan[];
+  earlierPlans: Plan[];
   report: LabReport;
   /** Whether a preview or an update of the present stack failed. */
   failed: boolean;
   /** Report of the preview before the next update. */
-  foretold?: Foretold | undefined;
+  predictedReboots?: PredictedReboots | undefined;
   /** Messages of the engine. */
   diagnostics: string[];
 }
 
 /** A lab before the stack's first update. Without `open`, a phase sets the engine. */
-export const running = (
+export const runningLab = (
   lab: Lab,
   report: LabReport,
-  open?: Pick<Running, "engine" | "before">,
-): Running =>
+  open?: Pick<RunningLab, "engine" | "initialSnapshot">,
+): RunningLab =>
   Object.assign(lab, {
-    ...(open ?? { engine: undefined as never, before: undefined as never }),
-    earlier: [],
+    ...(open ?? { engine: undefined as never, initialSnapshot: undefined as never }),
+    earlierPlans: [],
     report,
     failed: false,
     diagnostics: [],

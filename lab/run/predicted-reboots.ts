@@ -1,8 +1,8 @@
 /** Lines of a preview about machines, by node name, e.g. `reboots: no: none is needed for label slot changed`. */
-export type Foretold = Record<string, string>;
+export type PredictedReboots = Record<string, string>;
 
 /** Finds these lines of a preview among the engine's messages. */
-export function foretoldBy(diagnostics: readonly string[], stack: string): Foretold {
+export function predictedReboots(diagnostics: readonly string[], stack: string): PredictedReboots {
   const lines = diagnostics.map((line) =>
     /^info (\S+) \(talos-gpu:index:GpuMachine\): (reboots: .*)$/.exec(line),
   );
@@ -19,9 +19,12 @@ export function foretoldBy(diagnostics: readonly string[], stack: string): Foret
  *
  * @param reboots number of reboots in the update, by node name.
  */
-export const unforetold = (foretold: Foretold, reboots: Record<string, number>): string[] =>
+export const wrongPredictions = (
+  predictions: PredictedReboots,
+  reboots: Record<string, number>,
+): string[] =>
   Object.entries(reboots).flatMap(([name, count]) => {
-    const said = foretold[name] ?? "nothing, which means no reboot";
+    const said = predictions[name] ?? "nothing, which means no reboot";
     const word = /^reboots: (yes|no|only if)\b/.exec(said)?.[1] ?? "no";
     const right = word === "only if" || (word === "yes" ? count > 0 : count === 0);
     return right

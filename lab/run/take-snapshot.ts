@@ -8,14 +8,14 @@ import { configPatchType, extensionsType } from "../../components/recipe";
 import type { Lab } from "../cluster/lab";
 import { taintsOfNode } from "../kubernetes/node";
 import type { Cluster, KubernetesObject } from "../kubernetes/cluster";
-import { valuesOf, type Standing } from "./standing";
+import { valuesOf, type LabSnapshot } from "./snapshot";
 import { until } from "../until";
 
 /** Kinds whose objects the cluster creates and deletes all the time. */
 const passingKinds = new Set(["Event", "APIService", "ComponentStatus", "CSINode"]);
 
 /** Records everything that a stack can change. */
-export async function lookAround(lab: Lab): Promise<Standing> {
+export async function takeSnapshot(lab: Lab): Promise<LabSnapshot> {
   const processes = processesOf(lab.session.workspace.dir); // lists the processes first, since the calls below start processes
   // Real machines serve no cluster before the stack has bootstrapped one.
   const isCluster = fs.existsSync(lab.controlPlane.adminKubeconfig);
@@ -112,10 +112,15 @@ async function nodesOf({ kubernetes }: Lab): Promise<string[]> {
   );
 }
 
-async function machinesOf({ machines, spec, session, tools }: Lab): Promise<Standing["machines"]> {
+async function machinesOf({
+  machines,
+  spec,
+  session,
+  tools,
+}: Lab): Promise<LabSnapshot["machines"]> {
   const talosconfig = session.dir("talosconfig");
   const states = await machines.state();
-  const found: Standing["machines"] = {};
+  const found: LabSnapshot["machines"] = {};
   const talosctl = new Talosctl({ binary: tools.talosctl, talosconfig, secrets: [] });
   const files = new SecretFiles();
   try {

@@ -5,18 +5,18 @@ import { parseAllDocuments } from "yaml";
  * State of a lab, as far as a stack can change it. The lab compares the states before the first update and after the
  * destroy.
  */
-export interface Standing {
+export interface LabSnapshot {
   /**
    * One line each: every object of the Kubernetes API as `Kind namespace/name`, except kinds that the cluster itself
    * creates and deletes; labels, annotations and taints as `node NAME: label key=value`; Omni's resources that users
    * write; processes that the lab started.
    */
   lines: string[];
-  machines: Record<string, MachineStanding>;
+  machines: Record<string, MachineSnapshot>;
 }
 
 /** A machine's image, and the configuration of its next boot. */
-export interface MachineStanding {
+export interface MachineSnapshot {
   image: string;
   /**
    * Configuration of the next boot, one line `path: hash of the value` for each value. Hashes can be compared, and show
