@@ -12,7 +12,7 @@ describe("the cache of built tools", () => {
   let tool: ToolDefinition;
   beforeEach(() => {
     sandbox = new Sandbox();
-    tool = sandbox.tool();
+    tool = sandbox.createTool();
   });
   afterEach(() => sandbox.remove());
 
@@ -28,15 +28,15 @@ describe("the cache of built tools", () => {
     ["prose", "module/README.md", "# Tool\n", false],
   ])(
     "a change of %s (%s to %j) changes the cache key: %j",
-    async (_what, name, content, another) => {
-      const before = await cacheKey(tool, toolchain);
+    async (_what, name, content, changesKey) => {
+      const keyBefore = await cacheKey(tool, toolchain);
       sandbox.write(name, content);
-      expect((await cacheKey(tool, toolchain)) !== before).toBe(another);
+      expect((await cacheKey(tool, toolchain)) !== keyBefore).toBe(changesKey);
     },
   );
 
   test("the key depends on stamps, toolchain and platform, not on folder or time", async () => {
-    const other = new Sandbox();
+    const otherSandbox = new Sandbox();
     const keys = await Promise.all([
       cacheKey(tool, toolchain),
       cacheKey({ ...tool, stamps: ["main.version=v3.1.3"] }, toolchain),
@@ -46,9 +46,9 @@ describe("the cache of built tools", () => {
       cacheKey(tool, { ...toolchain, arch: "arm64" }),
     ]);
     expect(new Set(keys).size).toBe(keys.length);
-    expect(await cacheKey(other.tool(), toolchain)).toBe(keys[0]);
+    expect(await cacheKey(otherSandbox.createTool(), toolchain)).toBe(keys[0]);
     expect(keys[0]).toMatch(/^[0-9a-f]{16}$/);
-    other.remove();
+    otherSandbox.remove();
   });
 
   test.each([
@@ -59,15 +59,15 @@ describe("the cache of built tools", () => {
     expect(cacheFolder(env)).toBe(expected);
   });
 
-  test("keeps a version that another process has just finished", async () => {
+  test("ignores an unfinished entry that another process renames while the cache is read", async () => {
     const cache = path.join(sandbox.folder, "cache");
     const keys = [..."0123456789abcd"].map((digit) => digit.repeat(16));
     for (const key of keys) sandbox.write(`cache/helm-${key}/helm`, "binary");
     // This name is in the listing, but the entry was renamed before it is read.
     const names = [...fs.readdirSync(cache), "pulumi-0000000000000000.123.unfinished"];
-    const read = jest.spyOn(fs.promises, "readdir").mockResolvedValueOnce(names as never);
+    const readdirSpy = jest.spyOn(fs.promises, "readdir").mockResolvedValueOnce(names as never);
     await forgetOldVersions(cache, tool.name);
-    read.mockRestore();
+    readdirSpy.mockRestore();
     expect(fs.readdirSync(cache)).toHaveLength(12);
   });
 
@@ -76,8 +76,8 @@ describe("the cache of built tools", () => {
     const keys = [..."0123456789abcd"].map((digit) => digit.repeat(16));
     for (const [age, key] of keys.entries()) {
       sandbox.write(`cache/helm-${key}/helm`, "binary");
-      const used = new Date(Date.now() - age * 60_000);
-      fs.utimesSync(path.join(cache, `helm-${key}`), used, used);
+      const usedAt = new Date(Date.now() - age * 60_000);
+      fs.utimesSync(path.join(cache, `helm-${key}`), usedAt, usedAt);
     }
     sandbox.write("cache/pulumi-0000000000000000/pulumi", "binary");
     fs.utimesSync(sandbox.write("cache/helm-123.unfinished", "half a binary"), 0, 0);
@@ -85,9 +85,9 @@ describe("the cache of built tools", () => {
 
     await forgetOldVersions(cache, tool.name);
 
-    const kept = keys.slice(0, 12).map((key) => `helm-${key}`);
+    const newestVersions = keys.slice(0, 12).map((key) => `helm-${key}`);
     expect(fs.readdirSync(cache)).toEqual(
-      [...kept, "helm-124.unfinished", "pulumi-0000000000000000"].sort(),
+      [...newestVersions, "helm-124.unfinished", "pulumi-0000000000000000"].sort(),
     );
   });
 });

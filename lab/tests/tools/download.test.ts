@@ -1,170 +1,184 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";
+import type { ServerResponse } from "node:http";
 import * as path from "node:path";
 import { provide } from "../../tools/provide";
 import type { Timer } from "../../tools/builders/download";
-import { platforms, program, PublishedTool, says } from "./published-tool";
-import { archive, half, refuses, sha256 } from "./release-page";
+import { platforms, echoScript, PublishedTool, outputOf } from "./published-tool";
+import { createArchive, sendHalf, respondWithStatus, sha256 } from "./release-page";
 
 describe("a tool that its project publishes", () => {
-  let its: PublishedTool;
+  let tool: PublishedTool;
   beforeEach(async () => {
-    its = await PublishedTool.make();
+    tool = await PublishedTool.create();
   });
-  afterEach(() => its.remove());
+  afterEach(() => tool.remove());
 
-  test("is downloaded, once", async () => {
-    its.publish();
-    const running = new Set<() => void>();
-    const timer: Timer = (_, then) => {
-      running.add(then);
-      return () => running.delete(then);
+  test("is downloaded only once, and then comes from the cache", async () => {
+    tool.publish();
+    const runningTimers = new Set<() => void>();
+    const timer: Timer = (_, onTimeout) => {
+      runningTimers.add(onTimeout);
+      return () => runningTimers.delete(onTimeout);
     };
-    const binary = await its.provide({ timer });
-    expect(running.size).toBe(0);
-    expect(says(binary, "--now")).toBe("published --now");
-    expect(its.sandbox.states()).toEqual(["downloading", "downloaded"]);
-    expect(its.said()).toEqual([
+    const binary = await tool.provide({ timer });
+    expect(runningTimers.size).toBe(0);
+    expect(outputOf(binary, "--now")).toBe("published --now");
+    expect(tool.sandbox.eventStates()).toEqual(["downloading", "downloaded"]);
+    expect(tool.messages()).toEqual([
       "helm: downloading 0 s from HOST",
       expect.stringMatching(/^helm: downloaded \d+ s \//),
     ]);
-    expect(its.page.asked).toEqual([
-      `releases.example/${its.name}.sha256`,
-      `releases.example/${its.name}`,
+    expect(tool.page.requestedPaths).toEqual([
+      `releases.example/${tool.fileName}.sha256`,
+      `releases.example/${tool.fileName}`,
     ]);
-    expect(its.sandbox.cached()).toEqual([path.basename(path.dirname(binary))]);
+    expect(tool.sandbox.cacheEntries()).toEqual([path.basename(path.dirname(binary))]);
 
-    its.sandbox.events.length = 0;
-    expect(await its.provide()).toBe(binary);
-    expect([its.sandbox.states(), its.page.asked.length]).toEqual([["cached"], 2]);
+    tool.sandbox.events.length = 0;
+    expect(await tool.provide()).toBe(binary);
+    expect(tool.sandbox.eventStates()).toEqual(["cached"]);
+    expect(tool.page.requestedPaths).toHaveLength(2);
   });
 
   test("with several files and archives is assembled with the lab's launcher script", async () => {
-    const launcher = its.sandbox.script(
+    const launcher = tool.sandbox.writeScript(
       "launcher.sh",
       'folder=$(dirname "$0")\ncalled=$1\nshift\nexec "$folder/$called" "$@"',
     );
+    const sums = "https://b.example/SHA256SUMS";
     const files = [
       {
         of: "example.test/tool",
         programs: ["one", "two"],
         address: "https://a.example/${version}/${program}",
+        sums,
       },
       {
         of: "example.test/tool",
         programs: ["three"],
         address: "https://b.example/${number}-${node}.tar.gz",
         within: "t-${os}/x",
+        sums,
       },
-    ].map((each) => ({ ...each, sums: "https://b.example/SHA256SUMS" }));
-    its.tool = { ...its.tool, release: { platforms, files, launcher } };
-    const packed = archive(its.sandbox.folder, {
-      [`t-${process.platform}/x/three`]: program("three"),
+    ];
+    tool.definition = { ...tool.definition, release: { platforms, files, launcher } };
+    const archive = createArchive(tool.sandbox.folder, {
+      [`t-${process.platform}/x/three`]: echoScript("three"),
       [`t-${process.platform}/README`]: "text",
     });
-    its.page.put("https://a.example/v1.2.3/one", program("one"));
-    its.page.put("https://a.example/v1.2.3/two", program("two"));
-    its.page.put(`https://b.example/1.2.3-${process.arch}.tar.gz`, packed);
-    const sums = [`${sha256(program("one"))} *one`, `${sha256(program("two"))}  ./two`];
-    its.page.put(
-      "https://b.example/SHA256SUMS",
-      [...sums, `${sha256(packed)}  1.2.3-${process.arch}.tar.gz`, ""].join("\n"),
-    );
+    tool.page.put("https://a.example/v1.2.3/one", echoScript("one"));
+    tool.page.put("https://a.example/v1.2.3/two", echoScript("two"));
+    tool.page.put(`https://b.example/1.2.3-${process.arch}.tar.gz`, archive);
+    const sumLines = [
+      `${sha256(echoScript("one"))} *one`,
+      `${sha256(echoScript("two"))}  ./two`,
+      `${sha256(archive)}  1.2.3-${process.arch}.tar.gz`,
+    ];
+    tool.page.put(sums, `${sumLines.join("\n")}\n`);
 
-    const binary = await its.provide();
-    expect(["one", "two", "three"].map((each) => says(binary, each, "--flag"))).toEqual([
-      "one --flag",
-      "two --flag",
-      "three --flag",
-    ]);
+    const binary = await tool.provide();
+    for (const program of ["one", "two", "three"])
+      expect(outputOf(binary, program, "--flag")).toBe(`${program} --flag`);
     expect(fs.readdirSync(path.dirname(binary)).sort()).toEqual(["helm", "one", "three", "two"]);
   });
 
-  test.each<[string, () => void, string]>([
-    ["that is forbidden", () => its.page.answer(".sha256", refuses(403)), "HOST: answers 403"],
-    [
-      "without a file of sums",
-      () => its.page.put(its.file, program("published")),
-      "HOST: answers 404",
-    ],
-    [
-      "whose file is gone",
-      () => its.page.put(`${its.file}.sha256`, sha256("")),
-      "HOST: answers 404",
-    ],
-    [
-      "whose file is forbidden",
-      () => (its.publish(), its.page.answer(its.name, refuses(403))),
-      "HOST: answers 403",
-    ],
-    [
-      "whose sums have other files",
-      () => its.publish(program("published"), `${sha256("")}  helm-v1.2.4`),
-      `http://HOST/releases.example/NAME.sha256 has no sum of NAME`,
-    ],
-    [
-      "that is corrupt",
-      () => its.publish("half", sha256("whole")),
-      `http://HOST/releases.example/NAME has the SHA-256 sum ${sha256("half")}, and its project says ${sha256("whole")}`,
-    ],
-    [
-      "whose connection breaks half-way",
-      () => (
-        its.publish(),
-        its.page.answer(
-          its.name,
-          half((answer) => void answer.destroy()),
-        )
-      ),
-      "HOST: other side closed",
-    ],
-    [
-      "whose sums break half-way",
-      () => (
-        its.publish(),
-        its.page.answer(
-          ".sha256",
-          half((answer) => void answer.destroy()),
-        )
-      ),
-      "HOST: other side closed",
-    ],
-  ])("%s is built, and one line says why", async (_, prepare, why) => {
-    prepare();
-    await its.builds();
-    const lines = its.said().map((line) => line.replaceAll(its.name, "NAME"));
+  interface FailingDownload {
+    problem: string;
+    preparePage: () => void;
+    reason: string;
+  }
+
+  const destroyResponse = (response: ServerResponse): void => void response.destroy();
+
+  test.each<FailingDownload>([
+    {
+      problem: "that is forbidden",
+      preparePage: () => tool.page.respondTo(".sha256", respondWithStatus(403)),
+      reason: "HOST: answers 403",
+    },
+    {
+      problem: "without a file of sums",
+      preparePage: () => tool.page.put(tool.fileAddress, echoScript("published")),
+      reason: "HOST: answers 404",
+    },
+    {
+      problem: "whose file is gone",
+      preparePage: () => tool.page.put(`${tool.fileAddress}.sha256`, sha256("")),
+      reason: "HOST: answers 404",
+    },
+    {
+      problem: "whose file is forbidden",
+      preparePage: () => {
+        tool.publish();
+        tool.page.respondTo(tool.fileName, respondWithStatus(403));
+      },
+      reason: "HOST: answers 403",
+    },
+    {
+      problem: "whose sums have other files",
+      preparePage: () => tool.publish(echoScript("published"), `${sha256("")}  helm-v1.2.4`),
+      reason: `http://HOST/releases.example/NAME.sha256 has no sum of NAME`,
+    },
+    {
+      problem: "that is corrupt",
+      preparePage: () => tool.publish("half", sha256("whole")),
+      reason: `http://HOST/releases.example/NAME has the SHA-256 sum ${sha256("half")}, and its project says ${sha256("whole")}`,
+    },
+    {
+      problem: "whose connection breaks half-way",
+      preparePage: () => {
+        tool.publish();
+        tool.page.respondTo(tool.fileName, sendHalf(destroyResponse));
+      },
+      reason: "HOST: other side closed",
+    },
+    {
+      problem: "whose sums break half-way",
+      preparePage: () => {
+        tool.publish();
+        tool.page.respondTo(".sha256", sendHalf(destroyResponse));
+      },
+      reason: "HOST: other side closed",
+    },
+  ])("$problem is built, and one line gives the reason", async ({ preparePage, reason }) => {
+    preparePage();
+    await tool.expectBuildFromSource();
+    const lines = tool.messages().map((line) => line.replaceAll(tool.fileName, "NAME"));
     expect(lines.filter((line) => line.includes("built from source"))).toEqual([
-      `helm: built from source, since no release can be downloaded (${why}); TALOS_GPU_LAB_RELEASES=none turns downloads off`,
+      `helm: built from source, since no release can be downloaded (${reason}); TALOS_GPU_LAB_RELEASES=none turns downloads off`,
     ]);
   });
 
-  test("with a broken archive, or one without the program, is built", async () => {
-    const within = "here";
-    its.tool = {
-      ...its.tool,
-      release: { ...its.tool.release!, files: [{ ...its.tool.release!.files[0]!, within }] },
-    };
-    its.publish("no archive");
-    await its.builds();
-    expect(its.said().join("\n")).toContain(`tar cannot unpack ${its.name}: `);
+  test("whose archive cannot be unpacked is built", async () => {
+    const release = tool.definition.release!;
+    const archiveFile = { ...release.files[0]!, within: "folder" };
+    tool.definition = { ...tool.definition, release: { ...release, files: [archiveFile] } };
+    tool.publish("no archive");
+    await tool.expectBuildFromSource();
+    expect(tool.messages().join("\n")).toContain(`tar cannot unpack ${tool.fileName}: `);
   });
 
   test("is built if the server does not answer, and one line lists all such tools", async () => {
-    await its.page.close();
-    const other = { ...its.tool, name: "pulumi" };
-    await provide([its.tool, other], its.options);
-    expect(its.said().filter((line) => line.includes("no release"))).toEqual([
+    await tool.page.close();
+    const otherTool = { ...tool.definition, name: "pulumi" };
+    await provide([tool.definition, otherTool], tool.options);
+    expect(tool.messages().filter((line) => line.includes("no release"))).toEqual([
       "helm, pulumi: built from source, since no release can be downloaded (HOST: ECONNREFUSED); TALOS_GPU_LAB_RELEASES=none turns downloads off",
     ]);
   });
 
-  /** A timer whose limit of that length ends as soon as `isOver` holds. */
-  const clock = (limit: number, isOver: () => boolean): Timer => {
-    return (milliseconds, then) => {
+  /** A timer on which only the limit of this length is ever over: as soon as `isOver` returns true. */
+  const timerThatEndsWhen = (limit: number, isOver: () => boolean): Timer => {
+    return (milliseconds, onTimeout) => {
       if (milliseconds !== limit) return () => undefined;
-      const looks = setInterval(() => isOver() && (clearInterval(looks), then()), 5);
-      return () => clearInterval(looks);
+      const interval = setInterval(() => {
+        if (!isOver()) return;
+        clearInterval(interval);
+        onTimeout();
+      }, 5);
+      return () => clearInterval(interval);
     };
   };
 
@@ -172,97 +186,105 @@ describe("a tool that its project publishes", () => {
     [".sha256", 5_000, "HOST: no answer within 5 s"],
     ["", 15_000, "HOST: nothing more within 15 s"],
     ["", 300_000, "not all of it within 300 s"],
-  ])("is built if the server stalls with the file %j for %i ms", async (part, limit, why) => {
-    its.publish();
-    let stalls = false;
-    its.page.answer(
-      `${its.name}${part}`,
-      half(() => (stalls = true)),
-    );
-    await its.builds({ timer: clock(limit, () => stalls) });
-    expect(its.said().join("\n")).toContain(`(${why})`);
-  });
+  ])(
+    "is built if the server stalls with the file %j for %i ms",
+    async (suffix, limit, expectedReason) => {
+      tool.publish();
+      let hasStalled = false;
+      tool.page.respondTo(
+        `${tool.fileName}${suffix}`,
+        sendHalf(() => (hasStalled = true)),
+      );
+      await tool.expectBuildFromSource({ timer: timerThatEndsWhen(limit, () => hasStalled) });
+      expect(tool.messages().join("\n")).toContain(`(${expectedReason})`);
+    },
+  );
 
   test("is not left incomplete by a killed download, whose files the next attempt removes", async () => {
-    its.publish();
-    const killed = new Promise<string>((resolve) => {
-      its.page.answer(
-        its.name,
-        half(() => resolve("half")),
+    tool.publish();
+    const halfSent = new Promise<void>((resolve) => {
+      tool.page.respondTo(
+        tool.fileName,
+        sendHalf(() => resolve()),
       );
     });
     const child = spawn(
       process.execPath,
-      ["lab/bundle/run.js", "lab/tests/tools/provide-once.ts", JSON.stringify(its.tool)],
-      { env: its.options.env, stdio: "inherit" },
+      ["lab/bundle/run.js", "lab/tests/tools/provide-once.ts", JSON.stringify(tool.definition)],
+      { env: tool.options.env, stdio: "inherit" },
     );
     const ended = once(child, "close");
-    await Promise.race([killed, ended.then(() => Promise.reject(new Error("it ended")))]);
+    await Promise.race([
+      halfSent,
+      ended.then(() => Promise.reject(new Error("the process ended early"))),
+    ]);
     child.kill("SIGKILL");
     await ended;
-    expect(its.sandbox.cached().filter((each) => !/\.(lock|unfinished)$/.test(each))).toEqual([]);
-    expect(its.sandbox.cached().filter((each) => each.endsWith(".unfinished"))).toHaveLength(1);
+    const entries = tool.sandbox.cacheEntries();
+    expect(entries.filter((entry) => !/\.(lock|unfinished)$/.test(entry))).toEqual([]);
+    expect(entries.filter((entry) => entry.endsWith(".unfinished"))).toHaveLength(1);
 
-    its.page.answer(its.name, (answer, content) => void answer.end(content));
-    const binary = await its.provide();
-    expect(says(binary)).toBe("published");
-    expect(its.sandbox.cached()).toEqual([path.basename(path.dirname(binary))]);
+    tool.page.respondTo(tool.fileName, (response, content) => void response.end(content));
+    const binary = await tool.provide();
+    expect(outputOf(binary)).toBe("published");
+    expect(tool.sandbox.cacheEntries()).toEqual([path.basename(path.dirname(binary))]);
   });
 
   test("is not built when the user stops the download", async () => {
-    its.publish();
+    tool.publish();
     const stop = new AbortController();
-    its.page.answer(
-      its.name,
-      half(() => stop.abort(new Error("stopped by the user"))),
+    tool.page.respondTo(
+      tool.fileName,
+      sendHalf(() => stop.abort(new Error("stopped by the user"))),
     );
-    await expect(its.provide({ signal: stop.signal })).rejects.toThrow("stopped by the user");
-    expect(its.sandbox.cached()).toEqual([]);
+    await expect(tool.provide({ signal: stop.signal })).rejects.toThrow("stopped by the user");
+    expect(tool.sandbox.cacheEntries()).toEqual([]);
   });
 
-  test("is downloaded while other tools are built, and its download ends if a build fails", async () => {
-    its.publish();
+  test("is downloaded while other tools are built, and its download is cut off if a build fails", async () => {
+    tool.publish();
     const broken = {
-      ...its.sandbox.tool("package main\n\nfunc main() { missing() }\n"),
+      ...tool.sandbox.createTool("package main\n\nfunc main() { missing() }\n"),
       name: "machines",
     };
     const closed = new Promise((resolve) => {
-      its.page.answer(
-        its.name,
-        half((answer) => void answer.once("close", resolve)),
+      tool.page.respondTo(
+        tool.fileName,
+        sendHalf((response) => void response.once("close", resolve)),
       );
     });
-    await expect(provide([its.tool, broken], its.options)).rejects.toThrow(
+    await expect(provide([tool.definition, broken], tool.options)).rejects.toThrow(
       "machines: `go build` ended",
     );
     await closed;
-    expect(its.sandbox.cached()).toEqual([]);
+    expect(tool.sandbox.cacheEntries()).toEqual([]);
   });
 
-  test("without a release for this platform is built, and no server is asked", async () => {
-    its.publish();
-    its.tool = { ...its.tool, release: { ...its.tool.release!, platforms: ["plan9/mips"] } };
-    await its.builds();
-    expect(its.page.asked).toEqual([]);
+  test("without a release for this platform is built, and no server gets a request", async () => {
+    tool.publish();
+    tool.definition = {
+      ...tool.definition,
+      release: { ...tool.definition.release!, platforms: ["plan9/mips"] },
+    };
+    await tool.expectBuildFromSource();
+    expect(tool.page.requestedPaths).toEqual([]);
   });
 
   test("is built if downloads are turned off, even with an earlier download in the cache", async () => {
-    its.publish();
-    const downloaded = await its.provide();
-    const env = { ...its.options.env, TALOS_GPU_LAB_RELEASES: "none" };
-    const built = await its.provide({ env });
-    expect([built === downloaded, its.page.asked.length, its.sandbox.cached().length]).toEqual([
-      false,
-      2,
-      2,
-    ]);
+    tool.publish();
+    const downloaded = await tool.provide();
+    const env = { ...tool.options.env, TALOS_GPU_LAB_RELEASES: "none" };
+    const built = await tool.provide({ env });
+    expect(built).not.toBe(downloaded);
+    expect(tool.page.requestedPaths).toHaveLength(2);
+    expect(tool.sandbox.cacheEntries()).toHaveLength(2);
     // The built tool exists already, so the published one is not downloaded.
-    expect(await its.provide()).toBe(built);
+    expect(await tool.provide()).toBe(built);
   });
 
-  test("from an invalid mirror address is refused", async () => {
-    const env = { ...its.options.env, TALOS_GPU_LAB_RELEASES: "mirror.example" };
-    await expect(its.provide({ env })).rejects.toThrow(
+  test("is refused if TALOS_GPU_LAB_RELEASES is not a URL", async () => {
+    const env = { ...tool.options.env, TALOS_GPU_LAB_RELEASES: "mirror.example" };
+    await expect(tool.provide({ env })).rejects.toThrow(
       'TALOS_GPU_LAB_RELEASES: "mirror.example" is not a URL, so no release can be downloaded from it; ' +
         "give a mirror's, such as https://mirror.example/releases, or `none` to build all tools from source",
     );

@@ -17,8 +17,8 @@ export class Sandbox {
   readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-tools-"));
   readonly events: ToolEvent[] = [];
 
-  /** A tool of a few lines, whose version the linker sets. */
-  tool(source = program): ToolDefinition {
+  /** Writes the sources of a small tool, whose version the linker sets. */
+  createTool(source = versionProgram): ToolDefinition {
     this.write("module/go.mod", "module example.test/tool\n\ngo 1.26.0\n");
     this.write("module/main.go", source);
     return {
@@ -29,16 +29,19 @@ export class Sandbox {
     };
   }
 
-  /** An environment with an own cache, and with the given folder first on PATH. */
-  env(bin = ""): NodeJS.ProcessEnv {
+  /** An environment with a cache folder of its own, and with the given folder first on PATH. */
+  env(folderOnPath = ""): NodeJS.ProcessEnv {
     const env = {
       ...process.env,
       XDG_CACHE_HOME: path.join(this.folder, "cache"),
       GOCACHE: goCache,
     };
-    return bin === ""
+    return folderOnPath === ""
       ? env
-      : { ...env, PATH: `${path.join(this.folder, bin)}${path.delimiter}${process.env.PATH}` };
+      : {
+          ...env,
+          PATH: `${path.join(this.folder, folderOnPath)}${path.delimiter}${process.env.PATH}`,
+        };
   }
 
   /** Writes a file, and makes the folders above it. */
@@ -54,20 +57,21 @@ export class Sandbox {
   }
 
   /** Writes an executable shell script. */
-  script(name: string, body: string): string {
+  writeScript(name: string, body: string): string {
     return this.write(name, `#!/bin/sh\n${body}\n`, 0o755);
   }
 
   /** The cache's entries, sorted. */
-  cached(): string[] {
+  cacheEntries(): string[] {
     const cache = path.join(this.folder, "cache/talos-gpu/tools");
     return fs.existsSync(cache) ? fs.readdirSync(cache).sort() : [];
   }
 
-  states(): string[] {
+  /** States of the tools' events, in order. A state that repeats occurs once. */
+  eventStates(): string[] {
     return this.events
       .map(({ state }) => state)
-      .filter((state, index, all) => state !== all[index - 1]);
+      .filter((state, index, states) => state !== states[index - 1]);
   }
 
   remove(): void {
@@ -75,7 +79,7 @@ export class Sandbox {
   }
 }
 
-const program = `package main
+const versionProgram = `package main
 
 var version = "unstamped"
 

@@ -8,19 +8,22 @@ describe("programs on PATH", () => {
   afterAll(() => sandbox.remove());
 
   test("are used if they are new enough, and listed in one line", async () => {
-    sandbox.script("bin/pulumi", '[ "$*" = version ] && echo v3.260.1');
-    sandbox.script(
+    sandbox.writeScript("bin/pulumi", '[ "$*" = version ] && echo v3.260.1');
+    sandbox.writeScript(
       "bin/talosctl",
       '[ "$*" = "version --client --short" ] && echo "Client v1.13.4"',
     );
-    sandbox.script("bin/helm", '[ "$*" = "version --template {{.Version}}" ] && printf v3.19.2');
-    const found = await installedTools(["controlplane", "pulumi", "talosctl", "helm"], env);
-    expect(found).toEqual([
+    sandbox.writeScript(
+      "bin/helm",
+      '[ "$*" = "version --template {{.Version}}" ] && printf v3.19.2',
+    );
+    const installed = await installedTools(["controlplane", "pulumi", "talosctl", "helm"], env);
+    expect(installed).toEqual([
       { tool: "pulumi", path: path.join(sandbox.folder, "bin/pulumi"), version: "3.260.1" },
       { tool: "talosctl", path: path.join(sandbox.folder, "bin/talosctl"), version: "1.13.4" },
       { tool: "helm", path: path.join(sandbox.folder, "bin/helm"), version: "3.19.2" },
     ]);
-    expect(describeInstalled(found)).toBe(
+    expect(describeInstalled(installed)).toBe(
       "from PATH: pulumi 3.260.1, talosctl 1.13.4, helm 3.19.2 (TALOS_GPU_LAB_TOOLS=own ignores PATH)",
     );
   });
@@ -31,12 +34,12 @@ describe("programs on PATH", () => {
     ["without a version", "echo something"],
     ["that fails", "exit 1"],
   ])("a Pulumi %s is not used", async (_, body) => {
-    sandbox.script("bin/pulumi", body);
+    sandbox.writeScript("bin/pulumi", body);
     expect(await installedTools(["pulumi"], env)).toEqual([]);
   });
 
   test("are not searched for with TALOS_GPU_LAB_TOOLS=own", async () => {
-    sandbox.script("bin/pulumi", "echo v3.260.1");
+    sandbox.writeScript("bin/pulumi", "echo v3.260.1");
     expect(await installedTools(["pulumi"], { ...env, TALOS_GPU_LAB_TOOLS: "own" })).toEqual([]);
   });
 });

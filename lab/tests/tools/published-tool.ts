@@ -6,25 +6,26 @@ import { provide, type ProvideOptions } from "../../tools/provide";
 import { Sandbox } from "./fixture";
 import { ReleasePage, sha256 } from "./release-page";
 
-const address = "https://releases.example/helm-${version}-${os}-${arch}";
+const addressTemplate = "https://releases.example/helm-${version}-${os}-${arch}";
 export const platforms = ["linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"];
 
-/** A script that prints a word and its arguments. */
-export const program = (word: string): string => `#!/bin/sh\necho ${word} "$@"\n`;
-export const says = (binary: string, ...args: string[]): string =>
+/** A shell script that prints a word and its own arguments. */
+export const echoScript = (word: string): string => `#!/bin/sh\necho ${word} "$@"\n`;
+/** What a program prints to standard output. */
+export const outputOf = (binary: string, ...args: string[]): string =>
   execFileSync(binary, args, { encoding: "utf8" }).trim();
 
-/** A tool with a page of releases. It prints `from source` if it was built. */
+/** A tool and a page with its releases. The tool prints `from source` if it was built. */
 export class PublishedTool {
   readonly sandbox = new Sandbox();
   readonly options: ProvideOptions & { env: NodeJS.ProcessEnv };
-  tool: ToolDefinition;
+  definition: ToolDefinition;
 
   private constructor(readonly page: ReleasePage) {
-    const { folder } = this.sandbox.tool(
+    const { folder } = this.sandbox.createTool(
       'package main\n\nfunc main() { println("from source") }\n',
     );
-    this.tool = {
+    this.definition = {
       name: "helm",
       package: "example.test/tool",
       stamps: [],
@@ -35,7 +36,12 @@ export class PublishedTool {
       release: {
         platforms,
         files: [
-          { of: "example.test/tool", programs: ["helm"], address, sums: `${address}.sha256` },
+          {
+            of: "example.test/tool",
+            programs: ["helm"],
+            address: addressTemplate,
+            sums: `${addressTemplate}.sha256`,
+          },
         ],
       },
     };
@@ -45,7 +51,7 @@ export class PublishedTool {
     };
   }
 
-  static async make(): Promise<PublishedTool> {
+  static async create(): Promise<PublishedTool> {
     return new PublishedTool(await new ReleasePage().open());
   }
 
@@ -55,35 +61,37 @@ export class PublishedTool {
   }
 
   /** Name of the published file for this computer. */
-  get name(): string {
+  get fileName(): string {
     const arch = { x64: "amd64" }[process.arch as string] ?? process.arch;
     return `helm-v1.2.3-${process.platform}-${arch}`;
   }
 
-  get file(): string {
-    return `https://releases.example/${this.name}`;
+  /** Address of that file. */
+  get fileAddress(): string {
+    return `https://releases.example/${this.fileName}`;
   }
 
-  publish(content: string | Buffer = program("published"), sum = sha256(content)): void {
-    this.page.put(this.file, content);
-    this.page.put(`${this.file}.sha256`, sum);
+  /** Puts the tool's file and its sum on the page. */
+  publish(content: string | Buffer = echoScript("published"), sum = sha256(content)): void {
+    this.page.put(this.fileAddress, content);
+    this.page.put(`${this.fileAddress}.sha256`, sum);
   }
 
-  async provide(more: Partial<ProvideOptions> = {}): Promise<string> {
-    return (await provide([this.tool], { ...this.options, ...more }))["helm"]!;
+  async provide(overrides: Partial<ProvideOptions> = {}): Promise<string> {
+    return (await provide([this.definition], { ...this.options, ...overrides }))["helm"]!;
   }
 
   /** Provides the tool, and expects that it was built and that nothing of a download remains. */
-  async builds(more?: Partial<ProvideOptions>): Promise<void> {
-    const binary = await this.provide(more);
+  async expectBuildFromSource(overrides?: Partial<ProvideOptions>): Promise<void> {
+    const binary = await this.provide(overrides);
     expect(execFileSync("sh", ["-c", `'${binary}' 2>&1`], { encoding: "utf8" })).toBe(
       "from source\n",
     );
-    expect(this.sandbox.cached()).toEqual([path.basename(path.dirname(binary))]);
+    expect(this.sandbox.cacheEntries()).toEqual([path.basename(path.dirname(binary))]);
   }
 
-  /** Lines that the user sees. */
-  said(): string[] {
+  /** The lines that the user sees, with HOST for the page's host. */
+  messages(): string[] {
     const lines: string[] = [];
     for (const event of this.sandbox.events)
       narrateTools((line) => lines.push(line.replaceAll(this.page.host, "HOST")))(event);

@@ -5,40 +5,42 @@ import * as http from "node:http";
 import * as path from "node:path";
 import { listen, type Listening } from "../../loopback";
 
-/** Answers a request in a way other than the usual one. */
-export type Answering = (answer: http.ServerResponse, content: Buffer | undefined) => void;
+/** Answers a request. The content is that of the requested file, if the page has it. */
+export type Responder = (response: http.ServerResponse, content: Buffer | undefined) => void;
 
 /** A server of copied release pages on loopback. TALOS_GPU_LAB_RELEASES may have its URL. */
 export class ReleasePage {
   private readonly files = new Map<string, Buffer>();
-  private readonly instead = new Map<string, Answering>();
-  /** Requested paths, in order. */
-  readonly asked: string[] = [];
-  private listening: Listening | undefined;
+  private readonly specialResponders = new Map<string, Responder>();
+  /** Paths of all requests so far, in order. */
+  readonly requestedPaths: string[] = [];
+  private server: Listening | undefined;
 
   async open(): Promise<this> {
-    const server = http.createServer(({ url = "" }, answer) => {
-      const file = url.slice(1);
-      this.asked.push(file);
-      const content = this.files.get(file);
-      const answers = [...this.instead].find(([part]) => file.endsWith(part))?.[1] ?? usually;
-      answers(answer, content);
+    const httpServer = http.createServer(({ url = "" }, response) => {
+      const requestedPath = url.slice(1);
+      this.requestedPaths.push(requestedPath);
+      const content = this.files.get(requestedPath);
+      const respond =
+        [...this.specialResponders].find(([suffix]) => requestedPath.endsWith(suffix))?.[1] ??
+        serveFile;
+      respond(response, content);
     });
-    this.listening = await listen(server);
+    this.server = await listen(httpServer);
     return this;
   }
 
   /** Host and port, as messages name them. */
   get host(): string {
-    return `127.0.0.1:${this.listening!.port}`;
+    return `127.0.0.1:${this.server!.port}`;
   }
 
   get url(): string {
-    return this.listening!.url;
+    return this.server!.url;
   }
 
   async close(): Promise<void> {
-    await this.listening?.close();
+    await this.server?.close();
   }
 
   /** Publishes a file at an address. */
@@ -46,35 +48,35 @@ export class ReleasePage {
     this.files.set(address.replace("https://", ""), Buffer.from(content));
   }
 
-  /** Uses another answer for paths that end with `part`. */
-  answer(part: string, answering: Answering): void {
-    this.instead.set(part, answering);
+  /** Answers requests for paths that end with `suffix` with this responder instead of the file. */
+  respondTo(suffix: string, responder: Responder): void {
+    this.specialResponders.set(suffix, responder);
   }
 }
 
-const usually: Answering = (answer, content) =>
-  void answer.writeHead(content === undefined ? 404 : 200).end(content);
+const serveFile: Responder = (response, content) =>
+  void response.writeHead(content === undefined ? 404 : 200).end(content);
 
-/** Answers with a status. */
-export const refuses =
-  (status: number): Answering =>
-  (answer) =>
-    void answer.writeHead(status).end("no");
+/** Answers with this status instead of the file. */
+export const respondWithStatus =
+  (status: number): Responder =>
+  (response) =>
+    void response.writeHead(status).end("no");
 
-/** Sends half of a file, and then calls a function. */
-export const half =
-  (then: (answer: http.ServerResponse) => void): Answering =>
-  (answer, content) => {
-    answer.writeHead(200, { "content-length": content!.length });
-    answer.write(content!.subarray(0, content!.length / 2), () => then(answer));
+/** Sends half of the file, and then calls a function. */
+export const sendHalf =
+  (onSent: (response: http.ServerResponse) => void): Responder =>
+  (response, content) => {
+    response.writeHead(200, { "content-length": content!.length });
+    response.write(content!.subarray(0, content!.length / 2), () => onSent(response));
   };
 
 export const sha256 = (content: string | Buffer): string =>
   createHash("sha256").update(content).digest("hex");
 
 /** An archive like those of the projects, from files by their path in it. */
-export function archive(work: string, files: Record<string, string | Buffer>): Buffer {
-  const folder = fs.mkdtempSync(path.join(work, "archive-"));
+export function createArchive(workFolder: string, files: Record<string, string | Buffer>): Buffer {
+  const folder = fs.mkdtempSync(path.join(workFolder, "archive-"));
   for (const [name, content] of Object.entries(files)) {
     fs.mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     fs.writeFileSync(path.join(folder, name), content, { mode: 0o755 });

@@ -5,22 +5,25 @@ import * as path from "node:path";
 import { isAlive } from "../../../components/clients/is-alive";
 import { catalogue } from "../../tools/catalogue";
 import { publishedOf, sumOf } from "../../tools/builders/release";
-import { until } from "../../until";
+import { untilSeen } from "../../until";
 import { Sandbox } from "./fixture";
 import { sha256 } from "./release-page";
 
 const github = "https://github.com";
 const kubernetes = "https://dl.k8s.io/release/v1.36.3/bin/linux/arm64";
-const files = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubeadm"].map(
-  (name) => [`${kubernetes}/${name}`, `${kubernetes}/${name}.sha256`],
-);
+const kubernetesFiles = [
+  "kube-apiserver",
+  "kube-controller-manager",
+  "kube-scheduler",
+  "kubeadm",
+].map((name) => [`${kubernetes}/${name}`, `${kubernetes}/${name}.sha256`]);
 
 test.each([
   [
     "controlplane",
     "linux",
     [
-      ...files,
+      ...kubernetesFiles,
       [
         `${github}/etcd-io/etcd/releases/download/v3.6.8/etcd-v3.6.8-linux-arm64.tar.gz`,
         `${github}/etcd-io/etcd/releases/download/v3.6.8/SHA256SUMS`,
@@ -65,7 +68,7 @@ test.each([
 ])(
   "the download of %s for %s has the versions from which the tool is built",
   async (name, os, expected) => {
-    const tool = catalogue.find((each) => each.name === name)!;
+    const tool = catalogue.find((definition) => definition.name === name)!;
     const published = await publishedOf(tool, { version: "go1.26.8", os, arch: "arm64" });
     expect(published?.files.map(({ address, sums }) => [address, sums])).toEqual(expected);
   },
@@ -104,43 +107,45 @@ describe("the launcher of a published control plane", () => {
       launcher,
     );
     fs.chmodSync(launcher, 0o755);
-    sandbox.script("kubeadm", 'printf "%s," "$@"');
-    sandbox.script("etcd", `printf "%s," $$ "$@" >${sandbox.folder}/started\nexec sleep 600`);
+    sandbox.writeScript("kubeadm", 'printf "%s," "$@"');
+    sandbox.writeScript("etcd", `printf "%s," $$ "$@" >${sandbox.folder}/started\nexec sleep 600`);
   });
   afterAll(() => sandbox.remove());
 
-  const start = (...args: string[]): ReturnType<typeof spawn> =>
+  const startLauncher = (...args: string[]): ReturnType<typeof spawn> =>
     spawn(launcher, args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
 
   test("calls a component with its arguments, and exits with its status", async () => {
-    const child = start("kubeadm", "init", "--name", "a b");
+    const child = startLauncher("kubeadm", "init", "--name", "a b");
     let output = "";
     child.stdout!.on("data", (data: Buffer) => (output += data.toString()));
     const [code] = (await once(child, "close")) as [number];
-    expect([code, output]).toEqual([0, "init,--name,a b,"]);
+    expect(code).toBe(0);
+    expect(output).toBe("init,--name,a b,");
   });
 
   test.each([
     ["killed", (child: ReturnType<typeof spawn>) => void child.kill("SIGKILL")],
-    ["left by its parent", (child: ReturnType<typeof spawn>) => void child.stdin!.destroy()],
-  ])("ends together with its component if it is %s", async (_, end) => {
+    ["abandoned by its parent", (child: ReturnType<typeof spawn>) => void child.stdin!.destroy()],
+  ])("ends together with its component if it is %s", async (_, endChild) => {
     const file = path.join(sandbox.folder, "started");
     fs.rmSync(file, { force: true });
-    const child = start("child", "etcd", "--name", "lab");
-    const ended = once(child, "close");
-    const { seen } = await until(
+    const child = startLauncher("child", "etcd", "--name", "lab");
+    const closed = once(child, "close");
+    const started = await untilSeen(
+      "etcd has written its arguments",
       { seconds: 60, every: 20 },
       () => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : ""),
       (text) => text.endsWith("lab,"),
     );
-    expect(seen).toBe(`${child.pid},--name,lab,`);
-    end(child);
-    await ended;
-    const group = await until(
+    expect(started).toBe(`${child.pid},--name,lab,`);
+    endChild(child);
+    await closed;
+    await untilSeen(
+      "no process of the group is alive",
       { seconds: 60, every: 20 },
       () => isAlive(-child.pid!),
       (alive) => !alive,
     );
-    expect(group.seen).toBe(false);
   });
 });

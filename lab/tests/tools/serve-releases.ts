@@ -14,11 +14,11 @@ async function main(): Promise<void> {
   const names = ["controlplane", "pulumi", "talosctl", "helm"] as const satisfies ToolName[];
   const tools = await provideTools({ only: names, fromSource: names });
   const page = new ReleasePage();
-  const work = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-releases-"));
+  const workFolder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-releases-"));
   try {
-    for (const name of names) await copyRelease(page, name, tools[name], work);
+    for (const name of names) await copyRelease(page, name, tools[name], workFolder);
   } finally {
-    fs.rmSync(work, { recursive: true, force: true });
+    fs.rmSync(workFolder, { recursive: true, force: true });
   }
   await page.open();
   console.log(`TALOS_GPU_LAB_RELEASES=${page.url}`);
