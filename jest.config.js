@@ -35,7 +35,7 @@ module.exports = {
       testEnvironment: "<rootDir>/tests/support/jest/environment.js",
       testRegex: labTests.map((part) => `${part}.*\\.test\\.ts$`),
       setupFilesAfterEnv: ["<rootDir>/tests/support/jest/lab-limit.js"],
-      globalSetup: "<rootDir>/tests/support/jest/turns.js",
+      globalSetup: "<rootDir>/tests/support/jest/lab-turns.js",
     },
   ],
   // Files of the lab wait for their turns, and labs wait for their machines more than they work.

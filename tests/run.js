@@ -16,7 +16,7 @@ void main().then((status) => process.exit(status));
 async function main() {
   if (kind === "lab" && own.every((argument) => argument.startsWith("-"))) {
     // A test gets the tools that it needs itself. A whole run needs all of them, and shows here how far their builds are: the catalogue's
-    // versions, as the tests take them (support/jest/turns.js).
+    // versions, as the tests take them (support/jest/lab-turns.js).
     process.env.TALOS_GPU_LAB_TOOLS ??= "own";
     run("npm", ["run", "--silent", "tools"]);
   }

@@ -1,7 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster } from "../../components/index";
-import { record, type Registered } from "../../tests/support/recorder";
-import { kubeconfig, machineSecrets, providers, talosconfig } from "../../tests/support/talos";
+import { record, type RegisteredResource } from "../../tests/support/recorder";
+import {
+  kubeconfig,
+  machineSecrets,
+  providerAnswers,
+  talosconfig,
+} from "../../tests/support/talos";
 import { fleetOf, isOwned, nodeName } from "../fleet";
 import { measure } from "../measured";
 
@@ -27,8 +32,8 @@ const again: Program = (count) =>
 const warmUp = 10;
 
 /** Registers a sample, and gives the registered resources. */
-async function sampleOf(program: Program): Promise<Registered[]> {
-  const run = await record(() => void program(warmUp), providers);
+async function sampleOf(program: Program): Promise<RegisteredResource[]> {
+  const run = await record(() => void program(warmUp), providerAnswers);
   if (run.error) throw run.error;
   // The SDK registers the stack itself.
   return run.resources.filter(({ type }) => type !== "pulumi:pulumi:Stack");
@@ -38,11 +43,11 @@ async function sampleOf(program: Program): Promise<Registered[]> {
 async function countRegistered(program: Program, count: number): Promise<number> {
   let registered = 0;
   const { error } = await record(() => void program(count), {
-    ...providers,
-    forgets: true,
+    ...providerAnswers,
+    recordsCallsOnly: true,
     outputs: (resource) => {
       registered++;
-      return providers.outputs(resource);
+      return providerAnswers.outputs(resource);
     },
   });
   if (error) throw error;
@@ -53,9 +58,9 @@ async function countRegistered(program: Program, count: number): Promise<number>
  * The plain program: the resources that the component registers for a small fleet, repeated for the machines of a
  * larger one.
  */
-function plainAs(resources: readonly Registered[]): Program {
+function plainAs(resources: readonly RegisteredResource[]): Program {
   const shared = resources.filter(({ name }) => !/gpu-\d{4}/.test(name));
-  const ofMachine = (index: number): Registered[] =>
+  const ofMachine = (index: number): RegisteredResource[] =>
     resources.filter(({ name }) => name.includes(nodeName(index)));
   // The schematic is named after the first machine, and a fleet of equal machines has only one.
   const perMachine = new Map(
@@ -81,7 +86,7 @@ function plainAs(resources: readonly Registered[]): Program {
 class Plain extends pulumi.CustomResource {}
 
 function plain(
-  { type, custom, inputs }: Registered,
+  { type, custom, inputs }: RegisteredResource,
   name: string,
   parent: pulumi.Resource | undefined,
   before: pulumi.Resource | undefined,

@@ -7,7 +7,7 @@ const lookAgain = 500;
 
 /**
  * Waits for one of the places that labs may have at the same time. The tests set two variables
- * (tests/support/jest/turns.js): the number of places, TALOS_GPU_LABS_AT_ONCE, and the folder in which their locks lie,
+ * (tests/support/jest/lab-turns.js): the number of places, TALOS_GPU_LABS_AT_ONCE, and the folder in which their locks lie,
  * TALOS_GPU_LAB_TURNS. Several test files start labs, each lab in a process of its own. Without the variables there is
  * no bound, and this resolves at once.
  *

@@ -4,7 +4,7 @@ import * as path from "node:path";
 import { serveCharts } from "../charts/repository";
 import { provideTools } from "../tools";
 import { untilSeen } from "../until";
-import { installPlugins, pluginProcesses, pluginsAlive } from "../../tests/support/plugins";
+import { installPlugins, pluginProcesses, runningPlugins } from "../../tests/support/plugins";
 import { assertOk, runLab } from "../../tests/e2e/support/labs";
 
 // `--pulumi installed` with the real Kubernetes plugin, and stand-ins for the other two on PATH. The plugins must
@@ -61,7 +61,7 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
     await untilSeen(
       "the plugins have ended",
       { seconds: 300, every: 50 },
-      () => pluginsAlive(folder),
+      () => runningPlugins(folder),
       ended,
     );
   },

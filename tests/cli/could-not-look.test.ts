@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { expired } from "./expired-certificate";
-import { gone } from "../support/processes";
+import { waitUntilEnded } from "../support/processes";
 import {
   apiServer,
   cliStand,
@@ -172,7 +172,7 @@ describe("a doctor that cannot read everything", () => {
     const { status, report } = await look({ TALOS_GPU_TALOSCTL: program });
     expect(status).toBe(2);
     expect(report.unseen[0]).toMatch(/talosctl version did not end within/);
-    await gone(pids());
+    await waitUntilEnded(pids());
   });
 
   test("kills a credential plugin that hangs, with its child processes", async () => {
@@ -186,7 +186,7 @@ describe("a doctor that cannot read everything", () => {
     const { status, report } = await consult(cli, ["--kubeconfig", file, "--within", "4"]);
     expect(status).toBe(2);
     expect(report.unseen[0]).toMatch(/the credential plugin `.*plugin` did not end within 0\.8 s/);
-    await gone(pids());
+    await waitUntilEnded(pids());
   });
 
   test("uses the token of a credential plugin", async () => {

@@ -5,11 +5,11 @@ import { withClassThere } from "../../components/lookups/runtime-class-there";
 import type { Kubeconfig } from "../../components/clients/kubernetes/api";
 import { KubernetesCluster } from "../../components/program/cluster/cluster";
 import {
-  type Asked,
-  allows,
-  askedBy,
-  inWords,
-  rightsOf,
+  type ResourceAttributes,
+  rulesAllow,
+  attributesOfRequest,
+  formatAttributes,
+  attributesOfRules,
   type Rule,
   rulesOf,
 } from "../support/rbac";
@@ -47,16 +47,19 @@ const kinds = {
 } as Record<string, object[]>;
 
 /** An API server that allows what the rules allow, and the list of requests that it received. */
-function guarded(rules: readonly Rule[]): { server: Promise<Listening>; asked: Asked[] } {
-  const asked: Asked[] = [];
+function guarded(rules: readonly Rule[]): {
+  server: Promise<Listening>;
+  asked: ResourceAttributes[];
+} {
+  const asked: ResourceAttributes[] = [];
   const server = listen((request, response) => {
     const { pathname } = new URL(request.url!, "http://cluster");
-    const wanted = askedBy(request);
+    const wanted = attributesOfRequest(request);
     if (wanted !== undefined) asked.push(wanted);
     response.setHeader("content-type", "application/json");
-    if (wanted !== undefined && !allows(rules, wanted)) {
+    if (wanted !== undefined && !rulesAllow(rules, wanted)) {
       response.statusCode = 403;
-      const message = `forbidden: cannot ${inWords(wanted)}`;
+      const message = `forbidden: cannot ${formatAttributes(wanted)}`;
       response.end(
         JSON.stringify({
           kind: "Status",
@@ -83,7 +86,8 @@ function guarded(rules: readonly Rule[]): { server: Promise<Listening>; asked: A
 }
 
 /** The requested rights, each once, sorted. */
-const words = (all: readonly Asked[]): string[] => [...new Set(all.map(inWords))].sort();
+const words = (all: readonly ResourceAttributes[]): string[] =>
+  [...new Set(all.map(formatAttributes))].sort();
 
 /** Runs a verb of the command against such a server. */
 async function run(rules: Rule[], ...args: string[]) {
@@ -104,16 +108,22 @@ describe.each([
   test("is sufficient, and each of its rights is used", async () => {
     fs.rmSync(path.join(folder, "report"), { recursive: true, force: true });
     const { asked } = await run(role(verb), verb, ...args);
-    const denied = words(asked).filter((one) => !words(rightsOf(role(verb))).includes(one));
+    const denied = words(asked).filter(
+      (one) => !words(attributesOfRules(role(verb))).includes(one),
+    );
     // Helm's records need the right to read every Secret. Without it the doctor examines the rest.
     expect(denied).toEqual(verb === "discover" ? [] : ["list secrets"]);
-    expect(words(rightsOf(role(verb))).filter((one) => !words(asked).includes(one))).toEqual([]);
+    expect(
+      words(attributesOfRules(role(verb))).filter((one) => !words(asked).includes(one)),
+    ).toEqual([]);
   });
 });
 
 test("the role for Helm's records has exactly the rights that the doctor lacks without it", async () => {
   const { asked } = await run([...role("doctor"), ...role("helm-records")], "doctor", "--json");
-  expect(words(asked)).toEqual(words(rightsOf([...role("doctor"), ...role("helm-records")])));
+  expect(words(asked)).toEqual(
+    words(attributesOfRules([...role("doctor"), ...role("helm-records")])),
+  );
 });
 
 test("a role that lacks a needed right is noticed", async () => {
@@ -135,7 +145,7 @@ test("the role of a preview has exactly the rights that the package uses", async
   };
   const stack = { kubeconfig: text, devicePlugin: { version: "0.18.2" }, machines };
   await Promise.all([withAway(stack), withClassThere(stack)]);
-  expect(words(asked)).toEqual(words(rightsOf(role("preview"))));
+  expect(words(asked)).toEqual(words(attributesOfRules(role("preview"))));
 });
 
 test("the role of a reboot has exactly the rights that a drain uses", async () => {
@@ -160,7 +170,7 @@ test("the role of a reboot has exactly the rights that a drain uses", async () =
   >[0]);
   await cluster.uncordon("gpu-1", "a");
   await cluster.unmark("gpu-1", "a");
-  expect(words(asked)).toEqual(words(rightsOf(role("reboot"))));
+  expect(words(asked)).toEqual(words(attributesOfRules(role("reboot"))));
 });
 
 test("the upgrade calls exactly the methods of the cluster that this file tests", () => {
@@ -195,9 +205,9 @@ test.each([
   ["DELETE", "/apis/batch/v1/namespaces/a/jobs/b", "delete jobs.batch"],
   ["GET", "/apis/batch/v1/jobs?watch=true", "watch jobs.batch"],
 ])("the request %s %s needs the right to %s", (method, url, expected) =>
-  expect(inWords(askedBy({ method, url })!)).toBe(expected),
+  expect(formatAttributes(attributesOfRequest({ method, url })!)).toBe(expected),
 );
 
 test.each(["/api", "/apis/apps/v1", "/version"])("the request for %s needs no right", (url) =>
-  expect(askedBy({ method: "GET", url })).toBeUndefined(),
+  expect(attributesOfRequest({ method: "GET", url })).toBeUndefined(),
 );

@@ -6,9 +6,9 @@ import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster } from "talos-gpu";
 import { stringify } from "yaml";
 import { type Ambient, providerWarning } from "../../components/cluster/providers";
-import { arguments_ } from "../support/gpu-cluster";
+import { clusterArgs } from "../support/gpu-cluster";
 import { record } from "../support/recorder";
-import { providers } from "../support/talos";
+import { providerAnswers } from "../support/talos";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-providers-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
@@ -101,12 +101,12 @@ test.each([
     () =>
       new GpuCluster(
         "lab",
-        arguments_("rtx5070ti", { kubeconfig: stacks }),
+        clusterArgs("rtx5070ti", { kubeconfig: stacks }),
         has
           ? { providers: { kubernetes: new k8s.Provider("kubernetes", { kubeconfig: stacks }) } }
           : {},
       ),
-    { ...providers, preview: true },
+    { ...providerAnswers, preview: true },
   );
   for (const one of [warn, info]) one.mockRestore();
   expect(error).toBeUndefined();

@@ -1,44 +1,53 @@
 import { GpuCluster } from "talos-gpu";
 import { namedByPulumi } from "../../components/kubernetes/pods";
-import { arguments_, build, machines, types } from "../support/gpu-cluster";
-import { expectWait, find, findAll, waitsFor } from "../support/graph";
-import type { Registered } from "../support/recorder";
+import {
+  clusterArgs,
+  registerCluster,
+  machinesWithRoles,
+  resourceTypes,
+} from "../support/gpu-cluster";
+import { expectDependsOn, findResource, findResources, dependencyUrns } from "../support/graph";
+import type { RegisteredResource } from "../support/recorder";
 
 describe("order", () => {
   test("each step from the schematic to the pull of a model waits for all steps before it", async () => {
-    const run = await build(arguments_("rtx5070ti"));
+    const run = await registerCluster(clusterArgs("rtx5070ti"));
     const chain = [
-      find(run, types.schematic),
-      find(run, types.program, "lab-preflight"),
-      find(run, types.configuration),
-      find(run, types.program, "-upgrade"),
-      find(run, types.node),
-      find(run, types.namespace, "lab-namespace"),
-      find(run, "kubernetes:apps/v1:DaemonSet", "-markers"),
-      find(run, types.release),
-      find(run, types.job, namedByPulumi("lab", "gpu-smoke-test", "k8s-worker4")),
-      find(run, types.deployment, "ollama-deployment"),
-      find(run, types.job, pullJob),
+      findResource(run, resourceTypes.schematic),
+      findResource(run, resourceTypes.program, "lab-preflight"),
+      findResource(run, resourceTypes.configuration),
+      findResource(run, resourceTypes.program, "-upgrade"),
+      findResource(run, resourceTypes.node),
+      findResource(run, resourceTypes.namespace, "lab-namespace"),
+      findResource(run, "kubernetes:apps/v1:DaemonSet", "-markers"),
+      findResource(run, resourceTypes.release),
+      findResource(run, resourceTypes.job, namedByPulumi("lab", "gpu-smoke-test", "k8s-worker4")),
+      findResource(run, resourceTypes.deployment, "ollama-deployment"),
+      findResource(run, resourceTypes.job, pullJob),
     ];
     for (const [index, later] of chain.entries()) {
-      for (const earlier of chain.slice(0, index)) expectWait(run, later, earlier);
+      for (const earlier of chain.slice(0, index)) expectDependsOn(run, later, earlier);
     }
   });
 
   test.each([
     // If the stack has a RuntimeClass of its own, it creates it only after the operator's has gone.
-    ["aarhus-h100", ["kubernetes:node.k8s.io/v1:RuntimeClass", types.release], /await-free$/],
+    [
+      "aarhus-h100",
+      ["kubernetes:node.k8s.io/v1:RuntimeClass", resourceTypes.release],
+      /await-free$/,
+    ],
     [
       "rtx5070ti",
-      ["kubernetes:core/v1:ConfigMap", "kubernetes:apps/v1:DaemonSet", types.release],
+      ["kubernetes:core/v1:ConfigMap", "kubernetes:apps/v1:DaemonSet", resourceTypes.release],
       /^$/,
     ],
   ])(
     "%s: if its kind changes, the GPU provider is replaced before any machine changes",
     async (...expected) => {
       const [stack, offer, does] = expected;
-      const run = await build(arguments_(stack));
-      const exposure = find(run, types.program, "-exposure");
+      const run = await registerCluster(clusterArgs(stack));
+      const exposure = findResource(run, resourceTypes.program, "-exposure");
       expect(exposure).toMatchObject({
         deleteBeforeReplace: true,
         inputs: { triggers: ["legacy", expect.any(String)] },
@@ -51,55 +60,64 @@ describe("order", () => {
         replaceWith.includes(exposure.urn),
       );
       expect(replaced.map(({ type }) => type).sort()).toEqual(offer.sort());
-      const asked = find(run, types.program, "lab-preflight");
-      expectWait(run, exposure, asked);
-      for (const program of findAll(run, types.program))
-        if (program !== exposure && program !== asked) expectWait(run, program, exposure);
+      const asked = findResource(run, resourceTypes.program, "lab-preflight");
+      expectDependsOn(run, exposure, asked);
+      for (const program of findResources(run, resourceTypes.program))
+        if (program !== exposure && program !== asked) expectDependsOn(run, program, exposure);
     },
   );
 
   test("a group of pods waits for LeaderWorkerSet's release, which waits for its namespace but not for the gate", async () => {
-    const run = await build(arguments_("large"));
-    const [release, group] = [find(run, types.release, "-lws-release"), find(run, types.group)];
+    const run = await registerCluster(clusterArgs("large"));
+    const [release, group] = [
+      findResource(run, resourceTypes.release, "-lws-release"),
+      findResource(run, resourceTypes.group),
+    ];
     expect(release.inputs).toMatchObject({
       name: "lws",
       namespace: "lws-system",
       version: "0.9.0",
     });
-    expectWait(run, release, find(run, types.namespace, "lab-lws-system"));
-    expectWait(run, group, release);
-    expectWait(run, group, find(run, types.program, "lab-gate"));
-    expect(waitsFor(run, release)).not.toContain(find(run, types.program, "lab-gate").urn);
+    expectDependsOn(run, release, findResource(run, resourceTypes.namespace, "lab-lws-system"));
+    expectDependsOn(run, group, release);
+    expectDependsOn(run, group, findResource(run, resourceTypes.program, "lab-gate"));
+    expect(dependencyUrns(run, release)).not.toContain(
+      findResource(run, resourceTypes.program, "lab-gate").urn,
+    );
     expect(
-      JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]).namespaces,
+      JSON.parse(findResource(run, resourceTypes.program, "lab-preflight").inputs["stdin"])
+        .namespaces,
     ).toContain("lws-system");
   });
 
   test("the resource that looks for an external LeaderWorkerSet is named after the field that needs it", async () => {
-    const run = await build(arguments_("large", { leaderWorkerSet: undefined }));
+    const run = await registerCluster(clusterArgs("large", { leaderWorkerSet: undefined }));
     expect(run.reads).toMatchObject([
       {
         name: "lab-machines-of-a-model-need-leaderWorkerSet",
         id: "leaderworkersets.leaderworkerset.x-k8s.io",
       },
     ]);
-    expect(findAll(run, types.release).map(({ name }) => name)).toEqual(["lab-release"]);
+    expect(findResources(run, resourceTypes.release).map(({ name }) => name)).toEqual([
+      "lab-release",
+    ]);
   });
 
   test("the preflight checks every namespace that the stack creates", async () => {
     const model = { model: "Qwen/Qwen3-0.6B", gpus: 1 };
-    const run = await build(
-      arguments_("aarhus-h100", {
+    const run = await registerCluster(
+      clusterArgs("aarhus-h100", {
         workloads: { ollama: { models: ["qwen3:0.6b"] }, litellm: {}, vllm: model },
       }),
       { preview: true },
     );
-    const made = findAll(run, types.namespace).map(
+    const made = findResources(run, resourceTypes.namespace).map(
       ({ inputs }) => inputs["metadata"].name as string,
     );
     expect(made).toEqual(expect.arrayContaining(["ollama", "litellm", "vllm"]));
     expect(
-      JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]).namespaces,
+      JSON.parse(findResource(run, resourceTypes.program, "lab-preflight").inputs["stdin"])
+        .namespaces,
     ).toEqual(made.sort());
   });
 
@@ -109,15 +127,19 @@ describe("order", () => {
       comfyui: { active: false },
       vllm: { model: "Qwen/Qwen3-0.6B", namespace: "ai" },
     };
-    const run = await build(arguments_("aarhus-h100", { workloads }), { preview: true });
-    const made = findAll(run, types.claim).map(({ name, inputs: { metadata, spec } }) => ({
-      owner: `talos-gpu/test/${name}`,
-      name: metadata.name as string,
-      namespace: metadata.namespace as string,
-      storageClass: spec.storageClassName,
-    }));
+    const run = await registerCluster(clusterArgs("aarhus-h100", { workloads }), { preview: true });
+    const made = findResources(run, resourceTypes.claim).map(
+      ({ name, inputs: { metadata, spec } }) => ({
+        owner: `talos-gpu/test/${name}`,
+        name: metadata.name as string,
+        namespace: metadata.namespace as string,
+        storageClass: spec.storageClassName,
+      }),
+    );
     expect(made).toHaveLength(3);
-    const { volumes } = JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]);
+    const { volumes } = JSON.parse(
+      findResource(run, resourceTypes.program, "lab-preflight").inputs["stdin"],
+    );
     const byName = (one: { name: string }, other: { name: string }): number =>
       one.name.localeCompare(other.name);
     expect(volumes.sort(byName)).toEqual(
@@ -129,8 +151,8 @@ describe("order", () => {
 
   test("the preflight runs again after a change that may reboot a machine, or of the chart's release", async () => {
     const asked = async (changes: Record<string, unknown> = {}) => {
-      const run = await build(arguments_("aarhus-h100", changes), { preview: true });
-      return find(run, types.program, "lab-preflight").inputs;
+      const run = await registerCluster(clusterArgs("aarhus-h100", changes), { preview: true });
+      return findResource(run, resourceTypes.program, "lab-preflight").inputs;
     };
     const { stdin, create, triggers } = await asked();
     expect(create).toMatch(/preflight$/);
@@ -142,7 +164,7 @@ describe("order", () => {
         repository: "https://nvidia.github.io/k8s-device-plugin",
       },
     });
-    const { spec } = GpuCluster.plan(arguments_("aarhus-h100"));
+    const { spec } = GpuCluster.plan(clusterArgs("aarhus-h100"));
     const [[node, machine]] = Object.entries(spec.machines) as [[string, object]];
     expect(
       (
@@ -158,16 +180,23 @@ describe("order", () => {
   });
 
   test("every workload depends on the release only through the gate", async () => {
-    const run = await build(
-      arguments_("aarhus-h100", {
+    const run = await registerCluster(
+      clusterArgs("aarhus-h100", {
         workloads: { ollama: {}, pods: { mine: { image: "busybox" } } },
       }),
     );
-    const gate = findAll(run, types.job).filter((job) => job.name.includes("smoke-test"));
+    const gate = findResources(run, resourceTypes.job).filter((job) =>
+      job.name.includes("smoke-test"),
+    );
     expect(gate).toHaveLength(1);
-    for (const workload of [find(run, types.deployment), find(run, types.pod)]) {
-      expectWait(run, workload, find(run, types.release));
-      expect(waitsFor(run, workload, gate)).not.toContain(find(run, types.release).urn);
+    for (const workload of [
+      findResource(run, resourceTypes.deployment),
+      findResource(run, resourceTypes.pod),
+    ]) {
+      expectDependsOn(run, workload, findResource(run, resourceTypes.release));
+      expect(dependencyUrns(run, workload, gate)).not.toContain(
+        findResource(run, resourceTypes.release).urn,
+      );
     }
   });
 
@@ -180,16 +209,16 @@ describe("order", () => {
       vllm: { model: "Qwen/Qwen3-0.6B", active: false, namespace: "ai" },
       pods: { mine: { image: "busybox" } },
     };
-    const run = await build(
-      arguments_("aarhus-h100", {
-        machines: machines({ cp1: "controlplane", w1: "worker" }),
+    const run = await registerCluster(
+      clusterArgs("aarhus-h100", {
+        machines: machinesWithRoles({ cp1: "controlplane", w1: "worker" }),
         workloads,
       }),
     );
     const kept = [
-      ...findAll(run, types.namespace).filter(({ name }) => name !== "lab-namespace"),
-      ...findAll(run, types.claim),
-      ...findAll(run, "kubernetes:core/v1:Service"),
+      ...findResources(run, resourceTypes.namespace).filter(({ name }) => name !== "lab-namespace"),
+      ...findResources(run, resourceTypes.claim),
+      ...findResources(run, "kubernetes:core/v1:Service"),
     ];
     expect(kept.map(({ name }) => name).sort()).toEqual([
       "lab-comfyui-data",
@@ -206,16 +235,19 @@ describe("order", () => {
     ]);
     for (const one of kept) {
       for (const earlier of ["lab-preflight", "cp1-upgrade", "w1-upgrade"])
-        expectWait(run, one, find(run, types.program, earlier));
-      const awaited = waitsFor(run, one);
-      for (const later of [find(run, types.release), find(run, types.program, "lab-gate")])
+        expectDependsOn(run, one, findResource(run, resourceTypes.program, earlier));
+      const awaited = dependencyUrns(run, one);
+      for (const later of [
+        findResource(run, resourceTypes.release),
+        findResource(run, resourceTypes.program, "lab-gate"),
+      ])
         expect([one.name, awaited.has(later.urn)]).toEqual([one.name, false]);
     }
     for (const name of ["lab-vllm-cache", "lab-vllm-service"])
-      expectWait(
+      expectDependsOn(
         run,
         kept.find((one) => one.name === name)!,
-        find(run, types.namespace, "lab-comfyui-namespace"),
+        findResource(run, resourceTypes.namespace, "lab-comfyui-namespace"),
       );
   });
 
@@ -227,40 +259,45 @@ describe("order", () => {
       w2: "worker",
       w3: "worker",
     };
-    const run = await build(
-      arguments_("aarhus-h100", { machines: machines(roles), upgrade: { maxParallel: 2 } }),
+    const run = await registerCluster(
+      clusterArgs("aarhus-h100", {
+        machines: machinesWithRoles(roles),
+        upgrade: { maxParallel: 2 },
+      }),
     );
-    const upgrade = (name: string): Registered => find(run, types.program, `${name}-upgrade`);
-    expectWait(run, upgrade("cp2"), upgrade("cp1"));
-    for (const worker of ["w1", "w2", "w3"]) expectWait(run, upgrade(worker), upgrade("cp2"));
-    expectWait(run, upgrade("w3"), upgrade("w1"));
-    expect(waitsFor(run, upgrade("w2"))).not.toContain(upgrade("w1").urn);
-    expect(waitsFor(run, upgrade("w3"))).not.toContain(upgrade("w2").urn);
+    const upgrade = (name: string): RegisteredResource =>
+      findResource(run, resourceTypes.program, `${name}-upgrade`);
+    expectDependsOn(run, upgrade("cp2"), upgrade("cp1"));
+    for (const worker of ["w1", "w2", "w3"]) expectDependsOn(run, upgrade(worker), upgrade("cp2"));
+    expectDependsOn(run, upgrade("w3"), upgrade("w1"));
+    expect(dependencyUrns(run, upgrade("w2"))).not.toContain(upgrade("w1").urn);
+    expect(dependencyUrns(run, upgrade("w3"))).not.toContain(upgrade("w2").urn);
   });
 
   test("with upgrade.first, the other workers wait until the first ones have passed their gate", async () => {
     const roles = { cp1: "controlplane", w1: "worker", w2: "worker", w3: "worker", w4: "worker" };
     const upgrade = { first: ["w3"], maxParallel: "50%" };
     const limited = Object.fromEntries(
-      Object.entries(machines(roles)).map(([name, machine]) => [
+      Object.entries(machinesWithRoles(roles)).map(([name, machine]) => [
         name,
         name === "w3" || name === "w1" ? { ...(machine as object), powerLimit: 300 } : machine,
       ]),
     );
-    const run = await build(
-      arguments_("aarhus-h100", {
+    const run = await registerCluster(
+      clusterArgs("aarhus-h100", {
         machines: limited,
         upgrade,
         workloads: { ollama: {} },
         monitoring: {},
       }),
     );
-    const of = (name: string): Registered => find(run, types.program, `${name}-upgrade`);
-    const test = (name: string): Registered =>
-      find(run, types.job, namedByPulumi("lab", "gpu-smoke-test", name));
+    const of = (name: string): RegisteredResource =>
+      findResource(run, resourceTypes.program, `${name}-upgrade`);
+    const test = (name: string): RegisteredResource =>
+      findResource(run, resourceTypes.job, namedByPulumi("lab", "gpu-smoke-test", name));
     const [release, tested] = [
-      find(run, types.release),
-      find(run, types.program, "lab-first-gate"),
+      findResource(run, resourceTypes.release),
+      findResource(run, resourceTypes.program, "lab-first-gate"),
     ];
     const chain = [
       of("cp1"),
@@ -273,52 +310,65 @@ describe("order", () => {
       test("w4"),
     ];
     for (const [index, later] of chain.entries())
-      for (const earlier of chain.slice(0, index)) expectWait(run, later, earlier);
-    expect(waitsFor(run, of("w2"))).not.toContain(of("w1").urn);
-    const gate = find(run, types.program, "lab-gate");
-    for (const name of ["w1", "w2", "w3", "w4"]) expectWait(run, gate, test(name));
+      for (const earlier of chain.slice(0, index)) expectDependsOn(run, later, earlier);
+    expect(dependencyUrns(run, of("w2"))).not.toContain(of("w1").urn);
+    const gate = findResource(run, resourceTypes.program, "lab-gate");
+    for (const name of ["w1", "w2", "w3", "w4"]) expectDependsOn(run, gate, test(name));
     // A smoke test waits for no other machine, and the other machines wait for the release only through the first
     // gate.
-    expect(waitsFor(run, test("w1"))).not.toContain(of("w4").urn);
+    expect(dependencyUrns(run, test("w1"))).not.toContain(of("w4").urn);
     for (const other of ["w1", "w2", "w4"]) {
-      expect(waitsFor(run, release)).not.toContain(of(other).urn);
-      expect(waitsFor(run, of(other), [tested])).not.toContain(release.urn);
-      expectWait(run, find(run, "kubernetes:apps/v1:DaemonSet", "power-limit-300w"), of(other));
+      expect(dependencyUrns(run, release)).not.toContain(of(other).urn);
+      expect(dependencyUrns(run, of(other), [tested])).not.toContain(release.urn);
+      expectDependsOn(
+        run,
+        findResource(run, "kubernetes:apps/v1:DaemonSet", "power-limit-300w"),
+        of(other),
+      );
     }
     expect(JSON.parse(tested.inputs.stdin as string)).toMatchObject({
       mustPass: true,
       tests: [{ machine: "w3" }],
     });
     expect(JSON.parse(gate.inputs.stdin as string)).not.toHaveProperty("mustPass");
-    expectWait(run, find(run, types.deployment, "ollama-deployment"), gate);
+    expectDependsOn(run, findResource(run, resourceTypes.deployment, "ollama-deployment"), gate);
   });
 
   test("with all workers in upgrade.first, the stack has only one gate", async () => {
     const upgrade = { first: ["w2", "w1"] };
-    const run = await build(
-      arguments_("aarhus-h100", { machines: machines({ w1: "worker", w2: "worker" }), upgrade }),
+    const run = await registerCluster(
+      clusterArgs("aarhus-h100", {
+        machines: machinesWithRoles({ w1: "worker", w2: "worker" }),
+        upgrade,
+      }),
     );
-    expect(findAll(run, types.program).filter(({ name }) => name.endsWith("gate"))).toHaveLength(1);
-    expectWait(run, find(run, types.program, "w1-upgrade"), find(run, types.program, "w2-upgrade"));
+    expect(
+      findResources(run, resourceTypes.program).filter(({ name }) => name.endsWith("gate")),
+    ).toHaveLength(1);
+    expectDependsOn(
+      run,
+      findResource(run, resourceTypes.program, "w1-upgrade"),
+      findResource(run, resourceTypes.program, "w2-upgrade"),
+    );
   });
 
   test("the release waits for machines with a GPU, and not for others", async () => {
-    const run = await build(
-      arguments_("aarhus-h100", {
-        machines: machines({ cp1: "controlplane", cp2: "controlplane", w1: "worker" }),
+    const run = await registerCluster(
+      clusterArgs("aarhus-h100", {
+        machines: machinesWithRoles({ cp1: "controlplane", cp2: "controlplane", w1: "worker" }),
       }),
     );
-    const release = find(run, types.release);
-    expectWait(run, release, find(run, types.program, "w1-upgrade"));
-    const late = arguments_("aarhus-h100", {
+    const release = findResource(run, resourceTypes.release);
+    expectDependsOn(run, release, findResource(run, resourceTypes.program, "w1-upgrade"));
+    const late = clusterArgs("aarhus-h100", {
       machines: {
-        ...machines({ w1: "worker" }),
+        ...machinesWithRoles({ w1: "worker" }),
         plain: { address: "192.0.2.9", role: "worker", configuration: "adopted" },
       },
     });
-    const other = await build({ ...late, upgrade: { maxParallel: 2 } });
-    expect(waitsFor(other, find(other, types.release))).not.toContain(
-      find(other, types.program, "plain-upgrade").urn,
+    const other = await registerCluster({ ...late, upgrade: { maxParallel: 2 } });
+    expect(dependencyUrns(other, findResource(other, resourceTypes.release))).not.toContain(
+      findResource(other, resourceTypes.program, "plain-upgrade").urn,
     );
   });
 
@@ -326,12 +376,15 @@ describe("order", () => {
     const roles = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [`w${index}`, "worker"]),
     );
-    const run = await build(
-      arguments_("aarhus-h100", { machines: machines(roles), devicePlugin: { version: "0.17.4" } }),
+    const run = await registerCluster(
+      clusterArgs("aarhus-h100", {
+        machines: machinesWithRoles(roles),
+        devicePlugin: { version: "0.17.4" },
+      }),
     );
-    const jobs = findAll(run, types.job);
+    const jobs = findResources(run, resourceTypes.job);
     expect(jobs).toHaveLength(20);
-    const late = [find(run, types.release), ...jobs];
+    const late = [findResource(run, resourceTypes.release), ...jobs];
     expect(
       late.filter(({ dependencies }) => dependencies.length > 3).map(({ name }) => name),
     ).toEqual([]);

@@ -1,18 +1,24 @@
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
-import { arguments_, attempt, build, machines, types } from "../support/gpu-cluster";
+import {
+  clusterArgs,
+  tryToRegisterCluster,
+  registerCluster,
+  machinesWithRoles,
+  resourceTypes,
+} from "../support/gpu-cluster";
 import { acting, hostileName } from "../cli/hostile";
-import { expectWait, find, findAll, isSecret } from "../support/graph";
-import type { Registered, Run, RunOptions } from "../support/recorder";
+import { expectDependsOn, findResource, findResources, isSecret } from "../support/graph";
+import type { RegisteredResource, Run, RunOptions } from "../support/recorder";
 
 describe("resources", () => {
   test("machines with the same image share a schematic", async () => {
-    const run = await build(
-      arguments_("aarhus-h100", {
-        machines: machines({ w1: "worker", w2: "worker", w3: "worker" }),
+    const run = await registerCluster(
+      clusterArgs("aarhus-h100", {
+        machines: machinesWithRoles({ w1: "worker", w2: "worker", w3: "worker" }),
       }),
     );
-    expect(findAll(run, types.schematic)).toHaveLength(1);
+    expect(findResources(run, resourceTypes.schematic)).toHaveLength(1);
     const perMachine = run.resources.filter(
       (resource) => resource.custom && resource.parent.endsWith("lab-w1"),
     );
@@ -26,13 +32,13 @@ describe("resources", () => {
   test.each(["rtx5070ti", "aarhus-h100"])(
     "%s: all resources are below the cluster, and have its name",
     async (stack) => {
-      const run = await build(arguments_(stack));
-      const [cluster] = findAll(run, types.cluster);
+      const run = await registerCluster(clusterArgs(stack));
+      const [cluster] = findResources(run, resourceTypes.cluster);
       for (const resource of run.resources.filter(
-        (each) => !["pulumi:pulumi:Stack", types.cluster].includes(each.type),
+        (each) => !["pulumi:pulumi:Stack", resourceTypes.cluster].includes(each.type),
       )) {
         // A Job's resource is named after its object, so the name contains the cluster only as a hash.
-        const named = resource.name.startsWith("lab-") || resource.type === types.job;
+        const named = resource.name.startsWith("lab-") || resource.type === resourceTypes.job;
         expect([resource.name, named]).toEqual([resource.name, true]);
         expect([resource.name, [...ancestors(run, resource)]]).toEqual([
           resource.name,
@@ -46,10 +52,10 @@ describe("resources", () => {
   );
 
   test("credentials are only in secret inputs", async () => {
-    const run = await build(
-      arguments_("rtx5070ti", { kubeconfig: "clusters: [{ name: kubeconfig-content }]" }),
+    const run = await registerCluster(
+      clusterArgs("rtx5070ti", { kubeconfig: "clusters: [{ name: kubeconfig-content }]" }),
     );
-    const upgrade = find(run, types.program, "-upgrade");
+    const upgrade = findResource(run, resourceTypes.program, "-upgrade");
     expect(isSecret(upgrade.inputs.environment.TALOS_GPU_KUBECONFIG)).toBe(true);
     for (const { name, inputs } of run.resources) {
       const text = JSON.stringify(inputs, (_key, value: unknown) =>
@@ -63,7 +69,7 @@ describe("resources", () => {
 
 describe("outputs", () => {
   test("have the machines' images, and the fields that pods need", async () => {
-    const outputs = await resolved(arguments_("rtx5070ti"));
+    const outputs = await resolved(clusterArgs("rtx5070ti"));
     expect(outputs).toEqual({
       machines: {
         "k8s-worker4": {
@@ -82,21 +88,21 @@ describe("outputs", () => {
 
   test("wait for every smoke test", async () => {
     const { core } = await import("@pulumi/kubernetes");
-    const run = await build(
-      arguments_("aarhus-h100", { machines: machines({ w1: "worker", w2: "worker" }) }),
+    const run = await registerCluster(
+      clusterArgs("aarhus-h100", { machines: machinesWithRoles({ w1: "worker", w2: "worker" }) }),
       {},
       (cluster) => {
         new core.v1.ConfigMap("user", { data: { runtimeClass: cluster.runtimeClassName } });
       },
     );
-    const user = find(run, "kubernetes:core/v1:ConfigMap", "user");
-    const jobs = findAll(run, types.job);
+    const user = findResource(run, "kubernetes:core/v1:ConfigMap", "user");
+    const jobs = findResources(run, resourceTypes.job);
     expect(jobs).toHaveLength(2);
-    for (const job of jobs) expectWait(run, user, job);
+    for (const job of jobs) expectDependsOn(run, user, job);
   });
 
   test("are known at preview for pods, and not yet for machines", async () => {
-    const outputs = await resolved(arguments_("rtx5070ti"), { preview: true });
+    const outputs = await resolved(clusterArgs("rtx5070ti"), { preview: true });
     expect(outputs).toMatchObject({
       runtimeClassName: "nvidia",
       gpuResourceName: "nvidia.com/gpu",
@@ -109,8 +115,8 @@ describe("outputs", () => {
 
 describe("a stack with mistakes", () => {
   test("is refused with all mistakes before anything is registered", async () => {
-    const run = await attempt(
-      arguments_("rtx5070ti", {
+    const run = await tryToRegisterCluster(
+      clusterArgs("rtx5070ti", {
         talosVersoin: "v1.12.6",
         driver: { branch: "beta" },
         clusterEndpoint: undefined,
@@ -125,11 +131,11 @@ describe("a stack with mistakes", () => {
   });
 
   test("is refused if an owned machine lacks the secrets of its cluster", () => {
-    expect(() => GpuCluster.plan(arguments_("rtx5070ti", { machineSecrets: undefined }))).toThrow(
+    expect(() => GpuCluster.plan(clusterArgs("rtx5070ti", { machineSecrets: undefined }))).toThrow(
       /machineSecrets: is not set/,
     );
     expect(() =>
-      GpuCluster.plan(arguments_("aarhus-h100", { machineSecrets: undefined })),
+      GpuCluster.plan(clusterArgs("aarhus-h100", { machineSecrets: undefined })),
     ).not.toThrow();
   });
 });
@@ -140,8 +146,8 @@ describe("a cluster that the stack bootstraps", () => {
   const made = async (
     controlPlanes: string[],
     changes: Record<string, unknown> = {},
-  ): Promise<Registered[]> => {
-    const { machines } = arguments_("modern");
+  ): Promise<RegisteredResource[]> => {
+    const { machines } = clusterArgs("modern");
     const { control, ...others } = machines as Record<string, object>;
     const given = Object.fromEntries(
       controlPlanes.map((name, index) => [name, { ...control, address: `192.0.2.${30 + index}` }]),
@@ -151,11 +157,11 @@ describe("a cluster that the stack bootstraps", () => {
       machineSecrets: undefined,
       kubeconfig: undefined,
     };
-    const run = await build(
-      arguments_("modern", { ...noneOfThese, machines: { ...others, ...given }, ...changes }),
+    const run = await registerCluster(
+      clusterArgs("modern", { ...noneOfThese, machines: { ...others, ...given }, ...changes }),
     );
     expect(run.error).toBeUndefined();
-    return bootstrapped.map((type) => find(run, type));
+    return bootstrapped.map((type) => findResource(run, type));
   };
 
   test.each([
@@ -169,18 +175,21 @@ describe("a cluster that the stack bootstraps", () => {
   });
 
   test("has all generated credentials marked as secrets", async () => {
-    const run = await build(
-      arguments_("modern", {
+    const run = await registerCluster(
+      clusterArgs("modern", {
         talosconfig: undefined,
         machineSecrets: undefined,
         kubeconfig: undefined,
       }),
     );
-    const upgrade = find(run, types.program, "-control-upgrade");
+    const upgrade = findResource(run, resourceTypes.program, "-control-upgrade");
     expect(isSecret(upgrade.inputs.environment.TALOS_GPU_TALOSCONFIG)).toBe(true);
-    const [configuration] = findAll(run, "talos:machine/configurationApply:ConfigurationApply");
+    const [configuration] = findResources(
+      run,
+      "talos:machine/configurationApply:ConfigurationApply",
+    );
     expect(isSecret(configuration!.inputs.clientConfiguration)).toBe(true);
-    const secretOf = (type: string): string[] => find(run, type).secretOutputs.toSorted();
+    const secretOf = (type: string): string[] => findResource(run, type).secretOutputs.toSorted();
     // If these were secret as a whole, the program would receive them wrapped (bootstrap.ts).
     expect(secretOf("talos:machine/secrets:Secrets")).toEqual([]);
     expect(secretOf("talos:cluster/kubeconfig:Kubeconfig")).toEqual([
@@ -203,7 +212,7 @@ describe("a cluster that the stack bootstraps", () => {
 
 test("a line break in a name is escaped in the program's error", () => {
   const machine = { address: "192.0.2.1", role: "worker", configuration: "adopted" };
-  const args = arguments_("rtx5070ti", { machines: { [hostileName]: machine } });
+  const args = clusterArgs("rtx5070ti", { machines: { [hostileName]: machine } });
   const message = thrownBy(() => GpuCluster.plan(args));
   expect(message).toContain("forged");
   expect(acting(message)).toEqual([]);
@@ -213,10 +222,10 @@ test("findings of lookups are reported like findings of the arguments", () => {
   const also = [
     { check: "x", field: "elsewhere", problem: "is wrong", why: "it is", remedy: "fix it" },
   ];
-  expect(() => GpuCluster.plan(arguments_("rtx5070ti"), also)).toThrow(/elsewhere: is wrong/);
+  expect(() => GpuCluster.plan(clusterArgs("rtx5070ti"), also)).toThrow(/elsewhere: is wrong/);
 });
 
-function ancestors(run: Run, resource: Registered): string[] {
+function ancestors(run: Run, resource: RegisteredResource): string[] {
   const parent = run.resources.find((each) => each.urn === resource.parent);
   return parent ? [parent.urn, ...ancestors(run, parent)] : [];
 }
@@ -227,7 +236,7 @@ async function resolved(
   options: RunOptions = {},
 ): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
-  await build(args, options, (cluster) => {
+  await registerCluster(args, options, (cluster) => {
     const { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints } =
       cluster;
     const outputs = {

@@ -6,7 +6,7 @@ import { inForce } from "../../components/credentials/access";
 import { credentialFindings } from "../../components/credentials/credentials";
 import { expired } from "../cli/expired-certificate";
 import { stackOfOneMachine } from "../recipe/stacks";
-import { arguments_, attempt } from "../support/gpu-cluster";
+import { clusterArgs, tryToRegisterCluster } from "../support/gpu-cluster";
 import { kubeconfig, talosconfig } from "../support/talos";
 
 const crt = Buffer.from(expired).toString("base64");
@@ -123,8 +123,8 @@ test.each(["talosconfig", "kubeconfig"] as const)(
 );
 
 test("a cluster whose kubeconfig has expired is refused before it is registered", async () => {
-  const { error, resources } = await attempt(
-    arguments_("rtx5070ti", { kubeconfig: late.kubeconfig }),
+  const { error, resources } = await tryToRegisterCluster(
+    clusterArgs("rtx5070ti", { kubeconfig: late.kubeconfig }),
     {
       preview: true,
     },

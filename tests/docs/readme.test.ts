@@ -16,7 +16,7 @@ import {
   repository as root,
   stacksDir,
 } from "../../stacks/stack-file";
-import { edited, edits } from "../support/edits";
+import { editedStack, edits } from "../support/edits";
 import { planOf } from "../support/plans";
 import { anchorsOf, blocksOf, files, pages, read } from "./pages";
 import { stacks } from "../support/stacks";
@@ -141,7 +141,7 @@ test("README and docs/reference.md have the range of Talos minors that the table
 test("README's quotes of a preview equal the program's text", () => {
   const [quoted] = blocksOf("README.md", /^text$/);
   const edit = edits.find(({ name }) => name === "talos-patch")!;
-  const after = planCluster(parseSpec(edited(edit)).spec!);
+  const after = planCluster(parseSpec(editedStack(edit)).spec!);
   const [effect] = Object.values(effectsOf(planOf(edit.stack), after));
   const refused = findingsOf({ ...readStackFile("rtx5070ti"), driver: { flavour: "proprietary" } });
   expect(quoted!.trim().split("\n")).toEqual([

@@ -1,6 +1,6 @@
 import { afterGate, gpuStack, passed } from "../../components/kubernetes";
 import type { Plan } from "../../components/recipe";
-import { find, findAll, waitsFor } from "../support/graph";
+import { findResource, findResources, dependencyUrns } from "../support/graph";
 import { planOf } from "../support/plans";
 import { record, type Run } from "../support/recorder";
 
@@ -18,16 +18,18 @@ const run = (plan: Plan): Promise<Run> =>
 
 test("with the device plugin, the RuntimeClass comes before the release, and no namespace is created", async () => {
   const ran = await run(planOf("aarhus-h100"));
-  const release = find(ran, types.release);
-  const runtimeClass = find(ran, types.runtimeClass);
+  const release = findResource(ran, types.release);
+  const runtimeClass = findResource(ran, types.runtimeClass);
   expect(runtimeClass.inputs).toMatchObject({ metadata: { name: "nvidia" }, handler: "nvidia" });
-  expect(waitsFor(ran, release)).toContain(runtimeClass.urn);
-  expect(findAll(ran, types.namespace)).toEqual([]);
-  expect(findAll(ran, types.daemonSet)).toEqual([]);
+  expect(dependencyUrns(ran, release)).toContain(runtimeClass.urn);
+  expect(findResources(ran, types.namespace)).toEqual([]);
+  expect(findResources(ran, types.daemonSet)).toEqual([]);
 });
 
 test("a release that moves to another namespace is deleted before it is installed again", async () => {
-  expect(find(await run(planOf("rtx5070ti")), types.release).deleteBeforeReplace).toBe(true);
+  expect(findResource(await run(planOf("rtx5070ti")), types.release).deleteBeforeReplace).toBe(
+    true,
+  );
 });
 
 test.each([
@@ -36,12 +38,12 @@ test.each([
 ])(
   "%s: the values whose change replaces the release, because a Helm upgrade installs no CRDs: %j",
   async (stack, paths) => {
-    expect(find(await run(planOf(stack)), types.release).replaceOnChanges).toEqual(paths);
+    expect(findResource(await run(planOf(stack)), types.release).replaceOnChanges).toEqual(paths);
   },
 );
 
 test("the release has the stack's name, namespace, chart version and timeout", async () => {
-  const { inputs } = find(
+  const { inputs } = findResource(
     await run(planOf("rtx5070ti", { timeouts: { release: "3m" } })),
     types.release,
   );
@@ -59,18 +61,20 @@ test("the release has the stack's name, namespace, chart version and timeout", a
 });
 
 test("Helm replaces the device plugin's objects when it upgrades them", async () => {
-  expect(find(await run(planOf("rtx3090")), types.release).inputs["forceUpdate"]).toBe(true);
+  expect(findResource(await run(planOf("rtx3090")), types.release).inputs["forceUpdate"]).toBe(
+    true,
+  );
 });
 
 test("the operator's release does not set forceUpdate, so Helm patches its objects", async () => {
-  const { inputs } = find(await run(planOf("rtx5070ti")), types.release);
+  const { inputs } = findResource(await run(planOf("rtx5070ti")), types.release);
   expect(inputs["forceUpdate"]).toBeUndefined();
 });
 
 test.each(["rtx5070ti", "aarhus-h100"])(
   "%s: the release does not use the provider's deprecated input allowNullValues",
   async (stack) => {
-    expect(find(await run(planOf(stack)), types.release).inputs).not.toHaveProperty(
+    expect(findResource(await run(planOf(stack)), types.release).inputs).not.toHaveProperty(
       "allowNullValues",
     );
   },
@@ -99,11 +103,11 @@ test("at preview a workload knows its runtime class, and depends on the gate, wh
     },
     { preview: true },
   );
-  const user = find(ran, types.configMap, "user");
+  const user = findResource(ran, types.configMap, "user");
   expect(user.inputs.data.runtimeClass).toBe("nvidia");
-  const tests = findAll(ran, types.job);
+  const tests = findResources(ran, types.job);
   expect(tests).toHaveLength(2);
-  const gate = find(ran, "command:local:Command", "-gate");
+  const gate = findResource(ran, "command:local:Command", "-gate");
   expect(user.dependencies).toContain(gate.urn);
   expect(gate.dependencies).toEqual(expect.arrayContaining(tests.map((test) => test.urn)));
 });

@@ -1,8 +1,8 @@
 import { alertRules } from "../../components/diagnosis/alerts";
 import { gpuStack } from "../../components/kubernetes";
 import { planCluster, type MonitoringSpec } from "../../components/recipe";
-import { find, findAll, waitsFor } from "../support/graph";
-import { fits, planOf, selected } from "../support/plans";
+import { findResource, findResources, dependencyUrns } from "../support/graph";
+import { selectorMatches, planOf, selectedMachines } from "../support/plans";
 import { record, type Run } from "../support/recorder";
 
 const run = (stack: string, monitoring?: MonitoringSpec): Promise<Run> =>
@@ -21,20 +21,20 @@ const monitor = "kubernetes:monitoring.coreos.com/v1:ServiceMonitor";
 
 test("without the field monitoring, no exporter, dashboard or ServiceMonitor is created", async () => {
   const ran = await run("aarhus-h100");
-  expect([daemonSet, configMap, monitor].flatMap((type) => findAll(ran, type))).toEqual([]);
+  expect([daemonSet, configMap, monitor].flatMap((type) => findResources(ran, type))).toEqual([]);
 });
 
 test("with the device plugin, the exporter runs on the GPU nodes under the runtime class and requests no card", async () => {
   const ran = await run("aarhus-h100", { serviceMonitor: true, labels: { release: "prometheus" } });
   expect(ran.error).toBeUndefined();
-  const set = find(ran, daemonSet);
+  const set = findResource(ran, daemonSet);
   const pod = set.inputs.spec.template.spec;
   expect(pod.runtimeClassName).toBe("nvidia");
-  expect(selected(pod.nodeSelector, planOf("aarhus-h100", { monitoring: {} }))).toEqual([
+  expect(selectedMachines(pod.nodeSelector, planOf("aarhus-h100", { monitoring: {} }))).toEqual([
     "aarhus-h100",
   ]);
   // A machine outside the stack keeps the label of an earlier operator.
-  expect(fits(pod.nodeSelector, { "nvidia.com/gpu.present": "true" })).toBe(false);
+  expect(selectorMatches(pod.nodeSelector, { "nvidia.com/gpu.present": "true" })).toBe(false);
   expect(pod.containers[0].resources.limits).not.toHaveProperty(["nvidia.com/gpu"]);
   // Only profiling metrics need this administrator's right.
   expect(pod.containers[0].securityContext).toEqual({
@@ -42,13 +42,15 @@ test("with the device plugin, the exporter runs on the GPU nodes under the runti
     capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] },
     seccompProfile: { type: "RuntimeDefault" },
   });
-  expect(waitsFor(ran, set)).toContain(find(ran, "kubernetes:helm.sh/v3:Release").urn);
-  const { selector, ports } = find(ran, "kubernetes:core/v1:Service").inputs.spec;
+  expect(dependencyUrns(ran, set)).toContain(
+    findResource(ran, "kubernetes:helm.sh/v3:Release").urn,
+  );
+  const { selector, ports } = findResource(ran, "kubernetes:core/v1:Service").inputs.spec;
   expect(set.inputs.spec.template.metadata.labels).toMatchObject(selector);
   expect(ports[0].targetPort).toBe(pod.containers[0].ports[0].name);
-  const { metadata, spec } = find(ran, monitor).inputs;
+  const { metadata, spec } = findResource(ran, monitor).inputs;
   expect(metadata.labels.release).toBe("prometheus");
-  expect(find(ran, "kubernetes:core/v1:Service").inputs.metadata.labels).toMatchObject(
+  expect(findResource(ran, "kubernetes:core/v1:Service").inputs.metadata.labels).toMatchObject(
     spec.selector.matchLabels,
   );
   expect(spec.endpoints[0].port).toBe(ports[0].name);
@@ -63,7 +65,7 @@ test.each([
     sharing: { timeSlicing: { replicas: 2, ...named } },
   });
   const ran = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
-  const { env } = find(ran, daemonSet).inputs.spec.template.spec.containers[0];
+  const { env } = findResource(ran, daemonSet).inputs.spec.template.spec.containers[0];
   const told = (env as { name: string; value?: string }[]).filter(
     ({ name }) => name === "NVIDIA_RESOURCE_NAMES",
   );
@@ -78,14 +80,14 @@ test.each(["aarhus-h100", "rtx5070ti"])(
       dashboard: false,
       labels: { release: "prometheus" },
     });
-    const [rule] = findAll(ran, "kubernetes:monitoring.coreos.com/v1:PrometheusRule");
+    const [rule] = findResources(ran, "kubernetes:monitoring.coreos.com/v1:PrometheusRule");
     expect(rule!.inputs.metadata.labels.release).toBe("prometheus");
     expect(rule!.inputs.spec.groups[0].rules).toEqual(alertRules(planOf(stack)));
     expect(ran.reads.map(({ id }) => id)).toEqual(["prometheusrules.monitoring.coreos.com"]);
-    const { metadata, data } = find(ran, configMap, "lab-dcgm-exporter-counters").inputs;
-    const { values } = find(ran, "kubernetes:helm.sh/v3:Release").inputs;
-    const pod = findAll(ran, daemonSet).find(({ name }) => name === "lab-dcgm-exporter")?.inputs
-      .spec.template.spec;
+    const { metadata, data } = findResource(ran, configMap, "lab-dcgm-exporter-counters").inputs;
+    const { values } = findResource(ran, "kubernetes:helm.sh/v3:Release").inputs;
+    const pod = findResources(ran, daemonSet).find(({ name }) => name === "lab-dcgm-exporter")
+      ?.inputs.spec.template.spec;
     expect(Object.keys(data)).toEqual(["dcgm-metrics.csv"]); // the operator mounts it in this way
     expect([values.dcgmExporter?.config?.name, pod?.volumes[1].configMap.name]).toContain(
       metadata.name,
@@ -114,11 +116,11 @@ test.each(["aarhus-h100", "rtx5070ti"])(
 
 test("by default monitoring has the dashboard and no ServiceMonitor", async () => {
   const ran = await run("aarhus-h100", {});
-  expect(findAll(ran, monitor)).toEqual([]);
-  const { metadata, data } = find(ran, configMap).inputs;
+  expect(findResources(ran, monitor)).toEqual([]);
+  const { metadata, data } = findResource(ran, configMap).inputs;
   expect(metadata).toMatchObject({ namespace: "kube-system", labels: { grafana_dashboard: "1" } });
   expect(JSON.parse(data["nvidia-gpu.json"])).toHaveProperty("panels");
-  expect(findAll(await run("aarhus-h100", { dashboard: false }), configMap)).toEqual([]);
+  expect(findResources(await run("aarhus-h100", { dashboard: false }), configMap)).toEqual([]);
 });
 
 test("with the operator, chart values of every release configure the operator's exporter", async () => {
@@ -127,11 +129,11 @@ test("with the operator, chart values of every release configure the operator's 
     labels: { release: "prometheus" },
     namespace: "grafana",
   });
-  expect(findAll(ran, monitor)).toEqual([]);
-  expect(find(ran, "kubernetes:helm.sh/v3:Release").inputs.values.dcgmExporter).toEqual({
+  expect(findResources(ran, monitor)).toEqual([]);
+  expect(findResource(ran, "kubernetes:helm.sh/v3:Release").inputs.values.dcgmExporter).toEqual({
     serviceMonitor: { enabled: true, additionalLabels: { release: "prometheus" } },
   });
-  expect(find(ran, configMap, "lab-dashboard").inputs.metadata.namespace).toBe("grafana");
+  expect(findResource(ran, configMap, "lab-dashboard").inputs.metadata.namespace).toBe("grafana");
   const { spec } = planOf("rtx5070ti");
   expect(
     planCluster({ ...spec, gpuOperator: { version: "v26.7.0" } }).kubernetes.release.values,

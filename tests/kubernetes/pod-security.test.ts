@@ -1,4 +1,4 @@
-import { arguments_, build } from "../support/gpu-cluster";
+import { clusterArgs, registerCluster } from "../support/gpu-cluster";
 import type { Run } from "../support/recorder";
 import { stacks } from "../support/stacks";
 
@@ -50,7 +50,9 @@ const fleet: [string, Record<string, unknown>][] = [
 test.each(fleet)(
   "pods of %s mount no token, and their containers drop all capabilities and are not privileged (%j)",
   async (stack, changes) => {
-    const pods = podsOf(await build(arguments_(stack, { ...access[stack], ...changes })));
+    const pods = podsOf(
+      await registerCluster(clusterArgs(stack, { ...access[stack], ...changes })),
+    );
     expect(pods.length).toBeGreaterThan(0);
     for (const { resource, pod } of pods) {
       expect({ resource, mounts: pod.automountServiceAccountToken }).toEqual({

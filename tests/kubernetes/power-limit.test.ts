@@ -3,8 +3,8 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { gpuStack } from "../../components/kubernetes";
-import { find, findAll, waitsFor } from "../support/graph";
-import { planOf, selected } from "../support/plans";
+import { findResource, findResources, dependencyUrns } from "../support/graph";
+import { planOf, selectedMachines } from "../support/plans";
 import { record, type Run } from "../support/recorder";
 
 const daemonSet = "kubernetes:apps/v1:DaemonSet";
@@ -31,20 +31,22 @@ const stack = (): Promise<Run> =>
 test("each power limit has one DaemonSet, which runs on exactly its machines and waits for the release", async () => {
   const run = await stack();
   const plan = planOf("aarhus-h100", { machines });
-  const hosts = findAll(run, daemonSet).map(({ inputs, name }) => [
+  const hosts = findResources(run, daemonSet).map(({ inputs, name }) => [
     name,
-    selected(inputs.spec.template.spec.nodeSelector, plan),
+    selectedMachines(inputs.spec.template.spec.nodeSelector, plan),
   ]);
   expect(hosts).toEqual([
     ["lab-power-limit-250w", ["b"]],
     ["lab-power-limit-300w", ["a", "c"]],
   ]);
-  for (const each of findAll(run, daemonSet))
-    expect(waitsFor(run, each)).toContain(find(run, "kubernetes:helm.sh/v3:Release").urn);
+  for (const each of findResources(run, daemonSet))
+    expect(dependencyUrns(run, each)).toContain(
+      findResource(run, "kubernetes:helm.sh/v3:Release").urn,
+    );
 });
 
 test("the DaemonSet of a power limit sees all cards without requesting one", async () => {
-  const { inputs } = findAll(await stack(), daemonSet)[0]!;
+  const { inputs } = findResources(await stack(), daemonSet)[0]!;
   const [container] = inputs.spec.template.spec.containers;
   expect(Object.keys(container.resources.limits)).toEqual(["cpu", "memory"]);
   expect(container.env).toContainEqual({ name: "NVIDIA_VISIBLE_DEVICES", value: "all" });
@@ -72,7 +74,7 @@ async function runScript(
   watts: number,
   meanwhile: (folder: string, said: (text: string) => Promise<void>) => Promise<void>,
 ): Promise<string> {
-  const { inputs } = findAll(await stack(), daemonSet)[0]!;
+  const { inputs } = findResources(await stack(), daemonSet)[0]!;
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "power-"));
   fs.writeFileSync(path.join(folder, "nvidia-smi"), fakeSmi, { mode: 0o755 });
   for (const card of [0, 1]) fs.writeFileSync(path.join(folder, `limit-${card}`), "400.00\n");
@@ -138,7 +140,7 @@ test("the DaemonSet of a power limit sets each card once, and again if something
 });
 
 test("the DaemonSet of a power limit has a read-only root and no capability but SYS_ADMIN", async () => {
-  const { inputs } = findAll(await stack(), daemonSet)[0]!;
+  const { inputs } = findResources(await stack(), daemonSet)[0]!;
   expect(inputs.spec.template.spec.containers[0].securityContext).toEqual({
     runAsUser: 0,
     readOnlyRootFilesystem: true,

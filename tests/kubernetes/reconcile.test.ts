@@ -1,12 +1,12 @@
 import { putBackTask } from "../../components/program/task";
-import { arguments_, build, types } from "../support/gpu-cluster";
-import { find, findAll, waitsFor } from "../support/graph";
-import type { Registered, Run, RunOptions } from "../support/recorder";
+import { clusterArgs, registerCluster, resourceTypes } from "../support/gpu-cluster";
+import { findResource, findResources, dependencyUrns } from "../support/graph";
+import type { RegisteredResource, Run, RunOptions } from "../support/recorder";
 import { machineOutputs } from "../support/talos";
 
 /** The provider gives a Job its name. */
 const outputs: NonNullable<RunOptions["outputs"]> = (resource) =>
-  resource.type === types.job
+  resource.type === resourceTypes.job
     ? { metadata: { ...resource.inputs["metadata"], name: `${resource.name}-1a2b3c4d` } }
     : (machineOutputs as NonNullable<RunOptions["outputs"]>)(resource);
 
@@ -14,8 +14,8 @@ const outputs: NonNullable<RunOptions["outputs"]> = (resource) =>
 const omni = { omniEndpoint: "https://frank.omni.example", omniServiceAccountKey: "key" };
 
 const built = (stack: string, reconcileToken?: string): Promise<Run> =>
-  build(
-    arguments_(stack, { ...omni, ...(reconcileToken === undefined ? {} : { reconcileToken }) }),
+  registerCluster(
+    clusterArgs(stack, { ...omni, ...(reconcileToken === undefined ? {} : { reconcileToken }) }),
     { outputs },
   );
 
@@ -25,7 +25,7 @@ const inputsOf = (run: Run): Record<string, string> =>
   );
 
 /** Whether Pulumi creates the whole object in the cluster. */
-const isObject = ({ type }: Registered): boolean =>
+const isObject = ({ type }: RegisteredResource): boolean =>
   /^kubernetes:/.test(type) && !/helm|Patch$/.test(type);
 
 // An owned machine with the operator, an adopted one with taints and the device plugin, and one in Omni.
@@ -45,16 +45,22 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
     const changed = Object.keys(before).filter((name) => before[name] !== after[name]);
     const wanted = one.resources.filter(
       ({ type, name }) =>
-        [types.configuration, types.node, types.release, types.machine, types.cluster].includes(
-          type,
-        ) ||
-        (type === types.program && !/-exposure$/.test(name)),
+        [
+          resourceTypes.configuration,
+          resourceTypes.node,
+          resourceTypes.release,
+          resourceTypes.machine,
+          resourceTypes.cluster,
+        ].includes(type) ||
+        (type === resourceTypes.program && !/-exposure$/.test(name)),
     );
     expect(changed.sort()).toEqual(wanted.map(({ type, name }) => `${type} ${name}`).sort());
   });
 
   test("with a token, every object is looked for by its name and owner mark", () => {
-    const looks = findAll(one, types.program).filter(({ name }) => name.includes("-reconcile-"));
+    const looks = findResources(one, resourceTypes.program).filter(({ name }) =>
+      name.includes("-reconcile-"),
+    );
     const looked = looks.flatMap(({ inputs }) => JSON.parse(inputs["stdin"]).objects as any[]);
     const objects = one.resources.filter(isObject);
     expect(looked.map(({ kind }) => kind).sort()).toEqual(
@@ -76,25 +82,26 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
   });
 
   test("lost objects are restored before the objects that need them", () => {
-    const look = (step: string): Registered => find(one, types.program, `-reconcile-${step}`);
-    const waits = (later: Registered, earlier: Registered): void =>
-      expect(waitsFor(one, later)).toContain(earlier.urn);
-    waits(find(one, types.release), look("prepared"));
-    waits(look("released"), find(one, types.release));
-    waits(find(one, types.program, "-gate"), look("released"));
-    waits(look("workloads"), find(one, types.program, "-gate"));
+    const look = (step: string): RegisteredResource =>
+      findResource(one, resourceTypes.program, `-reconcile-${step}`);
+    const waits = (later: RegisteredResource, earlier: RegisteredResource): void =>
+      expect(dependencyUrns(one, later)).toContain(earlier.urn);
+    waits(findResource(one, resourceTypes.release), look("prepared"));
+    waits(look("released"), findResource(one, resourceTypes.release));
+    waits(findResource(one, resourceTypes.program, "-gate"), look("released"));
+    waits(look("workloads"), findResource(one, resourceTypes.program, "-gate"));
   });
 });
 
 test("an external object that the stack only reads is not restored", async () => {
-  const run = await build(
-    arguments_("velaryon", { reconcileToken: "one", monitoring: { serviceMonitor: true } }),
+  const run = await registerCluster(
+    clusterArgs("velaryon", { reconcileToken: "one", monitoring: { serviceMonitor: true } }),
     {
       outputs,
     },
   );
   expect(run.reads.map(({ id }) => id)).toEqual(["servicemonitors.monitoring.coreos.com"]);
-  const looked = findAll(run, types.program)
+  const looked = findResources(run, resourceTypes.program)
     .filter(({ name }) => name.includes("-reconcile-"))
     .flatMap(({ inputs }) => putBackTask.parse(JSON.parse(inputs["stdin"])).objects);
   expect(looked.map(({ kind }) => kind)).toContain("ServiceMonitor");

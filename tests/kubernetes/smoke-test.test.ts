@@ -4,7 +4,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { gpuStack } from "../../components/kubernetes";
 import { namedByPulumi } from "../../components/kubernetes/pods";
-import { find, findAll } from "../support/graph";
+import { findResource, findResources } from "../support/graph";
 import { planOf } from "../support/plans";
 import { record } from "../support/recorder";
 
@@ -12,7 +12,7 @@ const smokeTest = async (changes: Record<string, unknown> = {}): Promise<any> =>
   const run = await record(
     () => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}),
   );
-  return find(run, "kubernetes:batch/v1:Job").inputs;
+  return findResource(run, "kubernetes:batch/v1:Job").inputs;
 };
 
 test("the smoke test requests one card on its machine, and may run longer than the gate waits", async () => {
@@ -35,11 +35,11 @@ test("the smoke test requests one card on its machine, and may run longer than t
 
 test("the smoke test's Job uses the stack's PriorityClass, which never preempts", async () => {
   const run = await record(() => void gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {}));
-  const priority = find(run, "kubernetes:scheduling.k8s.io/v1:PriorityClass").inputs;
+  const priority = findResource(run, "kubernetes:scheduling.k8s.io/v1:PriorityClass").inputs;
   expect(priority).toMatchObject({ value: 0, preemptionPolicy: "Never" });
-  expect(find(run, "kubernetes:batch/v1:Job").inputs.spec.template.spec.priorityClassName).toBe(
-    priority.metadata.name,
-  );
+  expect(
+    findResource(run, "kubernetes:batch/v1:Job").inputs.spec.template.spec.priorityClassName,
+  ).toBe(priority.metadata.name);
 });
 
 test("the gate waits for the smoke test as long as timeouts.gate, and a tenth of that for a unit in use", async () => {
@@ -48,8 +48,8 @@ test("the gate waits for the smoke test as long as timeouts.gate, and a tenth of
     () => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}),
   );
   const [gate, job] = [
-    find(run, "command:local:Command", "-gate"),
-    find(run, "kubernetes:batch/v1:Job"),
+    findResource(run, "command:local:Command", "-gate"),
+    findResource(run, "kubernetes:batch/v1:Job"),
   ];
   expect(gate.inputs.addPreviousOutputInEnv).toBe(false); // the previous output, at least one line per machine, would not fit
   expect(JSON.parse(gate.inputs.stdin as string)).toEqual({
@@ -80,7 +80,7 @@ test("the gate accepts any number of units of a card with unknown MIG geometry",
     () => void gpuStack("lab", planOf("rtx5070ti", changes), { ahead: [] }, {}),
   );
   const [test] = JSON.parse(
-    find(run, "command:local:Command", "-gate").inputs.stdin as string,
+    findResource(run, "command:local:Command", "-gate").inputs.stdin as string,
   ).tests;
   expect(test).toMatchObject({ machine: "gpu", resource: "nvidia.com/gpu" });
   expect(test).not.toHaveProperty("units");
@@ -96,8 +96,8 @@ test.each([
   ["with DRA, it fails if it sees a card", "dra", "1"],
 ])("the container next to the smoke test requests no card: %s", async (_, stack, code) => {
   const run = await record(() => void gpuStack("lab", planOf(stack), { ahead: [] }, {}));
-  const [test, onlooker] = findAll(run, "kubernetes:batch/v1:Job")[0]!.inputs.spec.template.spec
-    .containers;
+  const [test, onlooker] = findResources(run, "kubernetes:batch/v1:Job")[0]!.inputs.spec.template
+    .spec.containers;
   expect(onlooker).toMatchObject({ image: test.image, env: [{ name: "CODE", value: code }] });
   expect(onlooker).not.toHaveProperty("resources");
   const [shell, ...rest] = onlooker.command as [string, ...string[]];
@@ -141,7 +141,7 @@ test("a long machine name is shortened to a Job name that is a valid label", asy
   const run = await record(
     () => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}),
   );
-  const { name, inputs } = find(run, "kubernetes:batch/v1:Job");
+  const { name, inputs } = findResource(run, "kubernetes:batch/v1:Job");
   expect(inputs.metadata.name).toBeUndefined(); // Pulumi makes a new name each time, so that a lost Job causes no conflict
   expect(`${name}-12345678`).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])$/);
 });
@@ -155,10 +155,12 @@ const jobsOf = async (...names: string[]): Promise<Record<string, string>> => {
   const run = await record(
     () => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}),
   );
-  const jobs = findAll(run, "kubernetes:batch/v1:Job").map(({ name, inputs }): [string, string] => [
-    inputs.spec.template.spec.nodeSelector["kubernetes.io/hostname"] as string,
-    name,
-  ]);
+  const jobs = findResources(run, "kubernetes:batch/v1:Job").map(
+    ({ name, inputs }): [string, string] => [
+      inputs.spec.template.spec.nodeSelector["kubernetes.io/hostname"] as string,
+      name,
+    ],
+  );
   return Object.fromEntries(jobs);
 };
 const long = "gpu-node-of-the-second-rack-in-room";

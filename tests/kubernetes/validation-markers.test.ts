@@ -7,16 +7,16 @@ import { gpuStack } from "../../components/kubernetes";
 import type { FixId } from "../../components/diagnosis";
 import { planCluster } from "../../components/recipe";
 import { validStack } from "../recipe/stacks";
-import { find } from "../support/graph";
-import { fits, planOf, selected } from "../support/plans";
+import { findResource } from "../support/graph";
+import { selectorMatches, planOf, selectedMachines } from "../support/plans";
 import { record } from "../support/recorder";
 
 async function markers(): Promise<{ pod: any; content: Record<string, string> }> {
   const run = await record(() => void gpuStack("lab", planOf("rtx5070ti"), { ahead: [] }, {}));
-  const daemonSet = find(run, "kubernetes:apps/v1:DaemonSet");
+  const daemonSet = findResource(run, "kubernetes:apps/v1:DaemonSet");
   return {
     pod: daemonSet.inputs.spec.template.spec,
-    content: find(run, "kubernetes:core/v1:ConfigMap").inputs.data,
+    content: findResource(run, "kubernetes:core/v1:ConfigMap").inputs.data,
   };
 }
 
@@ -39,10 +39,10 @@ test("the markers' pod is not privileged and mounts only the markers' folder", a
 test("the markers' pods run only on the stack's machines, although the operator labels every machine with a card", async () => {
   const { pod } = await markers();
   const plan = planOf("rtx5070ti");
-  expect(selected(pod.nodeSelector, plan, { "nvidia.com/gpu.present": "true" })).toEqual([
+  expect(selectedMachines(pod.nodeSelector, plan, { "nvidia.com/gpu.present": "true" })).toEqual([
     "k8s-worker4",
   ]);
-  expect(fits(pod.nodeSelector, { "nvidia.com/gpu.present": "true" })).toBe(false);
+  expect(selectorMatches(pod.nodeSelector, { "nvidia.com/gpu.present": "true" })).toBe(false);
 });
 
 test("changed content of the markers replaces their pods", async () => {
@@ -50,7 +50,8 @@ test("changed content of the markers replaces their pods", async () => {
     const plan = leaveOut(without, planCluster(validStack("mig")));
     plan.kubernetes.markers[0]!.content += more;
     const run = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
-    const { metadata } = find(run, "kubernetes:apps/v1:DaemonSet", "-markers").inputs.spec.template;
+    const { metadata } = findResource(run, "kubernetes:apps/v1:DaemonSet", "-markers").inputs.spec
+      .template;
     return metadata.annotations["talos-gpu/content"];
   };
   const [hash, again, other] = [

@@ -2,8 +2,8 @@ import * as pulumi from "@pulumi/pulumi";
 import { withExternal } from "../../components/lookups/external-files";
 import { judge } from "../../components/recipe";
 import { withClassThere } from "../../components/lookups/runtime-class-there";
-import { arguments_, build, types } from "../support/gpu-cluster";
-import { find, findAll } from "../support/graph";
+import { clusterArgs, registerCluster, resourceTypes } from "../support/gpu-cluster";
+import { findResource, findResources } from "../support/graph";
 import { readStackFile } from "../../stacks/stack-file";
 
 const outside = (external: object) => ({
@@ -19,17 +19,21 @@ test.each([
   "if %s is external, the stack installs no release, and uses the namespace talos-gpu",
   async (...row) => {
     const [, stack, external, runtimeClassName] = row;
-    const run = await build(arguments_(stack, outside(external)));
-    for (const type of [types.release, "kubernetes:node.k8s.io/v1:RuntimeClass"])
-      expect(findAll(run, type)).toEqual([]);
-    expect(find(run, types.namespace, "lab-namespace").inputs["metadata"].name).toBe("talos-gpu");
-    const [test] = findAll(run, types.job).filter(({ name }) => name.startsWith("gpu-smoke-test"));
+    const run = await registerCluster(clusterArgs(stack, outside(external)));
+    for (const type of [resourceTypes.release, "kubernetes:node.k8s.io/v1:RuntimeClass"])
+      expect(findResources(run, type)).toEqual([]);
+    expect(
+      findResource(run, resourceTypes.namespace, "lab-namespace").inputs["metadata"].name,
+    ).toBe("talos-gpu");
+    const [test] = findResources(run, resourceTypes.job).filter(({ name }) =>
+      name.startsWith("gpu-smoke-test"),
+    );
     expect(test!.inputs).toMatchObject({ metadata: { namespace: "talos-gpu" } });
     expect(test!.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
     expect(
-      JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]),
+      JSON.parse(findResource(run, resourceTypes.program, "lab-preflight").inputs["stdin"]),
     ).not.toHaveProperty("chart");
-    const server = findAll(run, types.deployment)[0];
+    const server = findResources(run, resourceTypes.deployment)[0];
     if (server) expect(server.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
   },
 );
@@ -37,7 +41,7 @@ test.each([
 test("an external release is reported as information, not as a warning", async () => {
   const warn = jest.spyOn(pulumi.log, "warn").mockResolvedValue(undefined);
   const info = jest.spyOn(pulumi.log, "info").mockResolvedValue(undefined);
-  await build(arguments_("rtx5070ti", outside({ kind: "devicePlugin" })));
+  await registerCluster(clusterArgs("rtx5070ti", outside({ kind: "devicePlugin" })));
   const said = (log: jest.SpyInstance): string[] => log.mock.calls.map(([line]) => line as string);
   expect(said(info).filter((line) => /another tool manages/.test(line))).toHaveLength(1);
   expect(said(warn).filter((line) => /another tool manages/.test(line))).toEqual([]);
@@ -53,18 +57,19 @@ test("with an external DRA driver, the smoke test claims a card from a template"
   };
   const machines = { gpu: { ...worker, powerLimit: 300 } };
   const external = { kind: "dra", runtimeClassName: "nvidia" };
-  const run = await build(
-    arguments_("rtx5070ti", { ...outside(external), machines, workloads: undefined }),
+  const run = await registerCluster(
+    clusterArgs("rtx5070ti", { ...outside(external), machines, workloads: undefined }),
   );
-  expect(findAll(run, types.release)).toEqual([]);
-  const [template] = findAll(run, "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate");
-  const { resourceClaims, runtimeClassName } = findAll(run, types.job)[0]!.inputs["spec"].template
-    .spec;
+  expect(findResources(run, resourceTypes.release)).toEqual([]);
+  const [template] = findResources(run, "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate");
+  const { resourceClaims, runtimeClassName } = findResources(run, resourceTypes.job)[0]!.inputs[
+    "spec"
+  ].template.spec;
   expect(runtimeClassName).toBeUndefined();
   expect(resourceClaims).toEqual([
     { name: "gpus", resourceClaimTemplateName: template!.inputs["metadata"].name as string },
   ]);
-  expect(findAll(run, "kubernetes:apps/v1:DaemonSet").map(({ name }) => name)).toEqual([
+  expect(findResources(run, "kubernetes:apps/v1:DaemonSet").map(({ name }) => name)).toEqual([
     "lab-power-limit-300w",
   ]);
 });

@@ -1,7 +1,7 @@
 import { withAway } from "../../components/lookups/machines-away";
-import { arguments_, build, types } from "../support/gpu-cluster";
-import { find, findAll } from "../support/graph";
-import { remarksOn } from "../support/remarks";
+import { clusterArgs, registerCluster, resourceTypes } from "../support/gpu-cluster";
+import { findResource, findResources } from "../support/graph";
+import { warningsAndNotes } from "../support/warnings-and-notes";
 
 const machine = { address: "10.0.0.1", mayBeAway: true };
 const node = (status?: string) =>
@@ -57,20 +57,25 @@ test("no machine counts as away if the cluster does not answer", async () => {
 });
 
 test("resources of a machine that is away do not change, and a note reports that", async () => {
-  const stack = arguments_("rtx5070ti");
+  const stack = clusterArgs("rtx5070ti");
   const [name] = Object.keys(stack.machines!);
   const machines = { ...stack.machines, [name!]: { ...stack.machines![name!]!, mayBeAway: true } };
-  const run = await build({ ...stack, machines, away: [name!] });
-  const kinds = [types.configuration, types.program, types.node, types.job];
+  const run = await registerCluster({ ...stack, machines, away: [name!] });
+  const kinds = [
+    resourceTypes.configuration,
+    resourceTypes.program,
+    resourceTypes.node,
+    resourceTypes.job,
+  ];
   const left = kinds
-    .flatMap((type) => findAll(run, type))
+    .flatMap((type) => findResources(run, type))
     .filter(({ ignoreChanges }) => ignoreChanges.includes("*"));
   expect(
     left.map(({ name: resource }) => resource.replace(name!, "M").replace(/-\w{6}$/, "")),
   ).toEqual(["lab-M-configuration", "lab-M-upgrade", "lab-M-node", "gpu-smoke-test-M"]);
-  expect(find(run, types.program, "lab-preflight").ignoreChanges).toEqual([]);
+  expect(findResource(run, resourceTypes.program, "lab-preflight").ignoreChanges).toEqual([]);
   const { machines: _, talosconfig: __, machineSecrets: ___, kubeconfig: ____, ...rest } = stack;
-  expect(remarksOn({ ...rest, machines, away: [name!] })).toContainEqual(
+  expect(warningsAndNotes({ ...rest, machines, away: [name!] })).toContainEqual(
     expect.stringContaining(`machines: this update skips the machines that are away: ${name}`),
   );
 });
@@ -88,11 +93,11 @@ function pool(): object {
 }
 
 test("the smoke test of a machine that is away is not restored", async () => {
-  const stack = arguments_("rtx5070ti");
+  const stack = clusterArgs("rtx5070ti");
   const [name] = Object.keys(stack.machines!);
   const machines = { ...stack.machines, [name!]: { ...stack.machines![name!]!, mayBeAway: true } };
-  const run = await build({ ...stack, machines, away: [name!], reconcileToken: "two" });
-  const looks = findAll(run, types.program).filter(({ name: resource }) =>
+  const run = await registerCluster({ ...stack, machines, away: [name!], reconcileToken: "two" });
+  const looks = findResources(run, resourceTypes.program).filter(({ name: resource }) =>
     resource.includes("-reconcile-"),
   );
   const looked = looks.map(({ inputs }) => inputs["stdin"] as string).join("\n");

@@ -23,7 +23,7 @@ async function main(name: string): Promise<void> {
   const begun = (begin: Run): void => void (run = begin);
   void record(programs[name]!, {
     call: () => ({ machineConfiguration: "CONFIGURATION-WITH-KEYS" }),
-    begun,
+    onStart: begun,
   });
   const error = (await unhandled) as Error;
   await new Promise((resolve) => setTimeout(resolve, 100));

@@ -1,5 +1,5 @@
 import type { GpuClusterArgs } from "talos-gpu";
-import { build } from "../support/gpu-cluster";
+import { registerCluster } from "../support/gpu-cluster";
 import { isSecret } from "../support/graph";
 import type { Run } from "../support/recorder";
 import { kubeconfig, machineSecrets, talosconfig } from "../support/talos";
@@ -36,7 +36,7 @@ interface Asked {
 
 let run: Run;
 beforeAll(async () => {
-  run = await build(args, {
+  run = await registerCluster(args, {
     call: (_token, inputs) => {
       const { machineType, talosVersion } = inputs as Asked;
       return { machineConfiguration: `${machineType} ${talosVersion}` };

@@ -1,7 +1,7 @@
 import type { Credentials } from "../../components/credentials/credentials";
 import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
 import { omniTask, omniWaitTask } from "../../components/program/task";
-import { find, findAll, isSecret, waitsFor } from "../support/graph";
+import { findResource, findResources, isSecret, dependencyUrns } from "../support/graph";
 import type { Run } from "../support/recorder";
 import { planned } from "./gpu-machine-fixture";
 import { answer, byName, run as recorded } from "./recorded-machine";
@@ -27,8 +27,8 @@ const run = (given: Credentials = access): Promise<Run> =>
 
 test("an Omni machine gets the commands omni-apply and omni-wait, but no schematic and no Talos configuration", async () => {
   const made = await run();
-  expect(findAll(made, "talos:imageFactory/schematic:Schematic")).toEqual([]);
-  expect(findAll(made, "talos:machine/configurationApply:ConfigurationApply")).toEqual([]);
+  expect(findResources(made, "talos:imageFactory/schematic:Schematic")).toEqual([]);
+  expect(findResources(made, "talos:machine/configurationApply:ConfigurationApply")).toEqual([]);
   const given = byName(made, "gpu-1-configuration");
   expect(given.inputs["create"]).toMatch(/omni-apply$/);
   expect(given.inputs["delete"]).toMatch(/omni-release$/);
@@ -41,14 +41,16 @@ test("an Omni machine gets the commands omni-apply and omni-wait, but no schemat
   ]);
   const wait = byName(made, "gpu-1-upgrade");
   expect(wait.inputs["create"]).toMatch(/omni-wait$/);
-  expect(waitsFor(made, wait)).toContain(given.urn);
+  expect(dependencyUrns(made, wait)).toContain(given.urn);
   expect(omniWaitTask.parse(JSON.parse(wait.inputs["stdin"] as string))).toMatchObject({
     extensions: ["siderolabs/x"],
     modules: ["nvidia", "nvidia_uvm"],
     files: { "/proc/sys/net/core/bpf_jit_harden": "1" },
     containerdPart: "[plugins]\n",
   });
-  expect(waitsFor(made, find(made, "kubernetes:core/v1:NodePatch"))).toContain(wait.urn);
+  expect(dependencyUrns(made, findResource(made, "kubernetes:core/v1:NodePatch"))).toContain(
+    wait.urn,
+  );
 });
 
 test("Omni's key is only in the command's environment, as a secret", async () => {

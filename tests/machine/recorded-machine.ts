@@ -5,7 +5,7 @@ import type { Credentials } from "../../components/credentials/credentials";
 import { createMachine, type MadeMachine } from "../../components/machine/create-machine";
 import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
 import { isSecret } from "../support/graph";
-import { record, type Registered, type Run, type RunOptions } from "../support/recorder";
+import { record, type RegisteredResource, type Run, type RunOptions } from "../support/recorder";
 import { credentials, planned, SCHEMATIC } from "./gpu-machine-fixture";
 
 export const answer = {
@@ -45,7 +45,7 @@ export const run = (
   given?: Credentials,
 ): Promise<Run> => record(() => void create(more, given), { outputs, call, ...options });
 
-export const byName = ({ resources }: Run, name: string): Registered =>
+export const byName = ({ resources }: Run, name: string): RegisteredResource =>
   resources.find((resource) => resource.name === name)!;
 
 /** A resource's inputs without its secrets. */

@@ -1,7 +1,7 @@
 import { knownPart } from "../../policy/known";
 import { policies } from "../../policy/policies";
 import type { Resource } from "../../policy/policies/policy";
-import { run } from "../support/stack-run";
+import { runStack } from "../support/stack-run";
 import { stacks } from "../support/stacks";
 import { asResources } from "./resources";
 
@@ -206,7 +206,7 @@ describe.each(policies.map((policy) => [policy.name, policy] as const))("%s", (n
 });
 
 test.each(stacks)("the stack %s violates no policy", async (stack) => {
-  const resources = asResources(await run(stack));
+  const resources = asResources(await runStack(stack));
   expect(resources.length).toBeGreaterThan(10);
   const found = policies.flatMap((policy) =>
     policy.find(resources, settings).map(({ message }) => `${policy.name}: ${message}`),

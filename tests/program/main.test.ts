@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { bundle } from "../../generate/package/bundles";
 import { adoptResult, upgradeResult } from "../../components/program/task";
 import { acting, hostileName } from "../cli/hostile";
-import { gone, isRunning } from "../support/processes";
+import { waitUntilEnded, isRunning } from "../support/processes";
 import { talosconfig } from "../support/talos";
 import { schematics, task } from "./fakes";
 
@@ -232,7 +232,7 @@ test.each([
     child.kill(signal);
     expect((await ended).code).toBe(code);
     expect(fs.readdirSync(temporary)).toEqual([]);
-    await gone([hanging]);
+    await waitUntilEnded([hanging]);
   },
 );
 

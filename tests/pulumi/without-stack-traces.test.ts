@@ -1,8 +1,8 @@
 import { GpuCluster } from "talos-gpu";
 import { withoutStackTraces } from "../../components/pulumi/without-stack-traces";
-import { arguments_ } from "../support/gpu-cluster";
+import { clusterArgs } from "../support/gpu-cluster";
 import { record } from "../support/recorder";
-import { providers } from "../support/talos";
+import { providerAnswers } from "../support/talos";
 
 // The SDK records a stack trace for every promise. This is slow if Pulumi's command maps each frame to a line of
 // TypeScript.
@@ -28,8 +28,8 @@ test.each([
   ];
   const before = Error.stackTraceLimit;
   await record(
-    () => void within(() => new GpuCluster("lab", arguments_("rtx5070ti"), { transformations })),
-    providers,
+    () => void within(() => new GpuCluster("lab", clusterArgs("rtx5070ti"), { transformations })),
+    providerAnswers,
   );
   expect(seen.length).toBeGreaterThan(4); // the component itself, configuration, upgrade, node, smoke test
   expect(seen.filter(([, has]) => has !== limit)).toEqual([]);
@@ -45,7 +45,7 @@ test("in a user's own program without transformations, promises of machines have
     return define(target, key, attributes);
   });
   try {
-    await record(() => void new GpuCluster("lab", arguments_("rtx5070ti")), providers);
+    await record(() => void new GpuCluster("lab", clusterArgs("rtx5070ti")), providerAnswers);
   } finally {
     spy.mockRestore();
   }

@@ -6,7 +6,7 @@ import { patchFindings } from "../../components/recipe/machine/patch-findings";
 import { talosDocuments, yamlIn } from "../../components/recipe/rules/yaml";
 import { ofServers } from "../../components/recipe/rules/yaml-bounds";
 import { files, read as textOf } from "../docs/pages";
-import { countingTokens } from "../support/parser-tokens";
+import { startTokenCount } from "../support/parser-tokens";
 
 /** Short texts that would keep a parser busy for seconds, or fill its memory. */
 const hostile: Record<string, string> = {
@@ -38,7 +38,7 @@ const readers: Record<string, (text: string) => unknown> = {
 };
 
 test("the token counter counts every token, and none after it has ended", () => {
-  const counted = countingTokens();
+  const counted = startTokenCount();
   yamlIn("a: [b]");
   const count = counted();
   yamlIn("c: d");
@@ -51,7 +51,7 @@ test.each(
     Object.entries(hostile).map(([kind, text]) => [reader, kind, read, text] as const),
   ),
 )("reading %s with very many %s stops at the limit of tokens", (_, __, read, text) => {
-  const counted = countingTokens();
+  const counted = startTokenCount();
   try {
     read(text);
   } catch (error) {

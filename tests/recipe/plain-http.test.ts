@@ -1,5 +1,5 @@
 import { isPlainHttp } from "../../components/recipe/rules/plain-http";
-import { remarksOn } from "../support/remarks";
+import { warningsAndNotes } from "../support/warnings-and-notes";
 import { readStackFile } from "../../stacks/stack-file";
 
 test.each([
@@ -21,7 +21,7 @@ test.each([
 test("a note names an Image Factory and a chart repository with plain HTTP", () => {
   const stack = readStackFile("rtx5070ti");
   const notes = (change: object): string[] =>
-    remarksOn({ ...stack, ...change }).filter((note) => note.includes("is plain HTTP"));
+    warningsAndNotes({ ...stack, ...change }).filter((note) => note.includes("is plain HTTP"));
   expect(notes({ factoryUrl: "http://factory.example.org" })).toEqual([
     expect.stringMatching(/^factoryUrl: /),
   ]);

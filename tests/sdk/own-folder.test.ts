@@ -4,7 +4,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { repository } from "../../stacks/stack-file";
-import { pack, type Registry, serveRegistry } from "../support/registry";
+import { packWorkspace, type Registry, serveRegistry } from "../support/registry";
 
 // A user's own folder outside the clone: npm installs the packages that would be published from a registry on this
 // computer, and the user runs their commands.
@@ -16,8 +16,8 @@ let tarball: string;
 let registry: Registry;
 
 beforeAll(async () => {
-  tarball = pack("components", home);
-  registry = await serveRegistry([tarball, pack("sdk/talos", home)]);
+  tarball = packWorkspace("components", home);
+  registry = await serveRegistry([tarball, packWorkspace("sdk/talos", home)]);
 });
 afterAll(() => {
   registry.close();

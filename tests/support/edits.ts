@@ -1,8 +1,8 @@
 import { applyMergePatch } from "../recipe/stacks";
 import { readStackFile } from "../../stacks/stack-file";
 
-/** A stack's configuration, which an edit may change. */
-export type Said = Record<string, any>;
+/** A stack's configuration, as its file has it. */
+export type StackConfig = Record<string, any>;
 
 /** A user's edit of a stack, and whether its machines reboot. */
 export interface Edit {
@@ -183,5 +183,5 @@ export const edits: Edit[] = [
 ];
 
 /** A stack's configuration after an edit. */
-export const edited = ({ stack, change }: Pick<Edit, "stack" | "change">): Said =>
-  applyMergePatch(readStackFile(stack), change) as Said;
+export const editedStack = ({ stack, change }: Pick<Edit, "stack" | "change">): StackConfig =>
+  applyMergePatch(readStackFile(stack), change) as StackConfig;

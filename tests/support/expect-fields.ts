@@ -1,7 +1,10 @@
-/** Fails unless a value has the wanted fields, at any depth. Null is a missing field. Lists and `{}` are compared whole. */
-export function expectFields(it: unknown, wanted: object): void {
-  for (const [key, value] of Object.entries(wanted)) {
-    const field = (it as Record<string, unknown>)[key];
+/**
+ * Fails unless a value has the expected fields, at any depth. An expected null is a missing field. Lists and `{}`
+ * are compared whole.
+ */
+export function expectFields(actual: unknown, expected: object): void {
+  for (const [key, value] of Object.entries(expected)) {
+    const field = (actual as Record<string, unknown>)[key];
     if (value === null) expect([key, field]).toEqual([key, undefined]);
     else if (
       Array.isArray(value) ||

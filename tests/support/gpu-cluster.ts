@@ -1,10 +1,10 @@
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
 import { record, type Run, type RunOptions } from "./recorder";
 import { readStackFile } from "../../stacks/stack-file";
-import { kubeconfig, machineSecrets, providers, talosconfig } from "./talos";
+import { kubeconfig, machineSecrets, providerAnswers, talosconfig } from "./talos";
 
 /** Type tokens of the resources that a cluster registers. */
-export const types = {
+export const resourceTypes = {
   cluster: "talos-gpu:index:GpuCluster",
   machine: "talos-gpu:index:GpuMachine",
   schematic: "talos:imageFactory/schematic:Schematic",
@@ -24,32 +24,32 @@ export const types = {
 const credentials = { talosconfig, machineSecrets, kubeconfig };
 
 /** Arguments of the cluster of a stack, with some of them replaced. */
-export function arguments_(stack: string, changes: Record<string, unknown> = {}): GpuClusterArgs {
+export function clusterArgs(stack: string, changes: Record<string, unknown> = {}): GpuClusterArgs {
   return { ...(readStackFile(stack) as unknown as GpuClusterArgs), ...credentials, ...changes };
 }
 
 /** Registers a cluster with the recording monitor. Throws the program's error. */
-export async function build(
+export async function registerCluster(
   args: GpuClusterArgs,
   options: RunOptions = {},
-  use: (cluster: GpuCluster) => void = () => {},
+  useCluster: (cluster: GpuCluster) => void = () => {},
 ): Promise<Run> {
-  const run = await attempt(args, options, use);
+  const run = await tryToRegisterCluster(args, options, useCluster);
   if (run.error !== undefined) throw run.error;
   return run;
 }
 
 /** Does the same for a test of the program's error, which it returns as the run's `error`. */
-export function attempt(
+export function tryToRegisterCluster(
   args: GpuClusterArgs,
   options: RunOptions = {},
-  use: (cluster: GpuCluster) => void = () => {},
+  useCluster: (cluster: GpuCluster) => void = () => {},
 ): Promise<Run> {
-  return record(() => use(new GpuCluster("lab", args)), { ...providers, ...options });
+  return record(() => useCluster(new GpuCluster("lab", args)), { ...providerAnswers, ...options });
 }
 
 /** Machines of a larger cluster, by role. */
-export function machines(roles: Record<string, string>): Record<string, unknown> {
+export function machinesWithRoles(roles: Record<string, string>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(roles).map(([name, role], index) => [
       name,

@@ -9,19 +9,21 @@ export function planOf(stack: string, changes: Record<string, unknown> = {}): Pl
 }
 
 /** Whether a node selector matches a node's labels. */
-export const fits = (selector: Record<string, string>, labels: Record<string, string>): boolean =>
-  Object.entries(selector).every(([key, value]) => labels[key] === value);
+export const selectorMatches = (
+  selector: Record<string, string>,
+  labels: Record<string, string>,
+): boolean => Object.entries(selector).every(([key, value]) => labels[key] === value);
 
 /**
  * Machines of a plan that a node selector matches by the labels that the plan gives them.
  *
- * @param others labels that others set, such as the operator. Default: none.
+ * @param externalLabels labels that others set, such as the operator. Default: none.
  */
-export const selected = (
+export const selectedMachines = (
   selector: Record<string, string>,
   plan: Plan,
-  others: Record<string, string> = {},
+  externalLabels: Record<string, string> = {},
 ): string[] =>
   plan.machines
-    .filter(({ nodeLabels }) => fits(selector, { ...others, ...nodeLabels }))
+    .filter(({ nodeLabels }) => selectorMatches(selector, { ...externalLabels, ...nodeLabels }))
     .map(({ name }) => name);

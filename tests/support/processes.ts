@@ -17,8 +17,8 @@ export function processes(): RunningProcess[] {
     .filter((name) => /^\d+$/.test(name))
     .map((pid) => ({
       pid: Number(pid),
-      parent: Number(/^PPid:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`))?.[1]),
-      command: readOr(`/proc/${pid}/cmdline`),
+      parent: Number(/^PPid:\s+(\d+)/m.exec(readOrEmpty(`/proc/${pid}/status`))?.[1]),
+      command: readOrEmpty(`/proc/${pid}/cmdline`),
     }));
 }
 
@@ -32,18 +32,18 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-  const status = readOr(`/proc/${pid}/status`);
+  const status = readOrEmpty(`/proc/${pid}/status`);
   if (status === "") return !fs.existsSync("/proc/self"); // ended meanwhile, if there is a /proc
   return !/^State:\s+Z/m.test(status);
 }
 
 /** Waits until these processes have ended: the system takes a moment to end them. */
-export async function gone(pids: readonly number[]): Promise<void> {
-  const left = (): number[] => pids.filter(isRunning);
+export async function waitUntilEnded(pids: readonly number[]): Promise<void> {
+  const stillRunning = (): number[] => pids.filter(isRunning);
   await untilSeen(
     "the processes have ended",
     { seconds: 300, every: 20 },
-    left,
+    stillRunning,
     ({ length }) => length === 0,
   );
 }
@@ -51,16 +51,16 @@ export async function gone(pids: readonly number[]): Promise<void> {
 /** The child processes of a process, and their descendants. */
 export function descendants(root: number): RunningProcess[] {
   const all = processes();
-  const found = new Set([root]);
-  for (let size = 0; size !== found.size;) {
-    size = found.size;
-    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
+  const tree = new Set([root]);
+  for (let size = 0; size !== tree.size;) {
+    size = tree.size;
+    for (const { pid, parent } of all) if (tree.has(parent)) tree.add(pid);
   }
-  return all.filter(({ pid }) => pid !== root && found.has(pid));
+  return all.filter(({ pid }) => pid !== root && tree.has(pid));
 }
 
-/** Content of a file of /proc; empty if its process has ended meanwhile. */
-export function readOr(file: string): string {
+/** Content of a file, e.g. of /proc; empty if there is no such file, such as after the end of its process. */
+export function readOrEmpty(file: string): string {
   try {
     return fs.readFileSync(file, "utf8");
   } catch {

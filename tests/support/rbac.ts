@@ -10,7 +10,7 @@ export interface Rule {
 }
 
 /** The attributes by which Kubernetes authorizes a request. */
-export interface Asked {
+export interface ResourceAttributes {
   group: string;
   /** Includes a subresource after a slash, e.g. `pods/log`. */
   resource: string;
@@ -29,48 +29,51 @@ export function rulesOf(file: string): Rule[] {
   return role.rules;
 }
 
-const changing: Record<string, string> = { POST: "create", PUT: "update", PATCH: "patch" };
+const writingVerbs: Record<string, string> = { POST: "create", PUT: "update", PATCH: "patch" };
 
 /**
  * The attributes of a request; undefined for a request that every authenticated user may make, such as the list of
  * kinds (kubernetes, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go, system:discovery). Source:
  * kubernetes, staging/src/k8s.io/apiserver, pkg/endpoints/request/requestinfo.go.
  */
-export function askedBy({
+export function attributesOfRequest({
   method = "GET",
   url = "/",
-}: Pick<http.IncomingMessage, "method" | "url">): Asked | undefined {
+}: Pick<http.IncomingMessage, "method" | "url">): ResourceAttributes | undefined {
   const { pathname, searchParams } = new URL(url, "http://cluster");
   const [root, ...rest] = pathname.split("/").filter(Boolean);
   const group = root === "api" ? "" : (rest.shift() ?? "");
   const [, ...parts] = rest; // without the version
   if (!["api", "apis"].includes(root ?? "") || parts.length === 0) return undefined;
   // `namespaces/x` alone is an object. If more follows, it is the namespace of the object.
-  const [kind = "", name, part] =
+  const [kind = "", name, subresource] =
     parts[0] === "namespaces" && parts.length > 2 ? parts.slice(2) : parts;
-  const resource = part === undefined ? kind : `${kind}/${part}`;
+  const resource = subresource === undefined ? kind : `${kind}/${subresource}`;
   if (method === "DELETE")
     return { group, resource, verb: name === undefined ? "deletecollection" : "delete" };
-  const reading =
+  const readingVerb =
     searchParams.get("watch") === "true" ? "watch" : name === undefined ? "list" : "get";
-  return { group, resource, verb: changing[method] ?? reading };
+  return { group, resource, verb: writingVerbs[method] ?? readingVerb };
 }
 
 /** Whether the rules allow a request. */
-export const allows = (rules: readonly Rule[], { group, resource, verb }: Asked): boolean =>
+export const rulesAllow = (
+  rules: readonly Rule[],
+  { group, resource, verb }: ResourceAttributes,
+): boolean =>
   rules.some(
     ({ apiGroups, resources, verbs }) =>
       apiGroups.includes(group) && resources.includes(resource) && verbs.includes(verb),
   );
 
-/** Every single right that the rules give. */
-export const rightsOf = (rules: readonly Rule[]): Asked[] =>
+/** The attributes of every request that the rules allow. */
+export const attributesOfRules = (rules: readonly Rule[]): ResourceAttributes[] =>
   rules.flatMap(({ apiGroups, resources, verbs }) =>
     apiGroups.flatMap((group) =>
       resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb }))),
     ),
   );
 
-/** A right in words, e.g. `list pods`, `get runtimeclasses.node.k8s.io`. */
-export const inWords = ({ group, resource, verb }: Asked): string =>
+/** A request's attributes as a text, e.g. `list pods`, `get runtimeclasses.node.k8s.io`. */
+export const formatAttributes = ({ group, resource, verb }: ResourceAttributes): string =>
   `${verb} ${resource}${group === "" ? "" : `.${group}`}`;

@@ -7,7 +7,7 @@ import { gateOutputs } from "./talos";
 const { getStore } = state as unknown as { getStore(): Record<string, unknown> };
 
 /** A resource that a program registered, as Pulumi's engine would receive it. */
-export interface Registered {
+export interface RegisteredResource {
   urn: string;
   name: string;
   type: string;
@@ -38,7 +38,7 @@ export interface Registered {
 /** What a run of a program registered, read and called. */
 export interface Run {
   /** Resources, in the order of registration. */
-  resources: Registered[];
+  resources: RegisteredResource[];
   /** Resources that the program reads by `get`. */
   reads: { type: string; name: string; id: string; dependencies: string[] }[];
   /** Invokes and calls, by token. */
@@ -75,24 +75,29 @@ export interface RunOptions {
    * Whether only calls are recorded. A measurement needs this, since the records of a large cluster take time and
    * memory.
    */
-  forgets?: boolean;
+  recordsCallsOnly?: boolean;
   /** Called with the run at its beginning, so that a test sees a run that never ends. */
-  begun?: (run: Run) => void;
+  onStart?: (run: Run) => void;
 }
 
 class RecordingMonitor extends MockMonitor {
-  public readonly registered: Registered[] = [];
+  public readonly recordedResources: RegisteredResource[] = [];
 
-  public readonly read: Run["reads"] = [];
+  public readonly recordedReads: Run["reads"] = [];
 
   public override async readResource(req: any, callback: any): Promise<void> {
     const dependencies = req.getDependenciesList() as string[];
-    this.read.push({ type: req.getType(), name: req.getName(), id: req.getId(), dependencies });
+    this.recordedReads.push({
+      type: req.getType(),
+      name: req.getName(),
+      id: req.getId(),
+      dependencies,
+    });
     return super.readResource(req, callback);
   }
 
   public override async registerResource(req: any, callback: any): Promise<void> {
-    const recorded: Registered = {
+    const recorded: RegisteredResource = {
       urn: "",
       name: req.getName(),
       type: req.getType(),
@@ -114,7 +119,7 @@ class RecordingMonitor extends MockMonitor {
       secretOutputs: req.getAdditionalsecretoutputsList(),
       replacementTrigger: req.getReplacementTrigger()?.toJavaScript(),
     };
-    this.registered.push(recorded);
+    this.recordedResources.push(recorded);
     return super.registerResource(req, (error: any, response: any) => {
       recorded.urn = response?.getUrn() ?? "";
       callback(error, response);
@@ -140,8 +145,8 @@ export async function record(program: () => unknown, options: RunOptions = {}): 
       return options.call?.(args.token, args.inputs) ?? {};
     },
   };
-  const recording = options.forgets ? undefined : new RecordingMonitor(mocks);
-  const monitor = recording ?? new MockMonitor(mocks);
+  const recorder = options.recordsCallsOnly ? undefined : new RecordingMonitor(mocks);
+  const monitor = recorder ?? new MockMonitor(mocks);
   pulumi.runtime.setMockOptions(
     monitor as any,
     options.project ?? "talos-gpu",
@@ -158,8 +163,12 @@ export async function record(program: () => unknown, options: RunOptions = {}): 
     supportsAliasSpecs: true,
   });
   pulumi.runtime.setAllConfig(options.config ?? {}, options.secretKeys ?? []);
-  const run: Run = { resources: recording?.registered ?? [], reads: recording?.read ?? [], calls };
-  options.begun?.(run);
+  const run: Run = {
+    resources: recorder?.recordedResources ?? [],
+    reads: recorder?.recordedReads ?? [],
+    calls,
+  };
+  options.onStart?.(run);
   await pulumi.runtime.runInPulumiStack(async () => {
     try {
       return await program();

@@ -15,7 +15,7 @@ interface Manifest {
 }
 
 /** A package of the registry: a folder that is packed on request, or a tarball. */
-interface Stored {
+interface StoredPackage {
   manifest: Manifest;
   folder?: string;
   tarball?: string;
@@ -29,14 +29,14 @@ export interface Registry {
 }
 
 /** Packs a workspace of this repository as npm would publish it; returns the path of the tarball. */
-export function pack(workspace: string, into: string): string {
-  const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", into];
+export function packWorkspace(workspace: string, folder: string): string {
+  const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
   const { stdout } = spawnSync("npm", args, {
     cwd: path.join(repository, workspace),
     encoding: "utf8",
   });
   const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-  return path.join(into, filename);
+  return path.join(folder, filename);
 }
 
 /**
@@ -45,15 +45,15 @@ export function pack(workspace: string, into: string): string {
  * @param tarballs of packages that are published in addition: of workspaces, from `pack`
  */
 export async function serveRegistry(tarballs: readonly string[]): Promise<Registry> {
-  const stored = [...installed(), ...tarballs.map(ofTarball)];
+  const packages = [...installedPackages(), ...tarballs.map(readTarball)];
   const server = http.createServer(({ url = "/" }, response) => {
     const [name = "", version] = decodeURIComponent(url.slice(1)).split("/-/");
-    const versions = stored.filter(({ manifest }) => manifest.name === name);
-    const one = versions.find(({ manifest }) => `${manifest.version}.tgz` === version);
-    if (one !== undefined) return send(one, response);
+    const versions = packages.filter(({ manifest }) => manifest.name === name);
+    const tarballPackage = versions.find(({ manifest }) => `${manifest.version}.tgz` === version);
+    if (tarballPackage !== undefined) return sendTarball(tarballPackage, response);
     if (versions.length === 0) return response.writeHead(404).end("{}");
     response.setHeader("content-type", "application/json");
-    return response.end(JSON.stringify(documentOf(name, versions, addressOf(server))));
+    return response.end(JSON.stringify(packageDocument(name, versions, addressOf(server))));
   });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   return { url: addressOf(server), close: () => void server.close() };
@@ -62,8 +62,8 @@ export async function serveRegistry(tarballs: readonly string[]): Promise<Regist
 const addressOf = (server: http.Server): string =>
   `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-function documentOf(name: string, all: Stored[], url: string): object {
-  const versions = all.map(({ manifest }) => {
+function packageDocument(name: string, versionsOfPackage: StoredPackage[], url: string): object {
+  const versions = versionsOfPackage.map(({ manifest }) => {
     const tarball = `${url}/${encodeURIComponent(name)}/-/${manifest.version}.tgz`;
     return [manifest.version, { ...manifest, dist: { tarball } }] as const;
   });
@@ -72,10 +72,10 @@ function documentOf(name: string, all: Stored[], url: string): object {
 }
 
 /** npm removes the first folder of a tarball, whatever its name is. */
-function send({ folder, tarball }: Stored, response: http.ServerResponse): void {
+function sendTarball({ folder, tarball }: StoredPackage, response: http.ServerResponse): void {
   if (tarball !== undefined) return void fs.createReadStream(tarball).pipe(response);
-  const [parent, own] = [path.dirname(folder!), path.basename(folder!)];
-  const args = ["-czf", "-", "--exclude", `${own}/node_modules`, "-C", parent, own];
+  const [parent, folderName] = [path.dirname(folder!), path.basename(folder!)];
+  const args = ["-czf", "-", "--exclude", `${folderName}/node_modules`, "-C", parent, folderName];
   spawn("tar", args, { stdio: ["ignore", "pipe", "inherit"] }).stdout.pipe(response);
 }
 
@@ -83,7 +83,7 @@ function send({ folder, tarball }: Stored, response: http.ServerResponse): void 
  * The packages of the lock file that are installed: not those for other platforms, and not the workspaces, which
  * are links.
  */
-function installed(): Stored[] {
+function installedPackages(): StoredPackage[] {
   const { packages } = JSON.parse(
     fs.readFileSync(path.join(repository, "package-lock.json"), "utf8"),
   ) as {
@@ -95,19 +95,19 @@ function installed(): Stored[] {
     .filter((folder) => fs.existsSync(path.join(folder, "package.json")))
     .map((folder) => ({
       folder,
-      manifest: read(fs.readFileSync(path.join(folder, "package.json"), "utf8")),
+      manifest: parseManifest(fs.readFileSync(path.join(folder, "package.json"), "utf8")),
     }));
 }
 
-function ofTarball(tarball: string): Stored {
+function readTarball(tarball: string): StoredPackage {
   const { stdout } = spawnSync("tar", ["-xzOf", tarball, "package/package.json"], {
     encoding: "utf8",
   });
-  return { tarball, manifest: read(stdout) };
+  return { tarball, manifest: parseManifest(stdout) };
 }
 
 /** Scripts of published packages ran before these were packed. Those that would run again are left out. */
-function read(text: string): Manifest {
+function parseManifest(text: string): Manifest {
   const { scripts: _, ...manifest } = JSON.parse(text) as Manifest & { scripts?: object };
   return manifest;
 }

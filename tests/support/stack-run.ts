@@ -1,7 +1,7 @@
 import program from "../../stacks";
 import { record, type Run, type RunOptions } from "./recorder";
 import { stackConfig } from "./stacks";
-import { kubeconfig, machineSecrets, providers, talosconfig } from "./talos";
+import { kubeconfig, machineSecrets, providerAnswers, talosconfig } from "./talos";
 
 /** Invented credentials of a stack. */
 const secrets = {
@@ -17,18 +17,18 @@ export const bootstraps = (stack: string): boolean =>
   stackConfig(stack)["talos-gpu:bootstrap"] === "true";
 
 /** Runs the stacks' program for one stack of this repository, and records what it registers. */
-export async function run(
+export async function runStack(
   stack: string,
   changes: Record<string, string> = {},
   options: RunOptions = {},
 ): Promise<Run & { outputs?: object }> {
   let outputs: object | undefined;
-  const ran = await record(async () => void (outputs = await program()), {
+  const run = await record(async () => void (outputs = await program()), {
     stack,
     config: { ...stackConfig(stack), ...(bootstraps(stack) ? {} : secrets), ...changes },
     secretKeys: Object.keys(secrets),
-    ...providers,
+    ...providerAnswers,
     ...options,
   });
-  return { ...ran, ...(outputs === undefined ? {} : { outputs }) };
+  return { ...run, ...(outputs === undefined ? {} : { outputs }) };
 }

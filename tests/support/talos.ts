@@ -66,8 +66,8 @@ export function machineOutputs({
     };
     return { stdout: `${JSON.stringify(answer)}\n` };
   }
-  const tested = gateOutputs({ type, name, inputs });
-  if (tested !== undefined) return tested;
+  const gateAnswer = gateOutputs({ type, name, inputs });
+  if (gateAnswer !== undefined) return gateAnswer;
   if (type === "talos:machine/secrets:Secrets") {
     const { configuration } = talosClientOf(talosconfig);
     return { machineSecrets: machineSecretsOf(machineSecrets), clientConfiguration: configuration };
@@ -93,15 +93,15 @@ export function gateOutputs({
   };
 }
 
-/** Answers of the Talos provider's functions, by token. */
-export function machineConfiguration(token: string): Record<string, unknown> {
+/** Answer of a function of the Talos provider, by the function's token. */
+export function talosFunctionResult(token: string): Record<string, unknown> {
   return token.includes("getConfiguration")
     ? { machineConfiguration: "machine: { type: worker }\n" }
     : {};
 }
 
 /** Answers of the providers, the machine program and the Image Factory, as options of a recorded run. */
-export const providers = {
+export const providerAnswers = {
   outputs: machineOutputs,
   // The Image Factory makes a schematic's id from the checksum of its text.
   ids: ({ type, inputs }: { type: string; inputs: Record<string, any> }) =>
@@ -110,5 +110,5 @@ export const providers = {
           .update(inputs.schematic as string)
           .digest("hex")
       : undefined,
-  call: machineConfiguration,
+  call: talosFunctionResult,
 };

@@ -1,7 +1,7 @@
 import { selectorsOf } from "../../components/recipe/cluster/claim";
 import { offeredBy } from "../../components/clients/kubernetes/devices";
-import { arguments_, build, types } from "../support/gpu-cluster";
-import { find, findAll, waitsFor } from "../support/graph";
+import { clusterArgs, registerCluster, resourceTypes } from "../support/gpu-cluster";
+import { findResource, findResources, dependencyUrns } from "../support/graph";
 
 const template = "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate";
 
@@ -30,12 +30,16 @@ test.each([
 
 test("with dra, each pod uses a claim template of the stack instead of a RuntimeClass", async () => {
   const outputs: Record<string, unknown> = {};
-  const run = await build(arguments_("dra"), {}, ({ runtimeClassName, gpuResourceName }) => {
-    runtimeClassName.apply((value) => (outputs["runtimeClassName"] = value));
-    gpuResourceName.apply((value) => (outputs["gpuResourceName"] = value));
-  });
+  const run = await registerCluster(
+    clusterArgs("dra"),
+    {},
+    ({ runtimeClassName, gpuResourceName }) => {
+      runtimeClassName.apply((value) => (outputs["runtimeClassName"] = value));
+      gpuResourceName.apply((value) => (outputs["gpuResourceName"] = value));
+    },
+  );
   expect(outputs).toEqual({ runtimeClassName: "", gpuResourceName: "gpu.nvidia.com" });
-  const templates = findAll(run, template);
+  const templates = findResources(run, template);
   const requests = templates.map(({ inputs }) => inputs["spec"].spec.devices.requests);
   expect(
     requests
@@ -52,10 +56,10 @@ test("with dra, each pod uses a claim template of the stack instead of a Runtime
     ["gpu.nvidia.com", 1, 1],
   ]);
   const pods = [
-    ...[types.job, types.deployment].flatMap((type) =>
-      findAll(run, type).map((one) => one.inputs["spec"].template.spec),
+    ...[resourceTypes.job, resourceTypes.deployment].flatMap((type) =>
+      findResources(run, type).map((one) => one.inputs["spec"].template.spec),
     ),
-    find(run, types.pod).inputs["spec"],
+    findResource(run, resourceTypes.pod).inputs["spec"],
   ].filter(
     ({ containers }) =>
       containers[0].resources?.claims !== undefined ||
@@ -68,17 +72,17 @@ test("with dra, each pod uses a claim template of the stack instead of a Runtime
     expect(containers[0].resources.claims).toEqual([{ name: resourceClaims[0].name }]);
     expect(runtimeClassName).toBeUndefined();
   }
-  const gate = find(run, types.program, "lab-gate");
-  expect(waitsFor(run, find(run, types.pod))).toContain(gate.urn);
-  expect(findAll(run, "kubernetes:node.k8s.io/v1:RuntimeClass")).toEqual([]);
+  const gate = findResource(run, resourceTypes.program, "lab-gate");
+  expect(dependencyUrns(run, findResource(run, resourceTypes.pod))).toContain(gate.urn);
+  expect(findResources(run, "kubernetes:node.k8s.io/v1:RuntimeClass")).toEqual([]);
 });
 
 test("a changed claim gets a template with a new name", async () => {
   const named = async (claim: object): Promise<string[]> => {
-    const run = await build(
-      arguments_("dra", { workloads: { pods: { one: { image: "busybox", claim } } } }),
+    const run = await registerCluster(
+      clusterArgs("dra", { workloads: { pods: { one: { image: "busybox", claim } } } }),
     );
-    return findAll(run, template).map(({ inputs }) => inputs["metadata"].name as string);
+    return findResources(run, template).map(({ inputs }) => inputs["metadata"].name as string);
   };
   const first = await named({});
   const second = await named({ memory: "8Gi" });
@@ -92,8 +96,8 @@ test("a pod uses the user's claim or template, and the stack creates no template
     one: { image: "busybox", claim: { resourceClaimName: "shared" } },
     two: { image: "busybox", claim: { resourceClaimTemplateName: "slice" } },
   };
-  const run = await build(arguments_("dra", { workloads: { pods } }));
-  const specs = findAll(run, types.pod).map(({ inputs }) => inputs["spec"]);
+  const run = await registerCluster(clusterArgs("dra", { workloads: { pods } }));
+  const specs = findResources(run, resourceTypes.pod).map(({ inputs }) => inputs["spec"]);
   expect(specs.flatMap(({ resourceClaims }) => resourceClaims)).toEqual([
     { name: "gpus", resourceClaimName: "shared" },
     { name: "gpus", resourceClaimTemplateName: "slice" },
@@ -101,7 +105,9 @@ test("a pod uses the user's claim or template, and the stack creates no template
   for (const { containers } of specs)
     expect(containers[0].resources.claims).toEqual([{ name: "gpus" }]);
   expect(
-    findAll(run, template).filter(({ inputs }) => /^(one|two)-/.test(inputs["metadata"].name)),
+    findResources(run, template).filter(({ inputs }) =>
+      /^(one|two)-/.test(inputs["metadata"].name),
+    ),
   ).toEqual([]);
 });
 

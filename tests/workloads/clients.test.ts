@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import { judge, renderFinding } from "../../components/recipe";
 import { allowedNamespaces } from "../../components/recipe/stack/workloads";
 import { readStackFile } from "../../stacks/stack-file";
-import { find, findAll, waitsFor } from "../support/graph";
+import { findResource, findResources, dependencyUrns } from "../support/graph";
 import { record, type Run } from "../support/recorder";
 
 // The clients that a server accepts: every pod of the cluster, the pods of some namespaces, or clients with a key.
@@ -34,9 +34,9 @@ const servers: [string, (allowFrom?: string[]) => void][] = [
 describe.each(servers)("%s", (kind, make) => {
   test("with allowFrom, a NetworkPolicy admits the server's and the listed namespaces before the pod starts", async () => {
     const run = await record(() => make(["open-webui"]));
-    const policy = find(run, types.policy);
+    const policy = findResource(run, types.policy);
     const { metadata, spec } = policy.inputs;
-    const { template, selector } = find(run, types.deployment).inputs.spec;
+    const { template, selector } = findResource(run, types.deployment).inputs.spec;
     expect(metadata).toMatchObject({ name: kind, namespace: kind });
     expect(spec.podSelector).toEqual({ matchLabels: template.metadata.labels as object });
     expect(spec.podSelector).toEqual(selector);
@@ -49,16 +49,18 @@ describe.each(servers)("%s", (kind, make) => {
       ports: [{ port: "http" }],
     });
     expect(template.spec.containers[0].ports).toMatchObject([{ name: "http" }]);
-    expect(waitsFor(run, find(run, types.deployment)).has(policy.urn)).toBe(true);
+    expect(dependencyUrns(run, findResource(run, types.deployment)).has(policy.urn)).toBe(true);
   });
 
   test("with an empty allowFrom, the NetworkPolicy admits only the server's namespace", async () => {
     const run = await record(() => make([]));
-    expect(find(run, types.policy).inputs.spec.ingress[0].from).toEqual([{ podSelector: {} }]);
+    expect(findResource(run, types.policy).inputs.spec.ingress[0].from).toEqual([
+      { podSelector: {} },
+    ]);
   });
 
   test("without allowFrom no NetworkPolicy exists", async () => {
-    expect(findAll(await record(() => make()), types.policy)).toEqual([]);
+    expect(findResources(await record(() => make()), types.policy)).toEqual([]);
   });
 });
 
@@ -66,20 +68,20 @@ test("the NetworkPolicy lets the pods of a server on several machines reach each
   const run = await record(
     () => void new Vllm("s", { model, ...access, machines: 2, allowFrom: [] }),
   );
-  const policy = find(run, types.policy);
-  const { leaderTemplate, workerTemplate } = find(run, types.group).inputs.spec
+  const policy = findResource(run, types.policy);
+  const { leaderTemplate, workerTemplate } = findResource(run, types.group).inputs.spec
     .leaderWorkerTemplate;
   const pods = policy.inputs.spec.podSelector as object;
   expect(policy.inputs.spec.ingress[1]).toEqual({ from: [{ podSelector: pods }] });
   for (const { metadata } of [leaderTemplate, workerTemplate])
     expect(pods).toEqual({ matchLabels: metadata.labels as object });
-  expect(waitsFor(run, find(run, types.group)).has(policy.urn)).toBe(true);
+  expect(dependencyUrns(run, findResource(run, types.group)).has(policy.urn)).toBe(true);
 });
 
 describe("vLLM's API key", () => {
   const apiKeySecret = { name: "vllm-key", key: "key" };
   const variables = (run: Run): any =>
-    find(run, types.deployment).inputs.spec.template.spec.containers[0].env;
+    findResource(run, types.deployment).inputs.spec.template.spec.containers[0].env;
 
   test("comes from the user's Secret", async () => {
     const run = await record(
@@ -111,7 +113,7 @@ describe("vLLM's API key", () => {
       { name: "SERVER_KEY_1", valueFrom: { secretKeyRef: apiKeySecret } },
     ]);
     const { model_list: routes } = parse(
-      find(run, types.config).inputs.data["config.yaml"] as string,
+      findResource(run, types.config).inputs.data["config.yaml"] as string,
     ) as {
       model_list: { litellm_params: object }[];
     };

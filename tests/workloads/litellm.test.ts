@@ -1,6 +1,6 @@
 import { LiteLlm, type LiteLlmArgs } from "talos-gpu";
 import { parse } from "yaml";
-import { find, findAll } from "../support/graph";
+import { findResource, findResources } from "../support/graph";
 import { record, type Run } from "../support/recorder";
 
 const deployment = "kubernetes:apps/v1:Deployment";
@@ -12,21 +12,22 @@ const ollama = (list: string[]) => ({
 });
 const liteLlm = (more: Partial<LiteLlmArgs> = {}): Promise<Run> =>
   record(() => void new LiteLlm("proxy", { servers: [ollama(models)], ...more }));
-const container = (run: Run): any => find(run, deployment).inputs.spec.template.spec.containers[0];
+const container = (run: Run): any =>
+  findResource(run, deployment).inputs.spec.template.spec.containers[0];
 
 test("LiteLLM routes every model by its name to Ollama, and serves on port 4000", async () => {
   const run = await liteLlm();
-  const { data } = find(run, "kubernetes:core/v1:ConfigMap").inputs;
+  const { data } = findResource(run, "kubernetes:core/v1:ConfigMap").inputs;
   expect(parse(data["config.yaml"])).toEqual({
     model_list: models.map((model) => ({
       model_name: model,
       litellm_params: { model: `ollama_chat/${model}`, api_base: "http://ollama.ollama.svc:11434" },
     })),
   });
-  expect(find(run, "kubernetes:core/v1:Service").inputs.spec.ports[0].port).toBe(4000);
+  expect(findResource(run, "kubernetes:core/v1:Service").inputs.spec.ports[0].port).toBe(4000);
   expect(container(run).args).toEqual(["--config", "/etc/litellm/config.yaml", "--port", "4000"]);
   expect(container(run).image).toMatch(/^ghcr\.io\/berriai\/litellm:[^:]*\d/);
-  expect(find(run, deployment).inputs.spec.template.spec.runtimeClassName).toBeUndefined();
+  expect(findResource(run, deployment).inputs.spec.template.spec.runtimeClassName).toBeUndefined();
 });
 
 test("a changed list of models changes the pod", async () => {
@@ -42,12 +43,12 @@ test("the master key comes from a Secret in an existing namespace, which the com
     name: "LITELLM_MASTER_KEY",
     valueFrom: { secretKeyRef: { name: "litellm-key", key: "LITELLM_MASTER_KEY" } },
   });
-  expect(findAll(run, "kubernetes:core/v1:Namespace")).toEqual([]);
-  expect(find(run, deployment).inputs.metadata.namespace).toBe("ai");
+  expect(findResources(run, "kubernetes:core/v1:Namespace")).toEqual([]);
+  expect(findResource(run, deployment).inputs.metadata.namespace).toBe("ai");
 });
 
 test("an inactive LiteLLM has no replicas", async () => {
-  expect(find(await liteLlm({ active: false }), deployment).inputs.spec.replicas).toBe(0);
+  expect(findResource(await liteLlm({ active: false }), deployment).inputs.spec.replicas).toBe(0);
 });
 
 test("LiteLLM routes to several servers, each with its provider and URL", async () => {
@@ -59,7 +60,7 @@ test("LiteLLM routes to several servers, each with its provider and URL", async 
       url: "http://coder.coder.svc:8000/v1",
     },
   ];
-  const { data } = find(await liteLlm({ servers }), "kubernetes:core/v1:ConfigMap").inputs;
+  const { data } = findResource(await liteLlm({ servers }), "kubernetes:core/v1:ConfigMap").inputs;
   const { model_list: routes } = parse(data["config.yaml"]) as {
     model_list: { litellm_params: object }[];
   };

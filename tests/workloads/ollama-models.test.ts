@@ -3,7 +3,7 @@ import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import { Ollama } from "talos-gpu";
 import { fullName } from "../../components/workloads/ollama-models";
-import { find, findAll } from "../support/graph";
+import { findResource, findResources } from "../support/graph";
 import { record } from "../support/recorder";
 
 test.each([
@@ -54,7 +54,8 @@ async function pull(server: http.Server, model = "llama3.2:3b"): Promise<number 
         models: [model],
       }),
   );
-  const [container] = find(run, "kubernetes:batch/v1:Job").inputs.spec.template.spec.containers;
+  const [container] = findResource(run, "kubernetes:batch/v1:Job").inputs.spec.template.spec
+    .containers;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const variables = Object.fromEntries(container.env.map(({ name, value }: any) => [name, value]));
   expect(variables.OLLAMA).toBe("http://ollama.ollama.svc:11434");
@@ -90,6 +91,6 @@ test("two spellings of a model get one Job, which finds the model under the serv
   const models = ["registry.ollama.ai/library/llama3.2:3b", "llama3.2:3b"];
   const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
   const run = await record(() => void new Ollama("chat", { ...access, models }));
-  expect(findAll(run, "kubernetes:batch/v1:Job")).toHaveLength(1);
+  expect(findResources(run, "kubernetes:batch/v1:Job")).toHaveLength(1);
   expect(await pull(serve(["llama3.2:3b"], true), models[0])).toBe(0);
 });

@@ -1,6 +1,6 @@
 import { Vllm, type VllmArgs } from "talos-gpu";
 import { vllmCommand } from "../../components/workloads/vllm";
-import { find, findAll, waitsFor } from "../support/graph";
+import { findResource, findResources, dependencyUrns } from "../support/graph";
 import { record, type Run } from "../support/recorder";
 
 const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
@@ -8,7 +8,7 @@ const model = "Qwen/Qwen2.5-7B-Instruct";
 const deployment = "kubernetes:apps/v1:Deployment";
 const vllm = (args: Partial<VllmArgs> = {}): Promise<Run> =>
   record(() => void new Vllm("serve", { model, ...access, ...args }));
-const pod = (run: Run): any => find(run, deployment).inputs.spec.template.spec;
+const pod = (run: Run): any => findResource(run, deployment).inputs.spec.template.spec;
 
 test("vLLM splits the model over the GPUs that it requests, with shared memory for its processes", async () => {
   const run = await vllm({ gpus: 2, sharedMemory: "16Gi", args: ["--max-model-len=8192"] });
@@ -76,7 +76,7 @@ describe("vLLM over two machines", () => {
       storageClass: "local",
       exposure: "devicePlugin on cdi",
     });
-    const { inputs } = find(run, group);
+    const { inputs } = findResource(run, group);
     expect(inputs.metadata).toMatchObject({
       name: "vllm-group",
       annotations: { "pulumi.com/waitFor": "condition=Available" },
@@ -122,7 +122,7 @@ describe("vLLM over two machines", () => {
     expect(worker.command).toEqual([...leader.command, "--headless"]);
     expect([worker.startupProbe, worker.ports]).toEqual([undefined, undefined]);
     expect(leader.startupProbe.httpGet.path).toBe("/health");
-    expect(findAll(run, "kubernetes:core/v1:PersistentVolumeClaim")).toEqual([]);
+    expect(findResources(run, "kubernetes:core/v1:PersistentVolumeClaim")).toEqual([]);
   });
 
   test("has a Service for the leader, and an endpoint that resolves after the group", async () => {
@@ -131,13 +131,13 @@ describe("vLLM over two machines", () => {
       const { endpoint } = new Vllm("serve", { model, ...access, ...twins });
       new core.v1.ConfigMap("user", { data: { endpoint } });
     });
-    expect(find(run, "kubernetes:core/v1:Service").inputs).toMatchObject({
+    expect(findResource(run, "kubernetes:core/v1:Service").inputs).toMatchObject({
       metadata: { name: "vllm" },
       spec: { selector: { "leaderworkerset.sigs.k8s.io/worker-index": "0" } },
     });
-    const user = find(run, "kubernetes:core/v1:ConfigMap");
+    const user = findResource(run, "kubernetes:core/v1:ConfigMap");
     expect(user.inputs.data.endpoint).toBe("http://vllm.vllm.svc:8000/v1");
-    expect(waitsFor(run, user)).toContain(find(run, group).urn);
+    expect(dependencyUrns(run, user)).toContain(findResource(run, group).urn);
   });
 
   test("claims the cards of all pods from the same template", async () => {
@@ -146,9 +146,10 @@ describe("vLLM over two machines", () => {
       gpuResourceName: "gpu.nvidia.com",
       claim: { memory: "80Gi" },
     });
-    const { leaderTemplate, workerTemplate } = find(run, group).inputs.spec.leaderWorkerTemplate;
-    const name = find(run, "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate").inputs.metadata
-      .name;
+    const { leaderTemplate, workerTemplate } = findResource(run, group).inputs.spec
+      .leaderWorkerTemplate;
+    const name = findResource(run, "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate").inputs
+      .metadata.name;
     for (const { spec } of [leaderTemplate, workerTemplate]) {
       expect(spec.resourceClaims).toEqual([{ name: "gpus", resourceClaimTemplateName: name }]);
       for (const { resources } of [...spec.initContainers, ...spec.containers])
@@ -157,7 +158,7 @@ describe("vLLM over two machines", () => {
   });
 
   test("has no LeaderWorkerSet if active is false", async () => {
-    expect(findAll(await vllm({ ...twins, active: false }), group)).toEqual([]);
+    expect(findResources(await vllm({ ...twins, active: false }), group)).toEqual([]);
   });
 });
 
@@ -169,12 +170,12 @@ test("the Hugging Face token comes from a Secret in an existing namespace", asyn
   expect(pod(run).containers[0].env).toEqual([
     { name: "HF_TOKEN", valueFrom: { secretKeyRef: { name: "hugging-face", key: "token" } } },
   ]);
-  expect(findAll(run, "kubernetes:core/v1:Namespace")).toEqual([]); // the Secret's namespace, which exists
-  expect(find(run, deployment).inputs.metadata.namespace).toBe("models");
+  expect(findResources(run, "kubernetes:core/v1:Namespace")).toEqual([]); // the Secret's namespace, which exists
+  expect(findResource(run, deployment).inputs.metadata.namespace).toBe("models");
 });
 
 test("vLLM may take readyWithin to start, and an update ends the old pod before it starts the new one", async () => {
-  const { spec } = find(await vllm({ readyWithin: 3600 }), deployment).inputs;
+  const { spec } = findResource(await vllm({ readyWithin: 3600 }), deployment).inputs;
   const { startupProbe } = spec.template.spec.containers[0];
   expect(startupProbe.httpGet.path).toBe("/health");
   expect(startupProbe.periodSeconds * startupProbe.failureThreshold).toBeGreaterThanOrEqual(3600);
@@ -188,7 +189,7 @@ test("the endpoint is the OpenAI API's, and resolves after the Deployment", asyn
     const { endpoint } = new Vllm("serve", { model, ...access });
     new core.v1.ConfigMap("user", { data: { endpoint } });
   });
-  const user = find(run, "kubernetes:core/v1:ConfigMap");
+  const user = findResource(run, "kubernetes:core/v1:ConfigMap");
   expect(user.inputs.data.endpoint).toBe("http://vllm.vllm.svc:8000/v1");
-  expect(waitsFor(run, user)).toContain(find(run, deployment).urn);
+  expect(dependencyUrns(run, user)).toContain(findResource(run, deployment).urn);
 });

@@ -3,7 +3,7 @@ import { ComfyUi, GpuPod, Ollama, type OllamaArgs } from "talos-gpu";
 import { comfyUiImage } from "../../components/recipe/facts/cuda";
 import { gpuWorkloads } from "../../components/workloads/index";
 import { parse } from "yaml";
-import { find, findAll, waitsFor } from "../support/graph";
+import { findResource, findResources, dependencyUrns } from "../support/graph";
 import { planOf } from "../support/plans";
 import { record, type Run } from "../support/recorder";
 
@@ -13,7 +13,8 @@ const job = "kubernetes:batch/v1:Job";
 
 const ollama = (args: Partial<OllamaArgs> = {}): Promise<Run> =>
   record(() => void new Ollama("chat", { ...access, ...args }));
-const container = (run: Run): any => find(run, deployment).inputs.spec.template.spec.containers[0];
+const container = (run: Run): any =>
+  findResource(run, deployment).inputs.spec.template.spec.containers[0];
 
 describe("Ollama", () => {
   test("requests the given resource under the given runtime class, and sets no NVIDIA variable", async () => {
@@ -27,7 +28,7 @@ describe("Ollama", () => {
       "OLLAMA_MODELS",
       "OLLAMA_HOST",
     ]);
-    const pod = find(run, deployment).inputs.spec.template.spec;
+    const pod = findResource(run, deployment).inputs.spec.template.spec;
     expect(pod.runtimeClassName).toBe("nvidia");
     expect(pod.tolerations).toEqual([
       { key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" },
@@ -36,7 +37,7 @@ describe("Ollama", () => {
   });
 
   test("may take readyWithin to start, and an update ends the old pod before it starts the new one", async () => {
-    const { spec } = find(await ollama({ readyWithin: 900 }), deployment).inputs;
+    const { spec } = findResource(await ollama({ readyWithin: 900 }), deployment).inputs;
     expect(spec.strategy).toEqual({ type: "Recreate" });
     expect(spec.progressDeadlineSeconds).toBe(900);
     const { startupProbe } = spec.template.spec.containers[0];
@@ -46,26 +47,30 @@ describe("Ollama", () => {
   test("has one Job per model, which waits for the server and stays the same if a model is added", async () => {
     const one = await ollama({ models: ["llama3.2:3b"] });
     const two = await ollama({ models: ["mistral", "llama3.2:3b", "mistral:latest"] });
-    expect(waitsFor(one, find(one, job))).toContain(find(one, deployment).urn);
-    expect(findAll(two, job)).toHaveLength(2); // mistral is the same model as mistral:latest
-    expect(findAll(two, job).map((each) => each.inputs)).toContainEqual(find(one, job).inputs);
+    expect(dependencyUrns(one, findResource(one, job))).toContain(
+      findResource(one, deployment).urn,
+    );
+    expect(findResources(two, job)).toHaveLength(2); // mistral is the same model as mistral:latest
+    expect(findResources(two, job).map((each) => each.inputs)).toContainEqual(
+      findResource(one, job).inputs,
+    );
   });
 
   test("keeps its Deployment and volume if active is false, with no replicas and no pull", async () => {
     const run = await ollama({ active: false, models: ["llama3.2:3b"] });
-    expect(find(run, deployment).inputs.spec.replicas).toBe(0);
+    expect(findResource(run, deployment).inputs.spec.replicas).toBe(0);
     // Its claim may be bound only with the first pod.
-    expect(find(run, deployment).inputs.metadata.annotations).toEqual({
+    expect(findResource(run, deployment).inputs.metadata.annotations).toEqual({
       "pulumi.com/skipAwait": "true",
     });
-    expect(find(await ollama({}), deployment).inputs.metadata.annotations).toBeUndefined();
-    expect(findAll(run, job)).toEqual([]);
-    expect(find(run, "kubernetes:core/v1:PersistentVolumeClaim").name).toBe("chat-models");
+    expect(findResource(await ollama({}), deployment).inputs.metadata.annotations).toBeUndefined();
+    expect(findResources(run, job)).toEqual([]);
+    expect(findResource(run, "kubernetes:core/v1:PersistentVolumeClaim").name).toBe("chat-models");
   });
 
   test("gives the Job that pulls models exactly the server's tolerations", async () => {
     const tolerations = [{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }];
-    const podOf = (run: Run): any => find(run, job).inputs.spec.template.spec;
+    const podOf = (run: Run): any => findResource(run, job).inputs.spec.template.spec;
     expect(podOf(await ollama({ models: ["mistral"], tolerations })).tolerations).toEqual(
       tolerations,
     );
@@ -78,9 +83,9 @@ describe("Ollama", () => {
       const { endpoint } = new Ollama("chat", { ...access, models: ["llama3.2:3b"] });
       new core.v1.ConfigMap("user", { data: { endpoint } });
     });
-    const user = find(run, "kubernetes:core/v1:ConfigMap");
+    const user = findResource(run, "kubernetes:core/v1:ConfigMap");
     expect(user.inputs.data.endpoint).toBe("http://ollama.ollama.svc:11434");
-    expect(waitsFor(run, user)).toContain(find(run, job).urn);
+    expect(dependencyUrns(run, user)).toContain(findResource(run, job).urn);
   });
 });
 
@@ -99,7 +104,7 @@ test("LiteLLM routes to every active server of language models", async () => {
   plan.spec.workloads = { litellm: {}, named, ollama: { models: ["qwen3:4b"] } };
   const routesOf = async (): Promise<string[]> => {
     const run = await record(() => void gpuWorkloads("home", plan, access, [], {}));
-    const [config] = findAll(run, "kubernetes:core/v1:ConfigMap").filter(
+    const [config] = findResources(run, "kubernetes:core/v1:ConfigMap").filter(
       ({ name }) => name === "home-litellm-config",
     );
     const { model_list: models } = parse(config!.inputs.data["config.yaml"]) as {
@@ -131,7 +136,7 @@ test("each named server gets objects with its name, in addition to those of work
     urls = gpuWorkloads("home", plan, access, [], {});
   });
   const made = (type: string, field: string): string[] =>
-    findAll(run, type)
+    findResources(run, type)
       .map(({ name, inputs }) => `${name} ${inputs.metadata[field]}`)
       .sort();
   expect(made(deployment, "namespace")).toEqual([
@@ -144,7 +149,7 @@ test("each named server gets objects with its name, in addition to those of work
     "home-ollama-models ollama-models",
     "home-small-models small-models",
   ]);
-  expect(find(run, job).inputs.spec.template.spec.containers[0].env[0].value).toBe(
+  expect(findResource(run, job).inputs.spec.template.spec.containers[0].env[0].value).toBe(
     "http://small.small.svc:11434",
   );
   expect(await new Promise((done) => urls!.apply(done))).toEqual({
@@ -180,7 +185,7 @@ describe("ComfyUI", () => {
       image: "yanwk/comfyui-boot:cu128-slim",
       ports: [{ containerPort: 8188 }],
     });
-    expect(find(run, "kubernetes:core/v1:PersistentVolumeClaim").inputs.spec).toEqual({
+    expect(findResource(run, "kubernetes:core/v1:PersistentVolumeClaim").inputs.spec).toEqual({
       accessModes: ["ReadWriteOnce"],
       resources: { requests: { storage: "10Gi" } },
       storageClassName: "fast",
@@ -200,7 +205,7 @@ describe("GpuPod", () => {
           nodeSelector: { zone: "a" },
         }),
     );
-    expect(find(run, "kubernetes:core/v1:Pod").inputs).toMatchObject({
+    expect(findResource(run, "kubernetes:core/v1:Pod").inputs).toMatchObject({
       metadata: { name: "test", namespace: "gpu-pods" },
       spec: {
         runtimeClassName: "nvidia",
@@ -226,12 +231,12 @@ test("a workload waits for the resource that outputs its runtime class, but its 
     const runtimeClassName: pulumi.Output<string> = gate.metadata.name;
     new Ollama("chat", { ...access, runtimeClassName });
   });
-  const gate = find(run, "kubernetes:core/v1:ConfigMap");
-  expect(waitsFor(run, find(run, deployment))).toContain(gate.urn);
+  const gate = findResource(run, "kubernetes:core/v1:ConfigMap");
+  expect(dependencyUrns(run, findResource(run, deployment))).toContain(gate.urn);
   // If a claim took inputs from the gate, a replacement of the gate would replace it, with all data on it.
   expect(
     Object.values(
-      find(run, "kubernetes:core/v1:PersistentVolumeClaim").propertyDependencies,
+      findResource(run, "kubernetes:core/v1:PersistentVolumeClaim").propertyDependencies,
     ).flat(),
   ).not.toContain(gate.urn);
 });

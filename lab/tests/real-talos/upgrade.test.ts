@@ -1,7 +1,11 @@
 import { parse } from "yaml";
 import { valueAt } from "../../../components/recipe/mapping";
 import { releases } from "../../talos";
-import { homeOf, homes, restAfter } from "../../../tests/support/homes";
+import {
+  configurationInStyle,
+  configurationStyles,
+  linesAfter,
+} from "../../../tests/support/configuration-styles";
 import { rows } from "./failures";
 import { differences, emulate, shown, unlike, words } from "./judge";
 import { API, openStand, RELEASE, whyNotReal, type Stand } from "./stand";
@@ -53,18 +57,20 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
     minutes(5),
   );
 
-  test.each(homes)(
+  test.each(configurationStyles)(
     "an owner's configuration in the style of %s is the same, byte for byte, after adopt and release",
     async (style) => {
       const values = parse(owned.split(/^---$/m)[0]!) as unknown;
-      const written = homeOf(style, (at) => String(valueAt(values, ...at.split("."))));
+      const written = configurationInStyle(style, (at) =>
+        String(valueAt(values, ...at.split("."))),
+      );
       await stand.restore("adopted");
       await stand.until("it answers", 2, async () => (await stand.bootId()) !== "");
       await stand.apply(written);
       expect(await stand.configuration()).toBe(written);
       const { code, answer } = await stand.start("adopt", stand.adoption()).ended;
       expect([code, answer["changed"]]).toEqual([0, true]);
-      restAfter(written, await stand.configuration());
+      linesAfter(written, await stand.configuration());
       const kept = { PULUMI_COMMAND_STDOUT: JSON.stringify(answer) };
       expect((await stand.start("release", stand.adoption(), kept).ended).code).toBe(0);
       expect(await stand.configuration()).toBe(written);

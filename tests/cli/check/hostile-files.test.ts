@@ -6,7 +6,7 @@ import { importFiles } from "../../../cli/import/verb";
 import { lineIn, lineOfText } from "../../../cli/lines";
 import { talosDocuments } from "../../../components/recipe/rules/yaml";
 import { runVerb, scratchOfFile } from "../stand";
-import { countingTokens } from "../../support/parser-tokens";
+import { startTokenCount } from "../../support/parser-tokens";
 
 const scratch = scratchOfFile();
 
@@ -240,7 +240,7 @@ test("the limit on all files together holds, and the unread files are named", as
   for (let index = 0; index < 60; index++)
     written(`tokens/${String(index).padStart(2, "0")}.yaml`, `# ${index}\na: ${text}\n`);
   written("tokens/last.yaml", "# Talos\nmachine: {type: worker}\n");
-  const counted = countingTokens();
+  const counted = startTokenCount();
   const { status, result } = await runVerb("check", check, [
     path.join(scratch, "tokens"),
     "--json",

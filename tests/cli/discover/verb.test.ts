@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
-import { gone } from "../../support/processes";
+import { waitUntilEnded } from "../../support/processes";
 import { apiServer, cliStand, hangingProgram, listen, offering, runCommand } from "../stand";
 
 const { folder, cli, leadTo } = cliStand();
@@ -125,5 +125,5 @@ test("discover kills a talosctl that hangs with its child processes, and writes 
   const { status, stdout, stderr } = await runCommand(cli, args, { TALOS_GPU_TALOSCTL: program });
   expect([status, stdout]).toEqual([2, expect.stringContaining("gpu-1:")]);
   expect(stderr).toContain("the machines could not be read: talosctl version did not end within");
-  await gone(pids());
+  await waitUntilEnded(pids());
 });

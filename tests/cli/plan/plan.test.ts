@@ -13,7 +13,7 @@ import { pageOf } from "../../../cli/plan/page";
 import { plan as verb, tooLong } from "../../../cli/plan/verb";
 import { findingsOf, judge, parseSpec, planCluster } from "../../../components/recipe";
 import { readStackFile, configurationOf } from "../../../stacks/stack-file";
-import { edited, edits, type Said } from "../../support/edits";
+import { editedStack, edits, type StackConfig } from "../../support/edits";
 import { gitIn } from "../../support/git";
 import { stacks } from "../../support/stacks";
 import { runVerb, scratch } from "../stand";
@@ -31,13 +31,13 @@ function expectGolden(name: string, text: string): void {
 }
 
 /** A stack with its plan and findings, as `compare` takes it. */
-const judged = (fields: Said) => ({
+const judged = (fields: StackConfig) => ({
   plan: planCluster(parseSpec(fields).spec!),
   findings: findingsOf(fields),
   remarks: judge(fields).remarks,
 });
 /** The comparison of a committed stack with its fields after an edit. */
-const compared = (stack: string, after: Said): Comparison =>
+const compared = (stack: string, after: StackConfig): Comparison =>
   compare(stack, "main", judged(readStackFile(stack)), judged(after));
 
 test("the page of one stack equals the committed file", () => {
@@ -59,12 +59,12 @@ const kept = ["containerd-part-on-omni", "driver-branch", "operator-to-plugin", 
 test.each(edits.filter(({ name }) => kept.includes(name)))(
   "the page of the edit $name equals the committed file",
   ({ name, stack, change }) => {
-    expectGolden(`edits/${name}`, pageOf(compared(stack, edited({ stack, change }))));
+    expectGolden(`edits/${name}`, pageOf(compared(stack, editedStack({ stack, change }))));
   },
 );
 
 describe.each(edits)("the plan of the edit $name of $stack", ({ name, stack, change, reboots }) => {
-  const comparison = compared(stack, edited({ stack, change }));
+  const comparison = compared(stack, editedStack({ stack, change }));
 
   test("has the stack and the changed fields in its page", () => {
     const page = pageOf(comparison);
@@ -163,7 +163,7 @@ test("secrets are hidden in stack fields and in the configuration", () => {
 });
 
 const secret = "machine: { registries: { config: { r.io: { auth: { password: hunter2 } } } } }";
-test.each<[string, Said, Said, FieldChange]>([
+test.each<[string, StackConfig, StackConfig, FieldChange]>([
   [
     "changed",
     { patches: ["a: 1"] },
@@ -185,7 +185,7 @@ describe("the verb plan", () => {
   const folder = scratch();
   const file = path.join(folder, "Pulumi.velaryon.yaml");
   const git = gitIn(folder);
-  const write = (said: Said): void =>
+  const write = (said: StackConfig): void =>
     fs.writeFileSync(
       file,
       stringify({
@@ -201,7 +201,7 @@ describe("the verb plan", () => {
     write(readStackFile("velaryon"));
     git("add", ".");
     git("commit", "-qm", "stack");
-    write(edited(edits.find(({ name }) => name === "label")!));
+    write(editedStack(edits.find(({ name }) => name === "label")!));
   });
   afterAll(() => fs.rmSync(folder, { recursive: true }));
 

@@ -8,10 +8,10 @@ import { plan } from "../../../cli/plan/verb";
 import { widthOf } from "../../../cli/terminal/wrap";
 import { findingsOf, judge, parseSpec, planCluster } from "../../../components/recipe";
 import { readStackFile } from "../../../stacks/stack-file";
-import { edited, edits, type Said } from "../../support/edits";
+import { editedStack, edits, type StackConfig } from "../../support/edits";
 import { runVerb, scratch } from "../stand";
 
-const side = (said: Said) => ({
+const side = (said: StackConfig) => ({
   plan: planCluster(parseSpec(said).spec!),
   findings: findingsOf(said),
   remarks: judge(said).remarks,
@@ -21,7 +21,7 @@ const modern = compare("modern", undefined, undefined, side(readStackFile("moder
 /** The comparison of each edit. */
 const compared = edits.map(({ name, stack, change }): [string, Comparison] => [
   name,
-  compare(stack, "main", side(readStackFile(stack)), side(edited({ stack, change }))),
+  compare(stack, "main", side(readStackFile(stack)), side(editedStack({ stack, change }))),
 ]);
 
 const plain = (comparison: Comparison, columns = 80): string =>

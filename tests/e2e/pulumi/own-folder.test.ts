@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { parse } from "yaml";
 import { provideLanguages } from "../../../lab/tools";
 import { repository } from "../../../stacks/stack-file";
-import { pack, type Registry, serveRegistry } from "../../support/registry";
+import { packWorkspace, type Registry, serveRegistry } from "../../support/registry";
 import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";
 
 // What a user sees in an empty folder outside the clone: the template as Pulumi's own command copies it, the
@@ -23,7 +23,10 @@ beforeAll(async () => {
   languages = await provideLanguages();
   process.env["PATH"] = [languages, process.env["PATH"]].join(path.delimiter); // Pulumi's YAML host
   stand = await openPreviewStand();
-  registry = await serveRegistry([pack("components", home), pack("sdk/talos", home)]);
+  registry = await serveRegistry([
+    packWorkspace("components", home),
+    packWorkspace("sdk/talos", home),
+  ]);
 }, limit);
 afterAll(async () => {
   registry?.close();

@@ -10,7 +10,7 @@ import type { MachineReport } from "../../../lab/run/report";
 import { findLeftovers } from "../../../lab/run/take-down";
 import { describeChanges } from "../../../lab/run/updates";
 import { stackNameOf } from "../../../stacks/stack-file";
-import type { Said } from "../../support/edits";
+import type { StackConfig } from "../../support/edits";
 import { deletedByHand, replaceable } from "./life-by-hand";
 import { type LifeStand, openLifeStand } from "./life-stand";
 import { applyMergePatch } from "../../recipe/stacks";
@@ -45,7 +45,7 @@ class Run {
 
   constructor(
     private readonly stand: LifeStand,
-    private said: Said,
+    private said: StackConfig,
   ) {
     this.kubeconfig = fs.readFileSync(stand.lab.controlPlane.adminKubeconfig, "utf8");
   }
@@ -62,7 +62,7 @@ class Run {
   }: LifeEdit): Promise<void> {
     const before = { said: this.said, kubeconfig: this.kubeconfig };
     const after = {
-      said: applyMergePatch(this.said, change) as Said,
+      said: applyMergePatch(this.said, change) as StackConfig,
       kubeconfig: this.kubeconfig.replace(...kubeconfig),
     };
     await this.become(after);
@@ -117,7 +117,7 @@ class Run {
       this.steps.at(-1)!.wrong.push(...gone.map((one) => `${edit}: ${one} did not come back`));
   }
 
-  private async become(to: { said: Said; kubeconfig: string }): Promise<void> {
+  private async become(to: { said: StackConfig; kubeconfig: string }): Promise<void> {
     const gone = Object.keys(this.said).filter((key) => !(key in to.said));
     const secrets = to.kubeconfig === this.kubeconfig ? {} : { kubeconfig: to.kubeconfig };
     await this.stand.edit(
@@ -210,7 +210,7 @@ asProgram(async (session, name, only = ""): Promise<LifeRun> => {
   const life = lives[name]!;
   const stand = await openLifeStand(session, fileOf(life.stack), life.options);
   const { lab } = stand;
-  const said = applyMergePatch(lab.config, life.first ?? {}) as Said;
+  const said = applyMergePatch(lab.config, life.first ?? {}) as StackConfig;
   await stand.edit(said);
   const run = new Run(stand, said);
   let machines: LifeRun["machines"] = {};

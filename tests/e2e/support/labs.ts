@@ -4,7 +4,7 @@ import * as readline from "node:readline";
 import type { ClusterOutcome, LabReport } from "../../../lab/run/report";
 import { startApart } from "./apart";
 import { furtherOptions } from "./further-options";
-import { descendants, readOr } from "../../support/processes";
+import { descendants, readOrEmpty } from "../../support/processes";
 import { links, traces } from "./real-node";
 import { untilSeen } from "../../../lab/until";
 
@@ -117,8 +117,8 @@ export function left(folder: string): string[] {
   return fs
     .readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => readOr(`/proc/${pid}/environ`).split("\0").includes(mark))
-    .map((pid) => readOr(`/proc/${pid}/cmdline`).replace(/\0/g, " "));
+    .filter((pid) => readOrEmpty(`/proc/${pid}/environ`).split("\0").includes(mark))
+    .map((pid) => readOrEmpty(`/proc/${pid}/cmdline`).replace(/\0/g, " "));
 }
 
 /**

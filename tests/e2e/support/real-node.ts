@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { whyNoRealNode } from "../../../lab/real-node/able";
-import { readOr } from "../../support/processes";
+import { readOrEmpty } from "../../support/processes";
 
 /** Reasons why no test has a real node here: it was not requested, or is not possible. Empty if tests have one. */
 function whyNotReal(): string[] {
@@ -38,7 +38,7 @@ export function traces(lab: string): string[] {
 export const links = (lab: string): string[] =>
   fs
     .readdirSync("/sys/class/net")
-    .map((link) => `${link} ${readOr(`/sys/class/net/${link}/ifalias`).trim()}`)
+    .map((link) => `${link} ${readOrEmpty(`/sys/class/net/${link}/ifalias`).trim()}`)
     .filter((line) => line.includes(path.basename(lab)));
 
 const folders = (at: string): string[] =>

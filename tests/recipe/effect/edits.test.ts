@@ -16,18 +16,18 @@ import type { MachineEffect } from "../../../components/recipe/effect/effect";
 import { plannedMachines } from "../../../components/recipe/machine/planned-machine";
 import { factoryImage, schematics } from "../../program/fakes";
 import { setup } from "../../program/setup";
-import { edited, edits, type Said } from "../../support/edits";
+import { editedStack, edits, type StackConfig } from "../../support/edits";
 import { planOf } from "../../support/plans";
 import { readStackFile } from "../../../stacks/stack-file";
 
-function planned(said: Said): Plan {
+function planned(said: StackConfig): Plan {
   expect(findingsOf(said)).toEqual([]);
   return planCluster(parseSpec(said).spec!);
 }
 
 describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reboots }) => {
   const before = planOf(stack);
-  const after = planned(edited({ stack, change }));
+  const after = planned(editedStack({ stack, change }));
   const effects = effectsOf(before, after);
 
   test("has the expected plan of reboots for each machine", () => {
@@ -282,8 +282,8 @@ const updates: Updates[] = [
 test.each(updates)(
   "the preview of $stack has the expected reboot and reason: $name",
   ({ stack, before = {}, after = {}, name: _, because, ...effect }) => {
-    const first = before === null ? undefined : planned(edited({ stack, change: before }));
-    const effects = Object.values(effectsOf(first, planned(edited({ stack, change: after }))));
+    const first = before === null ? undefined : planned(editedStack({ stack, change: before }));
+    const effects = Object.values(effectsOf(first, planned(editedStack({ stack, change: after }))));
     expect(effects).not.toEqual([]);
     for (const each of effects)
       expect(each).toMatchObject({ ...effect, because: expect.stringMatching(because) });
@@ -291,7 +291,7 @@ test.each(updates)(
 );
 
 const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machineState> => {
-  const plan = planned({ ...(readStackFile(stack) as Said), talosVersion });
+  const plan = planned({ ...(readStackFile(stack) as StackConfig), talosVersion });
   return machineState(plannedMachines(plan)[0]!);
 };
 

@@ -1,5 +1,5 @@
 import { type ClusterSpec, findingsOf, type GpuSpec } from "../../../components/recipe";
-import { remarksOn } from "../../support/remarks";
+import { warningsAndNotes } from "../../support/warnings-and-notes";
 import { cardOf, findCard, powerRangeOf } from "../../../components/recipe/facts/card";
 import { validStack } from "../stacks";
 
@@ -18,7 +18,7 @@ function claiming(gpus: GpuSpec[], memory: string): ClusterSpec {
 const problems = (stack: ClusterSpec): string[] =>
   findingsOf(stack).map(({ check, field }) => `${check} ${field}`);
 const notesOn = (stack: ClusterSpec): string[] =>
-  remarksOn(stack).filter((note) => note.includes(".gpus[0].memory"));
+  warningsAndNotes(stack).filter((note) => note.includes(".gpus[0].memory"));
 
 const severalSizes: [model: string, smaller: string, larger: string][] = [
   ["RTX 4060 Ti", "8188Mi", "16380Mi"],
@@ -117,7 +117,7 @@ test("two cards of one model with different memory count as different cards", ()
     "12Gi",
   );
   expect(problems(stack)).toEqual([]);
-  expect(remarksOn(stack).join("\n")).toContain(
+  expect(warningsAndNotes(stack).join("\n")).toContain(
     "RTX 4060 Ti with 8188Mi, RTX 4060 Ti with 16380Mi",
   );
 });

@@ -1,14 +1,14 @@
 import { remarks } from "../../../cli/doctor/remarks";
 import { escapesOf, firstTalosWithout } from "../../../components/recipe/facts/escapes";
 import { driverRows } from "../../../components/recipe/facts/talos-release";
-import { remarksOn } from "../../support/remarks";
+import { warningsAndNotes } from "../../support/warnings-and-notes";
 import { validStack } from "../stacks";
 
 const escaping = /published container escapes/;
 const notesOn = (talosVersion: string, gpus = [{ model: "RTX 3090" }]): string[] => {
   const { machines, ...stack } = validStack("one-card");
   const spec = { ...stack, talosVersion, machines: { gpu: { ...machines["gpu"]!, gpus } } };
-  return remarksOn(spec).filter((note) => escaping.test(note));
+  return warningsAndNotes(spec).filter((note) => escaping.test(note));
 };
 
 test.each([

@@ -1,5 +1,5 @@
 import { findingsOf, planCluster } from "../../../components/recipe/index";
-import { remarksOn } from "../../support/remarks";
+import { warningsAndNotes } from "../../support/warnings-and-notes";
 import { stackOfOneMachine } from "../stacks";
 
 // Sharing of cards in stacks is tested in tests/recipe/planned.
@@ -27,7 +27,7 @@ test.each([
     { gpuOperator: { version: "v26.3.3" }, sharing },
   );
   expect(planCluster(spec).machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": devices });
-  expect(remarksOn(spec).filter((note) => /profiles/.test(note))).toEqual([]);
+  expect(warningsAndNotes(spec).filter((note) => /profiles/.test(note))).toEqual([]);
 });
 
 // Devices in the MIG manager's configuration, by their PCI IDs (gpu-operator v26.3.3,

@@ -5,7 +5,7 @@ import {
   type MachineSpec,
   planCluster,
 } from "../../../components/recipe";
-import { remarksOn } from "../../support/remarks";
+import { warningsAndNotes } from "../../support/warnings-and-notes";
 import { machineStates } from "../../../components/recipe/effect/effect";
 import { plannedMachines } from "../../../components/recipe/machine/planned-machine";
 import { validStack } from "../stacks";
@@ -116,7 +116,7 @@ describe("the preview of a new talosVersion", () => {
 });
 
 const contractNotes = (stack: ClusterSpec): string[] =>
-  remarksOn(stack).filter((note) => note.includes("versionContract"));
+  warningsAndNotes(stack).filter((note) => note.includes("versionContract"));
 
 test("a note says how to pin the contract of owned machines, until it is pinned", () => {
   expect(contractNotes(owned("v1.13.9"))).toEqual([

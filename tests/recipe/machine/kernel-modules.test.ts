@@ -4,7 +4,7 @@ import {
   type MachineSpec,
   planCluster,
 } from "../../../components/recipe";
-import { remarksOn } from "../../support/remarks";
+import { warningsAndNotes } from "../../support/warnings-and-notes";
 import { validStack } from "../stacks";
 
 /** A stack with one machine with a card, whose operator has GPUDirect Storage enabled. */
@@ -35,7 +35,7 @@ test("on Talos 1.14, GPUDirect Storage loads nvidia_fs, and a note names this mo
   expect(findingsOf(stack)).toEqual([]);
   expect(modulesOf(stack)).toContain("nvidia_fs");
   expect(planCluster(stack).machines[0]!.patches.join()).toContain("nvidia_fs");
-  expect(remarksOn(stack)).toContainEqual(
+  expect(warningsAndNotes(stack)).toContainEqual(
     expect.stringMatching(/^gpuOperator\.values\.gds\.enabled: .*nvidia_fs/),
   );
 });
@@ -55,7 +55,7 @@ test("GPUDirect Storage in an external release also loads nvidia_fs, and a remar
   };
   const outside = { ...stack, external } as ClusterSpec;
   expect(modulesOf(outside)).toContain("nvidia_fs");
-  expect(remarksOn(outside)).toContainEqual(
+  expect(warningsAndNotes(outside)).toContainEqual(
     expect.stringMatching(/^external\.values\.gds\.enabled: /),
   );
 });
@@ -84,7 +84,7 @@ test("a board of eight B100 gets the fabric manager", () => {
 
 test("an arm64 machine on Talos 1.14 gets a note on arm64.nobti unless kernelArgs has it", () => {
   const notesOf = (talosVersion: string, machine: Partial<MachineSpec>): string =>
-    remarksOn(withStorage(talosVersion, machine))
+    warningsAndNotes(withStorage(talosVersion, machine))
       .filter((note) => note.includes("arm64.nobti"))
       .join();
   const overlay = { image: "siderolabs/sbc-raspberrypi", name: "rpi_generic" };

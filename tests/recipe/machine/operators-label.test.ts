@@ -1,5 +1,5 @@
 import { planCluster } from "../../../components/recipe";
-import { remarksOn } from "../../support/remarks";
+import { warningsAndNotes } from "../../support/warnings-and-notes";
 import { stackOfOneMachine } from "../stacks";
 
 const labels = { "nvidia.com/gpu.present": "true", rack: "7" };
@@ -12,7 +12,9 @@ function labelled(...stack: Parameters<typeof stackOfOneMachine>) {
   return {
     present,
     rack,
-    notes: remarksOn(stackOfOneMachine(...stack)).filter((note) => note.includes("gpu.present")),
+    notes: warningsAndNotes(stackOfOneMachine(...stack)).filter((note) =>
+      note.includes("gpu.present"),
+    ),
   };
 }
 

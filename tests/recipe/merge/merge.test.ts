@@ -4,18 +4,22 @@ import {
   mergeConfiguration,
   unmergeConfiguration,
 } from "../../../components/recipe";
-import { homeOf, homes, restAfter } from "../../support/homes";
+import {
+  configurationInStyle,
+  configurationStyles,
+  linesAfter,
+} from "../../support/configuration-styles";
 import { stackPatches } from "./stack-patches";
 import { contentOf, talosConfiguration } from "./content";
 
-test.each(homes)(
+test.each(configurationStyles)(
   "a merge keeps every line in the style of %s, and unmerging restores the whole text",
   (style) => {
-    const written = homeOf(style, (path) => path);
+    const written = configurationInStyle(style, (path) => path);
     const patch = 'machine: { kernel: { modules: [{ name: nvidia }] }, sysctls: { a.b: "1" } }';
     const { configuration, added, conflicts } = mergeConfiguration(written, [patch]);
     expect(conflicts).toEqual([]);
-    expect(restAfter(written, configuration)).toEqual([]);
+    expect(linesAfter(written, configuration)).toEqual([]);
     expect(unmergeConfiguration(configuration, added)).toBe(written);
   },
 );

@@ -4,20 +4,20 @@
 const { AsyncLocalStorage } = require("node:async_hooks");
 const { TestEnvironment } = require("jest-environment-node");
 
-/** Those in use, of the one test file that a worker runs at a time. */
-const used = new Set();
+/** The storages in use by the one test file that a worker runs at a time. */
+const usedStorages = new Set();
 for (const method of ["run", "enterWith"]) {
   const original = AsyncLocalStorage.prototype[method];
   AsyncLocalStorage.prototype[method] = function (...args) {
-    used.add(this);
+    usedStorages.add(this);
     return original.apply(this, args);
   };
 }
 
 module.exports = class extends TestEnvironment {
   async teardown() {
-    for (const storage of used) storage.disable();
-    used.clear();
+    for (const storage of usedStorages) storage.disable();
+    usedStorages.clear();
     await super.teardown();
   }
 };

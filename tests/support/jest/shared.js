@@ -7,14 +7,14 @@ const vm = require("node:vm");
 const Runtime = require("jest-runtime").default;
 
 const root = path.resolve(__dirname, "../../..");
-const ofTests = ["tests", "lab/tests"].map((folder) => path.join(root, folder) + path.sep);
-/** Loads what is shared: from a module of its own, so that none of Jest's own leads there. */
-const load = Module.createRequire(path.join(root, "package.json"));
-const isOfTests = (file) => ofTests.some((folder) => file.startsWith(folder));
+const testFolders = ["tests", "lab/tests"].map((folder) => path.join(root, folder) + path.sep);
+/** Loads a shared module. It belongs to a module of its own, so that none of Jest's modules is its parent. */
+const requireShared = Module.createRequire(path.join(root, "package.json"));
+const isInTests = (file) => testFolders.some((folder) => file.startsWith(folder));
 
-/** Jest's ways for the test file that runs: to transform a file, to resolve a name, and where it looks for source maps. */
+/** Jest's functions for the test file that runs: to transform a file, to resolve a name; and its map of source maps. */
 let current;
-/** Source maps of what is shared: file → file of its map. */
+/** Source maps of shared modules: file → file of its map. */
 const sharedMaps = new Map();
 
 Module._extensions[".ts"] = (module, file) => {
@@ -28,33 +28,33 @@ Module._extensions[".ts"] = (module, file) => {
 
 // Jest's resolver knows the project's own names for its packages, and that `./tables` is rather TypeScript than JSON.
 const resolveFilename = Module._resolveFilename;
-Module._resolveFilename = (request, parent, ...more) =>
+Module._resolveFilename = (request, parent, ...otherArguments) =>
   parent?.filename?.endsWith(".ts") && !Module.isBuiltin(request)
     ? current.resolve(parent.filename, request)
-    : resolveFilename(request, parent, ...more);
+    : resolveFilename(request, parent, ...otherArguments);
 
 /** Parts of Pulumi's SDK that keep the state of a run, which one may leave unended: the next test file gets new ones. */
 const stateful = ["log/index.js", "runtime/resource.js", "runtime/settings.js", "runtime/state.js"];
 
-/** Forgets those parts, and each module that leads to them. */
+/** Removes those parts from the cache of modules, and each module that leads to them. */
 function forgetRuns() {
   const parents = new Map();
   for (const module of Object.values(require.cache))
     for (const child of module.children)
       parents.set(child, [...(parents.get(child) ?? []), module]);
-  const left = Object.values(require.cache).filter(({ filename }) =>
+  const pending = Object.values(require.cache).filter(({ filename }) =>
     stateful.some((part) => filename.endsWith(path.join("@pulumi/pulumi", part))),
   );
-  const gone = new Set();
-  while (left.length > 0) {
-    const module = left.pop();
-    if (gone.has(module)) continue;
-    gone.add(module);
+  const removed = new Set();
+  while (pending.length > 0) {
+    const module = pending.pop();
+    if (removed.has(module)) continue;
+    removed.add(module);
     delete require.cache[module.filename];
-    left.push(...(parents.get(module) ?? []));
+    pending.push(...(parents.get(module) ?? []));
   }
   for (const module of Object.values(require.cache))
-    module.children = module.children.filter((child) => !gone.has(child));
+    module.children = module.children.filter((child) => !removed.has(child));
 }
 
 module.exports = class extends Runtime {
@@ -75,7 +75,7 @@ module.exports = class extends Runtime {
     if (Module.isBuiltin(name) || name === "@jest/globals")
       return super.requireModuleOrMock(from, name);
     const file = this.resolve(from, name);
-    return isOfTests(file) ? super.requireModuleOrMock(from, name) : load(file);
+    return isInTests(file) ? super.requireModuleOrMock(from, name) : requireShared(file);
   }
 
   teardown() {

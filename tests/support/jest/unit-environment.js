@@ -5,34 +5,41 @@
 const Environment = require("./environment");
 
 /** A global that Google's messages make when they are loaded, which is once per worker. */
-const ofPackages = new Set(["proto"]);
+const globalsOfPackages = new Set(["proto"]);
 
-/** Of the process only these are put back: the rest is Node's own state, such as its channel to Jest. */
-const ofProcess = ["argv", "exit", "kill", "stderr", "stdin", "stdout"];
+/** Properties of the process that are put back: the others are Node's own state, such as its channel to Jest. */
+const processProperties = ["argv", "exit", "kill", "stderr", "stdin", "stdout"];
 
-/** Remembers properties of an object; gives a function that puts them back. */
-function remembered(object, keys = () => Reflect.ownKeys(object)) {
+/** Saves properties of an object; returns a function that puts them back. */
+function saveProperties(object, keys = () => Reflect.ownKeys(object)) {
   const descriptorOf = (key) => Reflect.getOwnPropertyDescriptor(object, key);
-  const before = new Map(keys().map((key) => [key, descriptorOf(key)]));
+  const savedDescriptors = new Map(keys().map((key) => [key, descriptorOf(key)]));
   return () => {
     for (const key of keys())
-      if (!before.has(key) && !ofPackages.has(key)) Reflect.deleteProperty(object, key);
-    for (const [key, { value, get, ...more }] of before) {
-      const now = descriptorOf(key);
-      if (now?.value === value && now?.get === get) continue;
-      if (!now || now.configurable)
-        Reflect.defineProperty(object, key, get ? { get, ...more } : { value, ...more });
+      if (!savedDescriptors.has(key) && !globalsOfPackages.has(key))
+        Reflect.deleteProperty(object, key);
+    for (const [key, { value, get, ...attributes }] of savedDescriptors) {
+      const current = descriptorOf(key);
+      if (current?.value === value && current?.get === get) continue;
+      if (!current || current.configurable)
+        Reflect.defineProperty(
+          object,
+          key,
+          get ? { get, ...attributes } : { value, ...attributes },
+        );
     }
   };
 }
 
-/** Remembers the listeners of the process; gives a function that removes those that came later. */
-function rememberedListeners() {
-  const before = new Map(process.eventNames().map((name) => [name, process.rawListeners(name)]));
+/** Saves the listeners of the process; returns a function that removes those that were added later. */
+function saveListeners() {
+  const savedListeners = new Map(
+    process.eventNames().map((name) => [name, process.rawListeners(name)]),
+  );
   return () => {
     for (const name of process.eventNames())
       for (const listener of process.rawListeners(name))
-        if (!before.get(name)?.includes(listener)) process.removeListener(name, listener);
+        if (!savedListeners.get(name)?.includes(listener)) process.removeListener(name, listener);
   };
 }
 
@@ -41,10 +48,10 @@ module.exports = class extends Environment {
     super(config, context);
     const [folder, { exitCode }] = [process.cwd(), process];
     this.restore = [
-      remembered(globalThis),
-      remembered(process, () => ofProcess),
-      remembered(process.env),
-      rememberedListeners(),
+      saveProperties(globalThis),
+      saveProperties(process, () => processProperties),
+      saveProperties(process.env),
+      saveListeners(),
       () => process.chdir(folder),
       () => (process.exitCode = exitCode),
     ];

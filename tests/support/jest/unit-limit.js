@@ -1,3 +1,3 @@
-// No test depends on how fast the computer is. This only ends a unit test that hangs. (Jest ignores `testTimeout` of a project.)
+// No test depends on how fast the computer is. This limit only ends a unit test that hangs. (Jest ignores `testTimeout` of a project.)
 /* global jest */
 jest.setTimeout(5 * 60_000);

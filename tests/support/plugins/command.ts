@@ -1,5 +1,5 @@
 import { CommandProvider } from "../../../lab/providers/command";
-import { serveAsPlugin } from "./served";
+import { serveAsPlugin } from "./serve-as-plugin";
 
 // The plugin `pulumi-resource-command`. It runs commands in the folder in which it was started (pulumi-command
 // v1.2.1, commandOutputs.go).

@@ -27,8 +27,8 @@ export function installPlugins(
   fs.mkdirSync(bin, { recursive: true });
   for (const name of names) {
     const files = ["lab/bundle/run.js", `tests/support/plugins/${name}.ts`];
-    const words = [process.execPath, ...files.map((file) => path.join(repository, file))];
-    const script = `#!/bin/sh\nexec ${words.map((word) => `"${word}"`).join(" ")}\n`;
+    const command = [process.execPath, ...files.map((file) => path.join(repository, file))];
+    const script = `#!/bin/sh\nexec ${command.map((word) => `"${word}"`).join(" ")}\n`;
     fs.writeFileSync(path.join(bin, `pulumi-resource-${name}`), script, { mode: 0o755 });
   }
   return {
@@ -43,12 +43,12 @@ export function installPlugins(
 export function pluginProcesses(folder: string): PluginProcess[] {
   const lines = fs.readFileSync(path.join(folder, "pids"), "utf8").trim().split("\n");
   return lines.map((line) => {
-    const [pid, name, ...at] = line.split(" ");
-    return { pid: Number(pid), name: name!, folder: at.join(" ") };
+    const [pid, name, ...folderWords] = line.split(" ");
+    return { pid: Number(pid), name: name!, folder: folderWords.join(" ") };
   });
 }
 
 /** Those of them that still run. */
-export function pluginsAlive(folder: string): PluginProcess[] {
+export function runningPlugins(folder: string): PluginProcess[] {
   return pluginProcesses(folder).filter(({ pid }) => isRunning(pid));
 }

@@ -24,7 +24,7 @@ const packages: Record<string, string> = {
  * `pulumi plugin install` puts it (pulumi/pulumi v3.259.0, sdk/go/common/workspace/plugins.go, DirPath). Undefined
  * if it is not installed.
  */
-export function installed(name: string): string | undefined {
+export function findInstalledPlugin(name: string): string | undefined {
   const file = path.join(repository, "node_modules", packages[name]!, "package.json");
   const { version } = JSON.parse(fs.readFileSync(file, "utf8")) as { version: string };
   const home = process.env["PULUMI_HOME"] ?? path.join(os.homedir(), ".pulumi");
@@ -72,10 +72,10 @@ export class InstalledProvider {
   async check(type: string, inputs: Properties): Promise<{ property: string; reason: string }[]> {
     const request = new messages.CheckRequest();
     request.setUrn(`urn:pulumi:it::it::${type}::it`);
-    const said = Object.fromEntries(
+    const definedInputs = Object.fromEntries(
       Object.entries(inputs).filter(([, value]) => value !== undefined),
     );
-    request.setNews(Struct.fromJavaScript(said as never));
+    request.setNews(Struct.fromJavaScript(definedInputs as never));
     request.setOlds(Struct.fromJavaScript({}));
     request.setRandomseed(new Uint8Array(32));
     const response = await this.call<messages.CheckResponse>((done) =>
@@ -83,7 +83,7 @@ export class InstalledProvider {
     );
     return response
       .getFailuresList()
-      .map((one) => ({ property: one.getProperty(), reason: one.getReason() }));
+      .map((failure) => ({ property: failure.getProperty(), reason: failure.getReason() }));
   }
 
   stop(): void {
@@ -92,10 +92,10 @@ export class InstalledProvider {
   }
 
   private call<Response>(
-    make: (done: (error: ServiceError | null, response: Response) => void) => void,
+    send: (done: (error: ServiceError | null, response: Response) => void) => void,
   ) {
     return new Promise<Response>((resolve, reject) =>
-      make((error, response) => (error === null ? resolve(response) : reject(error))),
+      send((error, response) => (error === null ? resolve(response) : reject(error))),
     );
   }
 }

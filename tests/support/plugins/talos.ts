@@ -1,5 +1,5 @@
 import { TalosProvider } from "../../../lab/providers/talos";
-import { serveAsPlugin } from "./served";
+import { serveAsPlugin } from "./serve-as-plugin";
 
 // The plugin `pulumi-resource-talos`. It connects to each machine at the machine's own address, first without
 // credentials (terraform-provider-talos v0.11.0, pkg/talos/util.go). It asks the Image Factory in its

@@ -2,11 +2,11 @@ import { type AST, RegExpParser } from "@eslint-community/regexpp";
 
 /**
  * Counts the steps that a backtracking matcher needs to find a regular expression in a text. V8's matcher has no
- * counter, and time would depend on the computer. An upper limit of repetitions counts as at most `bound`, so that
- * short texts already show how the steps grow.
+ * counter, and time would depend on the computer. An upper limit of repetitions counts as at most
+ * `maxRepetitions`, so that short texts already show how the steps grow.
  */
 export class CountingRegExp {
-  private readonly find: Matcher;
+  private readonly matchPattern: Matcher;
   private steps = 0;
   private text = "";
 
@@ -14,7 +14,7 @@ export class CountingRegExp {
     source: string,
     private readonly flags: string,
   ) {
-    this.find = this.alternatives(patternOf(source, flags).alternatives, false);
+    this.matchPattern = this.alternatives(patternOf(source, flags).alternatives, false);
   }
 
   /** Steps of a search from each place of the text, as `replaceAll` or a test that fails searches. */
@@ -31,182 +31,200 @@ export class CountingRegExp {
   }
 
   private search(text: string): void {
-    for (let at = 0; at <= text.length;) {
+    for (let position = 0; position <= text.length;) {
       let end = -1;
-      const found = this.find(at, (to) => {
-        end = to;
+      const matched = this.matchPattern(position, (matchEnd) => {
+        end = matchEnd;
         return true;
       });
-      if (this.flags.includes("y") && !found) break;
-      at = found && end > at ? end : at + 1;
+      if (this.flags.includes("y") && !matched) break;
+      position = matched && end > position ? end : position + 1;
     }
   }
 
-  private alternatives(all: AST.Alternative[], back: boolean): Matcher {
-    const each = all.map((one) => this.sequence(one.elements, back));
-    return (at, then) => each.some((match) => match(at, then));
+  private alternatives(list: AST.Alternative[], backwards: boolean): Matcher {
+    const matchers = list.map((alternative) => this.sequence(alternative.elements, backwards));
+    return (position, next) => matchers.some((match) => match(position, next));
   }
 
-  private sequence(elements: AST.Element[], back: boolean): Matcher {
-    const ordered = back ? elements.toReversed() : elements;
+  private sequence(elements: AST.Element[], backwards: boolean): Matcher {
+    const ordered = backwards ? elements.toReversed() : elements;
     return ordered
-      .map((element) => this.element(element, back))
+      .map((element) => this.element(element, backwards))
       .reduceRight<Matcher>(
-        (rest, match) => (at, then) => match(at, (to) => rest(to, then)),
-        (at, then) => then(at),
+        (rest, match) => (position, next) => match(position, (end) => rest(end, next)),
+        (position, next) => next(position),
       );
   }
 
-  private element(element: AST.Element, back: boolean): Matcher {
+  private element(element: AST.Element, backwards: boolean): Matcher {
     switch (element.type) {
       case "Group":
       case "CapturingGroup":
-        return this.alternatives(element.alternatives, back);
+        return this.alternatives(element.alternatives, backwards);
       case "Quantifier":
-        return this.repetition(element, back);
+        return this.repetition(element, backwards);
       case "Assertion":
         return this.assertion(element);
       case "Backreference":
-        return (at, then) => then(at);
+        return (position, next) => next(position);
       default: {
-        const fits = tester(element, this.flags);
-        return (at, then) => {
-          if (++this.steps > mostSteps) throw new TooManySteps();
-          const character = this.text[back ? at - 1 : at];
-          return character !== undefined && fits(character) && then(back ? at - 1 : at + 1);
+        const matches = characterTest(element, this.flags);
+        return (position, next) => {
+          if (++this.steps > maxSteps) throw new TooManySteps();
+          const character = this.text[backwards ? position - 1 : position];
+          return (
+            character !== undefined &&
+            matches(character) &&
+            next(backwards ? position - 1 : position + 1)
+          );
         };
       }
     }
   }
 
-  private repetition({ element, min, max, greedy }: AST.Quantifier, back: boolean): Matcher {
-    const one = this.element(element, back);
-    const [least, most] = [
-      Math.min(min, bound),
-      max === Infinity ? Infinity : Math.min(max, bound),
-    ];
-    const go = (at: number, count: number, then: Then): boolean => {
-      const more = (): boolean =>
-        count < most && one(at, (to) => (to !== at || count < least) && go(to, count + 1, then));
-      if (count < least) return more();
-      return greedy ? more() || then(at) : then(at) || more();
+  private repetition({ element, min, max, greedy }: AST.Quantifier, backwards: boolean): Matcher {
+    const matchOnce = this.element(element, backwards);
+    const minCount = Math.min(min, maxRepetitions);
+    const maxCount = max === Infinity ? Infinity : Math.min(max, maxRepetitions);
+    const matchFrom = (position: number, count: number, next: Continuation): boolean => {
+      const matchMore = (): boolean =>
+        count < maxCount &&
+        matchOnce(
+          position,
+          (end) => (end !== position || count < minCount) && matchFrom(end, count + 1, next),
+        );
+      if (count < minCount) return matchMore();
+      return greedy ? matchMore() || next(position) : next(position) || matchMore();
     };
-    return (at, then) => go(at, 0, then);
+    return (position, next) => matchFrom(position, 0, next);
   }
 
   private assertion(element: AST.Assertion): Matcher {
-    const isWord = (at: number): boolean => /\w/.test(this.text[at] ?? "");
+    const isWord = (position: number): boolean => /\w/.test(this.text[position] ?? "");
     const isMultiline = this.flags.includes("m");
     switch (element.kind) {
       case "start":
-        return (at, then) => (at === 0 || (isMultiline && this.text[at - 1] === "\n")) && then(at);
+        return (position, next) =>
+          (position === 0 || (isMultiline && this.text[position - 1] === "\n")) && next(position);
       case "end":
-        return (at, then) =>
-          (at === this.text.length || (isMultiline && this.text[at] === "\n")) && then(at);
+        return (position, next) =>
+          (position === this.text.length || (isMultiline && this.text[position] === "\n")) &&
+          next(position);
       case "word":
-        return (at, then) => (isWord(at) !== isWord(at - 1)) !== element.negate && then(at);
+        return (position, next) =>
+          (isWord(position) !== isWord(position - 1)) !== element.negate && next(position);
       default: {
-        const inner = this.alternatives(element.alternatives, element.kind === "lookbehind");
-        return (at, then) => inner(at, () => true) !== element.negate && then(at);
+        const matchInner = this.alternatives(element.alternatives, element.kind === "lookbehind");
+        return (position, next) =>
+          matchInner(position, () => true) !== element.negate && next(position);
       }
     }
   }
 }
 
 /** More steps than a linear expression needs for texts of a few hundred characters. */
-const mostSteps = 400_000;
+const maxSteps = 400_000;
 
 /** Ends the count of an expression that may never finish. */
 class TooManySteps extends Error {}
 
-type Then = (at: number) => boolean;
-type Matcher = (at: number, then: Then) => boolean;
+/** Matches the rest of the expression from a position. */
+type Continuation = (position: number) => boolean;
+
+/** Matches a part of the expression at a position, then the rest. */
+type Matcher = (position: number, next: Continuation) => boolean;
 
 /** Upper limit of repetitions, far less than the length of the texts. */
-const bound = 8;
+const maxRepetitions = 8;
 
 const patternOf = (source: string, flags: string): AST.Pattern =>
   new RegExpParser().parsePattern(source, 0, source.length, { unicode: flags.includes("u") });
 
-type Single = Exclude<
+type CharacterElement = Exclude<
   AST.Element,
   AST.Group | AST.CapturingGroup | AST.Quantifier | AST.Assertion | AST.Backreference
 >;
 
 /** Returns a function that tells whether an element matches a character. */
-function tester(element: Single, flags: string): (character: string) => boolean {
+function characterTest(element: CharacterElement, flags: string): (character: string) => boolean {
   const expression = new RegExp(`^(?:${element.raw})$`, flags.replace(/[gym]/g, ""));
-  const known = new Map<string, boolean>();
+  const results = new Map<string, boolean>();
   return (character) => {
-    let fits = known.get(character);
-    if (fits === undefined) known.set(character, (fits = expression.test(character)));
-    return fits;
+    let matches = results.get(character);
+    if (matches === undefined) results.set(character, (matches = expression.test(character)));
+    return matches;
   };
 }
 
 /** Characters that represent a character class: some of each kind that occurs in texts. */
-const letters = [..."a0 -./:=\"'\\${([<@,\n"];
+const sampleCharacters = [..."a0 -./:=\"'\\${([<@,\n"];
 
 /**
  * Texts that make an expression backtrack as often as possible: the text before a repetition, then what it repeats
  * many times, and never the end.
  */
 export function hostileTexts(source: string, flags: string, length: number): string[] {
-  const pumps = new Set<string>();
-  const heads = new Set<string>([""]);
-  const sampleOf = (element: AST.Element): string[] => {
+  const repeatedParts = new Set<string>();
+  const prefixes = new Set<string>([""]);
+  const samplesOf = (element: AST.Element): string[] => {
     switch (element.type) {
       case "Group":
       case "CapturingGroup":
         return element.alternatives.map(({ elements }) =>
-          elements.map((one) => sampleOf(one)[0] ?? "").join(""),
+          elements.map((part) => samplesOf(part)[0] ?? "").join(""),
         );
       case "Quantifier":
-        return sampleOf(element.element).map((one) =>
-          one.repeat(Math.max(1, Math.min(element.min, bound))),
+        return samplesOf(element.element).map((sample) =>
+          sample.repeat(Math.max(1, Math.min(element.min, maxRepetitions))),
         );
       case "Assertion":
       case "Backreference":
         return [""];
       default: {
-        const own = element.type === "Character" ? [String.fromCodePoint(element.value)] : letters;
-        const fits = tester(element, flags);
-        const inside =
-          element.type === "CharacterClass" ? [...element.raw].filter((one) => fits(one)) : [];
-        const all = [...new Set([...own, ...inside])].filter((one) => fits(one));
-        return all.length > 0 ? all.slice(0, 12) : [""];
+        const candidates =
+          element.type === "Character" ? [String.fromCodePoint(element.value)] : sampleCharacters;
+        const matches = characterTest(element, flags);
+        const namedCharacters =
+          element.type === "CharacterClass"
+            ? [...element.raw].filter((character) => matches(character))
+            : [];
+        const samples = [...new Set([...candidates, ...namedCharacters])].filter((character) =>
+          matches(character),
+        );
+        return samples.length > 0 ? samples.slice(0, 12) : [""];
       }
     }
   };
-  const visit = (alternatives: AST.Alternative[], head: string): void => {
+  const visit = (alternatives: AST.Alternative[], prefix: string): void => {
     for (const { elements } of alternatives) {
-      let before = head;
+      let currentPrefix = prefix;
       for (const element of elements) {
-        heads.add(before);
+        prefixes.add(currentPrefix);
         if (element.type === "Quantifier") {
-          for (const one of sampleOf(element)) if (one !== "") pumps.add(one);
+          for (const sample of samplesOf(element)) if (sample !== "") repeatedParts.add(sample);
           const { element: inner } = element;
           if (inner.type === "Group" || inner.type === "CapturingGroup")
-            visit(inner.alternatives, before);
+            visit(inner.alternatives, currentPrefix);
         }
         if (element.type === "Group" || element.type === "CapturingGroup")
-          visit(element.alternatives, before);
+          visit(element.alternatives, currentPrefix);
         if (element.type === "Assertion" && "alternatives" in element)
-          visit(element.alternatives, before);
-        before += sampleOf(element)[0] ?? "";
+          visit(element.alternatives, currentPrefix);
+        currentPrefix += samplesOf(element)[0] ?? "";
       }
-      heads.add(before);
+      prefixes.add(currentPrefix);
     }
   };
   visit(patternOf(source, flags).alternatives, "");
-  const times = (text: string, size: number): string =>
+  const repeatedTo = (text: string, size: number): string =>
     text.repeat(Math.ceil(size / text.length)).slice(0, size);
   const texts = new Set<string>();
-  for (const head of heads) {
-    if (head !== "") texts.add(times(head, length));
-    for (const pump of pumps) {
-      texts.add(`${head}${times(pump, length)}\u0001`);
-      if (head !== "") texts.add(times(`${head}${pump}`, length));
+  for (const prefix of prefixes) {
+    if (prefix !== "") texts.add(repeatedTo(prefix, length));
+    for (const part of repeatedParts) {
+      texts.add(`${prefix}${repeatedTo(part, length)}\u0001`);
+      if (prefix !== "") texts.add(repeatedTo(`${prefix}${part}`, length));
     }
   }
   return [...texts];

@@ -6,9 +6,9 @@ import { CountingRegExp, hostileTexts } from "./counting";
 const root = path.join(__dirname, "../../..");
 
 /** A regular expression of the sources. */
-export interface Found {
+export interface SourceRegExp {
   /** File and line. */
-  at: string;
+  place: string;
   source: string;
   flags: string;
 }
@@ -29,31 +29,34 @@ export function sourcesBelow(...folders: string[]): string[] {
  * The regular expressions of a file: its literals, and the arguments of `RegExp`. A name replaces each value that
  * a template inserts.
  *
- * @returns `unread`: places of calls whose argument is not written in the source
+ * @returns `unreadCalls`: for each call whose argument is not written in the source, its file
  */
-export function expressionsIn(file: string): { found: Found[]; unread: string[] } {
+export function regularExpressionsIn(file: string): {
+  expressions: SourceRegExp[];
+  unreadCalls: string[];
+} {
   const text = fs.readFileSync(path.join(root, file), "utf8");
   const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
-  const found: Found[] = [];
-  const unread: string[] = [];
+  const expressions: SourceRegExp[] = [];
+  const unreadCalls: string[] = [];
   const visit = (node: ts.Node): void => {
-    const at = `${file}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
+    const place = `${file}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
     if (ts.isRegularExpressionLiteral(node)) {
       const end = node.text.lastIndexOf("/");
-      found.push({ at, source: node.text.slice(1, end), flags: node.text.slice(end + 1) });
+      expressions.push({ place, source: node.text.slice(1, end), flags: node.text.slice(end + 1) });
     }
     if (
       (ts.isNewExpression(node) || ts.isCallExpression(node)) &&
       node.expression.getText() === "RegExp"
     ) {
       const [pattern, flags] = (node.arguments ?? []).map(textOf);
-      if (pattern === undefined) unread.push(file);
-      else found.push({ at, source: pattern, flags: flags ?? "" });
+      if (pattern === undefined) unreadCalls.push(file);
+      else expressions.push({ place, source: pattern, flags: flags ?? "" });
     }
     ts.forEachChild(node, visit);
   };
   visit(tree);
-  return { found, unread };
+  return { expressions, unreadCalls };
 }
 
 /** The text of a literal. In a template, a name replaces each value that it inserts. */
@@ -66,30 +69,30 @@ function textOf(node: ts.Expression): string | undefined {
 }
 
 /** Lengths of the texts: far more than the upper limit of repetitions. */
-const [short, long] = [100, 200];
+const [shortLength, longLength] = [100, 200];
 
 /**
  * The largest allowed growth of the steps if the text is twice as long: two times, with a margin for beginning and
  * end.
  */
-export const mostGrowth = 2.6;
+export const allowedGrowth = 2.6;
 
 /** Steps per character that are few enough for every search: their growth would show nothing. */
 const fewSteps = 6;
 
 /** The largest growth of an expression's steps from a text to one twice as long, with the text that shows it. */
-export function growthOf({ source, flags }: Pick<Found, "source" | "flags">): {
+export function growthOf({ source, flags }: Pick<SourceRegExp, "source" | "flags">): {
   ratio: number;
   text: string;
 } {
   const expression = new CountingRegExp(source, flags);
-  const longer = hostileTexts(source, flags, long);
+  const longTexts = hostileTexts(source, flags, longLength);
   let worst = { ratio: 0, text: "" };
-  hostileTexts(source, flags, short).forEach((text, index) => {
+  hostileTexts(source, flags, shortLength).forEach((text, index) => {
     if (worst.ratio === Infinity) return;
-    const before = expression.stepsIn(text);
-    if (before < fewSteps * short) return;
-    const ratio = before === Infinity ? before : expression.stepsIn(longer[index]!) / before;
+    const steps = expression.stepsIn(text);
+    if (steps < fewSteps * shortLength) return;
+    const ratio = steps === Infinity ? steps : expression.stepsIn(longTexts[index]!) / steps;
     if (ratio > worst.ratio) worst = { ratio, text: text.slice(0, 30) };
   });
   return worst;

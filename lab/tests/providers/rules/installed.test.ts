@@ -1,11 +1,14 @@
-import { installed, InstalledProvider } from "../../../../tests/support/plugins/installed";
+import {
+  findInstalledPlugin,
+  InstalledProvider,
+} from "../../../../tests/support/plugins/installed";
 import { of, refused, taken, takes } from "./cases";
 
 // Tries the cases of the lab's providers on the real providers, if they are installed. The real answers are the right
 // ones.
 
 describe.each(["talos", "command"])("the installed %s provider", (name) => {
-  const file = installed(name);
+  const file = findInstalledPlugin(name);
   const where = file === undefined ? test.skip : test;
   let provider: InstalledProvider | undefined;
   beforeAll(

@@ -1,4 +1,5 @@
 import { judge, renderFinding } from "../../components/recipe";
 
 /** Warnings and notes of a stack, as users read them. */
-export const remarksOn = (stack: unknown): string[] => judge(stack).remarks.map(renderFinding);
+export const warningsAndNotes = (stack: unknown): string[] =>
+  judge(stack).remarks.map(renderFinding);
