@@ -3,7 +3,7 @@ import { CallError } from "../../components/clients/failure";
 import { adopt, type AdoptBench, release } from "../../components/program/adopt";
 import { customizationPath } from "../../components/recipe";
 import { FakeClock, FakeMachine } from "./fakes";
-import { failure } from "./setup";
+import { errorMessageOf } from "./setup";
 
 const text = (machine: object): string => stringify({ version: "v1alpha1", machine });
 const task = {
@@ -35,7 +35,7 @@ describe("adopt", () => {
         kubelet: { extraMounts: [{ destination: "/a" }] },
       }),
     );
-    const message = await failure(done);
+    const message = await errorMessageOf(done);
     expect(message).toContain(
       "machines.gpu-1.patches: with the stack's patches, the machine's configuration has both the document HostnameConfig and the field machine.features.stableHostname; ",
     );
@@ -49,7 +49,7 @@ describe("adopt", () => {
 
   test("refuses a document whose field the machine has, with the opposite remedy", async () => {
     const live = text({ type: "worker", kubelet: { image: "a" } });
-    const message = await failure(
+    const message = await errorMessageOf(
       adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", live).done,
     );
     expect(message).toContain(
@@ -73,7 +73,7 @@ describe("adopt", () => {
     const live = (name: string, value: string): string =>
       text({ type: "worker" }) + document(name, value);
     const { machine, done } = adoptPatch(patch, live("zz", "debug"));
-    const message = await failure(done);
+    const message = await errorMessageOf(done);
     expect(message).toContain(
       "machines.gpu-1.containerd: the machine's configuration sets debug.level to another value, in its document CRICustomizationConfig zz; Talos merges that document later",
     );
@@ -103,7 +103,7 @@ describe("adopt", () => {
           "talosctl apply-config failed (exit 1): code = InvalidArgument desc = * unknown conflict",
         ),
       );
-    const message = await failure(adopt(task, undefined, bench));
+    const message = await errorMessageOf(adopt(task, undefined, bench));
     expect(message).toMatch(
       /^machines\.gpu-1\.patches: Talos refuses the machine's configuration .* unknown conflict; nothing was changed; /,
     );

@@ -4,7 +4,7 @@ import { CallError } from "../../components/clients/failure";
 import type { AdoptResult } from "../../components/program/task";
 import { mergeConfiguration } from "../../components/recipe/merge";
 import { FakeClock, FakeMachine, schematics } from "./fakes";
-import { failure } from "./setup";
+import { errorMessageOf } from "./setup";
 
 const read = (text: string): unknown => (parse(text) as { machine: unknown }).machine;
 const kernel = { modules: [{ name: "nvidia" }] };
@@ -134,7 +134,7 @@ describe("adopt", () => {
       machine.persistent += `  theirs${machine.persistent.length}: ${machine.persistent.length}\n`;
       return configurations.call(machine);
     };
-    expect(await failure(adopt(task, undefined, bench))).toContain(
+    expect(await errorMessageOf(adopt(task, undefined, bench))).toContain(
       "machines.gpu-1: another tool changed the machine's configuration 3 times",
     );
     expect(machine.calls).toEqual([]);
@@ -163,7 +163,7 @@ describe("release", () => {
     expect(lines.filter((line) => line.includes("stay"))).toEqual([]);
     expect(read(machine.persistent)).toEqual({ type: "worker", sysctls, theirs: "later" });
     expect(machine.calls).toEqual(["stage", "stage"]);
-    expect(machine.boots).toBe(1);
+    expect(machine.bootCount).toBe(1);
   });
 
   test("keeps the kernel modules if services of the image wait for the driver, and reports that", async () => {
@@ -218,7 +218,7 @@ describe("release", () => {
       async (_, spoil, problem, milliseconds) => {
         const { clock, machine, bench } = setup();
         spoil(machine);
-        const message = await failure(release(task, added, bench));
+        const message = await errorMessageOf(release(task, added, bench));
         const ways = [
           "make sure that it answers",
           "`pulumi stack --show-urns`",

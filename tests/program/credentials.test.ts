@@ -4,7 +4,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { bundle } from "../../generate/package/bundles";
 import { talosconfig } from "../support/talos";
-import { task } from "./fakes";
+import { createUpgradeTask } from "./fakes";
 
 /** The built program, with a replacement for talosctl. */
 const root = path.resolve(__dirname, "../..");
@@ -46,7 +46,7 @@ function run(
   return { code: status, stdout, stderr };
 }
 
-const wanted = task({ modules: ["nvidia"] });
+const wanted = createUpgradeTask({ modules: ["nvidia"] });
 const adoption = {
   machine: "gpu-1",
   address: "10.0.0.1",

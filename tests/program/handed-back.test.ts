@@ -4,7 +4,7 @@ import { adopt, release, type AdoptBench } from "../../components/program/adopt"
 import { BoundedProgress } from "../../components/program/progress";
 import type { AdoptResult } from "../../components/program/task";
 import { FakeClock, FakeMachine } from "./fakes";
-import { failure } from "./setup";
+import { errorMessageOf } from "./setup";
 
 /** Starts a program with the previous run's output in its environment, as Pulumi's command provider does. */
 function startWith(stdout: string, stderr: string): void {
@@ -120,7 +120,9 @@ test("patches whose record is too long in any form are refused, and nothing is s
   const sysctls = Object.fromEntries(
     Array.from({ length: 3_000 }, (_, number) => [`net.ipv4.conf.e${number}`, "1"]),
   );
-  const refused = await failure(adopt({ ...task, patches: [text({ sysctls })] }, undefined, bench));
+  const refused = await errorMessageOf(
+    adopt({ ...task, patches: [text({ sysctls })] }, undefined, bench),
+  );
   expect(refused).toMatch(
     /^machines\.gpu-1\.patches: the record .* Nothing was changed; set fewer values in the patches$/,
   );

@@ -9,7 +9,7 @@ import { adoptResult, upgradeResult } from "../../components/program/task";
 import { acting, hostileName } from "../cli/hostile";
 import { waitUntilEnded, isRunning } from "../support/processes";
 import { talosconfig } from "../support/talos";
-import { schematics, task } from "./fakes";
+import { schematics, createUpgradeTask } from "./fakes";
 
 /** The built program, with a replacement for talosctl. */
 const root = path.resolve(__dirname, "../..");
@@ -78,7 +78,7 @@ const calls = (): Record<string, any>[] =>
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Record<string, any>);
-const wanted = task({ modules: ["nvidia"] });
+const wanted = createUpgradeTask({ modules: ["nvidia"] });
 const adoption = {
   machine: "gpu-1",
   address: "10.0.0.1",

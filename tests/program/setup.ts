@@ -1,41 +1,43 @@
 import type { Workbench } from "../../components/program/upgrade/run";
 import type { UpgradeTask } from "../../components/program/task";
 import { upgrade } from "../../components/program/upgrade/upgrade";
-import { FakeClock, FakeCluster, FakeMachine, task } from "./fakes";
+import { FakeClock, FakeCluster, FakeMachine, createUpgradeTask } from "./fakes";
 
 /** A configuration that asks for the driver, and is staged for the next boot. */
 export const STAGED = "machine:\n  type: worker\n  kernel: {modules: [{name: nvidia}]}\n";
 
-/** A plain machine on v1.12.4 with a staged configuration, and everything that its upgrade works with. */
-export function setup(more: Partial<UpgradeTask> = {}) {
+/** A plain machine on v1.12.4 with a staged configuration, and everything that its upgrade needs. */
+export function setupUpgrade(taskFields: Partial<UpgradeTask> = {}) {
   const clock = new FakeClock();
   const machine = new FakeMachine(clock);
   machine.persistent = STAGED;
   const cluster = new FakeCluster(clock, machine);
-  const lines: string[] = [];
-  const wanted = task(more);
-  const bench: Workbench = {
+  const logLines: string[] = [];
+  const task = createUpgradeTask(taskFields);
+  const workbench: Workbench = {
     machine,
     others: new Map(),
     cluster,
     clientVersion: "v1.13.0",
     clock,
-    report: (line) => lines.push(line),
+    report: (line) => logLines.push(line),
   };
   return {
     clock,
     machine,
     cluster,
-    lines,
-    bench,
-    wanted,
-    run: (): ReturnType<typeof upgrade> => upgrade(wanted, bench),
+    logLines,
+    workbench,
+    task,
+    run: (): ReturnType<typeof upgrade> => upgrade(task, workbench),
   };
 }
 
-/** The error message of a run; fails if the run succeeds. */
-export const failure = async (run: Promise<unknown>): Promise<string> =>
+/** The error message of a run that must fail. */
+export const errorMessageOf = async (run: Promise<unknown>): Promise<string> =>
   run.then(
-    () => "no failure",
+    () => {
+      throw new Error("the run succeeded, but must fail");
+    },
     (error: Error) => error.message,
   );

@@ -3,7 +3,7 @@ import type { Ending } from "../../../components/clients/machine";
 import { Talosctl } from "../../../components/clients/talos/talosctl";
 import { applyLive } from "../../../components/program/upgrade/upgrade";
 import { FakeClock, FakeMachine } from "../../program/fakes";
-import { setup } from "../../program/setup";
+import { setupUpgrade } from "../../program/setup";
 
 /**
  * The error of talosctl if Talos 1.13 refuses a change without a boot (v1alpha1_runtime.go, CanApplyImmediate).
@@ -31,9 +31,9 @@ test.each([
 
   const machine = new FakeMachine(new FakeClock());
   jest.spyOn(machine, "activate").mockRejectedValue(error);
-  const { bench, lines } = setup();
-  expect(await applyLive({ ...bench, machine })).toBe(false);
-  expect(lines).toEqual([`apply: needs a reboot (talosctl -c failed (exit 1): ${refused})`]);
+  const { workbench, logLines } = setupUpgrade();
+  expect(await applyLive({ ...workbench, machine })).toBe(false);
+  expect(logLines).toEqual([`apply: needs a reboot (talosctl -c failed (exit 1): ${refused})`]);
 });
 
 test("a call ends at its limit or by its watcher, and the error has the time", async () => {

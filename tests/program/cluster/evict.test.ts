@@ -4,7 +4,7 @@ import type { Kubeconfig } from "../../../components/clients/kubernetes/api";
 import { KubernetesCluster } from "../../../components/program/cluster/cluster";
 import { evictPods } from "../../../components/program/upgrade/drain";
 import { FakeClock, pod } from "../fakes";
-import { failure } from "../setup";
+import { errorMessageOf } from "../setup";
 
 /** Answers of the API server of Kubernetes v1.36.3 to evictions. */
 const status = (code: number, message: string, more: object = {}) => ({
@@ -152,7 +152,7 @@ test.each([
   "a pod %s does not block other evictions, and its reason is reported",
   async (_, answer, words, decides) => {
     api.answer = answer;
-    const message = await failure(drained());
+    const message = await errorMessageOf(drained());
     expect(api.evictions.filter((name) => name === "web")).toHaveLength(1);
     expect(api.evictions.filter((name) => name === "db").length).toBeGreaterThan(1);
     expect(message.split("\n")).toHaveLength(1);
@@ -195,7 +195,7 @@ test("a permanent refusal ends the drain at once", async () => {
     'pods "db" is forbidden: User "x" cannot create resource "pods/eviction"',
   );
   const clock = new FakeClock();
-  expect(await failure(drained(clock))).toContain(
+  expect(await errorMessageOf(drained(clock))).toContain(
     "its pods could not be evicted: Kubernetes: eviction of default/db",
   );
   expect(clock.now()).toBe(0);

@@ -1,6 +1,6 @@
 import { KubernetesCluster } from "../../../components/program/cluster/cluster";
 import { putBack } from "../../../components/program/cluster/put-back";
-import { failure } from "../setup";
+import { errorMessageOf } from "../setup";
 
 test("if an object's CRD is gone, the failure names the object, and other objects are restored", async () => {
   const cluster = new KubernetesCluster(
@@ -34,7 +34,7 @@ test("if an object's CRD is gone, the failure names the object, and other object
     },
     { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "markers", namespace: "gpu" } },
   ];
-  expect(await failure(putBack({ manager: "talos-gpu", objects }, cluster, () => {}))).toBe(
+  expect(await errorMessageOf(putBack({ manager: "talos-gpu", objects }, cluster, () => {}))).toBe(
     "ServiceMonitor gpu/dcgm: the cluster no longer has the kind ServiceMonitor (monitoring.coreos.com/v1); Kubernetes deleted the object together " +
       "with its CRD, and cannot restore it without that CRD; install the chart or manifest with that CRD again, or remove the part " +
       "of the stack that needs it, then run again",

@@ -2,7 +2,7 @@ import type { Cluster } from "../../../components/program/cluster/cluster";
 import { awaitFree } from "../../../components/program/cluster/runtime-class";
 import type { FreeTask } from "../../../components/program/task";
 import { FakeClock } from "../fakes";
-import { failure } from "../setup";
+import { errorMessageOf } from "../setup";
 
 type FoundClass = NonNullable<Awaited<ReturnType<Cluster["runtimeClass"]>>>;
 const mark = { annotation: "talos-gpu/owner", ours: "shop/prod/" };
@@ -49,7 +49,7 @@ test.each([
   ],
 ])("the check of the RuntimeClass fails at once if the class %s", async (_, there, said) => {
   const { clock, run } = ask(there, 3600);
-  expect(await failure(run())).toMatch(said);
+  expect(await errorMessageOf(run())).toMatch(said);
   expect(clock.now()).toBe(0);
 });
 
@@ -64,7 +64,7 @@ test("the check waits until the RuntimeClass of an uninstalled operator is delet
 
 test("the check fails at its limit if the RuntimeClass of an operator stays", async () => {
   const { run } = ask(operators, 3600, { field: "dra" });
-  expect(await failure(run())).toMatch(
+  expect(await errorMessageOf(run())).toMatch(
     /^dra: RuntimeClass nvidia was not deleted within 10m \(last: it belongs to ClusterPolicy cluster-policy\)/,
   );
 });
@@ -91,7 +91,7 @@ test.each([{ field: "external", theirs: true }, { theirs: true }, { field: "dra"
   "a RuntimeClass with a wrong handler is refused in the task %j",
   async (more) => {
     const { run } = ask({ ...found(), handler: "nvidia-legacy" }, 3600, more);
-    expect(await failure(run())).toMatch(
+    expect(await errorMessageOf(run())).toMatch(
       new RegExp(
         `^${more.field ?? task.field}: RuntimeClass nvidia, which does not belong to this stack, has the handler nvidia-legacy`,
       ),

@@ -7,7 +7,7 @@ import {
 } from "../../../components/program/cluster/taint-mark";
 import type { NodeTaintState } from "../../../components/program/task";
 import { FakeClock } from "../fakes";
-import { failure } from "../setup";
+import { errorMessageOf } from "../setup";
 
 /**
  * A node in memory, whose version increases with every write. Another tool writes to it this many times in
@@ -136,7 +136,7 @@ async function play(
         ? taint({ machine, taints: step.taints }, known, node, clock, report)
         : untaint(machine, known, node, clock, report);
     if (wanted.error) {
-      const message = await failure(asked);
+      const message = await errorMessageOf(asked);
       for (const part of wanted.error) expect(message).toContain(part);
       for (const part of wanted.errorLacks ?? []) expect(message).not.toContain(part);
     } else {

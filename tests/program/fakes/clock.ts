@@ -3,7 +3,7 @@ import type { Clock } from "../../../components/clients/clock";
 /** A clock whose time passes at once when a caller sleeps. It runs the callbacks that are due meanwhile. */
 export class FakeClock implements Clock {
   private time = 0;
-  private due: { at: number; what: () => void }[] = [];
+  private timers: { time: number; callback: () => void }[] = [];
 
   now(): number {
     return this.time;
@@ -12,16 +12,16 @@ export class FakeClock implements Clock {
   async sleep(milliseconds: number): Promise<void> {
     const end = this.time + milliseconds;
     for (;;) {
-      const next = this.due.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+      const next = this.timers.filter(({ time }) => time <= end).sort((a, b) => a.time - b.time)[0];
       if (next === undefined) break;
-      this.due = this.due.filter((item) => item !== next);
-      this.time = next.at;
-      next.what();
+      this.timers = this.timers.filter((timer) => timer !== next);
+      this.time = next.time;
+      next.callback();
     }
     this.time = end;
   }
 
-  after(seconds: number, what: () => void): void {
-    this.due.push({ at: this.time + seconds * 1_000, what });
+  after(seconds: number, callback: () => void): void {
+    this.timers.push({ time: this.time + seconds * 1_000, callback });
   }
 }

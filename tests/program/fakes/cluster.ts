@@ -6,14 +6,14 @@ import type { FakeClock } from "./clock";
 import type { FakeMachine } from "./machine";
 
 /** A node that is ready and schedulable, with some fields replaced. */
-export const nodeState = (more: Partial<NodeState> = {}): NodeState => ({
+export const nodeState = (fields: Partial<NodeState> = {}): NodeState => ({
   unschedulable: false,
   annotations: {},
   ready: true,
   unready: "",
   kubelet: "",
   allocatable: {},
-  ...more,
+  ...fields,
 });
 
 /** Kubernetes in memory, with one node. */
@@ -22,8 +22,8 @@ export class FakeCluster implements NodeCluster {
   podList: PodState[] = [];
   /** Volumes attached to the node; undefined if they cannot be read. */
   volumes: string[] | undefined = [];
-  /** Why an eviction is refused, by pod name. */
-  readonly budgets: Record<string, string> = {};
+  /** Kubernetes' reason to refuse an eviction, by pod name. */
+  readonly evictionRefusals: Record<string, string> = {};
   readonly calls: string[] = [];
   afterCall: (call: string) => void = () => {};
   unreachable = false;
@@ -32,9 +32,9 @@ export class FakeCluster implements NodeCluster {
    * runs.
    */
   servedByMachine = false;
-  /** How an eviction fails, by pod name. */
-  readonly failing: Record<string, CallError> = {};
-  alone = false;
+  /** Error with which an eviction fails, by pod name. */
+  readonly evictionErrors: Record<string, CallError> = {};
+  isOnlyNode = false;
   /** The answer to a list of all nodes. */
   nodes: () => Promise<AskedNode[]> = () => Promise.resolve([]);
 
@@ -47,17 +47,17 @@ export class FakeCluster implements NodeCluster {
     const machineRuns = !this.machine.down && this.machine.stageName === "running";
     if (this.unreachable || (this.servedByMachine && !machineRuns))
       throw new CallError("unreachable", "Kubernetes: no answer");
-    const { partsRun, active } = this.machine;
+    const { configurationOfStaticPods, active } = this.machine;
     return (
       this.state && {
         ...this.state,
         ready: this.state.ready && machineRuns,
-        kubelet: this.state.kubelet || (kubeletRelease(partsRun ?? active) ?? ""),
+        kubelet: this.state.kubelet || (kubeletRelease(configurationOfStaticPods ?? active) ?? ""),
       }
     );
   }
   async isAlone(): Promise<boolean> {
-    return this.alone;
+    return this.isOnlyNode;
   }
   async cordon(_name: string, annotation: string, value: string): Promise<void> {
     this.state = {
@@ -65,17 +65,17 @@ export class FakeCluster implements NodeCluster {
       unschedulable: true,
       annotations: { ...this.state!.annotations, [annotation]: value },
     };
-    this.done("cordon");
+    this.recordCall("cordon");
   }
   async uncordon(_name: string, annotation: string): Promise<void> {
-    const { [annotation]: _gone, ...annotations } = this.state!.annotations;
+    const { [annotation]: _removed, ...annotations } = this.state!.annotations;
     this.state = { ...this.state!, unschedulable: false, annotations };
-    this.done("uncordon");
+    this.recordCall("uncordon");
   }
   async unmark(_name: string, annotation: string): Promise<void> {
-    const { [annotation]: _gone, ...annotations } = this.state!.annotations;
+    const { [annotation]: _removed, ...annotations } = this.state!.annotations;
     this.state = { ...this.state!, annotations };
-    this.done("unmark");
+    this.recordCall("unmark");
   }
   async attachedVolumes(): Promise<string[] | undefined> {
     return this.volumes;
@@ -84,12 +84,12 @@ export class FakeCluster implements NodeCluster {
     return this.podList;
   }
   async evict(pod: PodState): Promise<{ refused?: string }> {
-    const failure = this.failing[pod.name];
+    const failure = this.evictionErrors[pod.name];
     if (failure !== undefined) throw failure;
-    const refused = this.budgets[pod.name];
+    const refused = this.evictionRefusals[pod.name];
     if (refused !== undefined) return { refused };
-    this.podList = this.podList.map((each) =>
-      each.uid === pod.uid ? { ...each, terminating: true } : each,
+    this.podList = this.podList.map((podState) =>
+      podState.uid === pod.uid ? { ...podState, terminating: true } : podState,
     );
     if (this.state?.ready)
       // a running kubelet reports that the pod has ended
@@ -97,17 +97,17 @@ export class FakeCluster implements NodeCluster {
         10,
         () => (this.podList = this.podList.filter(({ uid }) => uid !== pod.uid)),
       );
-    this.done(`evict ${pod.name}`);
+    this.recordCall(`evict ${pod.name}`);
     return {};
   }
 
-  private done(call: string): void {
+  private recordCall(call: string): void {
     this.calls.push(call);
     this.afterCall(call.split(" ")[0]!);
   }
 }
 
-export function pod(name: string, more: Partial<PodState> = {}): PodState {
+export function pod(name: string, fields: Partial<PodState> = {}): PodState {
   return {
     namespace: "default",
     name,
@@ -120,6 +120,6 @@ export function pod(name: string, more: Partial<PodState> = {}): PodState {
     terminating: false,
     localStorage: false,
     gpus: 0,
-    ...more,
+    ...fields,
   };
 }

@@ -1,8 +1,8 @@
 export { FakeClock } from "./clock";
 export { FakeCluster, nodeState, pod } from "./cluster";
-export { failing } from "./failing";
+export { failsWith } from "./failing";
 export { FakeMachine } from "./machine";
-export { factoryImage, schematics, task } from "./task";
+export { factoryImage, schematics, createUpgradeTask } from "./task";
 
 /** Thrown where a test kills the program. */
 export class Killed extends Error {}

@@ -20,9 +20,9 @@ import type {
 } from "../../../components/clients/machine";
 import type { RunningImage } from "../../../components/recipe/machine/losses";
 import type { FakeClock } from "./clock";
-import { MODULES, schematics } from "./task";
+import { NVIDIA_MODULES, schematics } from "./task";
 
-const running: ServiceState = {
+const runningService: ServiceState = {
   state: "Running",
   failing: false,
   event: "Health check successful",
@@ -35,7 +35,7 @@ export const waitingForSandbox: ServiceState = {
   event: 'Waiting for service "sandboxd" to be registered',
 };
 
-const NVIDIA: Record<string, string> = {
+const driverOfSchematic: Record<string, string> = {
   [schematics.gpu]: "570.211.01",
   [schematics.other]: "570.211.01",
 };
@@ -47,56 +47,56 @@ const NVIDIA: Record<string, string> = {
  */
 export class FakeMachine implements Machine {
   talosVersion = "v1.12.4";
-  running: RunningImage = {
+  runningImage: RunningImage = {
     extensions: {},
     configuredArgs: [],
     platform: "metal",
     secureBoot: false,
   };
   schematicId: string | undefined = schematics.plain;
-  boots = 1;
+  bootCount = 1;
   stageName = "running";
-  unmet: string[] = [];
+  unmetConditions: string[] = [];
   bootProblems: string[] = [];
   /** Stage in which a boot ends. */
-  bootsTo = "running";
+  stageAfterBoot = "running";
   down = false;
   active = "machine: {type: worker}\n";
   persistent = this.active;
   /** The active configuration at the beginning of the last boot. */
-  bootedWith = this.active;
+  configurationAtBoot = this.active;
   /** State of the service cri. */
-  cri: ServiceState = running;
+  cri: ServiceState = runningService;
   /** Seconds until Kubernetes' static pods run the images of a new configuration. */
-  partsTake = 20;
+  secondsUntilStaticPodsRun = 20;
   /** The configuration whose images the static pods run; undefined if it is the active one. */
-  partsRun: string | undefined;
+  configurationOfStaticPods: string | undefined;
   /** Static pods that do not become ready. */
-  unreadyParts: string[] = [];
+  unreadyStaticPods: string[] = [];
   /** Whether the driver of the running image loads if the configuration asks for it. */
   driverWorks = true;
   /** The driver's version by Talos release, where it is not that of v1.12.6. */
-  drivers: Record<string, string> = {};
-  rollback = false;
+  driverVersions: Record<string, string> = {};
+  rollsBack = false;
   /** Seconds until a machine that runs is also ready. */
-  readyAfter = 0;
+  secondsUntilReady = 0;
   /** Lines of the console. */
-  lines: string[] = [];
+  consoleLines: string[] = [];
   /** Files on the machine, by path, in addition to those that show its driver. */
   files: Record<string, string> = {};
   /** Images on the disk. */
-  disk: string[] = [];
-  /** Whether the connection of `upgrade` by the newer API breaks before it asks for the reboot. */
-  cutOff = false;
+  diskImages: string[] = [];
+  /** Whether the connection of `upgrade` by the newer API breaks before the reboot is requested. */
+  connectionBreaksInUpgrade = false;
   /** The image that the next boot starts; undefined if it is the running one. */
-  private next: string | undefined;
+  private nextImage: string | undefined;
   /** The image that Talos boots if a boot fails. */
-  private fallback: string | undefined;
-  private runsSince = 0;
+  private fallbackImage: string | undefined;
+  private runningSince = 0;
   /** Whether a staged configuration takes effect only at a boot. */
   needsBoot = false;
   /** Images that were pulled. */
-  pulled: string[] = [];
+  pulledImages: string[] = [];
   /** Number of the next calls of `pull` that hang until their limit. */
   hangingPulls = 0;
   /** Seconds from the request until the machine is down, and from there until its API answers. */
@@ -105,7 +105,7 @@ export class FakeMachine implements Machine {
     { id: "1", hostname: "cp-1", learner: false, urls: ["https://10.0.0.1:2380"] },
   ];
   memberId: string | undefined = "1";
-  etcdComplaints: string[] = [];
+  reportedEtcdProblems: string[] = [];
   /** State of the service etcd; undefined on a worker, which has no etcd. */
   etcdState: string | undefined;
   /** Machines at other addresses of the cluster. No other address answers. */
@@ -118,55 +118,55 @@ export class FakeMachine implements Machine {
     call: string;
     problem: CallErrorKind;
     times: number;
-    effect: boolean;
+    takesEffect: boolean;
   }[] = [];
 
   constructor(readonly clock: FakeClock) {}
 
   /**
-   * Makes a call fail this many times. With `effect` the machine does what was asked, and only the answer is lost.
+   * Makes this many calls of a method fail. With `takesEffect` the machine does what was requested, and only the answer is lost.
    */
-  fail(call: string, problem: CallErrorKind, times = 1, effect = false): void {
-    this.faults.push({ call, problem, times, effect });
+  failCalls(call: string, problem: CallErrorKind, times = 1, takesEffect = false): void {
+    this.faults.push({ call, problem, times, takesEffect });
   }
 
   async version(): Promise<string> {
-    return this.ask("version", () => this.talosVersion);
+    return this.query("version", () => this.talosVersion);
   }
   async status(): Promise<MachineStatus> {
-    return this.ask("status", () => {
+    return this.query("status", () => {
       const ready =
         this.stageName === "running" &&
-        this.clock.now() >= this.runsSince + this.readyAfter * 1_000;
-      return { stage: this.stageName, ready, unmet: ready ? [] : this.unmet };
+        this.clock.now() >= this.runningSince + this.secondsUntilReady * 1_000;
+      return { stage: this.stageName, ready, unmet: ready ? [] : this.unmetConditions };
     });
   }
   async bootId(): Promise<string> {
-    return this.ask("bootId", () => `boot-${this.boots}`);
+    return this.query("bootId", () => `boot-${this.bootCount}`);
   }
   async schematic(): Promise<string | undefined> {
-    return this.ask("schematic", () => this.schematicId);
+    return this.query("schematic", () => this.schematicId);
   }
   async image(): Promise<RunningImage> {
-    return this.ask("image", () => this.running);
+    return this.query("image", () => this.runningImage);
   }
   async read(path: string): Promise<string | undefined> {
     const driver = this.loadedDriver();
-    return this.ask("read", () => {
+    return this.query("read", () => {
       if (this.files[path] !== undefined) return this.files[path];
-      if (path === "/proc/cmdline") return this.running.commandLine;
+      if (path === "/proc/cmdline") return this.runningImage.commandLine;
       if (driver === undefined)
         return path === "/proc/modules" ? "overlay 1 0 - Live 0x0\n" : undefined;
       if (path === "/proc/modules")
-        return MODULES.map((name) => `${name} 62 0 - Live 0x0 (O)\n`).join("");
+        return NVIDIA_MODULES.map((name) => `${name} 62 0 - Live 0x0 (O)\n`).join("");
       return `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  ${driver}  Release Build  (builder@host)\nGCC version: x\n`;
     });
   }
   async services(): Promise<Record<string, string>> {
-    return this.ask("services", () => ({
+    return this.query("services", () => ({
       ...(this.etcdState === undefined ? {} : { etcd: this.etcdState }),
       ...(this.bootProblems.length > 0 ? {} : { cri: "Running", kubelet: "Running" }),
-      ...(NVIDIA[this.schematicId ?? ""] === undefined
+      ...(driverOfSchematic[this.schematicId ?? ""] === undefined
         ? {}
         : { "ext-nvidia-persistenced": this.loadedDriver() === undefined ? "Waiting" : "Running" }),
       ...(/^v1\.1[34]\./.test(this.talosVersion) && this.loadedDriver() !== undefined
@@ -175,46 +175,55 @@ export class FakeMachine implements Machine {
     }));
   }
   async service(name: string): Promise<ServiceState | undefined> {
-    return this.ask("service", () => {
-      const isolates = isolatesWorkload(this.bootedWith);
+    return this.query("service", () => {
+      const isolates = isolatesWorkload(this.configurationAtBoot);
       if (name === "sandboxd")
         return isolates ? { state: "Running", failing: false, event: "" } : undefined;
       return this.bootProblems.length > 0 ? undefined : this.cri;
     });
   }
   async console(): Promise<string[]> {
-    return this.ask("console", () => this.lines);
+    return this.query("console", () => this.consoleLines);
   }
   async isUnconfirmed(): Promise<boolean> {
-    return this.ask("isUnconfirmed", () => this.fallback !== undefined && this.next === undefined);
+    return this.query(
+      "isUnconfirmed",
+      () => this.fallbackImage !== undefined && this.nextImage === undefined,
+    );
   }
   async bootErrors(): Promise<string[]> {
-    return this.ask("bootErrors", () => this.bootProblems);
+    return this.query("bootErrors", () => this.bootProblems);
   }
   async configurations(): Promise<Configurations> {
-    return this.ask("configurations", () => ({ active: this.active, persistent: this.persistent }));
+    return this.query("configurations", () => ({
+      active: this.active,
+      persistent: this.persistent,
+    }));
   }
   async stage(configuration: string): Promise<void> {
-    return this.act("stage", () => void (this.persistent = configuration));
+    return this.change("stage", () => void (this.persistent = configuration));
   }
   async activate(configuration: string): Promise<void> {
-    return this.act("activate", () => {
+    return this.change("activate", () => {
       if (this.needsBoot)
         throw new CallError("refused", "this config change can't be applied in immediate mode");
-      this.partsRun = this.active;
-      this.clock.after(this.partsTake, () => (this.partsRun = undefined));
+      this.configurationOfStaticPods = this.active;
+      this.clock.after(
+        this.secondsUntilStaticPodsRun,
+        () => (this.configurationOfStaticPods = undefined),
+      );
       this.active = this.persistent = configuration;
       // Talos v1.14.1 does this if containerd starts again.
-      if (isolatesWorkload(configuration) && !isolatesWorkload(this.bootedWith))
+      if (isolatesWorkload(configuration) && !isolatesWorkload(this.configurationAtBoot))
         this.cri = waitingForSandbox;
     });
   }
   async staticPods(): Promise<StaticContainer[]> {
-    return this.ask("staticPods", () => {
-      const images = kubernetesImages(this.partsRun ?? this.active);
+    return this.query("staticPods", () => {
+      const images = kubernetesImages(this.configurationOfStaticPods ?? this.active);
       return controlPlaneParts.flatMap((name) => {
         const image = images[name];
-        const ready = !this.unreadyParts.includes(name);
+        const ready = !this.unreadyStaticPods.includes(name);
         return image === undefined ? [] : [{ name, image, ready }];
       });
     });
@@ -226,92 +235,94 @@ export class FakeMachine implements Machine {
       while (this.clock.now() < end && !(await ending?.ends()));
       throw new CallError("unreachable", `talosctl image did not end within ${limit} ms`);
     }
-    return this.act(
+    return this.change(
       `pull ${image}${{ disk: "", memory: " into memory", pods: " for pods" }[place]}`,
-      () => void this.pulled.push(image),
+      () => void this.pulledImages.push(image),
     );
   }
   async hasPulled(image: string): Promise<boolean> {
-    return this.pulled.includes(image);
+    return this.pulledImages.includes(image);
   }
   async upgrade(image: string, place: InstallerPlace, api: UpgradeApi): Promise<void> {
-    return this.act(`upgrade ${api}${place === "disk" ? "" : " from memory"}`, () => {
+    return this.change(`upgrade ${api}${place === "disk" ? "" : " from memory"}`, () => {
       this.install(image);
       if (api === "legacy") return this.goDown();
-      this.lines.push(`starting upgrade: installer_image=${image}, disk=/dev/vda`);
-      this.lines.push("upgrade completed successfully: exit_code=0");
-      if (this.cutOff) throw new CallError("unreachable", "connection reset");
+      this.consoleLines.push(`starting upgrade: installer_image=${image}, disk=/dev/vda`);
+      this.consoleLines.push("upgrade completed successfully: exit_code=0");
+      if (this.connectionBreaksInUpgrade) throw new CallError("unreachable", "connection reset");
       return this.goDown();
     });
   }
   async reboot(): Promise<void> {
-    return this.act("reboot", () => this.goDown());
+    return this.change("reboot", () => this.goDown());
   }
   async etcdMembers(): Promise<EtcdMember[]> {
-    return this.ask("etcdMembers", () => this.members);
+    return this.query("etcdMembers", () => this.members);
   }
   async etcdProblems(): Promise<string[]> {
-    return this.ask("etcdProblems", () => this.etcdComplaints);
+    return this.query("etcdProblems", () => this.reportedEtcdProblems);
   }
   async etcdMember(): Promise<string | undefined> {
-    return this.ask("etcdMember", () => this.memberId);
+    return this.query("etcdMember", () => this.memberId);
   }
   at(address: string): FakeMachine {
-    const nothing = new FakeMachine(this.clock);
-    nothing.down = true;
-    return this.network[address] ?? nothing;
+    const unreachableMachine = new FakeMachine(this.clock);
+    unreachableMachine.down = true;
+    return this.network[address] ?? unreachableMachine;
   }
 
   /** Sets the image of the next boot. Apart from it, only the fallback image stays on the disk. */
   install(reference: string): void {
-    this.fallback = this.next ?? `${this.schematicId}:${this.talosVersion}`;
-    this.next = reference.split("/").at(-1)!;
-    this.disk = [this.fallback, this.next];
+    this.fallbackImage = this.nextImage ?? `${this.schematicId}:${this.talosVersion}`;
+    this.nextImage = reference.split("/").at(-1)!;
+    this.diskImages = [this.fallbackImage, this.nextImage];
   }
 
   /** Boots the machine until its API answers. */
   boot(): void {
     this.down = false;
-    this.boots++;
-    this.lines = [];
+    this.bootCount++;
+    this.consoleLines = [];
     this.stageName = "booting";
-    this.active = this.bootedWith = this.persistent;
-    this.cri = running;
-    this.partsRun = undefined;
-    if (this.next !== undefined && !this.rollback)
-      [this.schematicId, this.talosVersion] = this.next.split(":") as [string, string];
-    this.next = undefined;
+    this.active = this.configurationAtBoot = this.persistent;
+    this.cri = runningService;
+    this.configurationOfStaticPods = undefined;
+    if (this.nextImage !== undefined && !this.rollsBack)
+      [this.schematicId, this.talosVersion] = this.nextImage.split(":") as [string, string];
+    this.nextImage = undefined;
   }
 
   private goDown(): void {
     // The boot failed.
-    if (this.bootProblems.length > 0) [this.next, this.fallback] = [this.fallback, undefined];
-    this.stageName = this.next === undefined ? "rebooting" : "upgrading";
+    if (this.bootProblems.length > 0)
+      [this.nextImage, this.fallbackImage] = [this.fallbackImage, undefined];
+    this.stageName = this.nextImage === undefined ? "rebooting" : "upgrading";
     this.clock.after(this.timing.install, () => (this.down = true));
     this.clock.after(this.timing.install + this.timing.boot, () => {
       this.boot();
     });
     this.clock.after(this.timing.install + this.timing.boot + 20, () => {
-      if (this.stageName !== "booting" || this.unmet.length > 0) return;
-      this.stageName = this.bootsTo;
-      this.runsSince = this.clock.now();
-      this.fallback = undefined;
+      if (this.stageName !== "booting" || this.unmetConditions.length > 0) return;
+      this.stageName = this.stageAfterBoot;
+      this.runningSince = this.clock.now();
+      this.fallbackImage = undefined;
     });
   }
 
   private loadedDriver(): string | undefined {
     return this.driverWorks && this.active.includes("nvidia")
-      ? NVIDIA[this.schematicId ?? ""] && (this.drivers[this.talosVersion] ?? "570.211.01")
+      ? driverOfSchematic[this.schematicId ?? ""] &&
+          (this.driverVersions[this.talosVersion] ?? "570.211.01")
       : undefined;
   }
 
-  private async ask<T>(call: string, answer: () => T): Promise<T> {
+  private async query<T>(call: string, answer: () => T): Promise<T> {
     if (this.down) throw new CallError("unreachable", "connection refused");
     this.throwFault(call, () => {});
     return answer();
   }
 
-  private async act(call: string, effect: () => void): Promise<void> {
+  private async change(call: string, effect: () => void): Promise<void> {
     if (this.down) throw new CallError("unreachable", "connection refused");
     this.calls.push(call);
     this.throwFault(call.split(" ")[0]!, effect);
@@ -320,10 +331,10 @@ export class FakeMachine implements Machine {
   }
 
   private throwFault(call: string, effect: () => void): void {
-    const fault = this.faults.find((item) => item.call === call && item.times > 0);
+    const fault = this.faults.find((fault) => fault.call === call && fault.times > 0);
     if (fault === undefined) return;
     fault.times--;
-    if (fault.effect) effect();
+    if (fault.takesEffect) effect();
     throw new CallError(fault.problem, `${call}: ${fault.problem}`);
   }
 }

@@ -5,12 +5,12 @@ export const schematics = { plain: "3".repeat(64), gpu: "a".repeat(64), other: "
 export const factoryImage = (talosVersion: string, schematicId = schematics.gpu): string =>
   `factory.talos.dev/metal-installer/${schematicId}:${talosVersion}`;
 /** Kernel modules of NVIDIA's driver. */
-export const MODULES = ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"];
+export const NVIDIA_MODULES = ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"];
 
 /** A task that upgrades the fake machine from a plain v1.12.4 to v1.12.6 with NVIDIA's driver. */
-export function task(more: Partial<UpgradeTask> = {}): UpgradeTask {
-  const talosVersion = more.talosVersion ?? "v1.12.6";
-  const schematicId = more.schematicId ?? schematics.gpu;
+export function createUpgradeTask(fields: Partial<UpgradeTask> = {}): UpgradeTask {
+  const talosVersion = fields.talosVersion ?? "v1.12.6";
+  const schematicId = fields.schematicId ?? schematics.gpu;
   return upgradeTask.parse({
     machine: "gpu-1",
     address: "10.0.0.1",
@@ -26,12 +26,12 @@ export function task(more: Partial<UpgradeTask> = {}): UpgradeTask {
       kernelArgs: [],
     },
     configurationHash: "1",
-    modules: MODULES,
+    modules: NVIDIA_MODULES,
     driverVersion: "570.211.01",
     extensionServices: [{ name: "ext-nvidia-persistenced", state: "Running" }],
     drain: true,
     otherControlPlanes: [],
     timeouts: { pull: "10m", drain: "5m", reboot: "30m", verify: "5m" },
-    ...more,
+    ...fields,
   });
 }

@@ -1,7 +1,7 @@
 import { awaitTests, type TestedCluster } from "../../../components/program/gate/await-tests";
 import type { GateTask } from "../../../components/program/task";
 import { FakeClock } from "../fakes";
-import { failure } from "../setup";
+import { errorMessageOf } from "../setup";
 
 const GPU = "nvidia.com/gpu";
 const CLASS = "gpu.nvidia.com";
@@ -146,7 +146,7 @@ async function play(run: GateRun): Promise<void> {
 
   const { expect: outcome } = run;
   if ("error" in outcome) {
-    const message = await failure(ended);
+    const message = await errorMessageOf(ended);
     for (const part of outcome.error)
       expect(message).toEqual(
         typeof part === "string" ? expect.stringContaining(part) : expect.stringMatching(part),
@@ -433,7 +433,7 @@ describe("the gate's progress lines", () => {
   test("at the limit, a failure names the reason why the test has no pod", async () => {
     const cluster = new Cluster();
     Object.assign(cluster, { tests: [], warnings: [rejected("test-1-a")] });
-    const message = await failure(awaitTests(task, cluster, new FakeClock(), () => {}));
+    const message = await errorMessageOf(awaitTests(task, cluster, new FakeClock(), () => {}));
     expect(message).toContain(
       'did not pass within 10m (Kubernetes refuses its pod: pod rejected: RuntimeClass "nvidia" not found',
     );

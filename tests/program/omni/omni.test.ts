@@ -5,8 +5,8 @@ import type { Talosctl } from "../../../components/clients/talos/talosctl";
 import { applyToOmni, releaseFromOmni } from "../../../components/program/omni/apply";
 import type { OmniTask } from "../../../components/program/task";
 import { customizationPath, omniResources } from "../../../components/recipe";
-import { failing, FakeClock } from "../fakes";
-import { failure } from "../setup";
+import { failsWith, FakeClock } from "../fakes";
+import { errorMessageOf } from "../setup";
 import { FakeOmni } from "./fake-omni";
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
@@ -76,7 +76,7 @@ async function play(...runs: [OmniRun, ...OmniRun[]]): Promise<void> {
       else omni.putExtensions(id, labels, content.extensions);
     if (run.failing) {
       const { seconds, problem, message } = run.failing;
-      omni.list = failing(problem, message);
+      omni.list = failsWith(problem, message);
       if (seconds !== undefined) clock.after(seconds, () => (omni.list = list));
     }
     omni.calls.length = 0;
@@ -95,7 +95,7 @@ async function play(...runs: [OmniRun, ...OmniRun[]]): Promise<void> {
       : applyToOmni(task, omni, report);
     const { expect: wanted } = run;
     if (wanted.error) {
-      const message = await failure(ended);
+      const message = await errorMessageOf(ended);
       for (const part of wanted.error) expect(message).toContain(part);
       expect(omni.calls).toEqual([]);
       continue;

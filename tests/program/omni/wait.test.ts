@@ -5,7 +5,7 @@ import { mergedConfigurationPath } from "../../../components/recipe/machine/cont
 import { FakeOmni } from "./fake-omni";
 import { FakeClock, FakeMachine } from "../fakes";
 import { waitingForSandbox } from "../fakes/machine";
-import { failure } from "../setup";
+import { errorMessageOf } from "../setup";
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
 const quiet = (): void => {};
@@ -73,8 +73,10 @@ describe("omni-wait", () => {
 
     test("is reported, and ends the wait if the next boot fails too", async () => {
       const { parts, told } = looping();
-      parts.clock.after(300, () => parts.machine.boots++);
-      const message = await failure(waitForOmni(wanted({ driverVersion: "570.211.01" }), parts));
+      parts.clock.after(300, () => parts.machine.bootCount++);
+      const message = await errorMessageOf(
+        waitForOmni(wanted({ driverVersion: "570.211.01" }), parts),
+      );
       expect(message).toContain("machines.gpu-1: its boot does not go on: writeUserFiles failed");
       expect(message).toContain("again and again");
       expect(told()).toHaveLength(1);
@@ -86,13 +88,13 @@ describe("omni-wait", () => {
       const files = { "/proc/modules": "overlay 1 0 - Live 0x0\n" };
       parts.omni.state!.ready = false;
       parts.clock.after(300, () => {
-        parts.machine.boots++;
+        parts.machine.bootCount++;
         parts.machine.stageName = "running";
         parts.machine.bootProblems = [];
         parts.omni.state!.ready = true;
       });
       parts.machine.read = async () =>
-        parts.machine.boots > 1 ? files["/proc/modules"] : undefined;
+        parts.machine.bootCount > 1 ? files["/proc/modules"] : undefined;
       await waitForOmni(wanted({ files }), parts);
       expect(told()).toHaveLength(1);
     });
@@ -131,14 +133,14 @@ describe("omni-wait", () => {
     });
 
     test("is not in effect if the merged configuration lacks its keys, and the message names them", async () => {
-      const message = await failure(waiting("version = 3\n"));
+      const message = await errorMessageOf(waiting("version = 3\n"));
       expect(message).toContain(
         `${mergedConfigurationPath} lacks plugins."io.containerd.cri.v1.runtime".cdi_spec_dirs, plugins."io.containerd.cri.v1.runtime".containerd.default_runtime_name`,
       );
     });
 
     test("is not in effect if overridden, and the message names only the document that Talos merges later", async () => {
-      const message = await failure(waiting(merged("runc", ["aa", "customization", "zz"])));
+      const message = await errorMessageOf(waiting(merged("runc", ["aa", "customization", "zz"])));
       expect(message).toContain("containerd.default_runtime_name");
       expect(message).toContain(
         "CRICustomizationConfig zz may override these keys, because Talos merges the parts in the order of their names",
@@ -149,7 +151,7 @@ describe("omni-wait", () => {
     test("is not in effect while containerd waits for the boot that activates workload isolation", async () => {
       const parts = bench();
       parts.machine.cri = waitingForSandbox;
-      const message = await failure(waitForOmni(wanted(), parts));
+      const message = await errorMessageOf(waitForOmni(wanted(), parts));
       expect(message).toContain(
         'service cri is Waiting and not healthy (Waiting for service "sandboxd"',
       );
@@ -157,7 +159,9 @@ describe("omni-wait", () => {
     });
 
     test("is not in effect while the merged configuration is missing", async () => {
-      expect(await failure(waiting(undefined))).toContain(`${mergedConfigurationPath} is missing`);
+      expect(await errorMessageOf(waiting(undefined))).toContain(
+        `${mergedConfigurationPath} is missing`,
+      );
     });
   });
 
@@ -205,7 +209,7 @@ describe("omni-wait", () => {
   ])("reports at its limit what the machine lacks: %s", async (_, spoil, more, part) => {
     const parts = bench();
     spoil(parts.omni);
-    const message = await failure(waitForOmni(wanted(more), parts));
+    const message = await errorMessageOf(waitForOmni(wanted(more), parts));
     expect(message).toContain(part);
     expect(message).toContain("25m");
   });

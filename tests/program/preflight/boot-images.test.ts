@@ -45,7 +45,7 @@ const runs = (mebibytes: number) =>
 
 test("refuses an image for which the boot partition has no room next to the running one", async () => {
   const { outcome } = await ask({
-    machine: { running: running() },
+    machine: { runningImage: running() },
     mirror: { ...runs(500), ...wanted(602) },
   });
   expect(outcome).toEqual([
@@ -86,14 +86,17 @@ test.each<[string, Changes, Record<string, Answer>]>([
     Object.fromEntries(Object.keys(wanted(1)).map((url) => [url, { status: 200, body: "<html>" }])),
   ],
 ])("accepts the image if %s", async (_, changes, mirror) => {
-  const { outcome } = await ask({ machine: { running: running(changes as RunningImage) }, mirror });
+  const { outcome } = await ask({
+    machine: { runningImage: running(changes as RunningImage) },
+    mirror,
+  });
   expect(outcome).toHaveProperty("machines");
 });
 
 test("refuses an image that alone is larger than the boot partition, whatever runs", async () => {
   const partition = { name: "BOOT" as const, bytes: 1000 * MIB };
   const { outcome } = await ask({
-    machine: { running: running({ bootPartition: partition, extensions: {} }) },
+    machine: { runningImage: running({ bootPartition: partition, extensions: {} }) },
     mirror: wanted(1_001),
   });
   expect(outcome).toEqual([
@@ -105,7 +108,7 @@ test("refuses an image that alone is larger than the boot partition, whatever ru
 
 test("asks for the running image under the name of its Secure Boot variant", async () => {
   const { asked } = await ask({
-    machine: { running: running({ secureBoot: true }) },
+    machine: { runningImage: running({ secureBoot: true }) },
     machines: [
       { installerImage: `factory.talos.dev/metal-installer-secureboot/${schematics.gpu}:v1.12.6` },
     ],
@@ -117,7 +120,7 @@ test("asks for the running image under the name of its Secure Boot variant", asy
 
 test("compares each image with the one before it, if the machine goes over several minors", async () => {
   const { outcome } = await ask({
-    machine: { running: running(), talosVersion: "v1.10.9" },
+    machine: { runningImage: running(), talosVersion: "v1.10.9" },
     mirror: {
       "https://factory.talos.dev/versions": {
         status: 200,
@@ -138,7 +141,7 @@ test("compares each image with the one before it, if the machine goes over sever
 test("asks nothing if the machine already runs the image", async () => {
   const { asked } = await ask({
     machine: {
-      running: running({ extensions: { schematic: schematics.gpu } }),
+      runningImage: running({ extensions: { schematic: schematics.gpu } }),
       schematicId: schematics.gpu,
       talosVersion: "v1.12.6",
     },

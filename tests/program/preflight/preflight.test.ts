@@ -1,6 +1,6 @@
 import type { AskedCluster } from "../../../components/program/preflight/preflight";
 import { CallError } from "../../../components/clients/failure";
-import { failing, type FakeMachine, nodeState, schematics } from "../fakes";
+import { failsWith, type FakeMachine, nodeState, schematics } from "../fakes";
 import { archive, ask, brought, certificate, index, node, type Stand, strange } from "./stand";
 
 const installs = {
@@ -56,7 +56,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const anotherStacks = { "gpu-operator": "shop/test/ns 77" };
 const isAnotherStacks = /^kubeconfig: Namespace gpu-operator was made by shop\/test\/ns/;
 const losesAnExtension: Partial<FakeMachine> = {
-  running: {
+  runningImage: {
     extensions: { "iscsi-tools": "v0.2.0" },
     configuredArgs: [],
     platform: "metal",
@@ -158,7 +158,7 @@ describe("the preflight", () => {
     schematicId: schematics.gpu,
     active: "machine: {kernel: {modules: [{name: nvidia}]}}",
     persistent: "",
-    drivers: { "v1.10.9": "570.148.08" },
+    driverVersions: { "v1.10.9": "570.148.08" },
   };
   const between = (release: string): string =>
     `https://factory.talos.dev/v2/metal-installer/${schematics.gpu}/manifests/${release}`;
@@ -283,7 +283,7 @@ describe("the preflight", () => {
     play({
       around: {
         machine: {
-          schematic: failing(
+          schematic: failsWith(
             "refused",
             "talosctl get failed (exit 1): x509: certificate signed by unknown authority",
           ),
@@ -301,7 +301,7 @@ describe("the preflight", () => {
         ],
         version: "v99.0.0",
         nodes: new CallError("refused", "Kubernetes: nodes: Unauthorized"),
-        machine: { schematic: failing("refused", "asked") },
+        machine: { schematic: failsWith("refused", "asked") },
       },
       refusals: [
         /^talosconfig: expired on 2021-01-01; ; $/,
@@ -445,7 +445,7 @@ describe("the preflight accepts", () => {
 
 test("on a newly adopted machine, a stack without driver fields may not change the running driver", async () => {
   const machine: Partial<FakeMachine> = {
-    running: {
+    runningImage: {
       extensions: { "nonfree-kmod-nvidia-lts": "535.247.01" },
       configuredArgs: [],
       platform: "metal",
@@ -653,7 +653,7 @@ test.each<[string, string, string[], boolean]>([
 
 test("the preflight checks only once, until a change, that the credentials belong to one cluster", async () => {
   const { outcome } = await ask();
-  const machine = { bootId: failing("refused", "asked again") };
+  const machine = { bootId: failsWith("refused", "asked again") };
   expect((await ask({ machine }, outcome)).outcome).toEqual(outcome);
   expect((await ask({ machine, authority: "another" }, outcome)).outcome).not.toHaveProperty(
     "together",

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { failing, schematics } from "../fakes";
+import { failsWith, schematics } from "../fakes";
 import { ask, type Stand } from "./stand";
 
 /** Certificates of the stand's Factory and of another one, made by `openssl req -x509 -newkey ec -subj "/CN=lab …"`. */
@@ -51,7 +51,7 @@ const running = { extensions: {}, configuredArgs: [], platform: "metal", secureB
 const around = (more: Partial<Stand> = {}): Partial<Stand> => ({
   machines: [{ installerImage: installer }],
   mirror: { [places.certificate]: { status: 200, body: certificates.factory } },
-  machine: { running, files: { [places.file]: db(certificates.factory) } },
+  machine: { runningImage: running, files: { [places.file]: db(certificates.factory) } },
   ...more,
 });
 
@@ -63,7 +63,9 @@ test("an image that is signed with a key of the firmware is accepted", async () 
 
 test("an image that is signed with another key is refused", async () => {
   const { outcome } = await ask(
-    around({ machine: { running, files: { [places.file]: db(certificates.another) } } }),
+    around({
+      machine: { runningImage: running, files: { [places.file]: db(certificates.another) } },
+    }),
   );
   expect(outcome).toEqual([
     expect.stringMatching(
@@ -81,10 +83,10 @@ test.each<[string, Partial<Stand>]>([
     "the Factory's answer is no certificate",
     { mirror: { [places.certificate]: { status: 200, body: "<html>" } } },
   ],
-  ["the firmware has no variable with keys", { machine: { running } }],
+  ["the firmware has no variable with keys", { machine: { runningImage: running } }],
   [
     "the firmware's variable cannot be read",
-    { machine: { running, read: failing("refused", "denied") } },
+    { machine: { runningImage: running, read: failsWith("refused", "denied") } },
   ],
 ])("a line reports that the key is unknown if %s", async (_, more) => {
   const { outcome, lines } = await ask(around(more));
@@ -98,7 +100,7 @@ test("the keys of a firmware without Secure Boot are not checked", async () => {
   const { outcome, lines } = await ask(
     around({
       machine: {
-        running: { ...running, secureBoot: false },
+        runningImage: { ...running, secureBoot: false },
         files: { [places.file]: db(certificates.another) },
       },
     }),

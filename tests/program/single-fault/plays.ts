@@ -5,7 +5,7 @@ import { upgrade } from "../../../components/program/upgrade/upgrade";
 import { omniResources } from "../../../components/recipe";
 import { FakeClock, FakeMachine } from "../fakes";
 import { FakeOmni } from "../omni/fake-omni";
-import { setup } from "../setup";
+import { setupUpgrade } from "../setup";
 import { ApiInMemory } from "./api-in-memory";
 import { Calls, type Fault } from "./faults";
 
@@ -37,26 +37,26 @@ export const ended = (run: Promise<unknown>, failing: Failing): Promise<unknown>
 /** An upgrade of a machine that `arrange` has prepared. */
 export const upgrading =
   (
-    arrange: (parts: ReturnType<typeof setup>) => void,
-    more: Parameters<typeof setup>[0] = {},
+    arrange: (parts: ReturnType<typeof setupUpgrade>) => void,
+    more: Parameters<typeof setupUpgrade>[0] = {},
   ): Play =>
   async (failing) => {
-    const parts = setup({ pollSeconds: 10, ...more });
-    const { clock, machine, cluster, bench, wanted } = parts;
+    const parts = setupUpgrade({ pollSeconds: 10, ...more });
+    const { clock, machine, cluster, workbench, task } = parts;
     arrange(parts);
     const calls = new Calls(clock, failing);
     const answer = await ended(
-      upgrade(wanted, {
-        ...bench,
+      upgrade(task, {
+        ...workbench,
         machine: persistent(clock, calls.ofTalos(machine)),
         others: new Map(
-          [...bench.others].map(([at, other]) => [at, persistent(clock, calls.ofTalos(other))]),
+          [...workbench.others].map(([at, other]) => [at, persistent(clock, calls.ofTalos(other))]),
         ),
         cluster: persistent(clock, calls.ofKubernetes(cluster)),
       }),
       failing,
     );
-    const { boots, schematicId, talosVersion, active, persistent: next } = machine;
+    const { bootCount: boots, schematicId, talosVersion, active, persistent: next } = machine;
     const reboots = machine.calls.filter((call) => /^(reboot|upgrade)/.test(call));
     const node = { ...cluster.state, pods: cluster.podList.map(({ name }) => name) };
     return {

@@ -151,7 +151,7 @@ const runs: Record<string, Play> = {
     role: "controlplane",
   }),
   "upgrade of a control plane among three": upgrading(
-    ({ machine, bench, clock }) => {
+    ({ machine, workbench, clock }) => {
       machine.etcdState = "Running";
       const member = (id: string, address: string) => ({
         id,
@@ -170,7 +170,7 @@ const runs: Record<string, Play> = {
       const [two, three] = [new FakeMachine(clock), new FakeMachine(clock)];
       three.memberId = "3";
       machine.network["10.0.0.4"] = new FakeMachine(clock);
-      bench.others = new Map([
+      workbench.others = new Map([
         ["10.0.0.2", two],
         ["10.0.0.3", three],
       ]);
@@ -185,7 +185,7 @@ const runs: Record<string, Play> = {
         talosVersion: "v1.11.5",
         schematicId: schematics.gpu,
         active: machine.persistent,
-        drivers: { "v1.11.5": "570.172.08", "v1.13.9": "595.91.07" },
+        driverVersions: { "v1.11.5": "570.172.08", "v1.13.9": "595.91.07" },
       });
     },
     { role: "controlplane", talosVersion: "v1.13.9", driverVersion: "595.91.07" },
@@ -202,11 +202,16 @@ const runs: Record<string, Play> = {
   ),
   "upgrade of a machine whose boot is paused": upgrading(({ machine, cluster }) => {
     const bootProblems = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
-    const broken = { active: "broken", stageName: "booting", unmet: ["services"], bootProblems };
+    const broken = {
+      active: "broken",
+      stageName: "booting",
+      unmetConditions: ["services"],
+      bootProblems,
+    };
     Object.assign(machine, { ...broken, talosVersion: "v1.12.6", schematicId: schematics.gpu });
     cluster.podList = [pod("app")];
     machine.afterCall = (call) => {
-      if (call === "reboot") Object.assign(machine, { bootProblems: [], unmet: [] });
+      if (call === "reboot") Object.assign(machine, { bootProblems: [], unmetConditions: [] });
     };
   }),
   "requested reboot": upgrading(

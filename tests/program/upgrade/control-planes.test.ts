@@ -1,8 +1,8 @@
 import type { EtcdMember } from "../../../components/clients/talos/talos-machine";
-import { factoryImage, failing } from "../fakes";
+import { factoryImage, failsWith } from "../fakes";
 import { STAGED } from "../setup";
 import { pausedBoot, rebootEndsPause } from "./paused-boot";
-import { type FailingCall, play, type UpgradeRun } from "./scenario";
+import { type FailingCall, runUpgrade, type UpgradeRun } from "./scenario";
 
 // The stack has one of a cluster's three control planes.
 
@@ -20,7 +20,7 @@ const upgraded = [`pull ${factoryImage("v1.12.6")}`, "upgrade legacy"];
 
 describe("control planes that are not in the stack", () => {
   test("are asked, and the run goes on if they are well", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: threeMembers,
       outsideStack: bothWell,
@@ -32,7 +32,7 @@ describe("control planes that are not in the stack", () => {
     }));
 
   test("stop the run before any change if one is down", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: threeMembers,
       outsideStack: { "10.0.0.2": {}, "10.0.0.3": { down: true } },
@@ -47,7 +47,7 @@ describe("control planes that are not in the stack", () => {
     }));
 
   test("stop the run if one is being upgraded", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: threeMembers,
       outsideStack: { "10.0.0.2": {}, "10.0.0.3": { stageName: "upgrading" } },
@@ -58,10 +58,10 @@ describe("control planes that are not in the stack", () => {
     }));
 
   test("stop the run if one has an etcd alarm", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: threeMembers,
-      outsideStack: { "10.0.0.2": {}, "10.0.0.3": { etcdComplaints: ["NOSPACE"] } },
+      outsideStack: { "10.0.0.2": {}, "10.0.0.3": { reportedEtcdProblems: ["NOSPACE"] } },
       expect: {
         error: ["10.0.0.3 (etcd member cp-3, not in the stack) reports: NOSPACE"],
         changesNothing: true,
@@ -69,24 +69,24 @@ describe("control planes that are not in the stack", () => {
     }));
 
   test("stop the run if one has no etcd", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: threeMembers,
       outsideStack: {
         "10.0.0.2": {},
-        "10.0.0.3": { etcdProblems: failing("unimplemented", "etcdProblems: unimplemented") },
+        "10.0.0.3": { etcdProblems: failsWith("unimplemented", "etcdProblems: unimplemented") },
       },
       expect: { error: ["reports: etcdProblems: unimplemented"], changesNothing: true },
     }));
 
   test("are logged and do not stop the run if their health is unknown", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: {
         members: [member("1"), member("2"), member("3", ["https://:2380"]), member("4", [])],
       },
       outsideStack: {
-        "10.0.0.2": { status: failing("refused", "status: refused") },
+        "10.0.0.2": { status: failsWith("refused", "status: refused") },
         "10.0.0.3": {},
       },
       expect: {
@@ -102,7 +102,7 @@ describe("control planes that are not in the stack", () => {
     }));
 
   test("are asked at their next address if the first does not answer", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: {
         members: [
@@ -120,7 +120,7 @@ describe("control planes that are not in the stack", () => {
     }));
 
   test("do not include the stack's control planes, even if etcd has other addresses for them", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: {
         members: [
@@ -150,11 +150,11 @@ describe("a control plane whose boot is paused", () => {
     { call: "etcdProblems", problem: "unreachable", times: 999 },
   ];
   test("is rebooted into its staged configuration even if its etcd is not up", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: pausedControlPlane,
       outsideStack: bothWell,
-      cluster: { alone: true },
+      cluster: { isOnlyNode: true },
       otherControlPlanes: { "10.0.0.2": {} },
       failingCalls: etcdDoesNotAnswer,
       events: rebootEndsPause,
@@ -162,18 +162,18 @@ describe("a control plane whose boot is paused", () => {
     }));
 
   test("is left alone if another control plane is down", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: pausedControlPlane,
       outsideStack: bothWell,
-      cluster: { alone: true },
+      cluster: { isOnlyNode: true },
       otherControlPlanes: { "10.0.0.2": { down: true } },
       failingCalls: etcdDoesNotAnswer,
       expect: { error: ["control plane 10.0.0.2 does not answer"], machineCalls: [] },
     }));
 
   test("is not rebooted if its etcd is up and another etcd member is down", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: {
         ...pausedControlPlane,
@@ -182,7 +182,7 @@ describe("a control plane whose boot is paused", () => {
         bootProblems: [],
       },
       outsideStack: { "10.0.0.2": {}, "10.0.0.3": { down: true } },
-      cluster: { alone: true },
+      cluster: { isOnlyNode: true },
       otherControlPlanes: { "10.0.0.2": {} },
       expect: {
         error: ["10.0.0.3 (etcd member cp-3, not in the stack) does not answer"],

@@ -1,7 +1,7 @@
 import { CallError } from "../../../components/clients/failure";
-import { factoryImage, failing, type FakeMachine, nodeState, pod, schematics } from "../fakes";
+import { factoryImage, failsWith, type FakeMachine, nodeState, pod, schematics } from "../fakes";
 import { STAGED } from "../setup";
-import { play, type UpgradeRun } from "./scenario";
+import { runUpgrade, type UpgradeRun } from "./scenario";
 
 // Runs of the upgrade program during which a fault occurs.
 
@@ -10,8 +10,8 @@ const pullCall = `pull ${factoryImage("v1.12.6")}`;
 
 describe("an upgrade", () => {
   test("fails before any reboot if a disruption budget blocks an eviction, and leaves the node cordoned", () =>
-    play({
-      cluster: { podList: [pod("db"), pod("app")], budgets: { db: budget } },
+    runUpgrade({
+      cluster: { podList: [pod("db"), pod("app")], evictionRefusals: { db: budget } },
       expect: {
         error: [`pod default/db did not end within 5m: ${budget}`, "node gpu-1 stays cordoned"],
         errorLacks: ["default/app"],
@@ -22,24 +22,24 @@ describe("an upgrade", () => {
     }));
 
   test("on a node that is not ready, continues once the eviction of each pod is accepted", () =>
-    play({
+    runUpgrade({
       cluster: { state: nodeState({ ready: false }), podList: [pod("app")] },
       events: [{ afterCall: "upgrade", seconds: 180, node: { ready: true } }],
       expect: { result: { rebooted: true }, kubernetesCalls: ["cordon", "evict app", "uncordon"] },
     }));
 
   test("also fails on a node that is not ready if a disruption budget blocks an eviction", () =>
-    play({
+    runUpgrade({
       cluster: {
         state: nodeState({ ready: false }),
         podList: [pod("db")],
-        budgets: { db: "Cannot evict pod" },
+        evictionRefusals: { db: "Cannot evict pod" },
       },
       expect: { error: ["pod default/db did not end within 5m: Cannot evict pod"] },
     }));
 
   test("waits in its drain until the volumes of the evicted pods are detached", () =>
-    play({
+    runUpgrade({
       cluster: { volumes: ["pvc-1"] },
       events: [{ atSecond: 60, cluster: { volumes: [] } }],
       expect: {
@@ -51,7 +51,7 @@ describe("an upgrade", () => {
     }));
 
   test("continues with a warning if volumes stay attached for two minutes", () =>
-    play({
+    runUpgrade({
       cluster: { volumes: ["pvc-2"] },
       expect: {
         result: { rebooted: true },
@@ -61,7 +61,7 @@ describe("an upgrade", () => {
     }));
 
   test("fails before it cordons the node if the installer cannot be pulled", () =>
-    play({
+    runUpgrade({
       failingCalls: [{ call: "pull", problem: "refused" }],
       expect: {
         error: [`machines.gpu-1: the machine could not pull ${factoryImage("v1.12.6")}`],
@@ -70,13 +70,13 @@ describe("an upgrade", () => {
     }));
 
   test("ends a hanging pull after half of the limit, and pulls again", () =>
-    play({
+    runUpgrade({
       machine: { hangingPulls: 1 },
       expect: { result: { rebooted: true }, minutes: { atLeast: 5, lessThan: 20 } },
     }));
 
   test("fails at the limit of the pull, before it cordons the node, if every pull hangs", () =>
-    play({
+    runUpgrade({
       machine: { hangingPulls: 99 },
       expect: {
         error: [
@@ -89,7 +89,7 @@ describe("an upgrade", () => {
     }));
 
   test("needs no pull if the Talos release cannot pull ahead", () =>
-    play({
+    runUpgrade({
       failingCalls: [{ call: "pull", problem: "unimplemented" }],
       expect: {
         result: { rebooted: true },
@@ -99,27 +99,27 @@ describe("an upgrade", () => {
     }));
 
   test("reboots once if the connection drops after Talos accepted the request", () =>
-    play({
+    runUpgrade({
       failingCalls: [{ call: "upgrade", problem: "unreachable", takesEffect: true }],
       expect: {
         result: { rebooted: true, talosVersion: "v1.12.6" },
-        machine: { boots: 2 },
+        machine: { bootCount: 2 },
         machineCalls: [pullCall, "upgrade legacy"],
       },
     }));
 
   test("is requested again if the connection drops before Talos accepted the request", () =>
-    play({
+    runUpgrade({
       failingCalls: [{ call: "upgrade", problem: "unreachable" }],
       expect: {
         result: { rebooted: true, talosVersion: "v1.12.6" },
-        machine: { boots: 2 },
+        machine: { bootCount: 2 },
         machineCalls: [pullCall, "upgrade legacy", "upgrade legacy"],
       },
     }));
 
   test("fails after three requests if the connection drops each time", () =>
-    play({
+    runUpgrade({
       failingCalls: [{ call: "upgrade", problem: "unreachable", times: 99 }],
       expect: {
         error: ["the connection dropped 3 times"],
@@ -136,28 +136,31 @@ describe("an upgrade", () => {
     "services",
     "status",
   ] as const)("succeeds with one reboot if two answers to %s are lost", (call) =>
-    play({
+    runUpgrade({
       failingCalls: [{ call, problem: "unreachable", times: 2 }],
-      expect: { result: { rebooted: true }, machine: { boots: 2 } },
+      expect: { result: { rebooted: true }, machine: { bootCount: 2 } },
     }),
   );
 
   test("fails at once if Talos refuses the request", () =>
-    play({
+    runUpgrade({
       failingCalls: [{ call: "upgrade", problem: "refused" }],
-      expect: { error: ["upgrade: refused"], minutes: { lessThan: 1 }, machine: { boots: 1 } },
+      expect: { error: ["upgrade: refused"], minutes: { lessThan: 1 }, machine: { bootCount: 1 } },
     }));
 
   test("fails with a report of the rollback if Talos rolls back", () =>
-    play({
-      machine: { rollback: true },
+    runUpgrade({
+      machine: { rollsBack: true },
       expect: { error: ["Talos rolled back", "v1.12.4"], node: { unschedulable: true } },
     }));
 
   test("fails at its limit with Talos' reason if the boot never completes", () =>
-    play({
+    runUpgrade({
       events: [
-        { afterCall: "upgrade", machine: { unmet: ["services: EtcFileSpecs already exists"] } },
+        {
+          afterCall: "upgrade",
+          machine: { unmetConditions: ["services: EtcFileSpecs already exists"] },
+        },
       ],
       expect: {
         error: ["the machine did not run within 30m", "EtcFileSpecs already exists"],
@@ -166,7 +169,7 @@ describe("an upgrade", () => {
     }));
 
   test("fails at its limit, with advice to roll back, if the machine never answers again", () =>
-    play({
+    runUpgrade({
       machine: { timing: { install: 40, boot: Infinity } },
       expect: {
         error: ["last: connection refused", "choose the other entry of the boot menu", "rollback"],
@@ -175,7 +178,7 @@ describe("an upgrade", () => {
     }));
 
   test("gives no advice to roll back if the machine never answers again after a reboot without a new image", () =>
-    play({
+    runUpgrade({
       machine: {
         talosVersion: "v1.12.6",
         schematicId: schematics.gpu,
@@ -189,7 +192,7 @@ describe("an upgrade", () => {
     }));
 
   test("fails after five minutes if the machine never answers", () =>
-    play({
+    runUpgrade({
       machine: { down: true },
       workbench: { cluster: undefined },
       expect: { error: ["machines.gpu-1.address"], minutes: { atLeast: 5, lessThan: 5.01 } },
@@ -198,13 +201,13 @@ describe("an upgrade", () => {
 
 describe("before any change, the upgrade program", () => {
   test("refuses a downgrade", () =>
-    play({
+    runUpgrade({
       task: { talosVersion: "v1.12.3" },
       expect: { error: ["newer than the wanted v1.12.3"], changesNothing: true },
     }));
 
   test("refuses an upgrade through an unknown minor, and names the release to upgrade to first", () =>
-    play({
+    runUpgrade({
       task: { talosVersion: "v1.14.0" },
       machine: { talosVersion: "v1.6.8" },
       workbench: { clientVersion: "v1.9.0" },
@@ -212,7 +215,7 @@ describe("before any change, the upgrade program", () => {
     }));
 
   test("refuses an upgrade with a drain but without a kubeconfig", () =>
-    play({
+    runUpgrade({
       workbench: { cluster: undefined },
       expect: { error: ["talos-gpu:kubeconfig"], changesNothing: true },
     }));
@@ -224,7 +227,7 @@ describe("before any change, the upgrade program", () => {
     ],
   };
   test("refuses a machine whose address belongs to another node", () =>
-    play({
+    runUpgrade({
       cluster: swappedAddresses,
       expect: {
         error: ["machines.gpu-1.address: the machine at 10.0.0.1 is node gpu-2"],
@@ -233,7 +236,7 @@ describe("before any change, the upgrade program", () => {
     }));
 
   test("refuses an owned machine whose address belongs to another node", () =>
-    play({
+    runUpgrade({
       task: { configuration: "owned" },
       cluster: swappedAddresses,
       expect: {
@@ -243,7 +246,7 @@ describe("before any change, the upgrade program", () => {
     }));
 
   test("accepts an owned machine whose node gets its name in this update", () =>
-    play({
+    runUpgrade({
       task: { configuration: "owned" },
       cluster: {
         nodes: async () => [
@@ -254,32 +257,32 @@ describe("before any change, the upgrade program", () => {
     }));
 
   test("refuses a talosctl that is too old", () =>
-    play({
+    runUpgrade({
       workbench: { clientVersion: "v1.9.0" },
       expect: { error: ["talosctl:"], changesNothing: true },
     }));
 
   test("refuses a talosctl that is too new", () =>
-    play({
+    runUpgrade({
       workbench: { clientVersion: "v1.16.0" },
       expect: { error: ["talosctl:"], changesNothing: true },
     }));
 
   test("refuses a talosctl without a version", () =>
-    play({
+    runUpgrade({
       workbench: { clientVersion: "none" },
       expect: { error: ["talosctl:"], changesNothing: true },
     }));
 
   test("reports all faults of etcd and of the other control planes in one error", () =>
-    play({
+    runUpgrade({
       task: { role: "controlplane" },
       machine: {
         members: [
           { id: "1", hostname: "cp-1", learner: false, urls: ["https://10.0.0.1:2380"] },
           { id: "2", hostname: "cp-2", learner: true, urls: ["https://10.0.0.2:2380"] },
         ],
-        etcdComplaints: ["NOSPACE"],
+        reportedEtcdProblems: ["NOSPACE"],
       },
       otherControlPlanes: { "10.0.0.2": { stageName: "upgrading" }, "10.0.0.3": { down: true } },
       expect: {
@@ -295,14 +298,14 @@ describe("before any change, the upgrade program", () => {
     }));
 
   test("accepts a worker without checking etcd", () =>
-    play({
-      machine: { members: [], etcdComplaints: ["NOSPACE"] },
+    runUpgrade({
+      machine: { members: [], reportedEtcdProblems: ["NOSPACE"] },
       expect: { result: { rebooted: true }, machineCalls: [pullCall, "upgrade legacy"] },
     }));
 
   test("accepts a machine if the Kubernetes API does not answer, and logs what is unknown", () =>
-    play({
-      cluster: { nodes: failing("unreachable", "Kubernetes: nodes: forbidden") },
+    runUpgrade({
+      cluster: { nodes: failsWith("unreachable", "Kubernetes: nodes: forbidden") },
       expect: {
         result: { rebooted: true },
         logs: [/precheck: not known whether the machine is node gpu-1 \(.*forbidden/],
@@ -310,8 +313,8 @@ describe("before any change, the upgrade program", () => {
     }));
 
   test("accepts a machine if the user may not list nodes, and logs what is unknown", () =>
-    play({
-      cluster: { nodes: failing("refused", "Kubernetes: nodes: forbidden") },
+    runUpgrade({
+      cluster: { nodes: failsWith("refused", "Kubernetes: nodes: forbidden") },
       expect: {
         result: { rebooted: true },
         logs: [/precheck: not known whether the machine is node gpu-1 \(.*forbidden/],
@@ -321,14 +324,14 @@ describe("before any change, the upgrade program", () => {
 
 describe("the drain of an upgrade", () => {
   test("logs the losses of a pod once, and its error names each pod that stays and its disruption budget", () =>
-    play({
+    runUpgrade({
       cluster: {
         podList: [
           pod("shell"),
           pod("db", { controller: "StatefulSet" }),
           pod("web", { controller: "ReplicaSet" }),
         ],
-        budgets: {
+        evictionRefusals: {
           db: "The disruption budget db-1 needs 3 healthy pods and has 3 currently",
           web: "The disruption budget web-1 needs 1 healthy pods and has 1 currently",
         },
@@ -343,17 +346,17 @@ describe("the drain of an upgrade", () => {
     }));
 
   test("does not evict a pod that is already terminating", () =>
-    play({
+    runUpgrade({
       cluster: { podList: [pod("going", { terminating: true }), pod("app")] },
       events: [{ atSecond: 60, deletedPod: "going" }],
       expect: { result: { rebooted: true }, kubernetesCalls: ["cordon", "evict app", "uncordon"] },
     }));
 
   test("does not report a pod as terminating if the request for its eviction got no answer", () =>
-    play({
+    runUpgrade({
       cluster: {
         podList: [pod("app")],
-        failing: { app: new CallError("unreachable", "Kubernetes: connection refused") },
+        evictionErrors: { app: new CallError("unreachable", "Kubernetes: connection refused") },
       },
       expect: {
         error: [
@@ -368,9 +371,9 @@ describe("the drain of an upgrade", () => {
 describe("an installed image whose boot is pending", () => {
   const to113 = { talosVersion: "v1.13.1" };
   test("is booted by the same run if the answer to the upgrade was lost, and is not installed twice", () =>
-    play({
+    runUpgrade({
       task: to113,
-      machine: { talosVersion: "v1.13.0", cutOff: true },
+      machine: { talosVersion: "v1.13.0", connectionBreaksInUpgrade: true },
       expect: {
         result: { rebooted: true, talosVersion: "v1.13.1" },
         machineCalls: [`pull ${factoryImage("v1.13.1")}`, "upgrade lifecycle", "reboot"],
@@ -379,11 +382,11 @@ describe("an installed image whose boot is pending", () => {
     }));
 
   test("stops the run before any change, with a remedy, if it is not the wanted image", () =>
-    play({
+    runUpgrade({
       task: to113,
       machine: {
         talosVersion: "v1.13.0",
-        lines: [
+        consoleLines: [
           `starting upgrade: installer_image=${factoryImage("v1.13.1", schematics.other)}, disk=/dev/vda`,
           "upgrade completed successfully: exit_code=0",
         ],
@@ -398,13 +401,13 @@ describe("an installed image whose boot is pending", () => {
     }));
 
   test("causes a warning if it is not the wanted image and the machine is up to date", () =>
-    play({
+    runUpgrade({
       task: to113,
       machine: {
         talosVersion: "v1.13.1",
         schematicId: schematics.gpu,
         active: STAGED,
-        lines: [
+        consoleLines: [
           "starting upgrade: installer_image=other:v1.13.1, disk=/dev/vda",
           "upgrade completed: exit_code=0",
         ],
@@ -418,11 +421,11 @@ describe("an installed image whose boot is pending", () => {
     }));
 
   test("is confirmed by Talos when the machine is ready, so the run waits until then", () =>
-    play({ machine: { readyAfter: 100 }, expect: { phaseSeconds: { reboot: 280 } } }));
+    runUpgrade({ machine: { secondsUntilReady: 100 }, expect: { phaseSeconds: { reboot: 280 } } }));
 
   test("causes a warning about the next reboot if the machine never becomes ready", () =>
-    play({
-      machine: { readyAfter: Infinity },
+    runUpgrade({
+      machine: { secondsUntilReady: Infinity },
       expect: {
         result: { rebooted: true },
         logs: [
@@ -437,7 +440,7 @@ describe("state that an earlier run left", () => {
   const controlPlane: UpgradeRun["task"] = { role: "controlplane" };
   const asWanted = { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED };
   test("a node that an earlier run cordoned is uncordoned once Kubernetes answers, without an upgrade", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: asWanted,
       cluster: {
@@ -456,7 +459,7 @@ describe("state that an earlier run left", () => {
     }));
 
   test("a node without a cordon is left alone once Kubernetes answers", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: asWanted,
       cluster: { unreachable: true },
@@ -465,7 +468,7 @@ describe("state that an earlier run left", () => {
     }));
 
   test("the run fails at its limit if it cannot learn from Kubernetes whether the node is cordoned", () =>
-    play({
+    runUpgrade({
       task: controlPlane,
       machine: asWanted,
       cluster: { unreachable: true },
@@ -479,7 +482,7 @@ describe("state that an earlier run left", () => {
     }));
 
   test("a node that the user uncordoned loses the stack's annotation in the next update, so the user's later cordon stays", () =>
-    play(
+    runUpgrade(
       {
         machine: asWanted,
         cluster: { state: nodeState({ annotations: { "talos-gpu/cordoned-by": schematics.gpu } }) },
@@ -492,14 +495,14 @@ describe("state that an earlier run left", () => {
     ));
 
   test("a node that the user uncordoned is not reported as cordoned when the next update fails", () =>
-    play({
+    runUpgrade({
       task: { talosVersion: "v1.12.3" },
       cluster: { state: nodeState({ annotations: { "talos-gpu/cordoned-by": schematics.gpu } }) },
       expect: { error: ["newer than the wanted v1.12.3"], logsNever: ["stays cordoned"] },
     }));
 
   test("if the user abandons an update by its printed command, a node that the user cordons later stays cordoned", () =>
-    play(
+    runUpgrade(
       {
         failingCalls: [{ call: "upgrade", problem: "refused" }],
         expect: {
@@ -519,7 +522,7 @@ describe("state that an earlier run left", () => {
   // The second schematic has another kernel argument, and its driver does not load.
   const withArgument: Partial<FakeMachine> = {
     driverWorks: true,
-    running: {
+    runningImage: {
       schematic: "customization:\n    extraKernelArgs:\n        - iommu=pt\n",
       extensions: {},
       configuredArgs: [],
@@ -527,7 +530,7 @@ describe("state that an earlier run left", () => {
     },
   };
   test("the next edit may remove parts of the image that a failed update added", () =>
-    play(
+    runUpgrade(
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {
         machine: withArgument,
@@ -538,16 +541,16 @@ describe("state that an earlier run left", () => {
     ));
 
   test("parts of the image that a failed update added may be removed, also after another edit that was rolled back", () =>
-    play(
+    runUpgrade(
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {
-        machine: { ...withArgument, rollback: true },
+        machine: { ...withArgument, rollsBack: true },
         task: { schematicId: "c".repeat(64) },
         previousResult: { schematicId: schematics.plain },
         expect: { error: ["rolled back"] },
       },
       {
-        machine: { rollback: false },
+        machine: { rollsBack: false },
         task: { schematicId: schematics.other },
         previousResult: { schematicId: schematics.plain },
         expect: { result: { rebooted: true } },
@@ -555,7 +558,7 @@ describe("state that an earlier run left", () => {
     ));
 
   test("if a failed update's annotation is gone from the node, the image parts that it added count as the user's", () =>
-    play(
+    runUpgrade(
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {
         machine: withArgument,

@@ -3,13 +3,13 @@ import { formatDuration } from "../../../components/recipe/rules/duration";
 import { longestRun } from "../../../components/recipe/effect";
 import { factoryImage, type FakeMachine, nodeState, pod, schematics } from "../fakes";
 import { runAfterKill } from "../killed";
-import { setup, STAGED } from "../setup";
-import { play, type UpgradeRun } from "./scenario";
+import { setupUpgrade, STAGED } from "../setup";
+import { runUpgrade, type UpgradeRun } from "./scenario";
 
 // A machine that crosses several minor releases in one update, over the last patch release of each.
 
 const NEXT = `${STAGED}  sysctls: {a: b}\n`;
-const drivers = {
+const driverVersions = {
   "v1.10.9": "570.148.08",
   "v1.11.5": "570.172.08",
   "v1.11.6": "570.172.08",
@@ -23,7 +23,7 @@ const machine = (): Partial<FakeMachine> => ({
   schematicId: schematics.gpu,
   active: STAGED,
   persistent: NEXT,
-  drivers,
+  driverVersions,
 });
 const to = (
   talosVersion: string,
@@ -35,7 +35,7 @@ const to = (
 
 describe("a machine that is several minors behind", () => {
   test("is upgraded through the last patch release of each minor, with one drain", () =>
-    play({
+    runUpgrade({
       ...to("v1.13.9"),
       cluster: { podList: [pod("app")] },
       expect: {
@@ -48,13 +48,13 @@ describe("a machine that is several minors behind", () => {
           "upgrade legacy",
         ],
         kubernetesCalls: ["cordon", "evict app", "uncordon"],
-        machine: { boots: 3, active: NEXT },
+        machine: { bootCount: 3, active: NEXT },
         node: { unschedulable: false, annotations: {} },
       },
     }));
 
   test("is upgraded through the releases that the Image Factory lists", () =>
-    play({
+    runUpgrade({
       ...to("v1.13.9"),
       workbench: {
         releases: async () => ["v1.12.3", "v1.12.6", "v1.12.7-beta.0", "v1.13.9", "v1.13.12"],
@@ -71,26 +71,26 @@ describe("a machine that is several minors behind", () => {
     }));
 
   test("accepts any driver of its branch on an intermediate release that the tables lack", () =>
-    play({
+    runUpgrade({
       ...to("v1.13.9"),
-      machine: { ...machine(), drivers: { ...drivers, "v1.12.99": "570.999.01" } },
+      machine: { ...machine(), driverVersions: { ...driverVersions, "v1.12.99": "570.999.01" } },
       workbench: { releases: async () => ["v1.12.99"] },
-      expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { boots: 3 } },
+      expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { bootCount: 3 } },
     }));
 
   test("stops on an intermediate release if the wrong driver is loaded there", () =>
-    play({
+    runUpgrade({
       ...to("v1.13.9"),
-      machine: { ...machine(), drivers: { ...drivers, "v1.12.12": "570.1.1" } },
+      machine: { ...machine(), driverVersions: { ...driverVersions, "v1.12.12": "570.1.1" } },
       expect: {
         error: ["NVIDIA driver 570.1.1 is loaded, not 570.211.01", "runs v1.12.12 now"],
-        machine: { boots: 2 },
+        machine: { bootCount: 2 },
         node: { unschedulable: true },
       },
     }));
 
   test("is upgraded over three minors, each time through the API of the running release", () =>
-    play({
+    runUpgrade({
       ...to("v1.14.1"),
       expect: {
         hops: 2,
@@ -103,42 +103,42 @@ describe("a machine that is several minors behind", () => {
           `pull ${factoryImage("v1.14.1")}`,
           "upgrade lifecycle",
         ],
-        machine: { boots: 4 },
+        machine: { bootCount: 4 },
       },
     }));
 
   test("keeps its release if the first upgrade fails, and the failure names this release", () =>
-    play({
+    runUpgrade({
       ...to("v1.13.9"),
-      machine: { ...machine(), rollback: true },
+      machine: { ...machine(), rollsBack: true },
       expect: {
         error: [
           "rolled back",
           "on the upgrade path v1.11.5 → v1.12.12 → v1.13.9",
           "runs v1.11.5 now",
         ],
-        machine: { boots: 2, talosVersion: "v1.11.5" },
+        machine: { bootCount: 2, talosVersion: "v1.11.5" },
         node: { unschedulable: true },
       },
     }));
 
   const failsThen: UpgradeRun = {
     ...to("v1.13.9"),
-    events: [{ atSecond: 200, machine: { rollback: true } }],
+    events: [{ atSecond: 200, machine: { rollsBack: true } }],
     expect: {
       error: [
         "rolled back",
         "on the upgrade path v1.11.5 → v1.12.12 → v1.13.9",
         "runs v1.12.12 now",
       ],
-      machine: { boots: 3, talosVersion: "v1.12.12" },
+      machine: { bootCount: 3, talosVersion: "v1.12.12" },
       node: { unschedulable: true },
     },
   };
   test("stays on an intermediate release if the second upgrade fails, and the next run continues from it", () =>
-    play(failsThen, {
+    runUpgrade(failsThen, {
       task: to("v1.13.9").task!,
-      machine: { rollback: false },
+      machine: { rollsBack: false },
       expect: {
         result: { talosVersion: "v1.13.9" },
         machineCalls: [`pull ${factoryImage("v1.13.9")}`, "upgrade legacy"],
@@ -147,45 +147,45 @@ describe("a machine that is several minors behind", () => {
     }));
 
   test("waits between two upgrades until etcd is healthy", () =>
-    play({
+    runUpgrade({
       ...to("v1.13.9", { role: "controlplane" }),
       machine: { ...machine(), etcdState: "Running" },
       events: [
-        { atSecond: 100, machine: { etcdComplaints: ["no leader"] } },
+        { atSecond: 100, machine: { reportedEtcdProblems: ["no leader"] } },
         // The first upgrade is over by then. An upgrade that does not wait for etcd is rolled back.
-        { atSecond: 200, machine: { rollback: true } },
-        { atSecond: 400, machine: { etcdComplaints: [], rollback: false } },
+        { atSecond: 200, machine: { rollsBack: true } },
+        { atSecond: 400, machine: { reportedEtcdProblems: [], rollsBack: false } },
       ],
-      expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { boots: 3 } },
+      expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { bootCount: 3 } },
     }));
 
   test("stops between two upgrades if etcd does not become healthy", () =>
-    play({
+    runUpgrade({
       ...to("v1.13.9", { role: "controlplane" }),
       machine: { ...machine(), etcdState: "Running" },
-      events: [{ atSecond: 100, machine: { etcdComplaints: ["no leader"] } }],
+      events: [{ atSecond: 100, machine: { reportedEtcdProblems: ["no leader"] } }],
       expect: {
         error: ["etcd member reports: no leader", "runs v1.12.12 now"],
-        machine: { boots: 2, talosVersion: "v1.12.12" },
+        machine: { bootCount: 2, talosVersion: "v1.12.12" },
       },
     }));
 
   test("stops between two upgrades if its node does not become ready", () =>
-    play({
+    runUpgrade({
       ...to("v1.13.9"),
       events: [
         { atSecond: 100, cluster: { state: nodeState({ ready: false, unschedulable: true }) } },
       ],
       expect: {
         error: ["its node is not ready", "runs v1.12.12 now"],
-        machine: { boots: 2, talosVersion: "v1.12.12" },
+        machine: { bootCount: 2, talosVersion: "v1.12.12" },
       },
     }));
 });
 
 describe("an upgrade over several minors is refused before any change", () => {
   const refused = (error: [string, ...string[]], run: Partial<UpgradeRun>): Promise<void> =>
-    play({ ...to("v1.13.9"), ...run, expect: { error, changesNothing: true } });
+    runUpgrade({ ...to("v1.13.9"), ...run, expect: { error, changesNothing: true } });
 
   test("if the intermediate release lacks an extension", () =>
     refused(["v1.12.12 has no extension siderolabs/uhid", "v1.12.12 first, then to v1.13.9"], {
@@ -205,7 +205,7 @@ describe("an upgrade over several minors is refused before any change", () => {
     }));
   test("if the intermediate release's driver is not between the first and the last driver", () =>
     refused(["is not between the loaded 580.1.2 and the wanted 595.91.07"], {
-      machine: { ...machine(), drivers: { "v1.11.5": "580.1.2" } },
+      machine: { ...machine(), driverVersions: { "v1.11.5": "580.1.2" } },
     }));
   test("if the intermediate release does not support the kubelet", () =>
     refused(
@@ -246,22 +246,22 @@ describe("an upgrade over several minors is refused before any change", () => {
 });
 
 /** Kills a run at this line or changing call, counted from its beginning; undefined kills none. */
-async function killedAt(at: number | undefined): Promise<{ points: number }> {
-  const parts = setup(to("v1.13.9").task);
+async function killAndRunAgain(killPoint: number | undefined): Promise<{ pointCount: number }> {
+  const parts = setupUpgrade(to("v1.13.9").task);
   Object.assign(parts.machine, machine());
   parts.cluster.podList = [pod("app")];
-  const { answer, points } = await runAfterKill(parts, at);
-  expect(answer).toMatchObject({ talosVersion: "v1.13.9" });
-  expect(parts.machine).toMatchObject({ boots: 3, talosVersion: "v1.13.9", active: NEXT });
+  const { result, pointCount } = await runAfterKill(parts, killPoint);
+  expect(result).toMatchObject({ talosVersion: "v1.13.9" });
+  expect(parts.machine).toMatchObject({ bootCount: 3, talosVersion: "v1.13.9", active: NEXT });
   expect(parts.machine.calls.filter((call) => call.startsWith("upgrade"))).toHaveLength(2);
   expect(parts.cluster.state).toMatchObject({ unschedulable: false, annotations: {} });
-  return { points };
+  return { pointCount };
 }
 
 test("after a kill at any line or call of an upgrade over two minors, the next run needs no additional boot", async () => {
-  const { points } = await killedAt(undefined);
-  expect(points).toBeGreaterThan(20);
-  for (let at = 0; at < points; at++) await killedAt(at);
+  const { pointCount } = await killAndRunAgain(undefined);
+  expect(pointCount).toBeGreaterThan(20);
+  for (let killPoint = 0; killPoint < pointCount; killPoint++) await killAndRunAgain(killPoint);
 });
 
 test("a run's limit includes the pull, the reboot and the checks of every upgrade", () => {
@@ -272,8 +272,8 @@ test("a run's limit includes the pull, the reboot and the checks of every upgrad
 });
 
 test("the error of a failed upgrade reports that the machine no longer answers", async () => {
-  const parts = setup(to("v1.13.9").task);
-  Object.assign(parts.machine, machine(), { rollback: true });
+  const parts = setupUpgrade(to("v1.13.9").task);
+  Object.assign(parts.machine, machine(), { rollsBack: true });
   parts.machine.afterCall = (call) => {
     if (call === "upgrade")
       parts.clock.after(900, () => {

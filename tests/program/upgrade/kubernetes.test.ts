@@ -1,8 +1,8 @@
 import type { UpgradePhase } from "../../../components/recipe/effect";
 import { nodeState, schematics } from "../fakes";
 import { runAfterKill } from "../killed";
-import { setup } from "../setup";
-import { play, type UpgradeRun } from "./scenario";
+import { setupUpgrade } from "../setup";
+import { runUpgrade, type UpgradeRun } from "./scenario";
 
 // A new Kubernetes release on an owned machine.
 
@@ -73,7 +73,7 @@ const withImages: UpgradePhase[] = [
 
 describe("a control plane with a new Kubernetes release", () => {
   test("pulls the images first, and the run ends when each component runs the release and is ready", () =>
-    play({
+    runUpgrade({
       task,
       machine,
       expect: {
@@ -93,9 +93,9 @@ describe("a control plane with a new Kubernetes release", () => {
   test.each(["kube-apiserver", "kube-controller-manager", "kube-scheduler"])(
     "whose %s does not become ready fails the run",
     (part) =>
-      play({
+      runUpgrade({
         task,
-        machine: { ...machine, unreadyParts: [part] },
+        machine: { ...machine, unreadyStaticPods: [part] },
         expect: {
           error: [
             `machines.gpu-1: Kubernetes on this machine does not agree with the machine's configuration: ${part} ${NEW} is not ready (after 10m)`,
@@ -107,7 +107,7 @@ describe("a control plane with a new Kubernetes release", () => {
   );
 
   test("whose kubelet keeps the old release fails the run", () =>
-    play({
+    runUpgrade({
       task,
       machine,
       cluster: { state: nodeState({ kubelet: OLD }) },
@@ -115,7 +115,7 @@ describe("a control plane with a new Kubernetes release", () => {
     }));
 
   test("whose node does not become ready fails the run, with the kubelet's words", () =>
-    play({
+    runUpgrade({
       task,
       machine,
       cluster: { state: nodeState({ ready: false, unready: "PLEG is not healthy" }) },
@@ -123,7 +123,7 @@ describe("a control plane with a new Kubernetes release", () => {
     }));
 
   test("succeeds if it is not ready only because the network plugin is still missing", () =>
-    play({
+    runUpgrade({
       task,
       machine,
       cluster: {
@@ -137,7 +137,7 @@ describe("a control plane with a new Kubernetes release", () => {
     }));
 
   test("that serves the Kubernetes API itself is waited for while the API restarts", () =>
-    play({
+    runUpgrade({
       task,
       machine,
       events: [
@@ -148,7 +148,7 @@ describe("a control plane with a new Kubernetes release", () => {
     }));
 
   test("is checked without a kubeconfig by Talos' status of its static pods", () =>
-    play({
+    runUpgrade({
       task: { ...task, drain: false },
       machine,
       workbench: { cluster: undefined },
@@ -158,13 +158,13 @@ describe("a control plane with a new Kubernetes release", () => {
   test("whose configuration disables the scheduler does not need a ready scheduler", () => {
     const off = "  controlPlane: {scheduler: {disabled: true}}\ncluster:";
     const without = (release: string): string => controlPlane(release).replace("cluster:", off);
-    return play({
+    return runUpgrade({
       task,
       machine: {
         ...machine,
         active: without(OLD),
         persistent: without(NEW),
-        unreadyParts: ["kube-scheduler"],
+        unreadyStaticPods: ["kube-scheduler"],
       },
       expect: {
         result: { rebooted: false },
@@ -174,7 +174,7 @@ describe("a control plane with a new Kubernetes release", () => {
   });
 
   test("keeps its release if an image cannot be pulled", () =>
-    play({
+    runUpgrade({
       task,
       machine,
       failingCalls: [{ call: "pull", problem: "refused" }],
@@ -190,14 +190,14 @@ describe("a control plane with a new Kubernetes release", () => {
     }));
 
   test("pulls no image that it already has", () =>
-    play({
+    runUpgrade({
       task,
-      machine: { ...machine, pulled: [image("kube-apiserver", NEW), image("kubelet", NEW)] },
+      machine: { ...machine, pulledImages: [image("kube-apiserver", NEW), image("kubelet", NEW)] },
       expect: { machineCalls: [pulls[1]!, pulls[2]!, "activate"] },
     }));
 
   test("whose Talos release cannot pull ahead pulls each image when its component starts", () =>
-    play({
+    runUpgrade({
       task,
       machine,
       failingCalls: [{ call: "pull", problem: "unimplemented", times: 4 }],
@@ -208,10 +208,10 @@ describe("a control plane with a new Kubernetes release", () => {
     }));
 
   test("that also needs a reboot pulls the images before its drain", () =>
-    play({
+    runUpgrade({
       task,
-      machine: { ...machine, talosVersion: "v1.12.4", unreadyParts: ["kube-apiserver"] },
-      events: [{ afterCall: "upgrade", seconds: 400, machine: { unreadyParts: [] } }],
+      machine: { ...machine, talosVersion: "v1.12.4", unreadyStaticPods: ["kube-apiserver"] },
+      events: [{ afterCall: "upgrade", seconds: 400, machine: { unreadyStaticPods: [] } }],
       expect: {
         result: { rebooted: true },
         phases: [
@@ -231,21 +231,21 @@ describe("a control plane with a new Kubernetes release", () => {
     }));
 
   test("that already runs the release skips all further phases", () =>
-    play({
+    runUpgrade({
       task,
       machine: { ...machine, active: controlPlane(NEW) },
       expect: { changesNothing: true, phases: ["reach", "compare"], logs: ["nothing to do"] },
     }));
 
   test("whose run was killed while waiting is waited for by the next run", () =>
-    play({
+    runUpgrade({
       task,
       machine: {
         ...machine,
         active: controlPlane(NEW),
-        partsRun: controlPlane(OLD),
+        configurationOfStaticPods: controlPlane(OLD),
       },
-      events: [{ atSecond: 100, machine: { partsRun: undefined } }],
+      events: [{ atSecond: 100, machine: { configurationOfStaticPods: undefined } }],
       expect: {
         changesNothing: true,
         result: { rebooted: false },
@@ -257,14 +257,17 @@ describe("a control plane with a new Kubernetes release", () => {
 
 test("after a kill at any line or call, the next run completes a control plane with one activation in all", async () => {
   const killedAt = async (at: number | undefined): Promise<number> => {
-    const parts = setup(task);
+    const parts = setupUpgrade(task);
     Object.assign(parts.machine, machine);
-    const { answer, points } = await runAfterKill(parts, at);
-    expect(answer).toMatchObject({ rebooted: false });
-    expect(parts.machine).toMatchObject({ active: controlPlane(NEW), partsRun: undefined });
+    const { result, pointCount } = await runAfterKill(parts, at);
+    expect(result).toMatchObject({ rebooted: false });
+    expect(parts.machine).toMatchObject({
+      active: controlPlane(NEW),
+      configurationOfStaticPods: undefined,
+    });
     expect(parts.machine.calls.filter((call) => call === "activate")).toHaveLength(1);
     expect([...new Set(parts.machine.calls)]).toHaveLength(5);
-    return points;
+    return pointCount;
   };
   const points = await killedAt(undefined);
   expect(points).toBeGreaterThan(12);
@@ -273,7 +276,7 @@ test("after a kill at any line or call, the next run completes a control plane w
 
 describe("a worker with a new Kubernetes release", () => {
   test("pulls the kubelet's image first, and the run ends when its node has the new kubelet", () =>
-    play({
+    runUpgrade({
       ...ofWorker,
       expect: {
         machineCalls: [pulls[3]!, "activate"],
@@ -283,7 +286,7 @@ describe("a worker with a new Kubernetes release", () => {
     }));
 
   test("succeeds with a kubelet that is newer than the image's tag", () =>
-    play({
+    runUpgrade({
       ...ofWorker,
       cluster: { state: nodeState({ kubelet: "v1.36.3" }) },
       expect: { result: { rebooted: false }, logsNever: ["kubernetes: "] },
@@ -293,7 +296,7 @@ describe("a worker with a new Kubernetes release", () => {
     ["in a stack without control planes", { otherControlPlanes: [] }],
     ["that another tool configures", { configuration: "adopted" }],
   ])("%s gets the release without a pull and without a wait", (_, more) =>
-    play({
+    runUpgrade({
       task: { ...ofWorker.task, ...more },
       machine: ofWorker.machine!,
       cluster: { state: nodeState({ kubelet: OLD }) },
@@ -314,7 +317,7 @@ test("images of a control plane in documents of Talos 1.14 are also pulled first
       `kind: KubeControllerManagerConfig\nimage: ${image("kube-controller-manager", release)}`,
       `kind: KubeSchedulerConfig\nenabled: false\nimage: ${image("kube-scheduler", release)}`,
     ].join("\n---\n");
-  return play({
+  return runUpgrade({
     task: { ...task, talosVersion: "v1.14.1" },
     machine: {
       ...machine,

@@ -1,7 +1,7 @@
 import { upgrade } from "../../../components/program/upgrade/upgrade";
 import { ownSchematic } from "../../../components/recipe/machine/schematic";
 import { schematics } from "../fakes";
-import { failure, setup, STAGED } from "../setup";
+import { errorMessageOf, setupUpgrade, STAGED } from "../setup";
 
 describe("the user's own image, which no schematic describes", () => {
   const installerImage = `registry.example.com/own/${schematics.gpu}:v1.12.6`;
@@ -9,22 +9,22 @@ describe("the user's own image, which no schematic describes", () => {
   const naming = `${STAGED}  install: { image: "${installerImage}" }\n`;
 
   test("is installed once, and recognized by the active configuration after that", async () => {
-    const { machine, bench, wanted, run } = setup(own);
+    const { machine, workbench, task, run } = setupUpgrade(own);
     machine.persistent = naming;
-    machine.running = { ...machine.running, extensions: { "own-storage": "1" } }; // without a schematic, the losses are unknown
+    machine.runningImage = { ...machine.runningImage, extensions: { "own-storage": "1" } }; // without a schematic, the losses are unknown
     expect(await run()).toMatchObject({
       rebooted: true,
       schematicId: own.schematicId,
       driverVersion: "570.211.01",
     });
     expect(machine.calls).toEqual([`pull ${installerImage}`, "upgrade legacy"]);
-    expect(await upgrade({ ...wanted, configurationHash: "2" }, bench)).toMatchObject({
+    expect(await upgrade({ ...task, configurationHash: "2" }, workbench)).toMatchObject({
       rebooted: false,
     });
   });
 
   test("is not installed again if the machine already runs it", async () => {
-    const { machine, run } = setup(own);
+    const { machine, run } = setupUpgrade(own);
     Object.assign(machine, {
       talosVersion: "v1.12.6",
       schematicId: schematics.gpu,
@@ -36,14 +36,14 @@ describe("the user's own image, which no schematic describes", () => {
 
   test("is reported if it has no driver or does not boot", async () => {
     const without = `registry.example.com/own/${schematics.plain}:v1.12.6`;
-    const { machine, run } = setup({ ...own, installerImage: without });
+    const { machine, run } = setupUpgrade({ ...own, installerImage: without });
     machine.persistent = naming.replace(installerImage, without);
-    expect(await failure(run())).toMatch(/kernel modules.* not loaded|no NVIDIA driver/);
-    const back = setup(own);
+    expect(await errorMessageOf(run())).toMatch(/kernel modules.* not loaded|no NVIDIA driver/);
+    const back = setupUpgrade(own);
     back.machine.persistent = naming;
     back.machine.afterCall = (call) => {
       if (call.startsWith("upgrade")) back.machine.install(`x/${schematics.plain}:v1.12.4`);
     };
-    expect(await failure(back.run())).toMatch(/Talos rolled back, .* \(v1\.12\.4\)/);
+    expect(await errorMessageOf(back.run())).toMatch(/Talos rolled back, .* \(v1\.12\.4\)/);
   });
 });

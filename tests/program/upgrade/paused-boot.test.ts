@@ -1,7 +1,7 @@
-import { factoryImage, failing, nodeState, pod, schematics } from "../fakes";
+import { factoryImage, failsWith, nodeState, pod, schematics } from "../fakes";
 import { STAGED } from "../setup";
 import { pausedBoot, rebootEndsPause } from "./paused-boot";
-import { type Event, play, type UpgradeRun } from "./scenario";
+import { type Event, runUpgrade, type UpgradeRun } from "./scenario";
 
 // Boots that Talos does not complete.
 
@@ -10,8 +10,8 @@ const kubeletFails =
 
 describe("after an upgrade", () => {
   test("a paused boot ends the run at once if its pause outlasts the limit", () =>
-    play({
-      machine: { unmet: ["services"] },
+    runUpgrade({
+      machine: { unmetConditions: ["services"] },
       events: [
         {
           afterCall: "upgrade",
@@ -30,8 +30,8 @@ describe("after an upgrade", () => {
     }));
 
   test("a boot whose kubelet always fails ends the run at once", () =>
-    play({
-      machine: { unmet: ["services"] },
+    runUpgrade({
+      machine: { unmetConditions: ["services"] },
       events: [{ afterCall: "upgrade", machine: { bootProblems: [kubeletFails] } }],
       expect: {
         error: [
@@ -48,8 +48,8 @@ describe("after an upgrade", () => {
     machine: { bootProblems: ["writeUserFiles failed, rebooting in 5 minutes: already exists"] },
   };
   test("a paused boot is logged first, and ends the run if the next boot pauses too", () =>
-    play({
-      machine: { unmet: ["services"] },
+    runUpgrade({
+      machine: { unmetConditions: ["services"] },
       events: [pausesAfterUpgrade, { atSecond: 600, restarts: 1 }],
       expect: {
         error: ["its boot does not go on"],
@@ -59,8 +59,8 @@ describe("after an upgrade", () => {
     }));
 
   test("a paused boot is named as the reason if Talos then runs the old image again", () =>
-    play({
-      machine: { unmet: ["services"] },
+    runUpgrade({
+      machine: { unmetConditions: ["services"] },
       events: [
         pausesAfterUpgrade,
         {
@@ -83,8 +83,8 @@ describe("after an upgrade", () => {
     }));
 
   test("a paused boot is waited for, and the run goes on if the user corrects the configuration meanwhile", () =>
-    play({
-      machine: { unmet: ["services"] },
+    runUpgrade({
+      machine: { unmetConditions: ["services"] },
       events: [
         pausesAfterUpgrade,
         { atSecond: 600, machine: { bootProblems: [], stageName: "running" }, restarts: 1 },
@@ -116,11 +116,11 @@ describe("a boot that is paused before the run", () => {
   const servedByMachine: UpgradeRun["cluster"] = {
     ...notReady,
     servedByMachine: true,
-    nodes: failing("unreachable", "Kubernetes: nodes: ECONNRESET"),
+    nodes: failsWith("unreachable", "Kubernetes: nodes: ECONNRESET"),
   };
 
   test("ends the run at once if no other configuration is staged", () =>
-    play({
+    runUpgrade({
       machine: pausedBoot,
       cluster: notReady,
       events: rebootEndsPause,
@@ -132,7 +132,7 @@ describe("a boot that is paused before the run", () => {
     }));
 
   test("gets a corrected configuration by a reboot", () =>
-    play({
+    runUpgrade({
       machine: { ...pausedBoot, persistent: STAGED },
       cluster: notReady,
       events: rebootEndsPause,
@@ -145,7 +145,7 @@ describe("a boot that is paused before the run", () => {
     }));
 
   test("gets a corrected configuration by a reboot before it is upgraded to the wanted image", () =>
-    play({
+    runUpgrade({
       machine: {
         ...pausedBoot,
         persistent: STAGED,
@@ -163,7 +163,7 @@ describe("a boot that is paused before the run", () => {
     }));
 
   test("gets a staged configuration with the user's own image, which is then installed without a report of a rollback", () =>
-    play({
+    runUpgrade({
       task: ownImageTask,
       machine: {
         ...pausedBoot,
@@ -180,7 +180,7 @@ describe("a boot that is paused before the run", () => {
     }));
 
   test("gets a staged configuration with the user's own image of the running release, which is then installed", () =>
-    play({
+    runUpgrade({
       task: ownImageTask,
       machine: {
         ...pausedBoot,
@@ -197,7 +197,7 @@ describe("a boot that is paused before the run", () => {
     }));
 
   test("is followed by a second installation of the user's own image if Talos may have rolled back", () =>
-    play({
+    runUpgrade({
       task: ownImageTask,
       machine: {
         ...pausedBoot,
@@ -216,7 +216,7 @@ describe("a boot that is paused before the run", () => {
     }));
 
   test("is followed by a second upgrade if Talos had not confirmed the first one", () =>
-    play({
+    runUpgrade({
       task: { talosVersion: "v1.13.1" },
       machine: {
         ...pausedBoot,
@@ -238,7 +238,7 @@ describe("a boot that is paused before the run", () => {
     }));
 
   test("fails with an error that mentions the rollback, if Talos has not confirmed the upgrade", () =>
-    play({
+    runUpgrade({
       task: { talosVersion: "v1.13.1" },
       machine: { ...pausedBoot, talosVersion: "v1.13.0", schematicId: schematics.plain },
       unconfirmedUpgradeTo: "v1.13.1",
@@ -248,7 +248,7 @@ describe("a boot that is paused before the run", () => {
     }));
 
   test("fails with an error that promises no rollback, if the kubelet fails", () =>
-    play({
+    runUpgrade({
       task: { talosVersion: "v1.13.1" },
       machine: {
         ...pausedBoot,
@@ -266,7 +266,7 @@ describe("a boot that is paused before the run", () => {
     }));
 
   test("is ended without a drain on the machine that serves the Kubernetes API", () =>
-    play({
+    runUpgrade({
       machine: { ...pausedBoot, persistent: STAGED },
       cluster: servedByMachine,
       events: rebootEndsPause,
@@ -282,7 +282,7 @@ describe("a boot that is paused before the run", () => {
     }));
 
   test("needs a drain on the machine that serves the Kubernetes API if its kubelet runs", () =>
-    play({
+    runUpgrade({
       machine: {
         ...pausedBoot,
         persistent: STAGED,
@@ -293,7 +293,7 @@ describe("a boot that is paused before the run", () => {
     }));
 
   test("is ended without a drain on the machine that serves the Kubernetes API if its kubelet always fails", () =>
-    play({
+    runUpgrade({
       machine: {
         ...pausedBoot,
         persistent: STAGED,
@@ -314,24 +314,24 @@ describe("a boot that is paused before the run", () => {
     {
       afterCall: "cordon",
       seconds: 60,
-      machine: { stageName: "running", unmet: [], bootProblems: [], active: STAGED },
+      machine: { stageName: "running", unmetConditions: [], bootProblems: [], active: STAGED },
       restarts: 1,
     },
   ];
   test("may end by itself before the reboot is requested", () =>
-    play({
+    runUpgrade({
       machine: { ...pausedBoot, persistent: STAGED },
       events: endsByItself,
       expect: { result: { rebooted: true }, machineCalls: [] },
     }));
 
   test("may end by itself while the run drains the node", () =>
-    play({
+    runUpgrade({
       machine: { ...pausedBoot, persistent: STAGED },
       events: [
         {
           afterCall: "cordon",
-          machine: { stageName: "running", unmet: [], bootProblems: [], active: STAGED },
+          machine: { stageName: "running", unmetConditions: [], bootProblems: [], active: STAGED },
           restarts: 1,
         },
       ],
@@ -339,7 +339,7 @@ describe("a boot that is paused before the run", () => {
     }));
 
   test("may end by itself before the reboot is requested, and the machine is then upgraded to the wanted image", () =>
-    play({
+    runUpgrade({
       machine: {
         ...pausedBoot,
         persistent: STAGED,
@@ -359,12 +359,12 @@ describe("a boot that is paused before the run", () => {
 });
 
 test("an installer that the disk already has is pulled again into memory, since a power cut may have emptied its files", () =>
-  play({
+  runUpgrade({
     task: { talosVersion: "v1.13.1" },
     machine: {
       talosVersion: "v1.13.0",
       schematicId: schematics.plain,
-      pulled: [factoryImage("v1.13.1")],
+      pulledImages: [factoryImage("v1.13.1")],
     },
     expect: {
       result: { rebooted: true },
@@ -385,7 +385,7 @@ describe("a boot that waits for the NVIDIA driver", () => {
     persistent: STAGED,
   };
   test("is ended by a reboot into a staged configuration that has the modules", () =>
-    play({
+    runUpgrade({
       machine: withoutDriver,
       expect: {
         result: { rebooted: true },
@@ -396,7 +396,7 @@ describe("a boot that waits for the NVIDIA driver", () => {
     }));
 
   test("ends the run at once if no other configuration is staged", () =>
-    play({
+    runUpgrade({
       machine: { ...withoutDriver, persistent: "machine: {type: worker}\n" },
       expect: {
         error: [
@@ -409,17 +409,20 @@ describe("a boot that waits for the NVIDIA driver", () => {
     }));
 
   test("ends the run at once if the configuration after the upgrade does not have the modules", () =>
-    play({
-      machine: { persistent: "machine: {type: worker, sysctls: {a: b}}\n", bootsTo: "booting" },
+    runUpgrade({
+      machine: {
+        persistent: "machine: {type: worker, sysctls: {a: b}}\n",
+        stageAfterBoot: "booting",
+      },
       expect: {
         error: ["machines.gpu-1: its boot does not end: ext-nvidia-persistenced waits"],
-        machine: { boots: 2 },
+        machine: { bootCount: 2 },
         minutes: { lessThan: 5 },
       },
     }));
 
   test("is waited for if its configuration has the modules", () =>
-    play({
+    runUpgrade({
       machine: { ...withoutDriver, active: STAGED, driverWorks: false },
       events: [{ atSecond: 20, machine: { stageName: "running", driverWorks: true } }],
       expect: { result: { rebooted: false }, machineCalls: [] },

@@ -6,7 +6,7 @@ export const pausedBoot: Partial<FakeMachine> = {
   active: "broken",
   persistent: "broken",
   stageName: "booting",
-  unmet: ["services"],
+  unmetConditions: ["services"],
   bootProblems: ["writeUserFiles failed, rebooting in 35 minutes: already exists"],
   talosVersion: "v1.12.6",
   schematicId: schematics.gpu,
@@ -15,7 +15,7 @@ export const pausedBoot: Partial<FakeMachine> = {
 /** Completes the next boot: the node becomes ready, and the pod `app`, which was terminating, is gone. */
 export const rebootEndsPause: Event[] = (["reboot", "upgrade"] as const).flatMap(
   (call): Event[] => [
-    { afterCall: call, machine: { unmet: [], bootProblems: [] } },
+    { afterCall: call, machine: { unmetConditions: [], bootProblems: [] } },
     { afterCall: call, seconds: 170, node: { ready: true }, deletedPod: "app" },
   ],
 );

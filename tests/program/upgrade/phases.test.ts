@@ -1,19 +1,23 @@
 import { changesSomething, longestRun, upgradePhases } from "../../../components/recipe/effect";
 import { killedPhases } from "../../e2e/runs/faults-phases";
 import { schematics } from "../fakes";
-import { setup, STAGED } from "../setup";
+import { setupUpgrade, STAGED } from "../setup";
 
 // The lab kills an upgrade in each phase of this list. If no upgrade had a phase, the lab would silently not test
 // it.
 test("every phase of the list occurs in an upgrade, in the order of the list", async () => {
-  const live = setup({
+  const live = setupUpgrade({
     modules: [],
     driverVersion: undefined,
     extensionServices: [],
     schematicId: schematics.plain,
   });
   live.machine.talosVersion = "v1.12.6"; // only a configuration is staged
-  const kubernetes = setup({ ...live.wanted, configuration: "owned", otherControlPlanes: ["cp"] });
+  const kubernetes = setupUpgrade({
+    ...live.task,
+    configuration: "owned",
+    otherControlPlanes: ["cp"],
+  });
   const kubelet = (release: string): string =>
     `machine: {kubelet: {image: "ghcr.io/siderolabs/kubelet:${release}"}}`;
   Object.assign(kubernetes.machine, {
@@ -21,7 +25,7 @@ test("every phase of the list occurs in an upgrade, in the order of the list", a
     active: kubelet("v1.35.0"),
     persistent: kubelet("v1.36.0"),
   });
-  const runs = [setup(), setup({ installs: true }), live, kubernetes];
+  const runs = [setupUpgrade(), setupUpgrade({ installs: true }), live, kubernetes];
   const seen = new Set<string>();
   for (const { run } of runs) {
     const names = (await run()).phases.map(({ name }) => name);
@@ -32,15 +36,15 @@ test("every phase of the list occurs in an upgrade, in the order of the list", a
 });
 
 test("the phases at which the lab kills the program are those of an upgrade of a machine with a card", async () => {
-  const { phases } = await setup().run();
+  const { phases } = await setupUpgrade().run();
   expect(killedPhases).toEqual(phases.map(({ name }) => name));
 });
 
 test("if Pulumi ends, a run ends too, unless it has changed something", async () => {
-  const { bench, run } = setup();
+  const { workbench, run } = setupUpgrade();
   const told: string[] = [];
-  bench.report = (line) => told.push(line.split(":")[0]!);
-  bench.touches = () => told.push("touches");
+  workbench.report = (line) => told.push(line.split(":")[0]!);
+  workbench.touches = () => told.push("touches");
   await run();
   const first = told.indexOf("touches");
   expect(told[first + 1]).toBe("drain");
@@ -56,7 +60,7 @@ test("a run's limit is longer than all of its waits together", () => {
 });
 
 test("a machine with NVIDIA's modules is not rebooted if only its installer's name changes", async () => {
-  const { machine, cluster, run } = setup();
+  const { machine, cluster, run } = setupUpgrade();
   const configuration = (image: string): string => `${STAGED}  install: {image: "${image}"}\n`;
   Object.assign(machine, {
     talosVersion: "v1.12.6",

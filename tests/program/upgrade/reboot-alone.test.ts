@@ -1,19 +1,19 @@
 import { schematics } from "../fakes";
-import { setup, STAGED } from "../setup";
+import { setupUpgrade, STAGED } from "../setup";
 
 test("a requested reboot reboots a machine with a paused boot once", async () => {
-  const { machine, run } = setup({ reboots: true });
+  const { machine, run } = setupUpgrade({ reboots: true });
   Object.assign(machine, {
     active: "broken",
     persistent: STAGED,
     stageName: "booting",
-    unmet: ["services"],
+    unmetConditions: ["services"],
     bootProblems: ["writeUserFiles failed, rebooting in 35 minutes: already exists"],
     talosVersion: "v1.12.6",
     schematicId: schematics.gpu,
   });
   machine.afterCall = (call) => {
-    if (call === "reboot") Object.assign(machine, { bootProblems: [], unmet: [] });
+    if (call === "reboot") Object.assign(machine, { bootProblems: [], unmetConditions: [] });
   };
   const result = await run();
   expect(result.rebooted).toBe(true);

@@ -1,12 +1,12 @@
 import { factoryImage, nodeState, pod, schematics } from "../fakes";
 import { STAGED } from "../setup";
-import { plainUpgrade, play, type UpgradeRun } from "./scenario";
+import { plainUpgrade, runUpgrade, type UpgradeRun } from "./scenario";
 
 // Runs of the upgrade program without a fault.
 
 describe("a machine that differs from its stack", () => {
   test("is upgraded with one reboot, which also activates the staged configuration", () =>
-    play({
+    runUpgrade({
       cluster: {
         podList: [
           pod("app"),
@@ -25,7 +25,12 @@ describe("a machine that differs from its stack", () => {
           rebooted: true,
         },
         machineCalls: [`pull ${factoryImage("v1.12.6")}`, "upgrade legacy"],
-        machine: { boots: 2, talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED },
+        machine: {
+          bootCount: 2,
+          talosVersion: "v1.12.6",
+          schematicId: schematics.gpu,
+          active: STAGED,
+        },
         kubernetesCalls: ["cordon", "evict app", "uncordon"],
         node: { unschedulable: false, annotations: {}, ready: true },
         phases: ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"],
@@ -34,11 +39,11 @@ describe("a machine that differs from its stack", () => {
     }));
 
   test("is upgraded if it differs only in its schematic", () =>
-    play({
+    runUpgrade({
       task: { talosVersion: "v1.12.4" },
       expect: {
         result: { talosVersion: "v1.12.4", schematicId: schematics.gpu, rebooted: true },
-        machine: { boots: 2 },
+        machine: { bootCount: 2 },
       },
     }));
 
@@ -49,7 +54,7 @@ describe("a machine that differs from its stack", () => {
     schematicId: schematics.plain,
   };
   test("without NVIDIA modules gets a staged configuration live, without reboot and drain", () =>
-    play({
+    runUpgrade({
       task: liveTask,
       machine: { talosVersion: "v1.12.6" },
       expect: {
@@ -61,7 +66,7 @@ describe("a machine that differs from its stack", () => {
     }));
 
   test("without NVIDIA modules is rebooted if Talos refuses to take the staged configuration live", () =>
-    play({
+    runUpgrade({
       task: liveTask,
       machine: { talosVersion: "v1.12.6", needsBoot: true },
       expect: {
@@ -71,7 +76,7 @@ describe("a machine that differs from its stack", () => {
     }));
 
   test("without NVIDIA modules is not changed twice if only the answer to the live change was lost", () =>
-    play({
+    runUpgrade({
       task: liveTask,
       machine: { talosVersion: "v1.12.6" },
       failingCalls: [{ call: "activate", problem: "unreachable", takesEffect: true }],
@@ -79,24 +84,24 @@ describe("a machine that differs from its stack", () => {
     }));
 
   test("is rebooted once, without an upgrade, if it differs only in its staged configuration", () =>
-    play({
+    runUpgrade({
       machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu },
       expect: { result: { rebooted: true, bootId: "boot-2" }, machineCalls: ["reboot"] },
     }));
 
   test("is upgraded through the lifecycle API from Talos 1.13 on", () =>
-    play({
+    runUpgrade({
       task: { talosVersion: "v1.13.1" },
       machine: { talosVersion: "v1.13.0" },
       expect: { machineCalls: [`pull ${factoryImage("v1.13.1")}`, "upgrade lifecycle"] },
     }));
 
   test("is upgraded through the older API if GRUB takes kernel arguments from its configuration", () =>
-    play({
+    runUpgrade({
       task: { talosVersion: "v1.13.1" },
       machine: {
         talosVersion: "v1.13.0",
-        running: {
+        runningImage: {
           extensions: {},
           configuredArgs: ["console=ttyS1"],
           bootArgs: ["console=ttyS1"],
@@ -111,27 +116,27 @@ describe("a machine that differs from its stack", () => {
     }));
 
   test("is neither cordoned nor drained if the stack turns drains off", () =>
-    play({
+    runUpgrade({
       task: { drain: false },
       cluster: { podList: [pod("app")] },
       expect: { kubernetesCalls: [], logs: ["which also evicts the remaining pods"] },
     }));
 
   test("that is the only node of its cluster is neither cordoned nor drained", () =>
-    play({
-      cluster: { alone: true, podList: [pod("app")] },
-      expect: { machine: { boots: 2 }, kubernetesCalls: [] },
+    runUpgrade({
+      cluster: { isOnlyNode: true, podList: [pod("app")] },
+      expect: { machine: { bootCount: 2 }, kubernetesCalls: [] },
     }));
 
   test("whose node the user has cordoned is drained, and the node stays cordoned", () =>
-    play({
+    runUpgrade({
       cluster: { podList: [pod("app")], state: nodeState({ unschedulable: true }) },
       expect: { node: { unschedulable: true, annotations: {} }, kubernetesCalls: ["evict app"] },
     }));
 
   test("whose node Talos cordons is waited for until Talos uncordons it", () =>
-    play({
-      cluster: { alone: true },
+    runUpgrade({
+      cluster: { isOnlyNode: true },
       events: [
         {
           afterCall: "upgrade",
@@ -148,7 +153,7 @@ describe("a machine that differs from its stack", () => {
     }));
 
   test("with NVIDIA modules is not rebooted if it differs only in the name of its installer", () =>
-    play({
+    runUpgrade({
       machine: {
         talosVersion: "v1.12.6",
         schematicId: schematics.gpu,
@@ -166,7 +171,7 @@ describe("a machine that differs from its stack", () => {
 
 describe("a reboot that the user asks for", () => {
   test("drains and reboots a machine that is up to date", () =>
-    play({
+    runUpgrade({
       task: { reboots: true },
       machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED },
       cluster: { podList: [pod("app")] },
@@ -178,7 +183,7 @@ describe("a reboot that the user asks for", () => {
     }));
 
   test("is refused on a machine that differs from its stack", () =>
-    play({
+    runUpgrade({
       task: { reboots: true },
       machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu },
       expect: {
@@ -193,7 +198,7 @@ describe("a reboot that the user asks for", () => {
 
 describe("a machine that is up to date", () => {
   test("is not changed by the next run, even without a kubeconfig and with another talosctl", () =>
-    play(plainUpgrade, {
+    runUpgrade(plainUpgrade, {
       task: { configurationHash: "2" },
       workbench: { cluster: undefined, clientVersion: "v1.5.0" },
       expect: {
@@ -203,7 +208,7 @@ describe("a machine that is up to date", () => {
     }));
 
   test("passes its verification if the stack sets only the branch and a driver of this branch runs", () =>
-    play(
+    runUpgrade(
       { task: { driverVersion: "570" }, expect: { result: { driverVersion: "570.211.01" } } },
       { task: { driverVersion: "570" }, expect: { result: { rebooted: false } } },
       {
@@ -213,7 +218,7 @@ describe("a machine that is up to date", () => {
     ));
 
   test("fails its verification without a reboot while its driver does not run", () =>
-    play(
+    runUpgrade(
       plainUpgrade,
       {
         machine: { driverWorks: false },
@@ -227,14 +232,17 @@ describe("a machine that is up to date", () => {
       },
       {
         machine: { services: async () => ({}) },
-        expect: { error: ["service ext-nvidia-persistenced is missing"], machine: { boots: 2 } },
+        expect: {
+          error: ["service ext-nvidia-persistenced is missing"],
+          machine: { bootCount: 2 },
+        },
       },
     ));
 });
 
 describe("a machine that runs more than its stack lists", () => {
   const richMachine: UpgradeRun["machine"] = {
-    running: {
+    runningImage: {
       schematic:
         "customization:\n    extraKernelArgs:\n        - intel_iommu=on\n    systemExtensions:\n        " +
         "officialExtensions:\n            - siderolabs/iscsi-tools\n",
@@ -245,7 +253,7 @@ describe("a machine that runs more than its stack lists", () => {
     },
   };
   test("is not changed, and the error names everything that it would lose", () =>
-    play({
+    runUpgrade({
       machine: richMachine,
       expect: {
         error: [
@@ -258,10 +266,10 @@ describe("a machine that runs more than its stack lists", () => {
     }));
 
   test("is not changed if it boots by GRUB, where a kernel argument of the stack has no effect", () =>
-    play({
+    runUpgrade({
       imageAlsoHas: { kernelArgs: ["pci=realloc"] },
       machine: {
-        running: {
+        runningImage: {
           extensions: {},
           configuredArgs: [],
           platform: "metal",
@@ -277,7 +285,7 @@ describe("a machine that runs more than its stack lists", () => {
 
   const secureBootImage = `factory.talos.dev/metal-installer-secureboot/${schematics.gpu}:v1.12.6`;
   test("is upgraded once the stack lists or drops all of these parts", () =>
-    play({
+    runUpgrade({
       task: { installerImage: secureBootImage, drop: { kernelArgs: ["intel_iommu=on"] } },
       imageAlsoHas: { extensions: ["siderolabs/iscsi-tools"] },
       machine: richMachine,
@@ -290,10 +298,10 @@ describe("a machine that runs more than its stack lists", () => {
   test.each([true, undefined])(
     "is not changed if Secure Boot is on and the next image is unsigned (the user's own image: %s)",
     (ownImage) =>
-      play({
+      runUpgrade({
         task: { ownImage },
         machine: {
-          running: { extensions: {}, configuredArgs: [], platform: "metal", secureBoot: true },
+          runningImage: { extensions: {}, configuredArgs: [], platform: "metal", secureBoot: true },
         },
         previousResult: { schematicId: schematics.plain },
         expect: {
@@ -304,9 +312,9 @@ describe("a machine that runs more than its stack lists", () => {
   );
 
   test("may lose parts that this stack added and no longer lists", () =>
-    play({
+    runUpgrade({
       machine: {
-        running: {
+        runningImage: {
           schematic: "customization:\n    extraKernelArgs:\n        - intel_iommu=on\n",
           extensions: { "iscsi-tools": "v0.2.0" },
           configuredArgs: [],
@@ -325,10 +333,10 @@ describe("a machine that runs more than its stack lists", () => {
 
 describe("after an upgrade", () => {
   test("a warning names an argument of the stack that the kernel started without", () =>
-    play({
+    runUpgrade({
       imageAlsoHas: { kernelArgs: ["pci=realloc", "iommu=pt"] },
       machine: {
-        running: {
+        runningImage: {
           extensions: {},
           configuredArgs: [],
           platform: "metal",
@@ -344,10 +352,10 @@ describe("after an upgrade", () => {
     }));
 
   test("a warning names an argument of Talos that the stack removes and the kernel still has", () =>
-    play({
+    runUpgrade({
       imageAlsoHas: { kernelArgs: ["-selinux"] },
       machine: {
-        running: {
+        runningImage: {
           extensions: {},
           configuredArgs: [],
           platform: "metal",
@@ -360,10 +368,10 @@ describe("after an upgrade", () => {
     }));
 
   test("a warning names one value of an argument that the stack removes and the kernel still has", () =>
-    play({
+    runUpgrade({
       imageAlsoHas: { kernelArgs: ["-console=tty0"] },
       machine: {
-        running: {
+        runningImage: {
           extensions: {},
           configuredArgs: [],
           platform: "metal",
@@ -378,10 +386,10 @@ describe("after an upgrade", () => {
     }));
 
   test("no warning is logged if the kernel lacks the arguments that the stack removes", () =>
-    play({
+    runUpgrade({
       imageAlsoHas: { kernelArgs: ["-selinux", "-console=tty0"] },
       machine: {
-        running: {
+        runningImage: {
           extensions: {},
           configuredArgs: [],
           platform: "metal",
@@ -392,10 +400,10 @@ describe("after an upgrade", () => {
     }));
 
   test("no warning is logged if an argument of the stack replaces the removed argument", () =>
-    play({
+    runUpgrade({
       imageAlsoHas: { kernelArgs: ["-console", "console=ttyS1"] },
       machine: {
-        running: {
+        runningImage: {
           extensions: {},
           configuredArgs: [],
           platform: "metal",

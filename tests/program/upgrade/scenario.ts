@@ -6,7 +6,7 @@ import type { Workbench } from "../../../components/program/upgrade/run";
 import { upgrade } from "../../../components/program/upgrade/upgrade";
 import { hopPhases, pausePhases, type UpgradePhase } from "../../../components/recipe/effect";
 import { factoryImage, type FakeCluster, FakeMachine } from "../fakes";
-import { setup } from "../setup";
+import { setupUpgrade } from "../setup";
 
 /** A text, or a pattern, that must occur. */
 type Part = string | RegExp;
@@ -77,7 +77,7 @@ interface Success extends Aftermath {
 }
 
 /** A run that fails. */
-interface Failed extends Aftermath {
+interface Failure extends Aftermath {
   /** Parts of the error's message, at least one. */
   error: [Part, ...Part[]];
   /** Parts that the error's message does not contain. */
@@ -92,7 +92,7 @@ interface Failed extends Aftermath {
 export interface UpgradeRun {
   /** Fields of the task. */
   task?: Partial<UpgradeTask>;
-  /** Extensions and kernel arguments that the wanted image has in addition. */
+  /** Extensions and kernel arguments that the task's image has in addition. */
   imageAlsoHas?: { extensions?: string[]; kernelArgs?: string[] };
   /** The answer of the previous update. Default: there was none. */
   previousResult?: Pick<UpgradeResult, "schematicId">;
@@ -111,39 +111,47 @@ export interface UpgradeRun {
   failingCalls?: FailingCall[];
   events?: Event[];
   /** What the run's result must be. */
-  expect: Success | Failed;
+  expect: Success | Failure;
 }
 
 /**
- * Runs the program on the same machine, once for each entry, and fails unless every run has its expected result.
+ * Runs the upgrade program on the same machine, once for each entry. Fails unless every run has its expected result.
  */
-export async function play(...runs: [UpgradeRun, ...UpgradeRun[]]): Promise<void> {
-  const bench = setup();
-  for (const run of runs) await playOne(bench, run);
+export async function runUpgrade(...runs: [UpgradeRun, ...UpgradeRun[]]): Promise<void> {
+  const setup = setupUpgrade();
+  for (const run of runs) await runAndCheck(setup, run);
 }
 
 /** A plain upgrade. A later run then finds the machine up to date. */
 export const plainUpgrade: UpgradeRun = { expect: { result: { rebooted: true } } };
 
-type Bench = ReturnType<typeof setup>;
+type Setup = ReturnType<typeof setupUpgrade>;
 
-async function playOne(bench: Bench, run: UpgradeRun): Promise<void> {
-  const { clock, machine, cluster, lines } = bench;
-  const before = {
-    now: clock.now(),
-    calls: machine.calls.length,
-    kubernetes: cluster.calls.length,
-    lines: lines.length,
+/** Clock and counters before a run, since runs share the machine. */
+interface StateBefore {
+  time: number;
+  machineCallCount: number;
+  kubernetesCallCount: number;
+  logLineCount: number;
+}
+
+async function runAndCheck(setup: Setup, run: UpgradeRun): Promise<void> {
+  const { clock, machine, cluster, logLines } = setup;
+  const stateBefore: StateBefore = {
+    time: clock.now(),
+    machineCallCount: machine.calls.length,
+    kubernetesCallCount: cluster.calls.length,
+    logLineCount: logLines.length,
   };
-  arrange(bench, run);
-  const boots = machine.boots;
-  const { wanted } = setup(run.task);
-  wanted.image.extensions.push(...(run.imageAlsoHas?.extensions ?? []));
-  wanted.image.kernelArgs.push(...(run.imageAlsoHas?.kernelArgs ?? []));
+  arrange(setup, run);
+  const bootsBefore = machine.bootCount;
+  const { task } = setupUpgrade(run.task);
+  task.image.extensions.push(...(run.imageAlsoHas?.extensions ?? []));
+  task.image.kernelArgs.push(...(run.imageAlsoHas?.kernelArgs ?? []));
 
-  const ended = await upgrade(
-    wanted,
-    { ...bench.bench, ...run.workbench },
+  const outcome = await upgrade(
+    task,
+    { ...setup.workbench, ...run.workbench },
     run.previousResult,
   ).then(
     (result) => ({ result }),
@@ -151,97 +159,103 @@ async function playOne(bench: Bench, run: UpgradeRun): Promise<void> {
   );
 
   if (run.expect.error === undefined) {
-    if ("error" in ended) throw ended.error;
-    checkSuccess(ended.result, run.expect);
-    const { machine: name, talosVersion, schematicId } = wanted;
-    expect(ended.result).toMatchObject({
+    if ("error" in outcome) throw outcome.error;
+    checkSuccess(outcome.result, run.expect);
+    const { machine: name, talosVersion, schematicId } = task;
+    expect(outcome.result).toMatchObject({
       machine: name,
       talosVersion,
       schematicId,
-      rebooted: machine.boots > boots,
+      rebooted: machine.bootCount > bootsBefore,
     });
   } else {
-    const message = "error" in ended ? ended.error.message : "no failure";
+    const message = "error" in outcome ? outcome.error.message : "no failure";
     for (const part of run.expect.error) expect(message).toEqual(containing(part));
     for (const part of run.expect.errorLacks ?? []) expect(message).not.toContain(part);
   }
-  checkAftermath(bench, before, run.expect);
+  checkAftermath(setup, stateBefore, run.expect);
 }
 
-function checkSuccess(result: UpgradeResult, wanted: Success): void {
-  if (wanted.result) expect(result).toMatchObject(wanted.result);
+function checkSuccess(result: UpgradeResult, expected: Success): void {
+  if (expected.result) expect(result).toMatchObject(expected.result);
   const phases = result.phases.map(({ name }) => name);
   // A run's limit (`longestRun`) counts each phase once, and those of a paused boot twice. It counts those of an
   // intermediate release once more for each such release.
-  const { hops = 0 } = wanted;
-  const repeated = [...new Set(phases.filter((name, index) => phases.indexOf(name) !== index))];
-  if (hops === 0) expect(repeated).toEqual(pausePhases.filter((name) => repeated.includes(name)));
-  else
-    for (const name of phases)
-      expect([name, phases.filter((one) => one === name).length]).toEqual([
-        name,
-        hopPhases.some((one) => one === name) ? hops + 1 : 1,
-      ]);
-  if (wanted.phases) expect(phases).toEqual(wanted.phases);
-  for (const [phase, seconds] of Object.entries(wanted.phaseSeconds ?? {}))
+  const { hops = 0 } = expected;
+  if (hops === 0) {
+    const repeated = [...new Set(phases.filter((name, index) => phases.indexOf(name) !== index))];
+    expect(repeated).toEqual(pausePhases.filter((name) => repeated.includes(name)));
+  } else
+    for (const phase of phases) {
+      const count = phases.filter((name) => name === phase).length;
+      const isRepeated = hopPhases.some((name) => name === phase);
+      expect({ phase, count }).toEqual({ phase, count: isRepeated ? hops + 1 : 1 });
+    }
+  if (expected.phases) expect(phases).toEqual(expected.phases);
+  for (const [phase, seconds] of Object.entries(expected.phaseSeconds ?? {}))
     expect(result.phases.find(({ name }) => name === phase)!.seconds).toBeGreaterThanOrEqual(
       seconds,
     );
 }
 
 function checkAftermath(
-  { clock, machine, cluster, lines }: Bench,
-  before: { now: number; calls: number; kubernetes: number; lines: number },
-  wanted: Aftermath,
+  { clock, machine, cluster, logLines }: Setup,
+  stateBefore: StateBefore,
+  expected: Aftermath,
 ): void {
-  const machineCalls = machine.calls.slice(before.calls);
-  const kubernetesCalls = [...new Set(cluster.calls.slice(before.kubernetes))];
-  if (wanted.changesNothing) expect([machineCalls, kubernetesCalls]).toEqual([[], []]);
-  if (wanted.machineCalls) expect(machineCalls).toEqual(wanted.machineCalls);
-  if (wanted.kubernetesCalls) expect(kubernetesCalls).toEqual(wanted.kubernetesCalls);
-  if (wanted.machine) expect(machine).toMatchObject(wanted.machine);
-  if (wanted.node) expect(cluster.state).toMatchObject(wanted.node);
-  if (wanted.imageOnDisk) expect(machine.disk).toContain(wanted.imageOnDisk);
+  const machineCalls = machine.calls.slice(stateBefore.machineCallCount);
+  const kubernetesCalls = [...new Set(cluster.calls.slice(stateBefore.kubernetesCallCount))];
+  if (expected.changesNothing) {
+    expect(machineCalls).toEqual([]);
+    expect(kubernetesCalls).toEqual([]);
+  }
+  if (expected.machineCalls) expect(machineCalls).toEqual(expected.machineCalls);
+  if (expected.kubernetesCalls) expect(kubernetesCalls).toEqual(expected.kubernetesCalls);
+  if (expected.machine) expect(machine).toMatchObject(expected.machine);
+  if (expected.node) expect(cluster.state).toMatchObject(expected.node);
+  if (expected.imageOnDisk) expect(machine.diskImages).toContain(expected.imageOnDisk);
 
-  const logged = lines.slice(before.lines);
-  for (const part of wanted.logs ?? []) expect(logged).toContainEqual(containing(part));
-  for (const part of wanted.logsOnce ?? [])
-    expect(logged.filter((line) => line.includes(part))).toHaveLength(1);
-  for (const part of wanted.logsNever ?? []) expect(logged.join("\n")).not.toContain(part);
+  const newLogLines = logLines.slice(stateBefore.logLineCount);
+  for (const part of expected.logs ?? []) expect(newLogLines).toContainEqual(containing(part));
+  for (const part of expected.logsOnce ?? [])
+    expect(newLogLines.filter((line) => line.includes(part))).toHaveLength(1);
+  for (const part of expected.logsNever ?? []) expect(newLogLines.join("\n")).not.toContain(part);
 
-  if (wanted.minutes) {
-    const minutes = (clock.now() - before.now) / 60_000;
-    expect(minutes).toBeGreaterThanOrEqual(wanted.minutes.atLeast ?? 0);
-    expect(minutes).toBeLessThan(wanted.minutes.lessThan);
+  if (expected.minutes) {
+    const minutes = (clock.now() - stateBefore.time) / 60_000;
+    expect(minutes).toBeGreaterThanOrEqual(expected.minutes.atLeast ?? 0);
+    expect(minutes).toBeLessThan(expected.minutes.lessThan);
   }
 }
 
 const containing = (part: Part): unknown =>
   typeof part === "string" ? expect.stringContaining(part) : expect.stringMatching(part);
 
-function arrange({ clock, machine, cluster, bench }: Bench, run: UpgradeRun): void {
-  const made = (fields: Partial<FakeMachine>): FakeMachine =>
+function arrange({ clock, machine, cluster, workbench }: Setup, run: UpgradeRun): void {
+  const createMachine = (fields: Partial<FakeMachine>): FakeMachine =>
     assign(new FakeMachine(clock), fields);
   assign(machine, run.machine ?? {});
   if (run.unconfirmedUpgradeTo !== undefined) {
     machine.install(factoryImage(run.unconfirmedUpgradeTo));
     machine.boot();
     // The machine now runs the image that it booted, so only the other fields of the run apply.
-    const { talosVersion: _version, schematicId: _schematic, ...others } = run.machine ?? {};
-    assign(machine, others);
+    const { talosVersion: _version, schematicId: _schematic, ...otherFields } = run.machine ?? {};
+    assign(machine, otherFields);
   }
   for (const { call, problem, times, takesEffect } of run.failingCalls ?? [])
-    machine.fail(call, problem, times, takesEffect);
+    machine.failCalls(call, problem, times, takesEffect);
   for (const [address, fields] of Object.entries(run.outsideStack ?? {}))
-    machine.network[address] = made(fields);
-  const others = Object.entries(run.otherControlPlanes ?? {});
-  if (others.length > 0)
-    bench.others = new Map(others.map(([address, fields]) => [address, made(fields)]));
+    machine.network[address] = createMachine(fields);
+  const otherControlPlanes = Object.entries(run.otherControlPlanes ?? {});
+  if (otherControlPlanes.length > 0)
+    workbench.others = new Map(
+      otherControlPlanes.map(([address, fields]) => [address, createMachine(fields)]),
+    );
   Object.assign(cluster, run.cluster);
 
-  const happen = (event: Event): void => {
+  const applyEvent = (event: Event): void => {
     assign(machine, event.machine ?? {});
-    machine.boots += event.restarts ?? 0;
+    machine.bootCount += event.restarts ?? 0;
     Object.assign(cluster, event.cluster);
     if (event.node) cluster.state = { ...cluster.state!, ...event.node };
     if (event.deletedPod)
@@ -249,12 +263,12 @@ function arrange({ clock, machine, cluster, bench }: Bench, run: UpgradeRun): vo
   };
   const { events = [] } = run;
   for (const event of events)
-    if ("atSecond" in event) clock.after(event.atSecond, () => happen(event));
+    if ("atSecond" in event) clock.after(event.atSecond, () => applyEvent(event));
   machine.afterCall = cluster.afterCall = (call) => {
     for (const event of events) {
       if (!("afterCall" in event) || event.afterCall !== call) continue;
-      if (event.seconds === undefined) happen(event);
-      else clock.after(event.seconds, () => happen(event));
+      if (event.seconds === undefined) applyEvent(event);
+      else clock.after(event.seconds, () => applyEvent(event));
     }
   };
 }
@@ -264,9 +278,9 @@ function arrange({ clock, machine, cluster, bench }: Bench, run: UpgradeRun): vo
  * share one.
  */
 function assign(machine: FakeMachine, fields: Partial<FakeMachine>): FakeMachine {
-  const own = Object.entries(fields).map(([name, value]) => [
+  const copiedFields = Object.entries(fields).map(([name, value]) => [
     name,
     Array.isArray(value) ? [...value] : value,
   ]);
-  return Object.assign(machine, Object.fromEntries(own));
+  return Object.assign(machine, Object.fromEntries(copiedFields));
 }

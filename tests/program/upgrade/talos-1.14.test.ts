@@ -3,7 +3,7 @@ import type { UpgradeTask } from "../../../components/program/task";
 import { customizationPath } from "../../../components/recipe";
 import { schematics } from "../fakes";
 import { waitingForSandbox } from "../fakes/machine";
-import { failure, setup } from "../setup";
+import { errorMessageOf, setupUpgrade } from "../setup";
 
 // Talos 1.14 accepts every change of a configuration at runtime, but applies some of them only at its next boot
 // (seen on Talos v1.14.1).
@@ -15,15 +15,15 @@ const file = (path: string): string =>
 
 /** A machine that runs the wanted image with the configuration `active`, and has `next` staged. */
 function at(active: string, next: string, task: Partial<UpgradeTask> = {}, booted = active) {
-  const stand = setup({ talosVersion: "v1.14.1", ...task });
+  const stand = setupUpgrade({ talosVersion: "v1.14.1", ...task });
   Object.assign(stand.machine, {
     talosVersion: "v1.14.1",
     schematicId: schematics.gpu,
     active,
     persistent: next,
   });
-  stand.machine.bootedWith = booted;
-  stand.bench.clientVersion = "v1.14.1";
+  stand.machine.configurationAtBoot = booted;
+  stand.workbench.clientVersion = "v1.14.1";
   return stand;
 }
 
@@ -79,7 +79,7 @@ test.each<[string, string, string, Partial<UpgradeTask>, string[]]>([
 
 describe("workload isolation that waits for a boot", () => {
   test("makes another change need a reboot, since containerd cannot restart", async () => {
-    const { machine, lines, run } = at(
+    const { machine, logLines, run } = at(
       isolated,
       isolated + file(customizationPath),
       {},
@@ -88,27 +88,27 @@ describe("workload isolation that waits for a boot", () => {
     machine.persistent = isolated.replace("kernel:", 'sysctls: {vm.swappiness: "1"}\n  kernel:');
     expect((await run()).rebooted).toBe(true);
     expect(machine.calls).toEqual(["reboot"]);
-    expect(lines.join("\n")).toContain(
+    expect(logLines.join("\n")).toContain(
       "activates the machine's SecurityProfileConfig, so the machine reboots",
     );
   });
 
   test("causes only a warning while containerd runs and nothing changes", async () => {
-    const { machine, lines, run } = at(isolated, isolated, {}, withDriver);
+    const { machine, logLines, run } = at(isolated, isolated, {}, withDriver);
     expect((await run()).rebooted).toBe(false);
     expect(machine.calls).toEqual([]);
-    expect(lines.join("\n")).toContain(
+    expect(logLines.join("\n")).toContain(
       "warning: gpu-1: containerd cannot restart before the next boot",
     );
   });
 
   test("makes the run drain and reboot a machine whose containerd waits", async () => {
-    const { machine, cluster, lines, run } = at(isolated, isolated, {}, withDriver);
+    const { machine, cluster, logLines, run } = at(isolated, isolated, {}, withDriver);
     machine.cri = waitingForSandbox;
     expect((await run()).rebooted).toBe(true);
     expect(machine.calls).toEqual(["reboot"]);
     expect(cluster.calls).toEqual(["cordon", "uncordon"]);
-    const said = lines.join("\n");
+    const said = logLines.join("\n");
     expect(said).toContain(
       'service cri is Waiting and not healthy (Waiting for service "sandboxd" to be registered)',
     );
@@ -124,23 +124,25 @@ describe("workload isolation that waits for a boot", () => {
   });
 
   test("is reported by adopt, even if adopt stages nothing", async () => {
-    const { machine, bench, lines } = at(isolated, isolated, {}, withDriver);
+    const { machine, workbench, logLines } = at(isolated, isolated, {}, withDriver);
     machine.cri = waitingForSandbox;
     const task = { machine: "gpu-1", address: "10.0.0.1", patches: [withDriver] };
     await adopt(task, undefined, {
       machine,
-      clock: bench.clock,
-      report: bench.report,
+      clock: workbench.clock,
+      report: workbench.report,
       isAwaited: () => true,
     });
-    expect(lines.join("\n")).toMatch(/warning: gpu-1: service cri is Waiting .*reboot the machine/);
+    expect(logLines.join("\n")).toMatch(
+      /warning: gpu-1: service cri is Waiting .*reboot the machine/,
+    );
   });
 });
 
 test("a machine whose containerd fails for another reason is not rebooted, and the run fails", async () => {
   const { machine, run } = at(withDriver, withDriver);
   machine.cri = { state: "Running", failing: true, event: "Health check failed" };
-  const message = await failure(run());
+  const message = await errorMessageOf(run());
   expect(message).toContain(
     "machines.gpu-1: service cri is Running and not healthy (Health check failed)",
   );
@@ -162,9 +164,9 @@ test.each([
 ])(
   "a %s that overrides the stack's value is reported, also if nothing changes",
   async (_, configuration, words) => {
-    const { lines, machine, run } = at(configuration, configuration);
+    const { logLines, machine, run } = at(configuration, configuration);
     await run();
     expect(machine.calls).toEqual([]);
-    expect(lines.filter((line) => line.startsWith("warning: ")).join("\n")).toContain(words);
+    expect(logLines.filter((line) => line.startsWith("warning: ")).join("\n")).toContain(words);
   },
 );

@@ -1,7 +1,7 @@
 import { CallError } from "../../../components/clients/failure";
 import { costOf, holding } from "../../../components/program/upgrade/leaving-pods";
 import { Killed, pod, schematics } from "../fakes";
-import { failure, setup, STAGED } from "../setup";
+import { errorMessageOf, setupUpgrade, STAGED } from "../setup";
 
 describe("an upgrade", () => {
   const phases = ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"];
@@ -13,7 +13,7 @@ describe("an upgrade", () => {
   ])(
     "ends with one reboot and a schedulable node if it is killed at the $at $name",
     async ({ name, at }) => {
-      const { machine, cluster, lines, bench, run } = setup();
+      const { machine, cluster, logLines, workbench, run } = setupUpgrade();
       cluster.podList = [pod("app")];
       let armed = true;
       const kill = (what: string): void => {
@@ -21,12 +21,13 @@ describe("an upgrade", () => {
         armed = false;
         throw new Killed();
       };
-      if (at === "phase") bench.report = (line) => (lines.push(line), kill(line.split(":")[0]!));
+      if (at === "phase")
+        workbench.report = (line) => (logLines.push(line), kill(line.split(":")[0]!));
       else machine.afterCall = cluster.afterCall = kill;
       await expect(run()).rejects.toThrow(Killed);
       await run();
       expect(machine).toMatchObject({
-        boots: 2,
+        bootCount: 2,
         talosVersion: "v1.12.6",
         schematicId: schematics.gpu,
         active: STAGED,
@@ -36,14 +37,14 @@ describe("an upgrade", () => {
   );
 
   test("sets the taints before it uncordons the node", async () => {
-    const { cluster, bench, run } = setup();
-    bench.taint = () => Promise.resolve(cluster.calls.push("taint"));
+    const { cluster, workbench, run } = setupUpgrade();
+    workbench.taint = () => Promise.resolve(cluster.calls.push("taint"));
     await run();
     expect(cluster.calls).toEqual(["cordon", "taint", "uncordon"]);
   });
 
   test("waits longer for a machine that a killed run is upgrading than for a wrong address", async () => {
-    const { machine, cluster, run } = setup();
+    const { machine, cluster, run } = setupUpgrade();
     machine.timing.boot = 900;
     machine.afterCall = (call) => {
       if (call === "upgrade") throw new Killed();
@@ -55,10 +56,10 @@ describe("an upgrade", () => {
     const began = machine.clock.now();
     await run();
     const waited = machine.clock.now() - began;
-    expect(machine.boots).toBe(2);
+    expect(machine.bootCount).toBe(2);
     expect(cluster.state?.unschedulable).toBe(false);
 
-    const wrong = setup();
+    const wrong = setupUpgrade();
     wrong.machine.status = () => Promise.reject(new CallError("unreachable", "no route"));
     const start = wrong.clock.now();
     await expect(wrong.run()).rejects.toThrow("was not up");
@@ -67,95 +68,99 @@ describe("an upgrade", () => {
 });
 
 test("the next run boots an image that is already installed, and does not overwrite the running image", async () => {
-  const { machine, run } = setup({ talosVersion: "v1.13.1" });
-  Object.assign(machine, { talosVersion: "v1.13.0", cutOff: true });
+  const { machine, run } = setupUpgrade({ talosVersion: "v1.13.1" });
+  Object.assign(machine, { talosVersion: "v1.13.0", connectionBreaksInUpgrade: true });
   const wanted = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.13.1`;
   await machine.upgrade(wanted, "disk", "lifecycle").catch(() => undefined); // the state that a killed run leaves
   expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.13.1" });
   expect(machine.calls).toEqual(["upgrade lifecycle", "reboot"]);
-  expect(machine.disk).toContain(`${schematics.plain}:v1.13.0`);
+  expect(machine.diskImages).toContain(`${schematics.plain}:v1.13.0`);
 });
 
 test("a pull that the registry refuses is not repeated, and the console's error is reported at once", async () => {
-  const { bench, clock, machine, lines, run } = setup();
+  const { workbench, clock, machine, logLines, run } = setupUpgrade();
   let toldAt = Infinity;
-  bench.report = (line) => {
-    lines.push(line);
+  workbench.report = (line) => {
+    logLines.push(line);
     if (line.startsWith("pull: Talos could not pull the installer"))
       toldAt = Math.min(toldAt, clock.now());
   };
   machine.hangingPulls = 99;
   const why = `failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": connection refused`;
-  machine.lines = [why];
-  expect(await failure(run())).toMatch(
+  machine.consoleLines = [why];
+  expect(await errorMessageOf(run())).toMatch(
     /the machine could not pull \S+: waited 10m for .*\(last: failed to pull image .*connection refused\)/,
   );
   expect(machine.hangingPulls).toBe(98);
   const told = `pull: Talos could not pull the installer, and retries: ${why}`;
-  expect(lines.filter((line) => line === told)).toHaveLength(1);
+  expect(logLines.filter((line) => line === told)).toHaveLength(1);
   expect(toldAt).toBeLessThan(60_000);
 });
 
 test("a full disk ends a pull as soon as the console reports it, since no further try finds more room", async () => {
-  const { clock, machine, run } = setup();
+  const { clock, machine, run } = setupUpgrade();
   const begin = clock.now();
   machine.hangingPulls = 99;
-  machine.lines = [
+  machine.consoleLines = [
     `retrying error: failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": no space left on device`,
   ];
-  expect(await failure(run())).toMatch(
+  expect(await errorMessageOf(run())).toMatch(
     /its disk has no room for the installer: .*no space left on device; .*nothing was/,
   );
   expect([machine.hangingPulls, clock.now() - begin < 120_000]).toEqual([98, true]);
 });
 
 test("an installation without room in the boot partition fails with the way to more room", async () => {
-  const { machine, run } = setup({ talosVersion: "v1.13.1" });
+  const { machine, run } = setupUpgrade({ talosVersion: "v1.13.1" });
   machine.talosVersion = "v1.13.0";
   const why =
     "failed to install bootloader: write /boot/EFI/EFI/Linux/Talos-v1.13.1.efi: no space left on device";
   machine.upgrade = () => Promise.reject(new CallError("refused", why));
-  expect(await failure(run())).toMatch(
+  expect(await errorMessageOf(run())).toMatch(
     /the machine was not rebooted: failed to install bootloader: .*; its boot partition has no room for the new image .*; remove extensions .*, then run again/,
   );
 });
 
 test("a machine that loses power during the installation gets a second request, and no report of a rollback", async () => {
-  const { machine, lines, run } = setup();
+  const { machine, logLines, run } = setupUpgrade();
   const upgrade = machine.upgrade.bind(machine);
   machine.upgrade = () => {
     machine.upgrade = upgrade;
-    machine.boots++;
+    machine.bootCount++;
     return Promise.reject(new CallError("unreachable", "EOF"));
   };
   expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.12.6" });
-  expect(lines).toContain(
+  expect(logLines).toContain(
     "reboot: the machine rebooted by itself before it accepted the request, so the program requests the reboot again",
   );
 });
 
 test("after the older upgrade call, a reboot into the old image is reported as a rollback or a failed installation", async () => {
-  const { machine, run } = setup();
-  machine.upgrade = () => Promise.resolve(void machine.boots++);
-  expect(await failure(run())).toMatch(
+  const { machine, run } = setupUpgrade();
+  machine.upgrade = () => Promise.resolve(void machine.bootCount++);
+  expect(await errorMessageOf(run())).toMatch(
     /Talos rolled back, or did not install the image: .*\. Or the installation failed because of an installer error, a power loss or a reset; look at/,
   );
 });
 
 test("if a paused boot ends by itself, the run does not change the machine", async () => {
-  const { machine, run } = setup();
+  const { machine, run } = setupUpgrade();
   const installed = { talosVersion: "v1.12.6", schematicId: schematics.gpu };
   Object.assign(machine, {
     active: "broken",
     stageName: "booting",
-    unmet: ["services"],
+    unmetConditions: ["services"],
     ...installed,
   });
   const seen = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
   machine.bootErrors = () => {
     // The machine rebooted by itself, so the staged configuration is active.
-    Object.assign(machine, { stageName: "running", unmet: [], active: machine.persistent });
-    machine.boots++;
+    Object.assign(machine, {
+      stageName: "running",
+      unmetConditions: [],
+      active: machine.persistent,
+    });
+    machine.bootCount++;
     machine.bootErrors = () => Promise.resolve([]);
     return Promise.resolve(seen);
   };

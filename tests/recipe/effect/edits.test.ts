@@ -15,7 +15,7 @@ import {
 import type { MachineEffect } from "../../../components/recipe/effect/effect";
 import { plannedMachines } from "../../../components/recipe/machine/planned-machine";
 import { factoryImage, schematics } from "../../program/fakes";
-import { setup } from "../../program/setup";
+import { setupUpgrade } from "../../program/setup";
 import { editedStack, edits, type StackConfig } from "../../support/edits";
 import { planOf } from "../../support/plans";
 import { readStackFile } from "../../../stacks/stack-file";
@@ -48,7 +48,7 @@ describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reb
       const [was, is] = [before, after].map((plan) =>
         plan.machines.find((machine) => machine.name === name)!,
       );
-      const { machine, bench, wanted } = setup();
+      const { machine, workbench, task } = setupUpgrade();
       // The previous update left the machine in this state.
       machine.talosVersion = was!.talosVersion;
       machine.schematicId = schematics.gpu;
@@ -63,7 +63,7 @@ describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reb
       const schematicId = is!.schematicId === was!.schematicId ? schematics.gpu : schematics.other;
       const { rebooted } = await upgrade(
         {
-          ...wanted,
+          ...task,
           machine: name,
           talosVersion: is!.talosVersion,
           schematicId,
@@ -71,7 +71,7 @@ describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reb
           modules: is!.kernelModules.map((module) => module.name),
           driverVersion: "570.211.01", // the only driver of the fake machine
         },
-        { ...bench, clientVersion: is!.talosVersion },
+        { ...workbench, clientVersion: is!.talosVersion },
       );
       expect(rebooted).toBe(effects[name]!.reboots === "yes");
     });
