@@ -16,26 +16,26 @@ interface Allowance {
    */
   readonly seconds: number;
   /** Additional seconds for a real node, which starts real containers, on a busy computer. */
-  readonly ofNode: number;
+  readonly nodeSeconds: number;
   /**
    * Seconds instead of `seconds` if a fix is left out and the update must fail. All working parts are up by then. The
    * lab repeats the diagnosis until the cluster shows its failure.
    */
-  readonly leftOut?: number;
+  readonly leftOutSeconds?: number;
 }
 
 const allowances: Record<keyof TimeoutsSpec, Allowance> = {
-  pull: { minutes: 10, seconds: 25, ofNode: 0 },
-  drain: { minutes: 5, seconds: 25, ofNode: 30 },
+  pull: { minutes: 10, seconds: 25, nodeSeconds: 0 },
+  drain: { minutes: 5, seconds: 25, nodeSeconds: 30 },
   // This limit must end before an emulated machine gives up booting (`bootTimeout` of lab/machines) and returns to its
   // old image: the diagnosis would then find a different cause.
-  reboot: { minutes: 30, seconds: 15, ofNode: 20 },
-  verify: { minutes: 5, seconds: 25, ofNode: 30 },
+  reboot: { minutes: 30, seconds: 15, nodeSeconds: 20 },
+  verify: { minutes: 5, seconds: 25, nodeSeconds: 30 },
   // The controller of LeaderWorkerSet is a real program with a webhook. Next to other labs it once needed more than 53
   // s.
-  release: { minutes: 10, seconds: 90, ofNode: 60 },
-  gate: { minutes: 10, seconds: 45, ofNode: 60, leftOut: 12 },
-  workload: { minutes: 20, seconds: 45, ofNode: 60, leftOut: 12 },
+  release: { minutes: 10, seconds: 90, nodeSeconds: 60 },
+  gate: { minutes: 10, seconds: 45, nodeSeconds: 60, leftOutSeconds: 12 },
+  workload: { minutes: 20, seconds: 45, nodeSeconds: 60, leftOutSeconds: 12 },
 };
 
 /** Facts from which a lab's limits follow. */
@@ -56,10 +56,13 @@ export function labTimeouts({
   machines,
   leftOut,
 }: LabLimits): Record<keyof TimeoutsSpec, string> {
-  const limits = Object.entries(allowances).map(([name, allowed]) => {
-    const real = (leftOut ? allowed.leftOut : undefined) ?? allowed.seconds;
-    const more = machines === "emulated" ? 0 : allowed.ofNode;
-    return [name, `${Math.ceil((allowed.minutes * 60) / timeScale) + real + more}s`];
+  const limits = Object.entries(allowances).map(([name, allowance]) => {
+    const programSeconds = (leftOut ? allowance.leftOutSeconds : undefined) ?? allowance.seconds;
+    const extraSeconds = machines === "emulated" ? 0 : allowance.nodeSeconds;
+    return [
+      name,
+      `${Math.ceil((allowance.minutes * 60) / timeScale) + programSeconds + extraSeconds}s`,
+    ];
   });
   return Object.fromEntries(limits) as Record<keyof TimeoutsSpec, string>;
 }

@@ -25,18 +25,19 @@ async function main(): Promise<void> {
       "--look: it checks whether a real node or real Talos can run here; add --node or --talos",
     );
   if (values.talos !== undefined) {
-    const lacks = whyNoMachine();
-    if (lacks.length > 0) throw new Error(`no real Talos on this computer: ${lacks.join("; ")}`);
+    const reasons = whyNoMachine();
+    if (reasons.length > 0)
+      throw new Error(`no real Talos on this computer: ${reasons.join("; ")}`);
     if (!values.look) print((await provideTalos(values.talos, options)).disk);
   } else if (values.look) {
-    const lacks = whyNoRealNode();
-    if (lacks.length > 0) throw new Error(`no real node on this computer: ${lacks.join("; ")}`);
+    const reasons = whyNoRealNode();
+    if (reasons.length > 0) throw new Error(`no real node on this computer: ${reasons.join("; ")}`);
   } else if (values.node) {
     print(await provideNodePrograms(options));
   } else {
     const tools = await provideTools({
       ...options,
-      onInstalled: (found) => console.error(describeInstalled(found)),
+      onInstalled: (installed) => console.error(describeInstalled(installed)),
     });
     print({
       ...tools,

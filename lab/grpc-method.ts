@@ -1,19 +1,19 @@
 import * as grpc from "@grpc/grpc-js";
 
 /**
- * Makes a method of a gRPC service from a function: its result is the answer, and a thrown error the gRPC error. `gone`
+ * Makes a method of a gRPC service from a function: its result is the answer, and a thrown error the gRPC error. `disconnected`
  * is aborted when the caller disconnects.
  */
 export function unary<Request>(
-  answer: (request: Request, gone: AbortSignal) => object | Promise<object>,
+  answer: (request: Request, disconnected: AbortSignal) => object | Promise<object>,
 ) {
   return (
     call: grpc.ServerUnaryCall<Request, unknown>,
     callback: grpc.sendUnaryData<unknown>,
   ): void => {
-    const gone = new AbortController();
-    call.on("cancelled", () => gone.abort(new Error("the engine disconnected")));
-    void new Promise((resolve) => resolve(answer(call.request, gone.signal))).then(
+    const disconnection = new AbortController();
+    call.on("cancelled", () => disconnection.abort(new Error("the engine disconnected")));
+    void new Promise((resolve) => resolve(answer(call.request, disconnection.signal))).then(
       (reply) => callback(null, reply),
       (error: unknown) => callback(failureOf(error)),
     );
@@ -34,7 +34,10 @@ type Fields<Message> = {
 };
 
 /** Makes a message with the given fields. */
-export function filled<Message extends object>(message: Message, fields: Fields<Message>): Message {
+export function withFields<Message extends object>(
+  message: Message,
+  fields: Fields<Message>,
+): Message {
   const setters = message as Record<string, (value: unknown) => unknown>;
   for (const [name, value] of Object.entries(fields))
     setters[`set${name[0]!.toUpperCase()}${name.slice(1)}`]!(value);
@@ -50,12 +53,15 @@ export async function serveGrpc(
   service: grpc.ServiceDefinition,
   methods: grpc.UntypedServiceImplementation,
 ): Promise<{ server: grpc.Server; port: number }> {
-  const limits = ["receive", "send"].map((way) => [`grpc.max_${way}_message_length`, messageLimit]);
+  const limits = ["receive", "send"].map((direction) => [
+    `grpc.max_${direction}_message_length`,
+    messageLimit,
+  ]);
   const server = new grpc.Server(Object.fromEntries(limits) as grpc.ServerOptions);
   server.addService(service, methods);
   const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(bound),
+    server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, boundPort) =>
+      error ? reject(error) : resolve(boundPort),
     ),
   );
   return { server, port };

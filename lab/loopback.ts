@@ -34,14 +34,14 @@ export const answers = (port: number): Promise<boolean> =>
   });
 
 /** Ports that this process has already given out; their owners may not listen yet. */
-const given = new Set<number>();
+const reservedPorts = new Set<number>();
 
 /** A free port, below the range for outgoing connections (Linux: from 32768 on). Never the same twice. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
-    if (given.has(port) || (await answers(port))) continue;
-    given.add(port);
+    if (reservedPorts.has(port) || (await answers(port))) continue;
+    reservedPorts.add(port);
     return port;
   }
 }

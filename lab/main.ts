@@ -29,10 +29,10 @@ import { stackNameOf, stackNames } from "../stacks/stack-file";
 async function main(argv: readonly string[]): Promise<number> {
   const options = parseOptions(argv);
   if (options.show) {
-    console.log(shown(options));
+    console.log(requestedText(options));
     return 0;
   }
-  if (options.cases.length > 0) return tryCases(options);
+  if (options.cases.length > 0) return runCardCases(options);
   const begin = performance.now();
   const show = showOnStandardError(options.verbose);
   const stacks = [options.stack, ...options.then].map((stack) =>
@@ -43,8 +43,10 @@ async function main(argv: readonly string[]): Promise<number> {
     options.pulumi === "lab" && options.without.length === 0 ? checkCluster(stacks[0]!.spec) : [];
   if (findings.length > 0) return refuse(options, findings);
   return inSession(async (session) => {
-    const named = stacks.flatMap(({ spec }) => releasesOf(spec));
-    const talosReleases = [...new Set(options.machines === "real" ? withHops(named) : named)];
+    const stackReleases = stacks.flatMap(({ spec }) => releasesOf(spec));
+    const talosReleases = [
+      ...new Set(options.machines === "real" ? withHops(stackReleases) : stackReleases),
+    ];
     const laterSpecs = stacks.slice(1).map(({ spec }) => spec);
     const lab = {
       options,
@@ -56,7 +58,7 @@ async function main(argv: readonly string[]): Promise<number> {
       ...stacks[0]!,
     } as unknown as Lab; // the phases add the rest
     await runPhases(bringUp, lab);
-    if (options.pulumi === "own") return standForOwnProgram(lab);
+    if (options.pulumi === "own") return serveOwnProgram(lab);
     const report = await runStack(lab, stacks.slice(1));
     show.end({
       title: "total",
@@ -92,18 +94,18 @@ const releasesOf = ({ talosVersion, machines }: ClusterSpec): string[] => [
  */
 async function inSession(run: (session: Session) => Promise<number>): Promise<number> {
   const session = new Session();
-  const interrupted = stopOnSignals(session);
+  const exitStatusAfterStop = stopOnSignals(session);
   try {
     return await run(session);
   } catch (error) {
-    if (interrupted() !== undefined) return interrupted()!;
+    if (exitStatusAfterStop() !== undefined) return exitStatusAfterStop()!;
     throw error;
   } finally {
     await session.close();
   }
 }
 
-async function tryCases(options: LabOptions): Promise<number> {
+async function runCardCases(options: LabOptions): Promise<number> {
   return inSession(async (session) => {
     const report = await runCases(options, session);
     const table = `${renderCases(report)}\n`;
@@ -113,7 +115,7 @@ async function tryCases(options: LabOptions): Promise<number> {
   });
 }
 
-function shown({ show }: LabOptions): string {
+function requestedText({ show }: LabOptions): string {
   if (show === "fixes")
     return fixes.map((fix) => `${fix.id}\n  ${fix.does}\n  without it: ${fix.symptom}`).join("\n");
   if (show === "stacks") return stackNames().join("\n");
@@ -126,11 +128,11 @@ function shown({ show }: LabOptions): string {
  */
 function stopOnSignals(session: Session): () => number | undefined {
   let status: number | undefined;
-  const numbers = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-  for (const [signal, number] of Object.entries(numbers)) {
+  const exitStatuses = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+  for (const [signal, exitStatus] of Object.entries(exitStatuses)) {
     process.on(signal, () => {
-      if (status !== undefined) process.exit(number);
-      status = number;
+      if (status !== undefined) process.exit(exitStatus);
+      status = exitStatus;
       // Ends the redrawn line.
       console.error(
         `${process.stderr.isTTY ? "\n" : ""}stopping; press Ctrl-C again to stop at once`,
@@ -149,7 +151,7 @@ function stopOnSignals(session: Session): () => number | undefined {
 }
 
 /** Brings up the cluster of a stack for the user's own program. */
-async function standForOwnProgram(lab: Lab): Promise<number> {
+async function serveOwnProgram(lab: Lab): Promise<number> {
   const folder = path.resolve(process.env["INIT_CWD"] ?? process.cwd(), lab.options.program ?? ".");
   await runPhases([...beforeStack(lab.options, lab.spec)], runningLab(lab, emptyReport("", true)));
   const environment = await environmentForOwnProgram(lab, folder);
@@ -160,23 +162,23 @@ async function standForOwnProgram(lab: Lab): Promise<number> {
 
 /** Keeps everything running until the user presses Ctrl-C. */
 async function keep({ session, controlPlane, tools }: Lab): Promise<void> {
-  const ways = {
+  const access = {
     kubeconfig: controlPlane.adminKubeconfig,
     talosconfig: session.dir("talosconfig"),
     talosctl: tools.talosctl,
   };
-  console.error(accessInstructions(ways));
+  console.error(accessInstructions(access));
   await untilStopped(session);
 }
 
 async function untilStopped(session: Session): Promise<void> {
   if (!session.signal.aborted) {
     // A pending promise does not keep the process alive.
-    const alive = setInterval(() => {}, 1 << 30);
+    const keepAlive = setInterval(() => {}, 1 << 30);
     await new Promise<void>((resolve) =>
       session.signal.addEventListener("abort", () => resolve(), { once: true }),
     );
-    clearInterval(alive);
+    clearInterval(keepAlive);
   }
 }
 

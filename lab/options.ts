@@ -4,7 +4,7 @@ import { type FixId, fixIds } from "../components/diagnosis";
 import { usualTimeScale } from "./clock";
 
 /** Values of the options that accept one of several words. The first is the default; the others have a help text. */
-const words = {
+const choices = {
   /**
    * Which parts of Pulumi are the installed ones. `lab`: only the engine; the stack's program runs in the lab's
    * process, which is quicker.
@@ -27,37 +27,37 @@ a stand-in of the driver (needs Linux, root, a C compiler, iproute2; default: em
 };
 
 const flag = (help = "") => ({ type: "boolean", default: false, help }) as const;
-const one = (value: string, help: string) => ({ type: "string", value, help }) as const;
-const several = (value: string, help: string) =>
-  ({ ...one(value, help), multiple: true, default: [] as string[] }) as const;
+const textOption = (value: string, help: string) => ({ type: "string", value, help }) as const;
+const listOption = (value: string, help: string) =>
+  ({ ...textOption(value, help), multiple: true, default: [] as string[] }) as const;
 
 /** Every option in the form of `parseArgs`, with the name of its value and its help. */
 const table = {
-  stack: one(
+  stack: textOption(
     "NAME",
     "stack to bring up (default rtx5070ti), or the path of a stack file; --list-stacks names them",
   ),
-  then: several(
+  then: listOption(
     "FILE",
     "then update with this stack file, as if the user had edited the first one; may be repeated",
   ),
   preview: flag("show the preview before the first update"),
-  updates: one(
+  updates: textOption(
     "N",
     "run the stack's program N times; the second and later runs must change nothing (default 1)",
   ),
-  manifest: several(
+  manifest: listOption(
     "FILE",
     "Kubernetes objects (YAML) that the cluster has before the first update; may be repeated",
   ),
-  image: one(
+  image: textOption(
     "FILE",
     "images of the machines before the first update (YAML): extensions, kernelArgs, overlay, platform and\nsecureBoot by machine name (default: a plain image)",
   ),
   discover: flag(
     "at the end, write a stack file as `talos-gpu discover` does, and compare its plan",
   ),
-  without: several(
+  without: listOption(
     "FIX",
     "leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them",
   ),
@@ -70,27 +70,30 @@ const table = {
   keep: flag("leave the cluster running until Ctrl-C, and print the variables for its tools"),
   verbose: flag("print each event on a separate line (default: a terminal shows one moving line)"),
   json: flag("one JSON object on standard output, progress on standard error"),
-  pulumi: one("", ""),
-  program: one("FOLDER", "with --pulumi own: folder of your program (default: the current folder)"),
-  machines: one("", ""),
-  consoles: one(
+  pulumi: textOption("", ""),
+  program: textOption(
+    "FOLDER",
+    "with --pulumi own: folder of your program (default: the current folder)",
+  ),
+  machines: textOption("", ""),
+  consoles: textOption(
     "FOLDER",
     "with --machines real: folder in which to keep the machines' console logs",
   ),
-  card: one(
+  card: textOption(
     "DEVICE",
     "with --machines real: a card of this computer in QEMU's form (vfio-pci,host=0000:01:00.0), for a stack of one\nmachine; the lab then downloads the published images. Not tested with a card yet",
   ),
   gpu: flag(
     "with --machines node: use this computer's cards and driver instead of the stand-in, and run every case for cards;\nprints a table of the results. It resets no card and changes no setting of a card",
   ),
-  cases: one(
+  cases: textOption(
     "NAMES",
     "with --machines node: run only these cases (names separated by commas, or all); without --gpu they use the stand-in",
   ),
   "may-change-the-card": flag("cases may change the power limit, and restore it"),
-  table: one("FILE", "also write the table of the cases to this file, as Markdown"),
-  "time-scale": one(
+  table: textOption("FILE", "also write the table of the cases to this file, as Markdown"),
+  "time-scale": textOption(
     "N",
     "lab seconds per second (default 80: a minute of a machine's reboot takes three quarters of a second;\nwith --machines node 60, because its programs run in real time; not with --machines real)",
   ),
@@ -100,26 +103,28 @@ const table = {
 } as const;
 
 /** `--pulumi` without a word is for the user's own program. */
-const withOwn = (argv: readonly string[]): string[] =>
-  argv.map((one, index) => {
-    const next = argv[index + 1];
-    return one === "--pulumi" && (next === undefined || next.startsWith("-")) ? `${one}=own` : one;
+const withImpliedOwn = (argv: readonly string[]): string[] =>
+  argv.map((argument, position) => {
+    const next = argv[position + 1];
+    return argument === "--pulumi" && (next === undefined || next.startsWith("-"))
+      ? `${argument}=own`
+      : argument;
   });
 
-const given = (argv: readonly string[]) =>
-  parseArgs({ args: withOwn(argv), options: table }).values;
-type Given = ReturnType<typeof given>;
+const parseValues = (argv: readonly string[]) =>
+  parseArgs({ args: withImpliedOwn(argv), options: table }).values;
+type ParsedValues = ReturnType<typeof parseValues>;
 
 /** Options of `npm run lab`, by their names. */
 export interface LabOptions extends Omit<
-  Given,
-  "stack" | "updates" | "without" | "cases" | keyof typeof words
+  ParsedValues,
+  "stack" | "updates" | "without" | "cases" | keyof typeof choices
 > {
   stack: string;
   updates: number;
   without: FixId[];
-  pulumi: keyof typeof words.pulumi;
-  machines: keyof typeof words.machines;
+  pulumi: keyof typeof choices.pulumi;
+  machines: keyof typeof choices.machines;
   /** Names of cases to run on the real node instead of a stack; empty for a stack. */
   cases: string[];
   timeScale: number;
@@ -131,15 +136,15 @@ export interface LabOptions extends Omit<
 export function usage(): string {
   const margin = " ".repeat(22);
   const line = (option: string, help: string): string => {
-    const left = `  --${option}`;
+    const label = `  --${option}`;
     return (
-      (left.length < 21 ? left.padEnd(22) : `${left}\n${margin}`) +
+      (label.length < 21 ? label.padEnd(22) : `${label}\n${margin}`) +
       help.replaceAll("\n", `\n${margin}`)
     ).trimEnd();
   };
   const lines = Object.entries(table).flatMap(([name, option]) => {
     if (name === "pulumi" || name === "machines")
-      return Object.entries(words[name]).flatMap(([word, help]) =>
+      return Object.entries(choices[name]).flatMap(([word, help]) =>
         help === "" ? [] : [line(`${name} ${word}`, help)],
       );
     if (option.help === "" && name !== "help") return [];
@@ -172,16 +177,16 @@ export const accessInstructions = ({
 export function parseOptions(argv: readonly string[], environment = process.env): LabOptions {
   const swallowed = swallowedByNpm(Object.keys(table), argv, environment);
   if (swallowed !== undefined) throw new Error(swallowed);
-  const values = given(argv);
+  const values = parseValues(argv);
   const pulumi = choice("pulumi", values.pulumi);
   const machines = choice("machines", values.machines);
   const cases = (values.cases ?? (values.gpu ? "all" : ""))
     .split(",")
     .filter((name) => name !== "");
-  const notReal = (option: string, why: string): string =>
+  const notForRealMachines = (option: string, why: string): string =>
     `--${option}: ${why}; leave out this option or --machines real`;
   /** The message if the condition holds. */
-  const refused = {
+  const conflicts = {
     [`${values.gpu ? "--gpu" : "--cases"}: cases of a card need a real node, and this lab has none; add --machines node`]:
       cases.length > 0 && machines !== "node",
     "--cases: the stack of the cases is in no project's folder, which --pulumi installed needs; leave out one of these options":
@@ -202,16 +207,18 @@ export function parseOptions(argv: readonly string[], environment = process.env)
       values.card !== undefined && machines !== "real",
     "--consoles: emulated machines have no console; add --machines real, or leave out --consoles":
       values.consoles !== undefined && machines !== "real",
-    [notReal("pulumi", "the installed Talos provider connects to each machine at its own address")]:
-      machines === "real" && pulumi === "installed",
-    [notReal("image", "real machines begin with the plain image")]:
+    [notForRealMachines(
+      "pulumi",
+      "the installed Talos provider connects to each machine at its own address",
+    )]: machines === "real" && pulumi === "installed",
+    [notForRealMachines("image", "real machines begin with the plain image")]:
       machines === "real" && values.image !== undefined,
-    [notReal("omni-members", "no Omni manages real machines")]:
+    [notForRealMachines("omni-members", "no Omni manages real machines")]:
       machines === "real" && values["omni-members"],
-    [notReal("time-scale", "a virtual machine runs in real time")]:
+    [notForRealMachines("time-scale", "a virtual machine runs in real time")]:
       machines === "real" && values["time-scale"] !== undefined,
   };
-  for (const [message, applies] of Object.entries(refused)) if (applies) throw new Error(message);
+  for (const [message, applies] of Object.entries(conflicts)) if (applies) throw new Error(message);
   const timeScale = values["time-scale"];
   return {
     ...values,
@@ -236,17 +243,18 @@ export function parseOptions(argv: readonly string[], environment = process.env)
 }
 
 /** The given word of an option, or its default. */
-function choice<Option extends keyof typeof words>(option: Option, word: string | undefined) {
-  const known = Object.keys(words[option]) as (keyof (typeof words)[Option])[];
-  const found = word === undefined ? known[0] : known.find((each) => each === word);
-  if (found !== undefined) return found;
+function choice<Option extends keyof typeof choices>(option: Option, word: string | undefined) {
+  const allowedWords = Object.keys(choices[option]) as (keyof (typeof choices)[Option])[];
+  const chosen =
+    word === undefined ? allowedWords[0] : allowedWords.find((allowedWord) => allowedWord === word);
+  if (chosen !== undefined) return chosen;
   throw new Error(
-    `--${option}: ${word} is not a known value; write ${known.join(", ").replace(/, (?=\w+$)/, " or ")}`,
+    `--${option}: ${word} is not a known value; write ${allowedWords.join(", ").replace(/, (?=\w+$)/, " or ")}`,
   );
 }
 
 function fixesOf(list: readonly string[]): FixId[] {
-  const ids = list.flatMap((each) => each.split(",")).filter((id) => id !== "");
+  const ids = list.flatMap((idList) => idList.split(",")).filter((id) => id !== "");
   const unknown = ids.filter((id) => !(fixIds as readonly string[]).includes(id));
   if (unknown.length > 0) {
     throw new Error(

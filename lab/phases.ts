@@ -17,14 +17,14 @@ export interface Phase<Context> {
 }
 
 /** Output that shows the phases of a context. Default: standard error, without details. */
-interface Showing {
+interface WithShow {
   show?: Show | undefined;
 }
 
 /** Runs phases in order and shows them. If a phase throws, this throws the same error, and later phases do not run. */
 export async function runPhases<Context extends object>(
   phases: Phase<Context>[],
-  context: Context & Showing,
+  context: Context & WithShow,
 ): Promise<void> {
   const { show = showOnStandardError() } = context;
   for (const { title, run } of phases) {

@@ -17,7 +17,7 @@ export interface Show {
 }
 
 /** Output and form of a run's progress. */
-interface Shown {
+interface ShowSettings {
   write(text: string): void;
   /** Undefined if a program or a file receives the output. */
   terminal: Terminal | undefined;
@@ -34,11 +34,13 @@ export const showOnStandardError = (verbose = false): Show =>
   });
 
 /** In a terminal, one line is redrawn while a step runs. Elsewhere each line stays. */
-export const showOn = (shown: Shown): Show =>
-  shown.terminal?.moves ? moving({ ...shown, terminal: shown.terminal }) : plain(shown);
+export const showOn = (settings: ShowSettings): Show =>
+  settings.terminal?.moves
+    ? movingShow({ ...settings, terminal: settings.terminal })
+    : plainShow(settings);
 
 /** The last line of a step. */
-function ending(
+function endLine(
   { title, ok, detail, seconds }: Parameters<Show["end"]>[0],
   terminal: Terminal | undefined,
 ): string {
@@ -47,25 +49,25 @@ function ending(
 }
 
 /** Prints lines that stay: those of a step, then its result. */
-function plain({ write, terminal, verbose }: Shown): Show {
+function plainShow({ write, terminal, verbose }: ShowSettings): Show {
   let pending: string | undefined;
-  const tell = (): void => {
+  const printPending = (): void => {
     if (pending !== undefined) write(`· ${pending}\n`);
     pending = undefined;
   };
   return {
     begin: (title) => {
       pending = title;
-      if (verbose) tell();
+      if (verbose) printPending();
     },
     say: (line, weight = "kept") => {
       if (weight === "beginning" && !verbose) return;
-      tell();
+      printPending();
       write(`    ${line}\n`);
     },
     end: (step) => {
       pending = undefined;
-      write(ending(step, terminal));
+      write(endLine(step, terminal));
     },
   };
 }
@@ -79,7 +81,7 @@ const frameTime = 100;
 /** ECMA-48: carriage return, and erase in line. */
 const eraseLine = "\r\u001b[2K";
 
-function moving({ write, terminal, verbose }: Shown & { terminal: Terminal }): Show {
+function movingShow({ write, terminal, verbose }: ShowSettings & { terminal: Terminal }): Show {
   const paint = painter(terminal.colour);
   let step: { title: string; begin: number; last: string; timer: NodeJS.Timeout } | undefined;
   let frame = 0;
@@ -89,8 +91,8 @@ function moving({ write, terminal, verbose }: Shown & { terminal: Terminal }): S
     const line = `${step.title} [${seconds} s]${step.last === "" ? "" : ` ${step.last}`}`;
     // The last column stays free: some terminals begin a new line there.
     const room = terminal.columns - 3;
-    const cut = widthOf(line) > room ? `${[...line].slice(0, room - 1).join("")}…` : line;
-    write(`${eraseLine}${paint("cyan", frames[frame++ % frames.length]!)} ${cut}`);
+    const shortened = widthOf(line) > room ? `${[...line].slice(0, room - 1).join("")}…` : line;
+    write(`${eraseLine}${paint("cyan", frames[frame++ % frames.length]!)} ${shortened}`);
   };
   return {
     begin: (title) => {
@@ -104,10 +106,10 @@ function moving({ write, terminal, verbose }: Shown & { terminal: Terminal }): S
       if (weight !== "kept" && step !== undefined) step.last = line;
       draw();
     },
-    end: (done) => {
+    end: (finished) => {
       clearInterval(step?.timer);
       step = undefined;
-      write(`${eraseLine}${ending(done, terminal)}`);
+      write(`${eraseLine}${endLine(finished, terminal)}`);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 /** Result of a wait by polling. */
-interface Looked<Seen> {
+interface PollResult<Seen> {
   seen: Seen;
   /** Whether the condition holds; false if the limit is over. */
   holds: boolean;
@@ -25,7 +25,7 @@ export async function until<Seen>(
   { seconds, every = 250, signal }: Patience,
   look: () => Seen | Promise<Seen>,
   holds: (seen: Seen) => boolean,
-): Promise<Looked<Seen>> {
+): Promise<PollResult<Seen>> {
   const begin = performance.now();
   for (;;) {
     signal?.throwIfAborted();
@@ -40,13 +40,13 @@ export async function until<Seen>(
 
 /** Like `until`, but throws an error if the limit is over. The error has the condition in words, and the last value. */
 export async function untilSeen<Seen>(
-  what: string,
+  condition: string,
   patience: Patience,
   look: () => Seen | Promise<Seen>,
   holds: (seen: Seen) => boolean,
 ): Promise<Seen> {
-  const { seen, holds: well } = await until(patience, look, holds);
-  if (well) return seen;
+  const { seen, holds: isDone } = await until(patience, look, holds);
+  if (isDone) return seen;
   const last = seen instanceof Error ? seen.message : JSON.stringify(seen);
-  throw new Error(`not within ${patience.seconds} s: ${what}; last: ${last}`);
+  throw new Error(`not within ${patience.seconds} s: ${condition}; last: ${last}`);
 }

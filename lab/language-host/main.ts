@@ -7,7 +7,7 @@ import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import * as path from "node:path";
-import { failureOf, filled, serveGrpc, unary } from "../grpc-method";
+import { failureOf, withFields, serveGrpc, unary } from "../grpc-method";
 
 /*
  * `pulumi-language-nodejs`, as Pulumi's CLI starts it: the last argument is the engine's address, and the first line on standard output
@@ -25,7 +25,7 @@ const methods: grpc.UntypedServiceImplementation = {
     engine = request.getEngineAddress();
     return new language.LanguageHandshakeResponse();
   }),
-  getPluginInfo: unary(() => filled(new PluginInfo(), { version })),
+  getPluginInfo: unary(() => withFields(new PluginInfo(), { version })),
   getRequiredPackages: unary(() => new language.GetRequiredPackagesResponse()),
   run: unary(runProgram),
   runPlugin: (
@@ -42,7 +42,7 @@ const methods: grpc.UntypedServiceImplementation = {
   runtimeOptionsPrompts: unary(() => new language.RuntimeOptionsResponse()),
   template: unary(() => new language.TemplateResponse()),
   about: unary(() =>
-    filled(new language.AboutResponse(), {
+    withFields(new language.AboutResponse(), {
       executable: process.execPath,
       version: process.version,
     }),
@@ -110,7 +110,7 @@ const alreadyTold = 32;
 /** `Run`: the program in a process of its own (main.go, execRuntime). */
 async function runProgram(request: language.RunRequest): Promise<language.RunResponse> {
   const answer = (error: string, bail = false): language.RunResponse =>
-    filled(new language.RunResponse(), { error, bail });
+    withFields(new language.RunResponse(), { error, bail });
   const info = request.getInfo();
   const folder = info?.getProgramDirectory() ?? request.getPwd();
   const named = {
@@ -183,8 +183,8 @@ async function runPlugin(
       env: { ...(Object.fromEntries(env) as Record<string, string>), ...byTypeScript },
     },
     {
-      stdout: (chunk) => write(filled(new language.RunPluginResponse(), { stdout: chunk })),
-      stderr: (chunk) => write(filled(new language.RunPluginResponse(), { stderr: chunk })),
+      stdout: (chunk) => write(withFields(new language.RunPluginResponse(), { stdout: chunk })),
+      stderr: (chunk) => write(withFields(new language.RunPluginResponse(), { stderr: chunk })),
     },
     signal,
   );

@@ -4,7 +4,7 @@ import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import * as plugin from "@pulumi/pulumi/proto/plugin_pb";
 import * as services from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
-import { filled, serveGrpc, unary } from "../grpc-method";
+import { withFields, serveGrpc, unary } from "../grpc-method";
 import type { MaybePromise, DiffResult, LabProvider, Properties, ResourceCall } from "./provider";
 import {
   conceal,
@@ -88,22 +88,24 @@ class Served {
       handshake: unary((request: messages.ProviderHandshakeRequest) => {
         this.update = new AbortController();
         this.attach(request.getEngineAddress());
-        return filled(new messages.ProviderHandshakeResponse(), { acceptSecrets: true });
+        return withFields(new messages.ProviderHandshakeResponse(), { acceptSecrets: true });
       }),
       attach: unary((request: plugin.PluginAttach) => {
         this.attach(request.getAddress());
         return new Empty();
       }),
-      getPluginInfo: unary(() => filled(new plugin.PluginInfo(), { version: provider.version })),
+      getPluginInfo: unary(() =>
+        withFields(new plugin.PluginInfo(), { version: provider.version }),
+      ),
       checkConfig: unary((request: messages.CheckRequest) =>
-        filled(new messages.CheckResponse(), { inputs: request.getNews() }),
+        withFields(new messages.CheckResponse(), { inputs: request.getNews() }),
       ),
       diffConfig: unary((request: messages.DiffRequest) =>
         diffReply(differing(plain(request.getOldInputs()), plain(request.getNews()))),
       ),
       configure: unary((request: messages.ConfigureRequest) => {
         provider.configure?.(plain(request.getArgs()));
-        return filled(new messages.ConfigureResponse(), {
+        return withFields(new messages.ConfigureResponse(), {
           acceptsecrets: true,
           supportspreview: true,
         });
@@ -119,9 +121,9 @@ class Served {
             failures: [],
           };
           const failuresList = failures.map((failure) =>
-            filled(new messages.CheckFailure(), failure),
+            withFields(new messages.CheckFailure(), failure),
           );
-          return filled(new messages.CheckResponse(), { inputs: mark(inputs), failuresList });
+          return withFields(new messages.CheckResponse(), { inputs: mark(inputs), failuresList });
         },
       ),
       diff: this.about(changed, (call) =>
@@ -131,12 +133,12 @@ class Served {
         (request: messages.CreateRequest) => ({ inputs: request.getProperties() }),
         async (call, mark) => {
           const { id, outputs } = await provider.make(call);
-          return filled(new messages.CreateResponse(), { id, properties: mark(outputs) });
+          return withFields(new messages.CreateResponse(), { id, properties: mark(outputs) });
         },
       ),
       // No provider of the lab reads live state, so it returns the old state.
       read: unary((request: messages.ReadRequest) =>
-        filled(new messages.ReadResponse(), {
+        withFields(new messages.ReadResponse(), {
           id: request.getId(),
           inputs: request.getInputs(),
           properties: request.getProperties(),
@@ -144,7 +146,7 @@ class Served {
       ),
       update: this.about(changed, async (call, mark) => {
         const { outputs } = await provider.make(call);
-        return filled(new messages.UpdateResponse(), { properties: mark(outputs) });
+        return withFields(new messages.UpdateResponse(), { properties: mark(outputs) });
       }),
       delete: this.about(
         (request: messages.DeleteRequest) => ({
@@ -163,7 +165,7 @@ class Served {
           throw new Error(`${token}: provider ${provider.name} has no functions`);
         const result = await provider.invoke(token, args as Properties, this.update.signal);
         const everything = secrets.length > 0 ? Object.keys(result).map((key) => [key]) : [];
-        return filled(new messages.InvokeResponse(), { return: marked(result, everything) });
+        return withFields(new messages.InvokeResponse(), { return: marked(result, everything) });
       }),
       cancel: unary(() => {
         this.cancel();
@@ -217,7 +219,7 @@ class Served {
     ephemeral = false,
   ): Promise<void> {
     const level = severity === "info" ? LogSeverity.INFO : LogSeverity.WARNING;
-    const request = filled(new LogRequest(), { urn, severity: level, message, ephemeral });
+    const request = withFields(new LogRequest(), { urn, severity: level, message, ephemeral });
     return new Promise((resolve) =>
       this.engine ? this.engine.log(request, () => resolve()) : resolve(),
     );
@@ -248,9 +250,9 @@ const kindOf = {
 function diffReply({ detailed, replaces }: DiffResult): Reply {
   const { DIFF_NONE: changes, DIFF_SOME } = messages.DiffResponse.DiffChanges;
   const paths = Object.entries(detailed);
-  if (paths.length === 0) return filled(new messages.DiffResponse(), { changes });
+  if (paths.length === 0) return withFields(new messages.DiffResponse(), { changes });
   const topOf = (path: string): string => /^[^.[]+/.exec(path)?.[0] ?? path;
-  const reply = filled(new messages.DiffResponse(), {
+  const reply = withFields(new messages.DiffResponse(), {
     changes: DIFF_SOME,
     replacesList: [...replaces],
     hasdetaileddiff: true,
@@ -260,7 +262,7 @@ function diffReply({ detailed, replaces }: DiffResult): Reply {
     const kind = kindOf[change][replaces.includes(topOf(path)) ? 1 : 0];
     reply
       .getDetaileddiffMap()
-      .set(path, filled(new messages.PropertyDiff(), { kind, inputdiff: true }));
+      .set(path, withFields(new messages.PropertyDiff(), { kind, inputdiff: true }));
   }
   return reply;
 }

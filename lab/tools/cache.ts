@@ -8,7 +8,7 @@ import { buildFlags } from "./catalogue";
 import type { ToolDefinition, Toolchain } from "./definition";
 
 /** Number of versions of one tool that the cache keeps: the current one, and some for other branches and checkouts. */
-const KEPT = 12;
+const KEPT_VERSIONS = 12;
 /** Milliseconds after which an unfinished entry counts as abandoned: a day. */
 const ABANDONED = 86_400_000;
 
@@ -62,31 +62,37 @@ export async function isCached(binary: string): Promise<boolean> {
  * Removes the least recently used entries of one name, and files of killed builds. A running program is not affected.
  * The cache keeps enough images for running labs.
  */
-export async function forgetOldVersions(cache: string, called: string, kept = KEPT): Promise<void> {
+export async function forgetOldVersions(
+  cache: string,
+  entryName: string,
+  keptVersions = KEPT_VERSIONS,
+): Promise<void> {
   const names = await fs.readdir(cache);
-  const all: { name: string; used: number }[] = [];
+  const entries: { name: string; usedAt: number }[] = [];
   for (const name of names) {
     // Another process may have renamed its unfinished entry since the folder was read.
     const stat = await fs.lstat(path.join(cache, name)).catch(() => undefined);
-    if (stat !== undefined) all.push({ name, used: stat.mtimeMs });
+    if (stat !== undefined) entries.push({ name, usedAt: stat.mtimeMs });
   }
-  const version = new RegExp(`^${called}-[0-9a-f]{16}$`);
-  const old = all.filter(({ name }) => version.test(name)).sort((a, b) => b.used - a.used);
-  const abandoned = all.filter(
-    ({ name, used }) => name.endsWith(".unfinished") && Date.now() - used > ABANDONED,
+  const versionPattern = new RegExp(`^${entryName}-[0-9a-f]{16}$`);
+  const versions = entries
+    .filter(({ name }) => versionPattern.test(name))
+    .sort((a, b) => b.usedAt - a.usedAt);
+  const abandoned = entries.filter(
+    ({ name, usedAt }) => name.endsWith(".unfinished") && Date.now() - usedAt > ABANDONED,
   );
-  for (const { name } of [...old.slice(kept), ...abandoned])
+  for (const { name } of [...versions.slice(keptVersions), ...abandoned])
     await fs.rm(path.join(cache, name), { recursive: true, force: true });
 }
 
 /** Removes the files that killed processes left of one version. Only the holder of the version's lock may call this. */
 export async function forgetKilled(folder: string): Promise<void> {
-  const called = `${path.basename(folder)}.`;
+  const prefix = `${path.basename(folder)}.`;
   for (const name of await fs.readdir(path.dirname(folder))) {
-    const maker = /^(\d+)\..*unfinished$/.exec(
-      name.startsWith(called) ? name.slice(called.length) : "",
+    const match = /^(\d+)\..*unfinished$/.exec(
+      name.startsWith(prefix) ? name.slice(prefix.length) : "",
     );
-    if (maker === null || isAlive(Number(maker[1]))) continue;
+    if (match === null || isAlive(Number(match[1]))) continue;
     await fs.rm(path.join(path.dirname(folder), name), { recursive: true, force: true });
   }
 }

@@ -6,7 +6,7 @@ import type { Modules, Release, ToolDefinition } from "./definition";
 const lab = path.resolve(__dirname, "..");
 
 /** The content of catalogue.yaml, in which folders are relative to the lab's. */
-const said = parse(readFileSync(path.join(__dirname, "catalogue.yaml"), "utf8"), {
+const content = parse(readFileSync(path.join(__dirname, "catalogue.yaml"), "utf8"), {
   merge: true,
 }) as Record<"lab" | "languages" | "prometheus" | "node" | "talos", ToolDefinition[]> & {
   talosModules: Record<string, Modules>;
@@ -15,48 +15,48 @@ const said = parse(readFileSync(path.join(__dirname, "catalogue.yaml"), "utf8"),
   sums: string[];
 };
 
-const within = ({ folder, release, ...tool }: ToolDefinition): ToolDefinition => ({
+const withAbsolutePaths = ({ folder, release, ...tool }: ToolDefinition): ToolDefinition => ({
   ...tool,
   ...(folder === undefined ? {} : { folder: path.join(lab, folder) }),
-  ...(release === undefined ? {} : { release: releaseWithin(release) }),
+  ...(release === undefined ? {} : { release: withAbsoluteLauncher(release) }),
 });
 
-const releaseWithin = ({ launcher, ...release }: Release): Release =>
+const withAbsoluteLauncher = ({ launcher, ...release }: Release): Release =>
   launcher === undefined ? release : { ...release, launcher: path.join(lab, launcher) };
 
 /** Every tool that the lab runs, in the order in which they are built. */
-export const catalogue: readonly ToolDefinition[] = said.lab.map(within);
+export const catalogue: readonly ToolDefinition[] = content.lab.map(withAbsolutePaths);
 
 /** Pulumi's YAML host and its generators of SDKs. */
-export const languageTool: ToolDefinition = within(said.languages[0]!);
+export const languageTool: ToolDefinition = withAbsolutePaths(content.languages[0]!);
 
 /** Tool that tries Prometheus' rules. */
-export const promtool: ToolDefinition = said.prometheus[0]!;
+export const promtool: ToolDefinition = content.prometheus[0]!;
 
 /** The programs of a real node (`--machines node`). */
-export const nodeCatalogue: readonly ToolDefinition[] = said.node;
+export const nodeCatalogue: readonly ToolDefinition[] = content.node;
 
 /** Modules of the Talos releases that are built. */
-export const talosModules: Readonly<Record<string, Modules>> = said.talosModules;
+export const talosModules: Readonly<Record<string, Modules>> = content.talosModules;
 
 /** The programs of a machine that runs real Talos of a release. */
 export function talosCatalogue(release: string): readonly ToolDefinition[] {
   const modules = talosModules[release]!;
-  const sums = said.sums.filter((line) =>
+  const sums = content.sums.filter((line) =>
     modules.replace?.some(
       (fork) => line.replace(/(\/go\.mod)? h1:.*/, "") === fork.split(" => ")[1],
     ),
   );
-  const own = { ...modules, sums };
-  const of = (tool: ToolDefinition): ToolDefinition => {
-    if (tool.name === "talos") return { ...tool, modules: own };
-    if (tool.name === "containerd") return containerdOf(tool, said.talosContainerd[release]);
+  const modulesWithSums = { ...modules, sums };
+  const forRelease = (tool: ToolDefinition): ToolDefinition => {
+    if (tool.name === "talos") return { ...tool, modules: modulesWithSums };
+    if (tool.name === "containerd") return containerdOf(tool, content.talosContainerd[release]);
     return tool;
   };
-  const client = said.talosClients[release];
+  const client = content.talosClients[release];
   return [
-    ...said.talos.map((tool) => within(of(tool))),
-    ...(client === undefined ? [] : [{ ...client, modules: own }]),
+    ...content.talos.map((tool) => withAbsolutePaths(forRelease(tool))),
+    ...(client === undefined ? [] : [{ ...client, modules: modulesWithSums }]),
   ];
 }
 
@@ -76,7 +76,7 @@ const containerdOf = (tool: ToolDefinition, version: string | undefined): ToolDe
 export const compileFlags: readonly string[] = ["-trimpath", "-gcflags=all=-dwarf=false"];
 
 /** Further arguments of the linker, by the tool's need of C, as in the projects' own Makefiles. */
-const linked = {
+const linkerArguments = {
   static: "-extldflags=-static",
   lazy: "-extldflags=-Wl,--unresolved-symbols=ignore-in-object-files,-z,lazy",
 };
@@ -84,7 +84,7 @@ const linked = {
 /** The arguments of `go build` that change its result. */
 export function buildFlags(tool: Pick<ToolDefinition, "stamps" | "c" | "tags">): string[] {
   const stamps = tool.stamps.map((stamp) => `-X ${stamp}`);
-  const flags = ["-s", "-w", ...(tool.c === undefined ? [] : [linked[tool.c]]), ...stamps];
+  const flags = ["-s", "-w", ...(tool.c === undefined ? [] : [linkerArguments[tool.c]]), ...stamps];
   return [
     ...compileFlags,
     "-buildvcs=false",

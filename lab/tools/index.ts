@@ -46,18 +46,20 @@ export async function provideTools<Name extends ToolName = ToolName>({
 }: Options & {
   only?: readonly Name[];
   fromSource?: readonly Name[];
-  onInstalled?: (found: InstalledTool[]) => void;
+  onInstalled?: (tools: InstalledTool[]) => void;
 } = {}): Promise<Pick<Tools, Name>> {
   const wanted = catalogue
-    .filter(({ name }) => only === undefined || only.some((each) => each === name))
+    .filter(({ name }) => only === undefined || only.some((wantedName) => wantedName === name))
     .map(({ release, ...tool }) =>
-      release && !fromSource.some((each) => each === tool.name) ? { ...tool, release } : tool,
+      release && !fromSource.some((builtName) => builtName === tool.name)
+        ? { ...tool, release }
+        : tool,
     );
-  const found = await installedTools(wanted.map(({ name }) => name));
-  if (found.length > 0) onInstalled?.(found);
-  const fromPath = Object.fromEntries(found.map(({ tool, path }) => [tool, path]));
-  const others = wanted.filter(({ name }) => fromPath[name] === undefined);
-  return { ...fromPath, ...(await provide(others, options)) } as Pick<Tools, Name>;
+  const installed = await installedTools(wanted.map(({ name }) => name));
+  if (installed.length > 0) onInstalled?.(installed);
+  const fromPath = Object.fromEntries(installed.map(({ tool, path }) => [tool, path]));
+  const remaining = wanted.filter(({ name }) => fromPath[name] === undefined);
+  return { ...fromPath, ...(await provide(remaining, options)) } as Pick<Tools, Name>;
 }
 
 /** Provides the programs of a real node, and gives their folders. */

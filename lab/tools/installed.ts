@@ -6,7 +6,7 @@ import { programOnPath } from "../on-path";
 /** A program that a user may have installed, and that the lab can use instead of its own build. */
 interface Installable {
   /** Arguments with which it prints its version on standard output. */
-  asks: readonly string[];
+  versionArguments: readonly string[];
   /** Releases that the lab works with. */
   range: string;
 }
@@ -22,9 +22,9 @@ const answerLimit = 10_000;
  * - Helm 3, whose charts and flags the lab uses.
  */
 const installables: Readonly<Record<string, Installable>> = {
-  pulumi: { asks: ["version"], range: ">=3.248.0 <4" },
-  talosctl: { asks: ["version", "--client", "--short"], range: ">=1.13.0 <1.16" },
-  helm: { asks: ["version", "--template", "{{.Version}}"], range: ">=3.14.0 <4" },
+  pulumi: { versionArguments: ["version"], range: ">=3.248.0 <4" },
+  talosctl: { versionArguments: ["version", "--client", "--short"], range: ">=1.13.0 <1.16" },
+  helm: { versionArguments: ["version", "--template", "{{.Version}}"], range: ">=3.14.0 <4" },
 };
 
 /** An installed program that the lab uses. */
@@ -46,23 +46,28 @@ export async function installedTools(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<InstalledTool[]> {
   if (env["TALOS_GPU_LAB_TOOLS"] === "own") return [];
-  const found = await Promise.all(tools.map((tool) => installed(tool, env)));
-  return found.filter((each) => each !== undefined);
+  const candidates = await Promise.all(tools.map((tool) => installedTool(tool, env)));
+  return candidates.filter((candidate) => candidate !== undefined);
 }
 
-async function installed(tool: string, env: NodeJS.ProcessEnv): Promise<InstalledTool | undefined> {
-  const { asks, range } = installables[tool] ?? {};
-  const path = asks && programOnPath(tool, env);
-  if (asks === undefined || range === undefined || path === undefined) return undefined;
-  const answer = await promisify(execFile)(path, asks, { env, timeout: answerLimit }).catch(
-    () => undefined,
-  );
-  const version = /\bv?(\d+\.\d+\.\d+\S*)/.exec(answer?.stdout ?? "")?.[1];
+async function installedTool(
+  tool: string,
+  env: NodeJS.ProcessEnv,
+): Promise<InstalledTool | undefined> {
+  const installable = installables[tool];
+  const path = installable && programOnPath(tool, env);
+  if (installable === undefined || path === undefined) return undefined;
+  const { versionArguments, range } = installable;
+  const output = await promisify(execFile)(path, versionArguments, {
+    env,
+    timeout: answerLimit,
+  }).catch(() => undefined);
+  const version = /\bv?(\d+\.\d+\.\d+\S*)/.exec(output?.stdout ?? "")?.[1];
   return version !== undefined && semver.satisfies(version, range)
     ? { tool, path, version }
     : undefined;
 }
 
 /** Programs from PATH, as one line. */
-export const describeInstalled = (found: readonly InstalledTool[]): string =>
-  `from PATH: ${found.map(({ tool, version }) => `${tool} ${version}`).join(", ")} (TALOS_GPU_LAB_TOOLS=own ignores PATH)`;
+export const describeInstalled = (tools: readonly InstalledTool[]): string =>
+  `from PATH: ${tools.map(({ tool, version }) => `${tool} ${version}`).join(", ")} (TALOS_GPU_LAB_TOOLS=own ignores PATH)`;

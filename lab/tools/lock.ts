@@ -4,10 +4,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isAlive } from "../../components/clients/is-alive";
 
 /** Milliseconds between two checks of a lock that another process has. */
-const lookAgain = 500;
+const checkInterval = 500;
 
 /** Milliseconds after which a lock counts as abandoned: by then its process ID may belong to another program. */
-const stale = 2 * 3_600_000;
+const staleAfter = 2 * 3_600_000;
 
 /**
  * Waits for a lock of this computer's processes, and runs `work` while it has the lock. `onWait` receives the process
@@ -19,11 +19,11 @@ export async function withLock<T>(
   work: () => Promise<T>,
   { signal, onWait }: { signal?: AbortSignal; onWait?: (pid: number) => void } = {},
 ): Promise<T> {
-  let told: number | undefined;
+  let reportedOwner: number | undefined;
   let lock = tryLock(file);
   while ("owner" in lock) {
-    if (lock.owner !== told) onWait?.((told = lock.owner));
-    await pause(lookAgain);
+    if (lock.owner !== reportedOwner) onWait?.((reportedOwner = lock.owner));
+    await pause(checkInterval);
     signal?.throwIfAborted();
     lock = tryLock(file);
   }
@@ -44,19 +44,19 @@ export function tryLock(file: string): { release: () => void } | { owner: number
   fs.mkdirSync(path.dirname(file), { recursive: true });
   try {
     fs.symlinkSync(String(process.pid), file);
-    let held = true;
+    let isHeld = true;
     const release = (): void => {
-      if (held) fs.rmSync(file, { force: true }); // later the lock may belong to another process
-      held = false;
+      if (isHeld) fs.rmSync(file, { force: true }); // later the lock may belong to another process
+      isHeld = false;
     };
     return { release };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-  const made = fs.lstatSync(file, { throwIfNoEntry: false });
-  if (made === undefined) return tryLock(file);
-  const owner = made.isSymbolicLink() ? Number(fs.readlinkSync(file)) : Number.NaN;
-  if (isAlive(owner) && Date.now() - made.mtimeMs < stale) return { owner };
+  const existing = fs.lstatSync(file, { throwIfNoEntry: false });
+  if (existing === undefined) return tryLock(file);
+  const owner = existing.isSymbolicLink() ? Number(fs.readlinkSync(file)) : Number.NaN;
+  if (isAlive(owner) && Date.now() - existing.mtimeMs < staleAfter) return { owner };
   fs.rmSync(file, { recursive: true, force: true });
   return tryLock(file);
 }

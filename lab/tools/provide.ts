@@ -4,7 +4,7 @@ import { build } from "./builders/build";
 import { cacheFolder, cacheKey, forgetKilled, forgetOldVersions, isCached } from "./cache";
 import type { ToolDefinition } from "./definition";
 import type { OnToolEvent, ToolEvent } from "./events";
-import { askSums, download, type Sums, systemTimer, type Timer } from "./builders/download";
+import { downloadSums, download, type Sums, systemTimer, type Timer } from "./builders/download";
 import { toolchainFor } from "./builders/go";
 import { withLock } from "./lock";
 import {
@@ -39,19 +39,19 @@ export async function provide(
   const stop = new AbortController();
   const signal =
     options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
-  const makings = await Promise.all(tools.map((tool) => locate(tool, { ...options, signal })));
+  const sources = await Promise.all(tools.map((tool) => locate(tool, { ...options, signal })));
   const paths: Record<string, string> = {};
-  const missing: Making[] = [];
-  for (const making of makings) {
-    if (making.found === undefined) missing.push(making);
-    else paths[making.name] = making.found;
+  const missing: ToolSource[] = [];
+  for (const source of sources) {
+    if (source.existingPath === undefined) missing.push(source);
+    else paths[source.name] = source.existingPath;
   }
   const downloads = await startDownloads(missing, { ...options, signal });
   try {
-    for (const making of missing)
-      if (!downloads.has(making)) paths[making.name] = await making.build();
-    for (const [making, downloaded] of downloads)
-      paths[making.name] = (await downloaded) ?? (await making.build());
+    for (const source of missing)
+      if (!downloads.has(source)) paths[source.name] = await source.build();
+    for (const [source, downloaded] of downloads)
+      paths[source.name] = (await downloaded) ?? (await source.build());
   } finally {
     stop.abort();
     await Promise.allSettled(downloads.values());
@@ -60,10 +60,10 @@ export async function provide(
 }
 
 /** A way to provide a tool. */
-interface Making {
+interface ToolSource {
   name: string;
   /** Its path, if it exists. */
-  found?: string;
+  existingPath?: string;
   published?: Published & { site: Site };
   /** Gives its path; undefined if it cannot be downloaded. */
   download(sums: Sums): Promise<string | undefined>;
@@ -77,65 +77,66 @@ interface Making {
  * @returns the future path of each tool; undefined if the download fails
  */
 async function startDownloads(
-  missing: readonly Making[],
+  missing: readonly ToolSource[],
   { onEvent, signal, timer = systemTimer }: ProvideOptions,
-): Promise<Map<Making, Promise<string | undefined>>> {
-  const refused: [string, string][] = [];
-  const asked = missing.map(async (making): Promise<[Making, Sums] | undefined> => {
-    if (making.published === undefined) return undefined;
-    const { site } = making.published;
+): Promise<Map<ToolSource, Promise<string | undefined>>> {
+  const refused: { name: string; reason: string }[] = [];
+  const lookups = missing.map(async (source): Promise<[ToolSource, Sums] | undefined> => {
+    if (source.published === undefined) return undefined;
+    const { site } = source.published;
     try {
-      return [making, await askSums(making.published, { site, timer, ...(signal && { signal }) })];
+      const options = { site, timer, ...(signal && { signal }) };
+      return [source, await downloadSums(source.published, options)];
     } catch (error) {
-      refused.push([making.name, (error as Error).message]);
+      refused.push({ name: source.name, reason: (error as Error).message });
       return undefined;
     }
   });
-  const answered = (await Promise.all(asked)).filter((each) => each !== undefined);
+  const downloadable = (await Promise.all(lookups)).filter((lookup) => lookup !== undefined);
   signal?.throwIfAborted();
   if (refused.length > 0) {
     const names = missing
       .map(({ name }) => name)
-      .filter((name) => refused.some(([each]) => each === name));
-    const detail = [...new Set(refused.map(([, why]) => why))].sort().join("; ");
+      .filter((name) => refused.some((refusal) => refusal.name === name));
+    const detail = [...new Set(refused.map(({ reason }) => reason))].sort().join("; ");
     onEvent?.({ tool: names.join(", "), state: "refused", detail });
   }
   return new Map(
-    answered.map(([making, sums]) => {
-      const downloaded = making.download(sums);
+    downloadable.map(([source, sums]) => {
+      const downloaded = source.download(sums);
       downloaded.catch(() => undefined); // the download may fail before anyone waits for it
-      return [making, downloaded];
+      return [source, downloaded];
     }),
   );
 }
 
 /** Looks for a tool, and gives the functions that make it. */
-async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<Making> {
-  const { env = process.env, onEvent, timer = systemTimer, ...signal } = options;
+async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<ToolSource> {
+  const { env = process.env, onEvent, timer = systemTimer, ...cancellation } = options;
   const { name } = tool;
-  const tell = (state: ToolEvent["state"], detail: string, seconds?: number): void =>
+  const report = (state: ToolEvent["state"], detail: string, seconds?: number): void =>
     onEvent?.({ tool: name, state, detail, ...(seconds === undefined ? {} : { seconds }) });
-  const failed = (error: unknown): never => {
-    tell("failed", error instanceof Error ? error.message : String(error));
+  const reportFailure = (error: unknown): never => {
+    report("failed", error instanceof Error ? error.message : String(error));
     throw error;
   };
-  const platform = await toolchainFor(tool, env).catch(failed);
+  const platform = await toolchainFor(tool, env).catch(reportFailure);
   const cache = cacheFolder(env);
   const site = releaseSite(env);
   const published = site === undefined ? undefined : await publishedOf(tool, platform);
   const binaryOf = (key: string): string => path.join(cache, `${name}-${key}`, name);
-  const built = binaryOf(await cacheKey(tool, platform));
-  const downloaded = published && binaryOf(publishedKey(published));
+  const builtBinary = binaryOf(await cacheKey(tool, platform));
+  const downloadedBinary = published && binaryOf(publishedKey(published));
 
   /** Makes a binary unless it exists; another process may have made it meanwhile. */
-  const once = async (
+  const makeOnce = async (
     binary: string,
-    doing: ToolEvent["state"],
+    activity: ToolEvent["state"],
     make: () => Promise<void>,
   ): Promise<string> => {
     const folder = path.dirname(binary);
     const work = async (): Promise<string> => {
-      if (await isCached(binary)) tell("cached", binary);
+      if (await isCached(binary)) report("cached", binary);
       else {
         await forgetKilled(folder);
         await make();
@@ -143,40 +144,40 @@ async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<Ma
       }
       return binary;
     };
-    const verb = doing === "building" ? "builds" : "downloads";
+    const verb = activity === "building" ? "builds" : "downloads";
     const onWait = (pid: number): void =>
-      tell(doing, `waiting for process ${pid}, which ${verb} it`);
-    return withLock(`${folder}.lock`, work, { onWait, ...signal });
+      report(activity, `waiting for process ${pid}, which ${verb} it`);
+    return withLock(`${folder}.lock`, work, { onWait, ...cancellation });
   };
-  const making: Making = {
+  const source: ToolSource = {
     name,
     ...(published && site ? { published: { ...published, site } } : {}),
     download: (sums) =>
-      once(downloaded!, "downloading", async () => {
+      makeOnce(downloadedBinary!, "downloading", async () => {
         const hosts = published!.files.map(({ address }) => new URL(site!(address)).host);
-        tell("downloading", `from ${[...new Set(hosts)].join(", ")}`, 0);
-        tell(
-          "downloaded",
-          downloaded!,
-          await download(published!, sums, downloaded!, { site: site!, timer, ...signal }),
-        );
+        report("downloading", `from ${[...new Set(hosts)].join(", ")}`, 0);
+        const options = { site: site!, timer, ...cancellation };
+        const seconds = await download(published!, sums, downloadedBinary!, options);
+        report("downloaded", downloadedBinary!, seconds);
       }).catch((error: unknown) => {
-        signal.signal?.throwIfAborted();
-        tell("refused", (error as Error).message);
+        cancellation.signal?.throwIfAborted();
+        report("refused", (error as Error).message);
         return undefined;
       }),
     build: () =>
-      once(built, "building", async () => {
-        tell("building", "from source", 0);
+      makeOnce(builtBinary, "building", async () => {
+        report("building", "from source", 0);
         const onProgress = (packages: number, seconds: number): void =>
-          tell("building", `${packages.toLocaleString("en")} packages compiled`, seconds);
-        tell("built", built, await build(tool, built, { env, onProgress, ...signal }));
-      }).catch(failed),
+          report("building", `${packages.toLocaleString("en")} packages compiled`, seconds);
+        const seconds = await build(tool, builtBinary, { env, onProgress, ...cancellation });
+        report("built", builtBinary, seconds);
+      }).catch(reportFailure),
   };
-  for (const binary of downloaded === undefined ? [built] : [built, downloaded])
+  const binaries = downloadedBinary === undefined ? [builtBinary] : [builtBinary, downloadedBinary];
+  for (const binary of binaries)
     if (await isCached(binary)) {
-      tell("cached", binary);
-      return { ...making, found: binary };
+      report("cached", binary);
+      return { ...source, existingPath: binary };
     }
-  return making;
+  return source;
 }

@@ -5,7 +5,7 @@ import * as path from "node:path";
 import { promisify } from "node:util";
 import { catalogue, languageTool } from "../../tools/catalogue";
 import type { ToolDefinition } from "../../tools/definition";
-import { ownModule } from "../../tools/builders/build";
+import { makeOwnModule } from "../../tools/builders/build";
 import { goEnvironment } from "../../tools/builders/go";
 
 const run = promisify(execFile);
@@ -28,7 +28,7 @@ const format =
 /** The packages of a tool, by import path. `workFolder` is for the module of a tool without sources of its own. */
 async function packagesOf(tool: ToolDefinition, workFolder: string): Promise<Map<string, Package>> {
   const cwd = tool.modules
-    ? await ownModule(tool, tool.modules, workFolder, process.env)
+    ? await makeOwnModule(tool, tool.modules, workFolder, process.env)
     : tool.folder!;
   const { stdout } = await run(
     "go",

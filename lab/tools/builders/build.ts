@@ -38,7 +38,7 @@ export async function build(
   await fs.mkdir(tool.more ? draft : path.dirname(draft), { recursive: true });
   try {
     const cwd = tool.modules
-      ? await ownModule(tool, tool.modules, module, options.env)
+      ? await makeOwnModule(tool, tool.modules, module, options.env)
       : tool.folder!;
     const seconds = await goBuild(tool, cwd, draft, options);
     for (const file of tool.changes?.beside ?? [])
@@ -47,23 +47,23 @@ export async function build(
     await fs.rename(draft, binary);
     return seconds;
   } finally {
-    for (const rest of [draft, module]) await fs.rm(rest, { recursive: true, force: true });
+    for (const leftover of [draft, module]) await fs.rm(leftover, { recursive: true, force: true });
   }
 }
 
 /** Makes the Go module in which a tool is built, and gives its folder. */
-export async function ownModule(
+export async function makeOwnModule(
   tool: ToolDefinition,
   modules: Modules,
-  at: string,
+  workFolder: string,
   env: NodeJS.ProcessEnv,
 ): Promise<string> {
-  const folder = path.join(at, "module");
+  const folder = path.join(workFolder, "module");
   await writeModule(folder, modules, { go: oldestGo });
   if (tool.folder !== undefined) await copyFolder(tool.folder, folder);
   if (tool.changes === undefined) return folder;
   const source = await moduleFolder(tool.changes.module, folder, env);
-  const replace = await changedModule(source, tool.changes, path.join(at, "changed"));
+  const replace = await changedModule(source, tool.changes, path.join(workFolder, "changed"));
   await writeModule(
     folder,
     { ...modules, replace: [...(modules.replace ?? []), replace] },
@@ -80,8 +80,8 @@ async function goBuild(
 ): Promise<number> {
   const { env, signal, onProgress } = options;
   signal?.throwIfAborted();
-  const began = performance.now();
-  const seconds = (): number => (performance.now() - began) / 1000;
+  const start = performance.now();
+  const seconds = (): number => (performance.now() - start) / 1000;
   // Not `go mod download`, which also fetches modules that the build does not need. A proxy may refuse some of those.
   const args = [
     "build",
@@ -107,20 +107,20 @@ async function goBuild(
   // With -v, Go names every package that it compiles: a line without a blank or a colon.
   const packages = (): number => lines.filter((line) => /^[^\s:]+$/.test(line)).length;
   const progress = setInterval(() => onProgress?.(packages(), seconds()), PROGRESS_INTERVAL);
-  const ended = await new Promise<string>((resolve) => {
+  const failure = await new Promise<string>((resolve) => {
     child.on(
       "error",
       (error) => child.pid === undefined && resolve(`cannot be started: ${error.message}`),
     );
-    child.on("close", (code, by) =>
-      resolve(code === 0 ? "" : `ended with ${by ?? `exit status ${code}`}`),
+    child.on("close", (code, endSignal) =>
+      resolve(code === 0 ? "" : `ended with ${endSignal ?? `exit status ${code}`}`),
     );
   });
   clearInterval(progress);
   signal?.throwIfAborted();
-  if (ended === "") return seconds();
+  if (failure === "") return seconds();
   throw new Error(
-    `${tool.name}: \`go build\` ${ended}, and the lab cannot run without ${tool.name}; fix what its output names ` +
+    `${tool.name}: \`go build\` ${failure}, and the lab cannot run without ${tool.name}; fix what its output names ` +
       `(often a full disk, or no way to the Go proxy or its checksum database, see \`go env GOPROXY\`) and run again; finished packages are kept. ` +
       `Its end:\n${lines.slice(-TAIL_LINES).join("\n")}`,
   );

@@ -42,24 +42,26 @@ export type Sums = ReadonlyMap<string, string>;
  * Downloads the sums of all files of a release. Throws an error in a few words that begin with the server or the
  * file.
  */
-export async function askSums({ files }: Published, options: DownloadOptions): Promise<Sums> {
+export async function downloadSums({ files }: Published, options: DownloadOptions): Promise<Sums> {
   const texts = new Map<string, Promise<string>>();
-  for (const { sums } of files) if (!texts.has(sums)) texts.set(sums, textAt(sums, options));
+  for (const { sums } of files) if (!texts.has(sums)) texts.set(sums, downloadText(sums, options));
   await Promise.all(texts.values());
-  const found = files.map(async ({ address, sums }): Promise<[string, string]> => {
-    const sum = sumOf(await texts.get(sums)!, nameIn(address));
+  const sumsByAddress = files.map(async ({ address, sums }): Promise<[string, string]> => {
+    const sum = sumOf(await texts.get(sums)!, fileNameOf(address));
     if (sum === undefined)
-      throw new Error(`${options.site(sums)} has no sum of ${nameIn(address)}`);
+      throw new Error(`${options.site(sums)} has no sum of ${fileNameOf(address)}`);
     return [address, sum];
   });
-  return new Map(await Promise.all(found));
+  return new Map(await Promise.all(sumsByAddress));
 }
 
-const textAt = (address: string, options: DownloadOptions): Promise<string> =>
-  within(ANSWER_LIMIT, "no answer", options, async (signal) => {
-    const answer = await ask(options.site(address), signal);
-    return answer.text().catch((error: unknown) => fail(options.site(address), error, signal));
-  }).catch((error: unknown) => fail(options.site(address), error));
+const downloadText = (address: string, options: DownloadOptions): Promise<string> =>
+  withTimeLimit(ANSWER_LIMIT, "no answer", options, async (signal) => {
+    const response = await request(options.site(address), signal);
+    return response
+      .text()
+      .catch((error: unknown) => throwReason(options.site(address), error, signal));
+  }).catch((error: unknown) => throwReason(options.site(address), error));
 
 /**
  * Downloads the programs of a tool, compares each file with its sum, and puts them into the folder of `binary` in one
@@ -73,13 +75,13 @@ export async function download(
   binary: string,
   options: DownloadOptions,
 ): Promise<number> {
-  const began = performance.now();
+  const start = performance.now();
   const folder = path.dirname(binary);
   const draft = `${folder}.${process.pid}.unfinished`;
   await fs.rm(draft, { recursive: true, force: true });
   await fs.mkdir(draft, { recursive: true });
   try {
-    await within(DOWNLOAD_LIMIT, "not all of it", options, async (signal) => {
+    await withTimeLimit(DOWNLOAD_LIMIT, "not all of it", options, async (signal) => {
       for (const file of files)
         await getPrograms(file, sums.get(file.address)!, draft, { ...options, signal });
     });
@@ -87,7 +89,7 @@ export async function download(
       await fs.writeFile(path.join(draft, path.basename(binary)), launcher, { mode: 0o755 });
     await fs.rm(folder, { recursive: true, force: true });
     await fs.rename(draft, folder);
-    return (performance.now() - began) / 1000;
+    return (performance.now() - start) / 1000;
   } finally {
     await fs.rm(draft, { recursive: true, force: true });
   }
@@ -100,20 +102,23 @@ async function getPrograms(
   folder: string,
   options: DownloadOptions,
 ): Promise<void> {
-  const { address, programs, within: inner } = file;
-  const at = path.join(folder, inner === undefined ? programs[0]! : nameIn(address));
-  const found = await save(options.site(address), at, options);
-  if (found !== sum)
+  const { address, programs, within: archiveFolder } = file;
+  const target = path.join(
+    folder,
+    archiveFolder === undefined ? programs[0]! : fileNameOf(address),
+  );
+  const actualSum = await save(options.site(address), target, options);
+  if (actualSum !== sum)
     throw new Error(
-      `${options.site(address)} has the SHA-256 sum ${found}, and its project says ${sum}`,
+      `${options.site(address)} has the SHA-256 sum ${actualSum}, and its project says ${sum}`,
     );
-  if (inner !== undefined) {
+  if (archiveFolder !== undefined) {
     await unpack(
-      at,
-      programs.map((name) => `${inner}/${name}`),
+      target,
+      programs.map((name) => `${archiveFolder}/${name}`),
       options.signal,
     );
-    await fs.rm(at);
+    await fs.rm(target);
   }
   for (const name of programs) await fs.chmod(path.join(folder, name), 0o755);
 }
@@ -125,18 +130,18 @@ async function unpack(
   signal?: AbortSignal,
 ): Promise<void> {
   const folder = path.dirname(archive);
-  const at = path.join(folder, "unpacked.unfinished");
-  await fs.mkdir(at);
+  const draft = path.join(folder, "unpacked.unfinished");
+  await fs.mkdir(draft);
   // As root, tar would give the files to the owners that the archive names.
-  const args = ["-xozf", archive, "-C", at, ...members];
+  const args = ["-xozf", archive, "-C", draft, ...members];
   await promisify(execFile)("tar", args, signal === undefined ? {} : { signal }).catch(
     (error: Error) => {
       throw new Error(`tar cannot unpack ${path.basename(archive)}: ${lastLine(error)}`);
     },
   );
   for (const name of members)
-    await fs.rename(path.join(at, name), path.join(folder, path.basename(name)));
-  await fs.rm(at, { recursive: true, force: true });
+    await fs.rename(path.join(draft, name), path.join(folder, path.basename(name)));
+  await fs.rm(draft, { recursive: true, force: true });
 }
 
 const lastLine = ({ message }: Error): string => message.trim().split("\n").at(-1)!;
@@ -148,71 +153,77 @@ async function save(
   { timer, signal }: DownloadOptions,
 ): Promise<string> {
   const silence = new AbortController();
-  const isSilent = (): void =>
+  const abortSilent = (): void =>
     silence.abort(new Error(`${hostOf(address)}: nothing more within ${SILENCE_LIMIT / 1000} s`));
-  const both = signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]);
-  let cancel = timer(SILENCE_LIMIT, isSilent);
+  const anyAbort =
+    signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]);
+  let cancel = timer(SILENCE_LIMIT, abortSilent);
   const hash = createHash("sha256");
   try {
-    const answer = await ask(address, both);
-    const read = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const response = await request(address, anyAbort);
+    const hashChunks = async function* (
+      chunks: AsyncIterable<Uint8Array>,
+    ): AsyncGenerator<Uint8Array> {
       for await (const chunk of chunks) {
         cancel();
-        cancel = timer(SILENCE_LIMIT, isSilent);
+        cancel = timer(SILENCE_LIMIT, abortSilent);
         hash.update(chunk);
         yield chunk;
       }
     };
-    await pipeline(answer.body as ReadableStream<Uint8Array>, read, createWriteStream(file), {
-      signal: both,
-    });
+    const body = response.body as ReadableStream<Uint8Array>;
+    await pipeline(body, hashChunks, createWriteStream(file), { signal: anyAbort });
     return hash.digest("hex");
   } catch (error) {
-    return fail(address, error, both);
+    return throwReason(address, error, anyAbort);
   } finally {
     cancel();
   }
 }
 
 /** Requests an address. */
-async function ask(address: string, signal: AbortSignal): Promise<Response> {
-  const answer = await fetch(address, { signal }).catch((error: unknown) =>
-    fail(address, error, signal),
+async function request(address: string, signal: AbortSignal): Promise<Response> {
+  const response = await fetch(address, { signal }).catch((error: unknown) =>
+    throwReason(address, error, signal),
   );
-  if (answer.ok) return answer;
-  await answer.body?.cancel();
-  throw new Failed(`${hostOf(address)}: answers ${answer.status}`);
+  if (response.ok) return response;
+  await response.body?.cancel();
+  throw new DownloadError(`${hostOf(address)}: answers ${response.status}`);
 }
 
 /** An error whose message names the server. */
-class Failed extends Error {}
+class DownloadError extends Error {}
 
 /** Throws the reason for a missing answer: the signal's reason if it ended the request, else the request's error. */
-function fail(address: string, error: unknown, signal?: AbortSignal): never {
+function throwReason(address: string, error: unknown, signal?: AbortSignal): never {
   if (signal?.aborted) throw signal.reason;
-  if (error instanceof Failed) throw error;
+  if (error instanceof DownloadError) throw error;
   const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
   // The HTTP client's own codes say less than its messages.
   const code = cause?.code?.startsWith("UND_ERR") ? undefined : cause?.code;
-  throw new Failed(`${hostOf(address)}: ${code ?? cause?.message ?? message}`);
+  throw new DownloadError(`${hostOf(address)}: ${code ?? cause?.message ?? message}`);
 }
 
 /** Runs work until the time limit ends, or the caller's signal aborts. */
-async function within<T>(
+async function withTimeLimit<T>(
   limit: number,
-  late: string,
+  problem: string,
   { timer, signal }: DownloadOptions,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
-  const over = new AbortController();
-  const cancel = timer(limit, () => over.abort(new Error(`${late} within ${limit / 1000} s`)));
+  const timeout = new AbortController();
+  const cancel = timer(limit, () =>
+    timeout.abort(new Error(`${problem} within ${limit / 1000} s`)),
+  );
+  const anyAbort =
+    signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
   try {
-    return await work(signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]));
+    return await work(anyAbort);
   } finally {
     cancel();
   }
 }
 
 const hostOf = (address: string): string => new URL(address).host;
-const nameIn = (address: string): string => address.split("/").at(-1)!;
+const fileNameOf = (address: string): string => address.split("/").at(-1)!;

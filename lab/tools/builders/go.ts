@@ -9,11 +9,11 @@ import type { ToolDefinition, Toolchain } from "../definition";
 /** The lab's largest Go module. Its go.mod defines the oldest Go for tools without a module in the repository. */
 const ownModule = path.resolve(__dirname, "../../machines");
 
-const goOf = (folder: string): string =>
+const goVersionOf = (folder: string): string =>
   /^go\s+(\S+)/m.exec(fs.readFileSync(path.join(folder, "go.mod"), "utf8"))![1]!;
 
 /** The oldest Go that builds the lab's tools. */
-export const oldestGo = goOf(ownModule);
+export const oldestGo = goVersionOf(ownModule);
 
 /**
  * The environment of every `go` that the lab runs. The user's settings for other work (cross compilation, a
@@ -39,19 +39,19 @@ export async function toolchainFor(
   env: NodeJS.ProcessEnv,
 ): Promise<Toolchain> {
   const folder = tool.modules || tool.folder === undefined ? ownModule : tool.folder;
-  const wanted = goOf(folder);
-  const remedy = `install Go ${wanted} or newer (https://go.dev/dl)`;
-  const answer = await goEnv(folder, env);
-  if (answer === "missing")
+  const requiredGo = goVersionOf(folder);
+  const remedy = `install Go ${requiredGo} or newer (https://go.dev/dl)`;
+  const toolchain = await goEnv(folder, env);
+  if (toolchain === "missing")
     throw new Error(
       `${tool.name}: there is no \`go\` on PATH, and the lab builds ${tool.name} from source; ${remedy}`,
     );
-  const found = typeof answer === "string" ? answer : answer.version;
-  if (typeof answer === "string" || semver.lt(loose(answer.version), loose(wanted)))
+  const installedGo = typeof toolchain === "string" ? toolchain : toolchain.version;
+  if (typeof toolchain === "string" || semver.lt(toSemver(toolchain.version), toSemver(requiredGo)))
     throw new Error(
-      `${tool.name}: Go is too old (${found}), and its sources need Go ${wanted}; ${remedy}`,
+      `${tool.name}: Go is too old (${installedGo}), and its sources need Go ${requiredGo}; ${remedy}`,
     );
-  return answer;
+  return toolchain;
 }
 
 /** `go env` in a folder: the toolchain, `missing`, or why Go refuses the folder's module. */
@@ -71,4 +71,4 @@ const goEnv = (cwd: string, env: NodeJS.ProcessEnv): Promise<Toolchain | string>
   });
 
 /** `go1.26.8`, `1.26` or `go1.27rc1` as a semantic version. */
-const loose = (text: string): string => semver.coerce(text)?.version ?? "0.0.0";
+const toSemver = (text: string): string => semver.coerce(text)?.version ?? "0.0.0";

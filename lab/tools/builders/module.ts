@@ -14,16 +14,16 @@ export async function writeModule(
   { require, replace = [], sums = [] }: Modules,
   { name = "talos-gpu/lab/tool", go }: { name?: string; go: string },
 ): Promise<void> {
-  const lines = (word: string, of: readonly string[]): string[] =>
-    of.map((each) => `${word} ${each}`);
-  const said = [
+  const directives = (keyword: string, values: readonly string[]): string[] =>
+    values.map((value) => `${keyword} ${value}`);
+  const goMod = [
     `module ${name}`,
     `go ${go}`,
-    ...lines("require", require),
-    ...lines("replace", replace),
+    ...directives("require", require),
+    ...directives("replace", replace),
   ];
   await fs.mkdir(folder, { recursive: true });
-  await fs.writeFile(path.join(folder, "go.mod"), said.map((line) => `${line}\n`).join(""));
+  await fs.writeFile(path.join(folder, "go.mod"), goMod.map((line) => `${line}\n`).join(""));
   await fs.writeFile(path.join(folder, "go.sum"), sums.map((line) => `${line}\n`).join(""));
 }
 
@@ -41,7 +41,7 @@ export async function moduleFolder(
 ): Promise<string> {
   const name = module.replace(" ", "@");
   const options = { cwd: folder, env: goEnvironment(env), timeout: DOWNLOAD_LIMIT };
-  const said = await promisify(execFile)("go", ["mod", "download", "-json", name], options).catch(
+  const output = await promisify(execFile)("go", ["mod", "download", "-json", name], options).catch(
     (error: Error & { code?: unknown; stdout?: string }) => {
       if (error.code === "ENOENT") throw new Error(`${name}: there is no \`go\` on PATH`);
       if (!error.stdout?.startsWith("{"))
@@ -49,7 +49,7 @@ export async function moduleFolder(
       return { stdout: error.stdout }; // with -json, Go reports a failed download on standard output
     },
   );
-  const { Dir, Error: failure } = JSON.parse(said.stdout) as { Dir: string; Error?: string };
+  const { Dir, Error: failure } = JSON.parse(output.stdout) as { Dir: string; Error?: string };
   if (failure !== undefined) throw new Error(`${name}: ${failure}`);
   return Dir;
 }
@@ -69,8 +69,8 @@ export async function changedModule(
 ): Promise<string> {
   await copyFolder(source, copy);
   for (const file of without) await fs.rm(path.join(copy, file));
-  for (const [file, of] of Object.entries(made))
-    await fs.copyFile(path.join(copy, of), path.join(copy, file));
+  for (const [file, sourceFile] of Object.entries(made))
+    await fs.copyFile(path.join(copy, sourceFile), path.join(copy, file));
   for (const [file, content] of Object.entries(written))
     await fs.writeFile(path.join(copy, file), content);
   for (const { why, file, from, to } of edits) {
@@ -86,10 +86,13 @@ export async function changedModule(
 }
 
 /** Copies a folder's files as writable files, since Go's module cache is read-only. */
-export async function copyFolder(from: string, to: string): Promise<void> {
-  await fs.mkdir(to, { recursive: true });
-  for (const entry of await fs.readdir(from, { withFileTypes: true })) {
-    const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)];
+export async function copyFolder(sourceFolder: string, targetFolder: string): Promise<void> {
+  await fs.mkdir(targetFolder, { recursive: true });
+  for (const entry of await fs.readdir(sourceFolder, { withFileTypes: true })) {
+    const [source, target] = [
+      path.join(sourceFolder, entry.name),
+      path.join(targetFolder, entry.name),
+    ];
     if (entry.isDirectory()) await copyFolder(source, target);
     else await fs.writeFile(target, await fs.readFile(source));
   }

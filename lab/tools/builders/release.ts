@@ -21,7 +21,7 @@ export interface PublishedFile {
 }
 
 /** The architecture as Node names it; some projects use these names. */
-const asNode: Readonly<Record<string, string>> = { amd64: "x64" };
+const nodeArchitectures: Readonly<Record<string, string>> = { amd64: "x64" };
 
 /**
  * A tool's published files for a platform, in the versions from which the lab would build it. Undefined if the
@@ -37,30 +37,34 @@ export async function publishedOf(
     !release.platforms.includes(`${os}/${arch}`)
   )
     return undefined;
-  const files = release.files.flatMap(({ of, programs, within, ...addresses }): PublishedFile[] => {
-    const version = versionOf(of, modules);
-    const words = {
-      version,
-      number: version.replace(/^v/, ""),
-      os,
-      arch,
-      node: asNode[arch] ?? arch,
-    };
-    const file = (names: readonly string[], program: string): PublishedFile => ({
-      address: filled(addresses.address, { ...words, program }),
-      sums: filled(addresses.sums, { ...words, program }),
-      programs: names,
-      ...(within === undefined ? {} : { within: filled(within, words) }),
-    });
-    return within === undefined ? programs.map((name) => file([name], name)) : [file(programs, "")];
-  });
+  const files = release.files.flatMap(
+    ({ of: module, programs, within, ...addresses }): PublishedFile[] => {
+      const version = versionOf(module, modules);
+      const placeholders = {
+        version,
+        number: version.replace(/^v/, ""),
+        os,
+        arch,
+        node: nodeArchitectures[arch] ?? arch,
+      };
+      const publishedFile = (names: readonly string[], program: string): PublishedFile => ({
+        address: fillPlaceholders(addresses.address, { ...placeholders, program }),
+        sums: fillPlaceholders(addresses.sums, { ...placeholders, program }),
+        programs: names,
+        ...(within === undefined ? {} : { within: fillPlaceholders(within, placeholders) }),
+      });
+      return within === undefined
+        ? programs.map((name) => publishedFile([name], name))
+        : [publishedFile(programs, "")];
+    },
+  );
   return release.launcher === undefined
     ? { files }
     : { files, launcher: await fs.readFile(release.launcher, "utf8") };
 }
 
 function versionOf(module: string, { require }: Modules): string {
-  const line = require.find((each) => each.startsWith(`${module} `));
+  const line = require.find((requirement) => requirement.startsWith(`${module} `));
   if (line === undefined)
     throw new Error(
       `${module}: the tool is built without this module, so its release has no version; add the module`,
@@ -68,8 +72,8 @@ function versionOf(module: string, { require }: Modules): string {
   return line.slice(module.length + 1);
 }
 
-const filled = (text: string, words: Readonly<Record<string, string>>): string =>
-  text.replace(/\$\{(\w+)\}/g, (whole, word: string) => words[word] ?? whole);
+const fillPlaceholders = (text: string, values: Readonly<Record<string, string>>): string =>
+  text.replace(/\$\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
 
 /** A short hash of everything that decides the result of a download. */
 export const publishedKey = (published: Published): string =>
@@ -85,15 +89,15 @@ export type Site = (address: string) => string;
  * @returns undefined for `none`
  */
 export function releaseSite(env: NodeJS.ProcessEnv): Site | undefined {
-  const said = env["TALOS_GPU_LAB_RELEASES"] ?? "";
-  if (said === "none") return undefined;
-  if (said === "") return (address) => address;
-  if (!/^https?:\/\/[^/]/.test(said))
+  const setting = env["TALOS_GPU_LAB_RELEASES"] ?? "";
+  if (setting === "none") return undefined;
+  if (setting === "") return (address) => address;
+  if (!/^https?:\/\/[^/]/.test(setting))
     throw new Error(
-      `TALOS_GPU_LAB_RELEASES: ${JSON.stringify(said)} is not a URL, so no release can be downloaded from it; ` +
+      `TALOS_GPU_LAB_RELEASES: ${JSON.stringify(setting)} is not a URL, so no release can be downloaded from it; ` +
         "give a mirror's, such as https://mirror.example/releases, or `none` to build all tools from source",
     );
-  return (address) => `${said.replace(/\/+$/, "")}/${address.replace(/^https?:\/\//, "")}`;
+  return (address) => `${setting.replace(/\/+$/, "")}/${address.replace(/^https?:\/\//, "")}`;
 }
 
 /**
@@ -102,8 +106,8 @@ export function releaseSite(env: NodeJS.ProcessEnv): Site | undefined {
  */
 export function sumOf(text: string, name: string): string | undefined {
   const lines = text.split("\n").map((line) => /^([0-9a-f]{64})(?:\s+\*?(\S+))?\s*$/i.exec(line));
-  const found = lines.find(
+  const match = lines.find(
     (line) => line !== null && (line[2] === undefined || line[2].split("/").at(-1) === name),
   );
-  return found?.[1]?.toLowerCase();
+  return match?.[1]?.toLowerCase();
 }
