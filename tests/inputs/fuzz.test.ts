@@ -3,34 +3,42 @@ import { findingsOf, planCluster, renderFindings, type ClusterSpec } from "../..
 import { validStack, validStackNames } from "../recipe/stacks";
 
 /** The same data with the keys of every mapping in another order. */
-function shuffled(value: unknown, next: () => number): unknown {
-  if (Array.isArray(value)) return value.map((item) => shuffled(item, next));
+function withShuffledKeys(value: unknown, nextNumber: () => number): unknown {
+  if (Array.isArray(value)) return value.map((item) => withShuffledKeys(item, nextNumber));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
-      .map(([key, child]): [number, string, unknown] => [next(), key, shuffled(child, next)])
-      .sort(([a], [b]) => a - b)
-      .map(([, key, child]): [string, unknown] => [key, child]),
+      .map(([key, child]) => ({
+        position: nextNumber(),
+        entry: [key, withShuffledKeys(child, nextNumber)] as const,
+      }))
+      .sort((first, second) => first.position - second.position)
+      .map(({ entry }) => entry),
   );
 }
 
-/** Every path of a value. */
-function paths(value: unknown, at: (string | number)[] = []): (string | number)[][] {
-  if (typeof value !== "object" || value === null) return [at];
-  return [at, ...Object.entries(value).flatMap(([key, child]) => paths(child, [...at, key]))];
+/** The paths of a value and of everything in it. */
+function paths(value: unknown, path: (string | number)[] = []): (string | number)[][] {
+  if (typeof value !== "object" || value === null) return [path];
+  return [path, ...Object.entries(value).flatMap(([key, child]) => paths(child, [...path, key]))];
 }
 
-function replaced(value: unknown, [key, ...rest]: (string | number)[], by: unknown): unknown {
-  if (key === undefined) return by;
+/** A copy with another value at a path. */
+function withValueAt(
+  value: unknown,
+  [key, ...rest]: (string | number)[],
+  newValue: unknown,
+): unknown {
+  if (key === undefined) return newValue;
   const copy = (
     Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }
   ) as Record<string, unknown>;
-  copy[key] = replaced(copy[key], rest, by);
+  copy[key] = withValueAt(copy[key], rest, newValue);
   return copy;
 }
 
 const stacks = validStackNames().map((name) => validStack(name));
-const odd = fc.oneof(
+const unusualValue = fc.oneof(
   fc.anything({
     maxDepth: 3,
     withBigInt: true,
@@ -62,11 +70,11 @@ test("no value in any field of a stack makes the checks throw or hang", () => {
     fc.property(
       fc.constantFrom(...stacks),
       fc.infiniteStream(fc.nat()),
-      odd,
+      unusualValue,
       (stack, numbers, value) => {
-        const all = paths(stack);
-        const at = all[(numbers.next().value as number) % all.length] ?? [];
-        renderFindings(findingsOf(replaced(stack, at, value)));
+        const allPaths = paths(stack);
+        const path = allPaths[(numbers.next().value as number) % allPaths.length] ?? [];
+        renderFindings(findingsOf(withValueAt(stack, path, value)));
       },
     ),
     { numRuns: 400 },
@@ -74,20 +82,24 @@ test("no value in any field of a stack makes the checks throw or hang", () => {
 });
 
 test("a mapping that cannot be converted to text does not make the checks throw in any field", () => {
-  const signature = (at: (string | number)[]): string =>
-    at
-      .map((key, index) => (at[index - 1] === "machines" || !isNaN(Number(key)) ? "*" : key))
+  // Equal for the same field of different machines, and for different items of a list.
+  const signatureOf = (path: (string | number)[]): string =>
+    path
+      .map((key, index) => (path[index - 1] === "machines" || !isNaN(Number(key)) ? "*" : key))
       .join(".");
-  const seen = new Set<string>();
+  const triedSignatures = new Set<string>();
   for (const stack of stacks)
-    for (const at of paths(stack).filter((path) => seen.size < seen.add(signature(path)).size))
-      renderFindings(findingsOf(replaced(stack, at, { toString: 1, valueOf: 1 })));
-  expect(seen.size).toBeGreaterThan(100);
+    for (const path of paths(stack)) {
+      if (triedSignatures.has(signatureOf(path))) continue;
+      triedSignatures.add(signatureOf(path));
+      renderFindings(findingsOf(withValueAt(stack, path, { toString: 1, valueOf: 1 })));
+    }
+  expect(triedSignatures.size).toBeGreaterThan(100);
 });
 
 test("no value in place of a stack makes the checks throw", () => {
   fc.assert(
-    fc.property(odd, (value) => {
+    fc.property(unusualValue, (value) => {
       expect(findingsOf(value).length).toBeGreaterThan(0);
     }),
     { numRuns: 100 },
@@ -97,16 +109,19 @@ test("no value in place of a stack makes the checks throw", () => {
 test("the plan and the findings do not depend on the order of keys", () => {
   fc.assert(
     fc.property(fc.constantFrom(...stacks), fc.infiniteStream(fc.nat()), (stack, numbers) => {
-      const other = shuffled(stack, () => numbers.next().value as number) as ClusterSpec;
-      expect(JSON.stringify(planCluster(other))).toBe(JSON.stringify(planCluster(stack)));
-      expect(JSON.stringify(findingsOf(other))).toBe(JSON.stringify(findingsOf(stack)));
+      const shuffledStack = withShuffledKeys(
+        stack,
+        () => numbers.next().value as number,
+      ) as ClusterSpec;
+      expect(JSON.stringify(planCluster(shuffledStack))).toBe(JSON.stringify(planCluster(stack)));
+      expect(JSON.stringify(findingsOf(shuffledStack))).toBe(JSON.stringify(findingsOf(stack)));
     }),
     { numRuns: 60 },
   );
 });
 
 describe("a large stack", () => {
-  const machines = (count: number): object =>
+  const machinesNamedByNumber = (count: number): object =>
     Object.fromEntries(
       Array.from({ length: count }, (_, index) => [
         `gpu-${index}`,
@@ -121,35 +136,35 @@ describe("a large stack", () => {
   const stack = { talosVersion: "v1.13.9", gpuOperator: { version: "v26.3.3" } };
 
   test("is checked with 10,000 valid machines and with 10,000 invalid machines", () => {
-    expect(findingsOf({ ...stack, machines: machines(10_000) })).toEqual([]);
-    const same = Object.values(machines(2))[1];
-    const alike = Object.fromEntries(
-      Array.from({ length: 10_000 }, (_, index) => [`gpu-${index}`, same]),
+    expect(findingsOf({ ...stack, machines: machinesNamedByNumber(10_000) })).toEqual([]);
+    const sameMachine = Object.values(machinesNamedByNumber(2))[1];
+    const machinesWithOneAddress = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, index) => [`gpu-${index}`, sameMachine]),
     );
-    expect(findingsOf({ ...stack, machines: alike })).toHaveLength(9_999);
+    expect(findingsOf({ ...stack, machines: machinesWithOneAddress })).toHaveLength(9_999);
   });
 
   test("causes findings for a name of 100 kB, deep nesting and a mapping that contains itself", () => {
-    const long = "x".repeat(100_000);
+    const longText = "x".repeat(100_000);
     expect(
       findingsOf({
         ...stack,
-        [long]: 1,
-        machines: { [long]: { [long]: long } },
-        talosVersion: long,
+        [longText]: 1,
+        machines: { [longText]: { [longText]: longText } },
+        talosVersion: longText,
       }).length,
     ).toBeGreaterThan(1);
-    let deep: unknown = {};
-    for (let level = 0; level < 100_000; level++) deep = { deep };
+    let nestedMapping: unknown = {};
+    for (let level = 0; level < 100_000; level++) nestedMapping = { deep: nestedMapping };
     expect(
       findingsOf({
         ...stack,
-        machines: machines(1),
-        gpuOperator: { version: "v26.3.3", values: deep },
+        machines: machinesNamedByNumber(1),
+        gpuOperator: { version: "v26.3.3", values: nestedMapping },
       })[0]?.problem,
     ).toContain("deeper");
-    const round: Record<string, unknown> = { ...stack };
-    round["machines"] = round;
-    expect(findingsOf(round)[0]?.problem).toBe("contains itself");
+    const cyclicStack: Record<string, unknown> = { ...stack };
+    cyclicStack["machines"] = cyclicStack;
+    expect(findingsOf(cyclicStack)[0]?.problem).toBe("contains itself");
   });
 });

@@ -5,24 +5,25 @@ import * as pulumi from "@pulumi/pulumi";
 import { askCluster } from "../../components/lookups/ask-cluster";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-ask-cluster-"));
-const SHELLS = "current-context: the-shells\n";
-const shells = { KUBECONFIG: path.join(folder, "config") };
-beforeAll(() => fs.writeFileSync(shells.KUBECONFIG, SHELLS));
+/** The kubeconfig that the shell's environment names. */
+const shellKubeconfig = "current-context: the-shells\n";
+const shellEnvironment = { KUBECONFIG: path.join(folder, "config") };
+beforeAll(() => fs.writeFileSync(shellEnvironment.KUBECONFIG, shellKubeconfig));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
 /** The kubeconfigs that are opened for a kubeconfig in the arguments. */
-async function opened(kubeconfig: unknown): Promise<string[]> {
-  const texts: string[] = [];
+async function openedKubeconfigs(kubeconfig: unknown): Promise<string[]> {
+  const kubeconfigs: string[] = [];
   const open = (text: string) => {
-    texts.push(text);
+    kubeconfigs.push(text);
     return { read: () => Promise.resolve(undefined) };
   };
   const key = { apiVersion: "v1", kind: "Node", name: "gpu-1" };
-  await askCluster(kubeconfig, (objects) => objects.read(key), open, shells, 500);
-  return texts;
+  await askCluster(kubeconfig, (objects) => objects.read(key), open, shellEnvironment, 500);
+  return kubeconfigs;
 }
 
-test.each<[string, string[], () => unknown]>([
+test.each<[argument: string, expected: string[], kubeconfig: () => unknown]>([
   ["a text", ["the stack's"], () => "the stack's"],
   [
     "a secret, as config.requireSecret returns it",
@@ -37,11 +38,11 @@ test.each<[string, string[], () => unknown]>([
   ],
   ["an empty Output", [], () => pulumi.output("")],
   ["a number", [], () => 7],
-  ["no value", [SHELLS], () => undefined],
-  ["null, which other languages pass for no value", [SHELLS], () => null],
+  ["no value", [shellKubeconfig], () => undefined],
+  ["null, which other languages pass for no value", [shellKubeconfig], () => null],
 ])(
   "with %s as the argument kubeconfig, the kubeconfigs that are opened are %j",
-  async (_, texts, kubeconfig) => {
-    expect(await opened(kubeconfig())).toEqual(texts);
+  async (_, expected, kubeconfig) => {
+    expect(await openedKubeconfigs(kubeconfig())).toEqual(expected);
   },
 );

@@ -11,26 +11,28 @@ import {
 } from "../../components/lookups/bounded-file";
 import { withExternal } from "../../components/lookups/external-files";
 
-const temp = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-bounded-")));
-const project = path.join(temp, "project");
-const stacks = path.join(project, "stacks");
-const secret = path.join(temp, "secret.yaml");
+const temporaryFolder = fs.realpathSync(
+  fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-bounded-")),
+);
+const project = path.join(temporaryFolder, "project");
+const stackFolder = path.join(project, "stacks");
+const secretFile = path.join(temporaryFolder, "secret.yaml");
 
 beforeAll(() => {
   fs.mkdirSync(path.join(project, "flux"), { recursive: true });
-  fs.mkdirSync(stacks);
+  fs.mkdirSync(stackFolder);
   fs.mkdirSync(path.join(project, ".git"));
-  fs.writeFileSync(secret, "auths: { d: s3cr3t }\n");
+  fs.writeFileSync(secretFile, "auths: { d: s3cr3t }\n");
   fs.writeFileSync(path.join(project, "flux/release.yaml"), "driver: { enabled: false }\n");
   fs.writeFileSync(path.join(project, "flux/full.yaml"), "#".repeat(largestFile));
   fs.writeFileSync(path.join(project, "flux/large.yaml"), "#".repeat(largestFile + 1));
   fs.symlinkSync("release.yaml", path.join(project, "flux/link.yaml"));
-  fs.symlinkSync(secret, path.join(project, "flux/leak.yaml"));
-  fs.symlinkSync(temp, path.join(project, "flux/up"));
+  fs.symlinkSync(secretFile, path.join(project, "flux/leak.yaml"));
+  fs.symlinkSync(temporaryFolder, path.join(project, "flux/up"));
   fs.symlinkSync("/dev/zero", path.join(project, "flux/zero.yaml"));
   execFileSync("mkfifo", [path.join(project, "flux/pipe.yaml")]);
 });
-afterAll(() => fs.rmSync(temp, { recursive: true }));
+afterAll(() => fs.rmSync(temporaryFolder, { recursive: true }));
 
 describe("a file that another file names", () => {
   test.each(["flux/release.yaml", "flux/link.yaml", "stacks/../flux/full.yaml"])(
@@ -39,7 +41,7 @@ describe("a file that another file names", () => {
   );
 
   test.each([
-    ["an absolute path outside", secret, /^it is outside of /],
+    ["an absolute path outside", secretFile, /^it is outside of /],
     ["a path upwards", path.join(project, "flux/../../secret.yaml"), /^it is outside of /],
     [
       "a path upwards to a missing file",
@@ -73,7 +75,8 @@ describe("a file that another file names", () => {
 
   test("is read up to the size limit if it is too large", () => {
     const { text, isWhole } = beginningOf(path.join(project, "flux/large.yaml"));
-    expect([text.length, isWhole]).toEqual([largestFile, false]);
+    expect(text).toHaveLength(largestFile);
+    expect(isWhole).toBe(false);
     expect(beginningOf(path.join(project, "flux/full.yaml"))).toMatchObject({ isWhole: true });
   });
 
@@ -82,35 +85,36 @@ describe("a file that another file names", () => {
 });
 
 describe("the folder that must contain the named files", () => {
-  test("is the repository's root", () => expect(projectRootOf(stacks)).toBe(project));
+  test("is the repository's root", () => expect(projectRootOf(stackFolder)).toBe(project));
 
-  test("is the Pulumi project's if there is no repository", () => {
-    const alone = path.join(temp, "alone");
-    fs.mkdirSync(path.join(alone, "stacks"), { recursive: true });
-    expect(projectRootOf(path.join(alone, "stacks"))).toBe(path.join(alone, "stacks"));
-    fs.writeFileSync(path.join(alone, "Pulumi.yaml"), "");
-    expect(projectRootOf(path.join(alone, "stacks"))).toBe(alone);
+  test("is the Pulumi project's if there is no repository, or the stack's own without a project", () => {
+    const projectWithoutRepository = path.join(temporaryFolder, "alone");
+    const folderOfStacks = path.join(projectWithoutRepository, "stacks");
+    fs.mkdirSync(folderOfStacks, { recursive: true });
+    expect(projectRootOf(folderOfStacks)).toBe(folderOfStacks);
+    fs.writeFileSync(path.join(projectWithoutRepository, "Pulumi.yaml"), "");
+    expect(projectRootOf(folderOfStacks)).toBe(projectWithoutRepository);
   });
 });
 
 describe("external.files of a stack", () => {
-  const read = (...files: string[]) =>
-    withExternal({ external: { kind: "gpuOperator", files } }, stacks);
+  const readExternalFiles = (...files: string[]) =>
+    withExternal({ external: { kind: "gpuOperator", files } }, stackFolder);
 
   test("are read inside the repository", () =>
-    expect(read("../flux/release.yaml")).toMatchObject({
+    expect(readExternalFiles("../flux/release.yaml")).toMatchObject({
       external: { read: { values: { driver: { enabled: false } } } },
     }));
 
   test.each([
-    secret,
+    secretFile,
     "../../secret.yaml",
     "../flux/leak.yaml",
     "../flux/zero.yaml",
     "../flux/large.yaml",
   ])("are reported with the reason instead of being read: %s", (file) => {
-    const told = JSON.stringify(read(file));
-    expect(told).toContain(`${file} cannot be read (it `);
-    expect(told).not.toContain("s3cr3t");
+    const result = JSON.stringify(readExternalFiles(file));
+    expect(result).toContain(`${file} cannot be read (it `);
+    expect(result).not.toContain("s3cr3t");
   });
 });

@@ -6,30 +6,32 @@ import { clusterArgs, registerCluster, resourceTypes } from "../support/gpu-clus
 import { findResource, findResources } from "../support/graph";
 import { readStackFile } from "../../stacks/stack-file";
 
-const outside = (external: object) => ({
+/** Fields of a stack whose GPU provider is another tool's. */
+const withExternalProvider = (external: object) => ({
   devicePlugin: undefined,
   gpuOperator: undefined,
   external,
 });
 
-test.each([
+test.each<
+  [provider: string, stack: string, external: object, runtimeClassName: string | undefined]
+>([
   ["the device plugin", "aarhus-h100", { kind: "devicePlugin", runtimeClassName: "" }, undefined],
   ["the operator", "rtx5070ti", { kind: "gpuOperator" }, "nvidia"],
 ])(
   "if %s is external, the stack installs no release, and uses the namespace talos-gpu",
-  async (...row) => {
-    const [, stack, external, runtimeClassName] = row;
-    const run = await registerCluster(clusterArgs(stack, outside(external)));
+  async (_, stack, external, runtimeClassName) => {
+    const run = await registerCluster(clusterArgs(stack, withExternalProvider(external)));
     for (const type of [resourceTypes.release, "kubernetes:node.k8s.io/v1:RuntimeClass"])
       expect(findResources(run, type)).toEqual([]);
     expect(
       findResource(run, resourceTypes.namespace, "lab-namespace").inputs["metadata"].name,
     ).toBe("talos-gpu");
-    const [test] = findResources(run, resourceTypes.job).filter(({ name }) =>
+    const [smokeTest] = findResources(run, resourceTypes.job).filter(({ name }) =>
       name.startsWith("gpu-smoke-test"),
     );
-    expect(test!.inputs).toMatchObject({ metadata: { namespace: "talos-gpu" } });
-    expect(test!.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
+    expect(smokeTest!.inputs).toMatchObject({ metadata: { namespace: "talos-gpu" } });
+    expect(smokeTest!.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
     expect(
       JSON.parse(findResource(run, resourceTypes.program, "lab-preflight").inputs["stdin"]),
     ).not.toHaveProperty("chart");
@@ -39,12 +41,13 @@ test.each([
 );
 
 test("an external release is reported as information, not as a warning", async () => {
-  const warn = jest.spyOn(pulumi.log, "warn").mockResolvedValue(undefined);
-  const info = jest.spyOn(pulumi.log, "info").mockResolvedValue(undefined);
-  await registerCluster(clusterArgs("rtx5070ti", outside({ kind: "devicePlugin" })));
-  const said = (log: jest.SpyInstance): string[] => log.mock.calls.map(([line]) => line as string);
-  expect(said(info).filter((line) => /another tool manages/.test(line))).toHaveLength(1);
-  expect(said(warn).filter((line) => /another tool manages/.test(line))).toEqual([]);
+  const warnSpy = jest.spyOn(pulumi.log, "warn").mockResolvedValue(undefined);
+  const infoSpy = jest.spyOn(pulumi.log, "info").mockResolvedValue(undefined);
+  await registerCluster(clusterArgs("rtx5070ti", withExternalProvider({ kind: "devicePlugin" })));
+  const loggedLines = (logSpy: jest.SpyInstance): string[] =>
+    logSpy.mock.calls.map(([line]) => line as string);
+  expect(loggedLines(infoSpy).filter((line) => /another tool manages/.test(line))).toHaveLength(1);
+  expect(loggedLines(warnSpy).filter((line) => /another tool manages/.test(line))).toEqual([]);
   jest.restoreAllMocks();
 });
 
@@ -58,7 +61,7 @@ test("with an external DRA driver, the smoke test claims a card from a template"
   const machines = { gpu: { ...worker, powerLimit: 300 } };
   const external = { kind: "dra", runtimeClassName: "nvidia" };
   const run = await registerCluster(
-    clusterArgs("rtx5070ti", { ...outside(external), machines, workloads: undefined }),
+    clusterArgs("rtx5070ti", { ...withExternalProvider(external), machines, workloads: undefined }),
   );
   expect(findResources(run, resourceTypes.release)).toEqual([]);
   const [template] = findResources(run, "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate");
@@ -86,28 +89,30 @@ describe("external.files", () => {
     ].join("\n"),
     "/repo/flux/other.yaml": "kind: Secret\n",
   };
-  const read = (names: string[], more: object = {}) =>
-    withExternal({ external: { files: names, ...more } }, "/repo/stacks", (file) => {
+  const readExternalFiles = (fileNames: string[], fields: object = {}) =>
+    withExternal({ external: { files: fileNames, ...fields } }, "/repo/stacks", (file) => {
       if (files[file] === undefined) throw Object.assign(new Error("no"), { code: "ENOENT" });
       return files[file];
     });
-  const told = (external: object) =>
+  const findingsWith = (external: object) =>
     judge({ ...readStackFile("rtx5070ti"), gpuOperator: undefined, ...external }).findings.map(
       ({ field, problem }) => `${field}: ${problem}`,
     );
 
   test("are read next to the stack file and checked like the stack's own release, with line numbers", () => {
-    const { external } = read(["../flux/release.yaml"]);
+    const { external } = readExternalFiles(["../flux/release.yaml"]);
     expect(external).toMatchObject({
       read: { kind: "gpuOperator", by: "Flux", version: "v25.10.1", namespace: "gpu" },
     });
-    expect(told({ external })).toEqual([
+    expect(findingsWith({ external })).toEqual([
       "external.values.driver.enabled: is not false, and the chart's default is true (../flux/release.yaml:6)",
       "external.values.toolkit.enabled: is not false, and the chart's default is true",
       "external.values.cdi.enabled: is not false on Talos ≤ 1.12, and the chart's default is true",
     ]);
     expect(
-      told(read(["../flux/release.yaml"], { values: { driver: { enabled: false } } })),
+      findingsWith(
+        readExternalFiles(["../flux/release.yaml"], { values: { driver: { enabled: false } } }),
+      ),
     ).toHaveLength(2);
   });
 
@@ -117,29 +122,30 @@ describe("external.files", () => {
       ["../flux/other.yaml"],
       /external\.files: the package finds no release of one of NVIDIA's charts in \.\.\/flux\/other\.yaml/,
     ],
-  ])("without a readable release of NVIDIA's charts are a finding: %s", (names, said) => {
-    expect(told(read(names)).join("\n")).toMatch(said);
+  ])("without a readable release of NVIDIA's charts are a finding: %s", (fileNames, message) => {
+    expect(findingsWith(readExternalFiles(fileNames)).join("\n")).toMatch(message);
   });
 
   test("are not checked for required values if a values file is missing", () => {
-    const known = { kind: "gpuOperator", version: "v26.3.3", values: {} };
-    const lacking = (...missing: object[]) =>
-      told({ talosVersion: "v1.13.6", external: { read: { ...known, missing } } });
-    expect(lacking({ kind: "values file", name: "gpu/values.yaml" })).toEqual([]);
-    expect(lacking({ kind: "OCIRepository", name: "gpu-operator" })).toHaveLength(2);
+    const operatorRelease = { kind: "gpuOperator", version: "v26.3.3", values: {} };
+    const findingsWithMissing = (...missing: object[]) =>
+      findingsWith({
+        talosVersion: "v1.13.6",
+        external: { read: { ...operatorRelease, missing } },
+      });
+    expect(findingsWithMissing({ kind: "values file", name: "gpu/values.yaml" })).toEqual([]);
+    expect(findingsWithMissing({ kind: "OCIRepository", name: "gpu-operator" })).toHaveLength(2);
   });
 
   test("are not read if `external.read` already has their content, or if the stack names no files", () => {
     expect(withExternal({ external: { files: ["x"], read: {} } })).toEqual({});
-    expect([withExternal({}), withExternal({ external: { kind: "devicePlugin" } })]).toEqual([
-      {},
-      {},
-    ]);
+    expect(withExternal({})).toEqual({});
+    expect(withExternal({ external: { kind: "devicePlugin" } })).toEqual({});
   });
 });
 
 describe("an existing RuntimeClass", () => {
-  const found = (metadata: object, handler = "nvidia", owner?: string) => ({
+  const runtimeClass = (metadata: object, handler = "nvidia", owner?: string) => ({
     apiVersion: "",
     kind: "RuntimeClass",
     name: "nvidia",
@@ -148,35 +154,42 @@ describe("an existing RuntimeClass", () => {
     owner,
     object: { handler, metadata },
   });
-  const ask = (there: ReturnType<typeof found> | undefined, stack: object = {}) =>
+  const lookUpRuntimeClass = (
+    existingClass: ReturnType<typeof runtimeClass> | undefined,
+    stack: object = {},
+  ) =>
     withClassThere(
       { devicePlugin: { version: "0.18.2" }, kubeconfig: "a cluster's", ...stack },
-      () => ({ read: async () => there }),
+      () => ({ read: async () => existingClass }),
       {},
     );
 
   test("is used instead of a new one if a user created it with kubectl", async () => {
-    const there = found({ managedFields: [{ manager: "kubectl" }] });
-    expect(await ask(there)).toEqual({
+    const existingClass = runtimeClass({ managedFields: [{ manager: "kubectl" }] });
+    expect(await lookUpRuntimeClass(existingClass)).toEqual({
       devicePlugin: { version: "0.18.2", makeRuntimeClass: false },
     });
   });
 
   test.each([
     ["it does not exist", undefined, {}],
-    ["it has another handler", found({}, "nvidia-legacy"), {}],
-    ["the operator owns it", found({ ownerReferences: [{ kind: "ClusterPolicy" }] }), {}],
-    ["a stack created it", found({}, "nvidia", "shop/prod/x 1"), {}],
+    ["it has another handler", runtimeClass({}, "nvidia-legacy"), {}],
+    ["the operator owns it", runtimeClass({ ownerReferences: [{ kind: "ClusterPolicy" }] }), {}],
+    ["a stack created it", runtimeClass({}, "nvidia", "shop/prod/x 1"), {}],
     [
       "Pulumi created it without an owner mark",
-      found({ managedFields: [{ manager: "pulumi-kubernetes-1" }] }),
+      runtimeClass({ managedFields: [{ manager: "pulumi-kubernetes-1" }] }),
       {},
     ],
-    ["the stack bootstraps its cluster", found({}), { bootstrap: true }],
-    ["the stack installs no device plugin", found({}), { devicePlugin: undefined }],
-    ["the stack sets makeRuntimeClass", found({}), { devicePlugin: { makeRuntimeClass: true } }],
-  ])("does not change the stack if %s", async (_, there, stack) =>
-    expect(await ask(there, stack)).toEqual({}),
+    ["the stack bootstraps its cluster", runtimeClass({}), { bootstrap: true }],
+    ["the stack installs no device plugin", runtimeClass({}), { devicePlugin: undefined }],
+    [
+      "the stack sets makeRuntimeClass",
+      runtimeClass({}),
+      { devicePlugin: { makeRuntimeClass: true } },
+    ],
+  ])("does not change the stack if %s", async (_, existingClass, stack) =>
+    expect(await lookUpRuntimeClass(existingClass, stack)).toEqual({}),
   );
 
   test("does not change the stack if the cluster does not answer", async () => {

@@ -4,6 +4,8 @@ import { findResource, findResources } from "../support/graph";
 import { warningsAndNotes } from "../support/warnings-and-notes";
 
 const machine = { address: "10.0.0.1", mayBeAway: true };
+
+/** The machine's node, with the status of its condition Ready; undefined without a status. */
 const node = (status?: string) =>
   status === undefined
     ? undefined
@@ -17,38 +19,76 @@ const node = (status?: string) =>
         object: { status: { conditions: [{ type: "Ready", status }] } },
       };
 
-test.each<[string, boolean, object, string | undefined, boolean]>([
-  ["is off", true, {}, "Unknown", false],
-  ["has left the cluster", true, {}, undefined, false],
-  ["is ready", false, {}, "True", false],
-  ["answers while its node is not ready", false, {}, "False", true],
-  [
-    "is off without mayBeAway",
-    false,
-    { machines: { "gpu-1": { address: "10.0.0.1" } } },
-    "Unknown",
-    false,
-  ],
-  ["is off in a pool with mayBeAway", true, { machines: {}, pools: pool() }, "Unknown", false],
-  ["is off in a stack that sets away", false, { away: [] }, "Unknown", false],
-  ["is null", false, { machines: [null] }, "Unknown", false],
-])("a machine that %s counts as away: %s", async (_, isAway, stack, status, answers) => {
-  const said = { kubeconfig: "a cluster's", machines: { "gpu-1": machine }, ...stack };
-  const found = withAway(
-    said,
-    () => ({ read: async () => node(status) }),
-    async () => answers,
-    {},
-  );
-  expect(await found).toEqual(isAway ? { away: ["gpu-1"] } : {});
-});
+const poolsThatMayBeAway = {
+  many: {
+    names: "gpu-#",
+    addresses: ["10.0.0.1"],
+    role: "worker",
+    configuration: "adopted",
+    mayBeAway: true,
+  },
+};
+
+interface AwayCase {
+  machineState: string;
+  isAway: boolean;
+  /** Changes of the stack. Default: none. */
+  change?: object;
+  /** The status of the node's condition Ready. Default: there is no node. */
+  ready?: string;
+  /** Whether the machine answers at its address. Default: it does not. */
+  answers?: true;
+}
+
+test.each<AwayCase>([
+  { machineState: "is off", isAway: true, ready: "Unknown" },
+  { machineState: "has left the cluster", isAway: true },
+  { machineState: "is ready", isAway: false, ready: "True" },
+  {
+    machineState: "answers while its node is not ready",
+    isAway: false,
+    ready: "False",
+    answers: true,
+  },
+  {
+    machineState: "is off without mayBeAway",
+    isAway: false,
+    change: { machines: { "gpu-1": { address: "10.0.0.1" } } },
+    ready: "Unknown",
+  },
+  {
+    machineState: "is off in a pool with mayBeAway",
+    isAway: true,
+    change: { machines: {}, pools: poolsThatMayBeAway },
+    ready: "Unknown",
+  },
+  {
+    machineState: "is off in a stack that sets away",
+    isAway: false,
+    change: { away: [] },
+    ready: "Unknown",
+  },
+  { machineState: "is null", isAway: false, change: { machines: [null] }, ready: "Unknown" },
+])(
+  "a machine that $machineState counts as away: $isAway",
+  async ({ isAway, change, ready, answers = false }) => {
+    const stack = { kubeconfig: "a cluster's", machines: { "gpu-1": machine }, ...change };
+    const fields = await withAway(
+      stack,
+      () => ({ read: async () => node(ready) }),
+      async () => answers,
+      {},
+    );
+    expect(fields).toEqual(isAway ? { away: ["gpu-1"] } : {});
+  },
+);
 
 test("no machine counts as away if the cluster does not answer", async () => {
   const read = (): Promise<never> => Promise.reject(new Error("connection refused"));
-  const said = { kubeconfig: "x", machines: { "gpu-1": machine } };
+  const stack = { kubeconfig: "x", machines: { "gpu-1": machine } };
   expect(
     await withAway(
-      said,
+      stack,
       () => ({ read }),
       async () => false,
       {},
@@ -61,46 +101,40 @@ test("resources of a machine that is away do not change, and a note reports that
   const [name] = Object.keys(stack.machines!);
   const machines = { ...stack.machines, [name!]: { ...stack.machines![name!]!, mayBeAway: true } };
   const run = await registerCluster({ ...stack, machines, away: [name!] });
-  const kinds = [
+  const frozenResources = [
     resourceTypes.configuration,
     resourceTypes.program,
     resourceTypes.node,
     resourceTypes.job,
-  ];
-  const left = kinds
+  ]
     .flatMap((type) => findResources(run, type))
     .filter(({ ignoreChanges }) => ignoreChanges.includes("*"));
   expect(
-    left.map(({ name: resource }) => resource.replace(name!, "M").replace(/-\w{6}$/, "")),
+    frozenResources.map(({ name: resource }) =>
+      resource.replace(name!, "M").replace(/-\w{6}$/, ""),
+    ),
   ).toEqual(["lab-M-configuration", "lab-M-upgrade", "lab-M-node", "gpu-smoke-test-M"]);
   expect(findResource(run, resourceTypes.program, "lab-preflight").ignoreChanges).toEqual([]);
-  const { machines: _, talosconfig: __, machineSecrets: ___, kubeconfig: ____, ...rest } = stack;
-  expect(warningsAndNotes({ ...rest, machines, away: [name!] })).toContainEqual(
+  const {
+    talosconfig: _talosconfig,
+    machineSecrets: _machineSecrets,
+    kubeconfig: _kubeconfig,
+    ...withoutCredentials
+  } = stack;
+  expect(warningsAndNotes({ ...withoutCredentials, machines, away: [name!] })).toContainEqual(
     expect.stringContaining(`machines: this update skips the machines that are away: ${name}`),
   );
 });
-
-function pool(): object {
-  return {
-    many: {
-      names: "gpu-#",
-      addresses: ["10.0.0.1"],
-      role: "worker",
-      configuration: "adopted",
-      mayBeAway: true,
-    },
-  };
-}
 
 test("the smoke test of a machine that is away is not restored", async () => {
   const stack = clusterArgs("rtx5070ti");
   const [name] = Object.keys(stack.machines!);
   const machines = { ...stack.machines, [name!]: { ...stack.machines![name!]!, mayBeAway: true } };
   const run = await registerCluster({ ...stack, machines, away: [name!], reconcileToken: "two" });
-  const looks = findResources(run, resourceTypes.program).filter(({ name: resource }) =>
+  const reconcileRuns = findResources(run, resourceTypes.program).filter(({ name: resource }) =>
     resource.includes("-reconcile-"),
   );
-  const looked = looks.map(({ inputs }) => inputs["stdin"] as string).join("\n");
-  expect(looked).toContain('"kind":"DaemonSet"');
-  expect(looked).not.toContain("talos-gpu/tests"); // only a smoke test has this annotation
+  const reconcileInputs = reconcileRuns.map(({ inputs }) => inputs["stdin"] as string).join("\n");
+  expect(reconcileInputs).toContain('"kind":"DaemonSet"');
+  expect(reconcileInputs).not.toContain("talos-gpu/tests"); // only a smoke test has this annotation
 });

@@ -4,27 +4,28 @@ import { askFactory } from "../../components/lookups/release-facts";
 import { startFactory } from "../../lab/factory";
 import { laterReleases } from "../../lab/factory/releases";
 
-const quickly = { timeout: 60_000, pauses: [1, 1] };
-const asked = (stack: object, url: string) =>
-  askFactory(stack, { TALOS_GPU_FACTORY: url }, quickly);
-const ask = async (talosVersion: string, url: string, more: object = {}) =>
-  (await asked({ talosVersion, ...more }, url)).releaseFacts;
+/** Pauses between requests in milliseconds, so that a repeated request needs no time. */
+const shortPauses = { timeout: 60_000, pauses: [1, 1] };
+const factsOf = (stack: object, url: string) =>
+  askFactory(stack, { TALOS_GPU_FACTORY: url }, shortPauses);
+const releaseFactsOf = async (talosVersion: string, url: string, stackFields: object = {}) =>
+  (await factsOf({ talosVersion, ...stackFields }, url)).releaseFacts;
 
 /** A server that gives one answer to each request. The last answer is repeated. */
-async function serve(answers: ((response: http.ServerResponse) => void)[]) {
-  const asked: string[] = [];
+async function startServer(answers: ((response: http.ServerResponse) => void)[]) {
+  const requestedPaths: string[] = [];
   const server = http.createServer((request, response) => {
-    asked.push(request.url ?? "");
-    answers[Math.min(asked.length, answers.length) - 1]!(response);
+    requestedPaths.push(request.url ?? "");
+    answers[Math.min(requestedPaths.length, answers.length) - 1]!(response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requestedPaths,
     close: () => (server.closeAllConnections(), new Promise((resolve) => server.close(resolve))),
   };
 }
-const status =
+const answerWith =
   (code: number, body = "") =>
   (response: http.ServerResponse) =>
     void response.writeHead(code).end(body);
@@ -33,20 +34,24 @@ test("drivers, toolkit and extensions of a newer release are read from the Image
   const factory = await startFactory();
   try {
     const { minor, from, lts, production, toolkit } = laterReleases[0]!;
-    const newer = `v1.${minor}.${from}`;
-    const facts = await ask(newer, factory.url);
-    expect(facts).toMatchObject({ talosVersion: newer, lts, production, toolkit });
+    const newerVersion = `v1.${minor}.${from}`;
+    const facts = await releaseFactsOf(newerVersion, factory.url);
+    expect(facts).toMatchObject({ talosVersion: newerVersion, lts, production, toolkit });
     expect(facts?.extensions).toContain("siderolabs/nvidia-container-toolkit-production");
-    expect(await ask("v1.13.77", factory.url)).toEqual({ talosVersion: "v1.13.77", missing: true });
+    expect(await releaseFactsOf("v1.13.77", factory.url)).toEqual({
+      talosVersion: "v1.13.77",
+      missing: true,
+    });
     expect(factory.requests()).toMatchObject({ "GET /version/:version/extensions/official": 2 });
-    // The Image Factory is not asked: the tables or the stack have the facts, or the release is of an unknown
-    // minor.
-    expect(await ask("v1.13.9", factory.url)).toBeUndefined();
+    // None of these lookups sends a request: the tables or the stack have the facts, or the minor is unknown.
+    expect(await releaseFactsOf("v1.13.9", factory.url)).toBeUndefined();
     expect(
-      await ask(newer, factory.url, { releaseFacts: { talosVersion: newer } }),
+      await releaseFactsOf(newerVersion, factory.url, {
+        releaseFacts: { talosVersion: newerVersion },
+      }),
     ).toBeUndefined();
-    expect(await ask("v1.99.0", factory.url)).toBeUndefined();
-    expect(await ask("nonsense", factory.url)).toBeUndefined();
+    expect(await releaseFactsOf("v1.99.0", factory.url)).toBeUndefined();
+    expect(await releaseFactsOf("nonsense", factory.url)).toBeUndefined();
     expect(factory.requests()).toMatchObject({ "GET /version/:version/extensions/official": 2 });
   } finally {
     await factory.close();
@@ -54,9 +59,9 @@ test("drivers, toolkit and extensions of a newer release are read from the Image
 });
 
 test("the releases of machines, pools and defaults are also requested, each once", async () => {
-  const server = await serve([status(404)]);
-  const missing = (talosVersion: string) => ({ talosVersion, missing: true });
-  const said = { talosVersion: "v1.13.40", production: "595.99.10" };
+  const server = await startServer([answerWith(404)]);
+  const missingRelease = (talosVersion: string) => ({ talosVersion, missing: true });
+  const knownFacts = { talosVersion: "v1.13.40", production: "595.99.10" };
   const stack = {
     talosVersion: "v1.13.9",
     machines: { a: { talosVersion: "v1.13.41" }, b: { talosVersion: "v1.13.1" }, c: null },
@@ -66,20 +71,20 @@ test("the releases of machines, pools and defaults are also requested, each once
       y: { talosVersion: "v1.14.50" },
       z: { talosVersion: "v1.13.40" },
     },
-    otherReleaseFacts: [said],
+    otherReleaseFacts: [knownFacts],
   };
-  expect(await asked(stack, server.url)).toEqual({
-    otherReleaseFacts: [said, ...["v1.13.42", "v1.13.41", "v1.14.50"].map(missing)],
+  expect(await factsOf(stack, server.url)).toEqual({
+    otherReleaseFacts: [knownFacts, ...["v1.13.42", "v1.13.41", "v1.14.50"].map(missingRelease)],
   });
-  expect(server.asked).toHaveLength(3);
-  expect(await asked({ talosVersion: "v1.13.9", machines: [], pools: "x" }, server.url)).toEqual(
+  expect(server.requestedPaths).toHaveLength(3);
+  expect(await factsOf({ talosVersion: "v1.13.9", machines: [], pools: "x" }, server.url)).toEqual(
     {},
   );
   await server.close();
 });
 
 // The answer of factory.talos.dev, from the issue and the source of image-factory.
-const real = JSON.stringify([
+const factoryAnswer = JSON.stringify([
   {
     name: "siderolabs/nvidia-container-toolkit-production",
     ref: "ghcr.io/siderolabs/nvidia-container-toolkit-production:595.91.07-v1.19.1@sha256:0123",
@@ -91,8 +96,12 @@ const real = JSON.stringify([
 ]);
 
 test("the request is repeated if the Image Factory answers 500 or 503", async () => {
-  const server = await serve([status(500), status(503), status(200, real)]);
-  expect(await ask("v1.14.3", server.url)).toEqual({
+  const server = await startServer([
+    answerWith(500),
+    answerWith(503),
+    answerWith(200, factoryAnswer),
+  ]);
+  expect(await releaseFactsOf("v1.14.3", server.url)).toEqual({
     talosVersion: "v1.14.3",
     lts: "580.178.04",
     production: "595.91.07",
@@ -102,36 +111,36 @@ test("the request is repeated if the Image Factory answers 500 or 503", async ()
       "siderolabs/nvidia-container-toolkit-production",
     ],
   });
-  expect(server.asked).toEqual(Array(3).fill("/version/v1.14.3/extensions/official"));
+  expect(server.requestedPaths).toEqual(Array(3).fill("/version/v1.14.3/extensions/official"));
   await server.close();
 });
 
-test("an Image Factory that never answers is given up after the timeout", async () => {
-  const server = await serve([() => undefined]);
-  const hasty = { timeout: 50, pauses: [1] };
+test("if the Image Factory never answers, the lookup ends after the timeout, with the reason", async () => {
+  const server = await startServer([() => undefined]);
+  const shortTimeout = { timeout: 50, pauses: [1] };
   const facts = await askFactory(
     { talosVersion: "v1.14.3" },
     { TALOS_GPU_FACTORY: server.url },
-    hasty,
+    shortTimeout,
   );
   expect(facts).toEqual({
     releaseFacts: { talosVersion: "v1.14.3", silent: "it does not answer in time" },
   });
-  expect(server.asked.length).toBeLessThanOrEqual(2);
+  expect(server.requestedPaths.length).toBeLessThanOrEqual(2);
   await server.close();
 });
 
 test.each([
   ["is down", undefined, "ECONNREFUSED"],
-  ["answers errors", status(500), "it answers 500"],
-  ["answers a web page", status(200, "<html>sign in</html>"), "JSON"],
-  ["answers JSON that is no list", status(200, "{}"), "its answer is not a list"],
-])("an Image Factory that %s causes a message and no failure", async (_how, answer, why) => {
-  const server = await serve([answer ?? status(200)]);
+  ["answers errors", answerWith(500), "it answers 500"],
+  ["answers a web page", answerWith(200, "<html>sign in</html>"), "JSON"],
+  ["answers JSON that is no list", answerWith(200, "{}"), "its answer is not a list"],
+])("an Image Factory that %s causes a message and no failure", async (_, answer, reason) => {
+  const server = await startServer([answer ?? answerWith(200)]);
   if (answer === undefined) await server.close();
-  expect(await ask("v1.14.3", server.url)).toEqual({
+  expect(await releaseFactsOf("v1.14.3", server.url)).toEqual({
     talosVersion: "v1.14.3",
-    silent: expect.stringContaining(why),
+    silent: expect.stringContaining(reason),
   });
   if (answer !== undefined) await server.close();
 });

@@ -4,18 +4,18 @@ import { KubernetesError } from "../../components/clients/kubernetes/error";
 import { unseen } from "../../components/cluster/unseen";
 import { whyUnseen } from "../../components/lookups/ask-cluster";
 
-const down = new KubernetesError(
+const unreachableError = new KubernetesError(
   "unreachable",
   "Namespace kube-system",
   "https://192.0.2.1:6443 refuses the connection",
 );
-const unknown = new KubernetesError(
+const unknownUserError = new KubernetesError(
   "refused",
   "Namespace kube-system",
   "https://192.0.2.1:6443 does not accept the credentials (HTTP 401)",
   401,
 );
-const forbidden = new KubernetesError(
+const forbiddenError = new KubernetesError(
   "refused",
   "Namespace kube-system",
   "user me cannot get it",
@@ -24,20 +24,25 @@ const forbidden = new KubernetesError(
   true,
 );
 
-const opening = (answer: () => Promise<string | undefined>) => () => ({ ownerOf: answer });
+/** Opens a cluster whose API server answers in this way. */
+const openCluster = (answer: () => Promise<string | undefined>) => () => ({ ownerOf: answer });
 
-test.each<[string, () => Promise<string | undefined>]>([
+test.each<[cluster: string, answer: () => Promise<string | undefined>]>([
   ["answers", () => Promise.resolve(undefined)],
-  ["forbids the user to read the namespace", () => Promise.reject(forbidden)],
+  ["forbids the user to read the namespace", () => Promise.reject(forbiddenError)],
 ])("a cluster that %s gets no warning", async (_, answer) => {
-  expect(await whyUnseen("the stack's", opening(answer), {}, 50)).toBeUndefined();
+  expect(await whyUnseen("the stack's", openCluster(answer), {}, 50)).toBeUndefined();
 });
 
-test.each<[string, () => Promise<string | undefined>, string]>([
-  ["is down", () => Promise.reject(down), "https://192.0.2.1:6443 refuses the connection"],
+test.each<[cluster: string, answer: () => Promise<string | undefined>, reason: string]>([
+  [
+    "is down",
+    () => Promise.reject(unreachableError),
+    "https://192.0.2.1:6443 refuses the connection",
+  ],
   [
     "does not know the user",
-    () => Promise.reject(unknown),
+    () => Promise.reject(unknownUserError),
     "https://192.0.2.1:6443 does not accept the credentials (HTTP 401)",
   ],
   [
@@ -46,17 +51,17 @@ test.each<[string, () => Promise<string | undefined>, string]>([
     "the cluster does not answer within 0.05 s",
   ],
 ])("a cluster that %s gets a warning with the reason", async (_, answer, reason) => {
-  expect(await whyUnseen("the stack's", opening(answer), {}, 50)).toBe(reason);
+  expect(await whyUnseen("the stack's", openCluster(answer), {}, 50)).toBe(reason);
 });
 
-test.each<[string, unknown]>([
+test.each<[kubeconfigIs: string, kubeconfig: unknown]>([
   ["not known yet", pulumi.output(unknownValue)],
-  ["not given, and no variable names one", undefined],
+  ["not set, and no variable names one", undefined],
 ])("a cluster that is down gets no warning if its kubeconfig is %s", async (_, kubeconfig) => {
   expect(
     await whyUnseen(
       kubeconfig,
-      opening(() => Promise.reject(down)),
+      openCluster(() => Promise.reject(unreachableError)),
       {},
       5_000,
     ),

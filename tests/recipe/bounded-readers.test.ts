@@ -5,11 +5,11 @@ import { schematicOf } from "../../components/recipe";
 import { patchFindings } from "../../components/recipe/machine/patch-findings";
 import { talosDocuments, yamlIn } from "../../components/recipe/rules/yaml";
 import { ofServers } from "../../components/recipe/rules/yaml-bounds";
-import { files, read as textOf } from "../docs/pages";
+import { files, read as readSource } from "../docs/pages";
 import { startTokenCount } from "../support/parser-tokens";
 
 /** Short texts that would keep a parser busy for seconds, or fill its memory. */
-const hostile: Record<string, string> = {
+const hostileTexts: Record<string, string> = {
   brackets: `x: ${"[".repeat(400_000)}`,
   blanks: `x: ${"\n".repeat(1_000_000)}`,
   anchors: "&a ".repeat(300_000),
@@ -38,44 +38,43 @@ const readers: Record<string, (text: string) => unknown> = {
 };
 
 test("the token counter counts every token, and none after it has ended", () => {
-  const counted = startTokenCount();
+  const countTokens = startTokenCount();
   yamlIn("a: [b]");
-  const count = counted();
+  const countAfterFirstText = countTokens();
   yamlIn("c: d");
-  expect(count).toBeGreaterThan(4);
-  expect(counted()).toBe(count);
+  expect(countAfterFirstText).toBeGreaterThan(4);
+  expect(countTokens()).toBe(countAfterFirstText);
 });
 
 test.each(
   Object.entries(readers).flatMap(([reader, read]) =>
-    Object.entries(hostile).map(([kind, text]) => [reader, kind, read, text] as const),
+    Object.entries(hostileTexts).map(([kind, text]) => [reader, kind, read, text] as const),
   ),
 )("reading %s with very many %s stops at the limit of tokens", (_, __, read, text) => {
-  const counted = startTokenCount();
+  const countTokens = startTokenCount();
   try {
     read(text);
   } catch (error) {
     expect((error as Error).message).toMatch(/it has more than|nested more than/);
   }
-  const count = counted();
-  expect(count).toBeLessThanOrEqual(ofServers.tokens);
+  expect(countTokens()).toBeLessThanOrEqual(ofServers.tokens);
 });
 
 test("comparing two configurations that cannot be read is an error", () => {
-  const { entries = "" } = hostile;
+  const { entries = "" } = hostileTexts;
   expect(() => sameConfiguration(entries, `${entries}\n# more`)).toThrow(
     "the machine's configuration cannot be read: it has more than",
   );
 });
 
 /** Readers of texts that this package has written or checked before. */
-const ofOwnTexts = ["cli/write-stack.ts", "policy/policies/machines.ts"];
+const readersOfOwnTexts = ["cli/write-stack.ts", "policy/policies/machines.ts"];
 
 test("only two files, which read the package's own texts, parse YAML without the limit", () => {
-  const unbounded = files.filter((file) => {
+  const filesWithoutLimit = files.filter((file) => {
     if (!/^(components|cli|policy|stacks)\/.*(?<!\.d)\.ts$/.test(file)) return false;
-    const taken = /import \{([^}]*)\} from "yaml"/.exec(textOf(file))?.[1] ?? "";
-    return /\bparse(Document|AllDocuments)?\b/.test(taken);
+    const importedNames = /import \{([^}]*)\} from "yaml"/.exec(readSource(file))?.[1] ?? "";
+    return /\bparse(Document|AllDocuments)?\b/.test(importedNames);
   });
-  expect(unbounded).toEqual(ofOwnTexts);
+  expect(filesWithoutLimit).toEqual(readersOfOwnTexts);
 });

@@ -13,26 +13,34 @@ import { changedStack, validStack, validStackNames } from "../stacks";
 import { acceptedStacks } from "./accepted-stacks";
 import { mistakes, mistakesByCheck } from "./mistakes";
 
-const judged = mistakes.map((mistake) => judge(changedStack(mistake)));
-const forFiles = mistakes.map((mistake) => judgeWithFileTexts(changedStack(mistake)));
-const foundForFiles = forFiles.flatMap(({ findings, remarks }) => [...findings, ...remarks]);
-const refusals = judged.flatMap(({ findings }) => findings);
-const found = [...refusals, ...judged.flatMap(({ remarks }) => remarks)];
-const placeOf = ({ check, field }: { check: string; field: string }): string => `${check} ${field}`;
+const results = mistakes.map((mistake) => judge(changedStack(mistake)));
+const resultsForFiles = mistakes.map((mistake) => judgeWithFileTexts(changedStack(mistake)));
+const findingsForFiles = resultsForFiles.flatMap(({ findings, remarks }) => [
+  ...findings,
+  ...remarks,
+]);
+const refusals = results.flatMap(({ findings }) => findings);
+const allFindings = [...refusals, ...results.flatMap(({ remarks }) => remarks)];
+/** What identifies a finding in the tables. */
+const checkAndField = ({ check, field }: { check: string; field: string }): string =>
+  `${check} ${field}`;
 
 describe("stacks with findings", () => {
   test.each(mistakes)("$name: exactly the expected findings are reported", (mistake) => {
     const { findings, remarks } = judge(changedStack(mistake));
-    const refused = mistake.findings.filter(({ severity }) => severity === undefined);
-    expect(findings.map(placeOf).sort()).toEqual(refused.map(placeOf).sort());
-    for (const { severity, says, ...place } of mistake.findings) {
-      const said = (severity === undefined ? findings : remarks).filter(
-        (one) => placeOf(one) === placeOf(place),
+    const expectedRefusals = mistake.findings.filter(({ severity }) => severity === undefined);
+    expect(findings.map(checkAndField).sort()).toEqual(expectedRefusals.map(checkAndField).sort());
+    for (const expected of mistake.findings) {
+      const candidates = expected.severity === undefined ? findings : remarks;
+      const reported = candidates.filter(
+        (finding) => checkAndField(finding) === checkAndField(expected),
       );
-      if (severity !== undefined)
-        expect(new Set(said.map((one) => one.severity))).toEqual(new Set([severity]));
-      const text = said.map(renderFinding).join("\n");
-      for (const part of says) expect(text).toContain(part);
+      if (expected.severity !== undefined)
+        expect(new Set(reported.map(({ severity }) => severity))).toEqual(
+          new Set([expected.severity]),
+        );
+      const text = reported.map(renderFinding).join("\n");
+      for (const messagePart of expected.says) expect(text).toContain(messagePart);
     }
   });
 
@@ -40,10 +48,10 @@ describe("stacks with findings", () => {
     expect(mistake.findings).not.toEqual([]);
     expect(findingsOf(validStack(mistake.base))).toEqual([]);
     if (mistake.change === undefined) return;
-    const changed = differingPaths(validStack(mistake.base), changedStack(mistake));
-    expect(changed.length).toBeGreaterThan(0);
+    const changedPaths = differingPaths(validStack(mistake.base), changedStack(mistake));
+    expect(changedPaths.length).toBeGreaterThan(0);
     // A mistake changes one field or a few, not the whole system.
-    expect(changed.length).toBeLessThanOrEqual(6);
+    expect(changedPaths.length).toBeLessThanOrEqual(6);
   });
 
   test.each(mistakesByCheck.map(([check, mistake]) => ({ check, ...mistake })))(
@@ -52,10 +60,10 @@ describe("stacks with findings", () => {
   );
 
   test("every check has a stack, and every stack has a different name", () => {
-    const shown = new Set<string>(
+    const checksInTables = new Set<string>(
       mistakes.flatMap(({ findings }) => findings.map(({ check }) => check)),
     );
-    expect(Object.keys(checks).filter((id) => !shown.has(id))).toEqual([]);
+    expect(Object.keys(checks).filter((id) => !checksInTables.has(id))).toEqual([]);
     expect(new Set(mistakes.map(({ name }) => name)).size).toBe(mistakes.length);
   });
 
@@ -77,9 +85,9 @@ describe("valid stacks", () => {
   });
 });
 
-test.each(acceptedStacks)("a stack is accepted: $name", (row) => {
-  const stack = changedStack(row);
-  expect(stack).not.toEqual(validStack(row.base));
+test.each(acceptedStacks)("a stack is accepted: $name", (acceptedStack) => {
+  const stack = changedStack(acceptedStack);
+  expect(stack).not.toEqual(validStack(acceptedStack.base));
   expect(findingsOf(stack)).toEqual([]);
 });
 
@@ -95,36 +103,36 @@ describe("the table of checks", () => {
   });
 
   test.each(sentencesOfChecks())(
-    "$check: a stack has the finding “$sentence”",
+    "$check: a finding on some stack contains “$sentence”",
     ({ check, pattern }) => {
-      const shown = [...found, ...foundForFiles].filter(
-        (one) => check === undefined || one.check === check,
+      const findings = [...allFindings, ...findingsForFiles].filter(
+        (finding) => check === undefined || finding.check === check,
       );
-      expect(
-        shown.some(({ problem, why, remedy, ofFiles }) =>
-          [problem, why, remedy, ...Object.values(ofFiles || {})].some((part) =>
-            pattern.test(part),
-          ),
-        ),
-      ).toBe(true);
+      const messageParts = findings.flatMap(({ problem, why, remedy, ofFiles }) => [
+        problem,
+        why,
+        remedy,
+        ...Object.values(ofFiles || {}),
+      ]);
+      expect(messageParts.some((part) => pattern.test(part))).toBe(true);
     },
   );
 
   test("no message contains undefined, NaN or [object", () => {
-    for (const finding of found)
+    for (const finding of allFindings)
       expect(renderFinding(finding)).not.toMatch(/\bundefined\b|\[object |\bNaN\b/);
   });
 });
 
 describe("an invalid stack", () => {
-  const invalid = {
+  const invalidStack = {
     ...validStack("modern"),
     gpuOperator: { version: "v26.3.0", values: { toolkit: { enabled: "no" } } },
     nonsense: true,
   };
 
   test("causes one error with all findings, numbered", () => {
-    const { findings, plan } = judge(invalid);
+    const { findings, plan } = judge(invalidStack);
     expect(plan).toBeUndefined(); // its shape is also wrong
     expect(findings.map((finding) => finding.check)).toEqual([
       "shape",

@@ -1,10 +1,10 @@
 import { findingsOf } from "../../../components/recipe";
 import { validStack } from "../stacks";
 
-const access = (role: string): string =>
+const patchWithRole = (role: string): string =>
   `machine: {features: {kubernetesTalosAPIAccess: {enabled: true, allowedRoles: [os:reader, ${role}]}}}`;
 
-const problemsOf = (patch: string): string[] => {
+const omniProblems = (patch: string): string[] => {
   const stack = validStack("omni");
   const machines = { "gpu-1": { ...stack.machines["gpu-1"]!, patches: [patch] } };
   return findingsOf({ ...stack, machines }).flatMap(({ check, problem }) =>
@@ -13,7 +13,10 @@ const problemsOf = (patch: string): string[] => {
 };
 
 test.each([
-  [access("os:admin"), "has os:admin in machine.features.kubernetesTalosAPIAccess.allowedRoles"],
+  [
+    patchWithRole("os:admin"),
+    "has os:admin in machine.features.kubernetesTalosAPIAccess.allowedRoles",
+  ],
   [
     "{apiVersion: v1alpha1, kind: KubeTalosAPIAccessConfig, allowedRoles: [os:admin]}",
     "has os:admin in allowedRoles",
@@ -24,14 +27,14 @@ test.each([
   ],
   ["{apiVersion: v1alpha1, kind: KubeClusterConfig, clusterName: other}", "is a KubeClusterConfig"],
   ["cluster: {id: other}", "sets cluster.id"],
-])("a patch of an Omni machine is refused, as by Omni: %s, which %s", (patch, refused) =>
-  expect(problemsOf(patch)).toEqual([expect.stringContaining(refused)]),
+])("a patch of an Omni machine is refused, as by Omni: %s, which %s", (patch, problem) =>
+  expect(omniProblems(patch)).toEqual([expect.stringContaining(problem)]),
 );
 
 test.each([
-  access("os:operator"),
+  patchWithRole("os:operator"),
   "{apiVersion: v1alpha1, kind: KubeTalosAPIAccessConfig, allowedRoles: [os:reader]}",
   "{apiVersion: v1alpha1, kind: KubeServiceAccountConfig, issuer: {url: https://example.org}}",
 ])("a patch of an Omni machine is accepted, as by Omni: %s", (patch) =>
-  expect(problemsOf(patch)).toEqual([]),
+  expect(omniProblems(patch)).toEqual([]),
 );

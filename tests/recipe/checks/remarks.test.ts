@@ -18,10 +18,14 @@ test("equal remarks on machines of a pool are reported once", () => {
   expect(escapes.map(({ field }) => field)).toEqual(["pools.home (gpu-01 and 2 more)"]);
 });
 
-test("a remark on an external value without effect proposes no similar value", () => {
-  const row = valuesMistakes["chart-values"]!.find(({ findings }) => findings[0]?.severity);
-  const found = judge(changedStack(row!)).remarks.filter(({ check }) => check === "chart-values");
-  expect(found.map(({ remedy }) => remedy)).toEqual(["see `helm show values`, or leave it out"]);
+test("the remedy for an external value without effect proposes no similar value", () => {
+  const mistake = valuesMistakes["chart-values"]!.find(({ findings }) => findings[0]?.severity);
+  const valueRemarks = judge(changedStack(mistake!)).remarks.filter(
+    ({ check }) => check === "chart-values",
+  );
+  expect(valueRemarks.map(({ remedy }) => remedy)).toEqual([
+    "see `helm show values`, or leave it out",
+  ]);
 });
 
 test("a value without effect in the stack's chart is refused, and the remedy proposes a similar value", () => {
@@ -33,12 +37,15 @@ test("a value without effect in the stack's chart is refused, and the remedy pro
   };
   const { findings, remarks } = judge({ ...stack, gpuOperator: { ...stack.gpuOperator, values } });
   expect(remarks.filter(({ check }) => check === "chart-values")).toEqual([]);
-  expect(findings.map(({ field, remedy }) => [field, remedy])).toEqual([
-    [
-      "gpuOperator.values.driver.enable",
-      'did you mean "driver.enabled"? see `helm show values`, or leave it out',
-    ],
-    ["gpuOperator.values.operator.defaultRuntime", "see `helm show values`, or leave it out"],
+  expect(findings.map(({ field, remedy }) => ({ field, remedy }))).toEqual([
+    {
+      field: "gpuOperator.values.driver.enable",
+      remedy: 'did you mean "driver.enabled"? see `helm show values`, or leave it out',
+    },
+    {
+      field: "gpuOperator.values.operator.defaultRuntime",
+      remedy: "see `helm show values`, or leave it out",
+    },
   ]);
 });
 

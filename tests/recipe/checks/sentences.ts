@@ -11,7 +11,7 @@ interface Sentence {
   pattern: RegExp;
 }
 
-/** Every sentence of the checks' messages: all their texts of several words, apart from rules and sources. */
+/** Every sentence of the checks' messages: all their texts of several words, except rules and sources. */
 export const sentencesOfChecks = (): Sentence[] =>
   files
     // Arguments of components are not a stack, and have their own tests.
@@ -19,8 +19,8 @@ export const sentencesOfChecks = (): Sentence[] =>
     .flatMap(sentencesIn);
 
 function sentencesIn(file: string): Sentence[] {
-  const found: Sentence[] = [];
-  const look = (node: ts.Node, check?: string): void => {
+  const sentences: Sentence[] = [];
+  const visit = (node: ts.Node, check?: string): void => {
     if (ts.isImportDeclaration(node) || ts.isTypeNode(node)) return;
     if (ts.isPropertyAssignment(node)) {
       const name = (node.name as ts.StringLiteral).text;
@@ -29,22 +29,22 @@ function sentencesIn(file: string): Sentence[] {
       const isCheck =
         ts.isObjectLiteralExpression(node.initializer) &&
         propertyNames(node.initializer).includes("rule");
-      look(node.initializer, isCheck ? name : check);
+      visit(node.initializer, isCheck ? name : check);
       return;
     }
     const pieces = piecesOf(node);
     if (pieces.some((piece) => /\S \S/.test(piece)))
-      found.push({
+      sentences.push({
         check,
         sentence: pieces.join("…"),
         pattern: new RegExp(
           pieces.map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[^]*"),
         ),
       });
-    node.forEachChild((child) => look(child, check));
+    node.forEachChild((child) => visit(child, check));
   };
-  look(ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true));
-  return found;
+  visit(ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true));
+  return sentences;
 }
 
 const propertyNames = (object: ts.ObjectLiteralExpression): string[] =>

@@ -3,23 +3,27 @@ import { validStack } from "../stacks";
 
 const { gpuOperator: _operator, ...withoutOperator } = validStack("rtx5070ti");
 
-const needed = { driver: { enabled: false }, toolkit: { enabled: false }, cdi: { enabled: false } };
+const requiredValues = {
+  driver: { enabled: false },
+  toolkit: { enabled: false },
+  cdi: { enabled: false },
+};
 
-/** The findings on a release of the operator with these values, on Talos 1.13. */
-function judged(values: Record<string, unknown>) {
+/** The fields with findings, and the notes, on an external operator with these values. */
+function judgeExternalValues(values: Record<string, unknown>) {
   const read: ExternalReadSpec = { kind: "gpuOperator", by: "Flux", version: "v26.3.3", values };
   const { findings, remarks } = judge({ ...withoutOperator, external: { read } });
-  const judging = remarks.filter(({ check }) => check === "chart-values");
-  const found = [...findings, ...judging].map(({ field }) => field);
+  const valueRemarks = remarks.filter(({ check }) => check === "chart-values");
+  const fields = [...findings, ...valueRemarks].map(({ field }) => field);
   const notes = remarks.filter(({ check }) => check === "external-filled-in").map(renderFinding);
-  return { found, notes };
+  return { found: fields, notes };
 }
 
 test("a value that Flux fills in is not checked, and a note names it", () => {
-  const { found, notes } = judged({
+  const { found, notes } = judgeExternalValues({
     driver: { enabled: "${DRIVER:=false}" },
     toolkit: "${TOOLKIT}",
-    cdi: needed.cdi,
+    cdi: requiredValues.cdi,
     mig: { strategy: "${MIG}" },
     devicePlugin: { config: { data: { any: "version: v1\nsharing: ${SHARING}\nflags: [" } } },
     dcgmExporter: { env: [{ name: "DCGM_EXPORTER_INTERVAL", value: "${INTERVAL}" }] },
@@ -34,15 +38,15 @@ test("a value that Flux fills in is not checked, and a note names it", () => {
 });
 
 test("a value next to one that Flux fills in is checked as before", () => {
-  const { found } = judged({
-    ...needed,
+  const { found } = judgeExternalValues({
+    ...requiredValues,
     mig: { strategy: "some" },
     gds: { enabled: true, version: "${GDS}" },
   });
   expect(found).toEqual(["external.values.mig.strategy", "external.values.gds.enabled"]);
 });
 
-test("a note says that the nodes' number of GPUs is unknown if Flux fills in part of the plugin's configuration", () => {
+test("a note says that a node's number of GPUs is unknown if Flux fills in part of the plugin's configuration", () => {
   const config =
     "version: v1\nsharing: { timeSlicing: { resources: [{ name: nvidia.com/gpu, replicas: ${REPLICAS} }] } }\n";
   const read: ExternalReadSpec = {
@@ -50,8 +54,8 @@ test("a note says that the nodes' number of GPUs is unknown if Flux fills in par
     version: "0.17.4",
     values: { runtimeClassName: "nvidia", config: { map: { default: config } } },
   };
-  const { workloads: _workloads, ...rest } = withoutOperator;
-  const { findings, remarks } = judge({ ...rest, external: { read } });
+  const { workloads: _workloads, ...withoutWorkloads } = withoutOperator;
+  const { findings, remarks } = judge({ ...withoutWorkloads, external: { read } });
   expect(findings).toEqual([]);
   expect(remarks.map(renderFinding)).toContainEqual(
     expect.stringMatching(/it is unknown how many GPUs a node offers/),

@@ -2,11 +2,11 @@ import { releasesIn } from "../../../components/recipe/external/read";
 
 const helmRelease =
   "kind: HelmRelease\nmetadata: { name: nvidia-device-plugin }\nspec: { chart: { spec: { chart: nvidia-device-plugin } } }\n";
-const app = "kubernetes/apps/kube-system/nvidia-device-plugin/app";
+const appFolder = "kubernetes/apps/kube-system/nvidia-device-plugin/app";
 
-/** A Flux Kustomization of a path. */
-const ks = (path: string, more: string): string =>
-  `apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: { name: x }\nspec:\n  path: ${path}\n${more}`;
+/** A Flux Kustomization of a path, with further lines of its spec. */
+const fluxKustomization = (path: string, specLines: string): string =>
+  `apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: { name: x }\nspec:\n  path: ${path}\n${specLines}`;
 
 const namespaceIn = (files: Record<string, string>): string | undefined => {
   const { releases } = releasesIn(Object.entries(files).map(([name, text]) => ({ name, text })));
@@ -14,13 +14,13 @@ const namespaceIn = (files: Record<string, string>): string | undefined => {
   return releases[0]!.namespace;
 };
 
-test.each<[string, Record<string, string>, string]>([
+test.each<[source: string, files: Record<string, string>, namespace: string]>([
   [
     "the Flux Kustomization whose path has the file",
     {
-      [`../${app}/helmrelease.yaml`]: helmRelease,
-      "../kubernetes/apps/kube-system/nvidia-device-plugin/ks.yaml": ks(
-        `./${app}`,
+      [`../${appFolder}/helmrelease.yaml`]: helmRelease,
+      "../kubernetes/apps/kube-system/nvidia-device-plugin/ks.yaml": fluxKustomization(
+        `./${appFolder}`,
         "  targetNamespace: kube-system\n",
       ),
     },
@@ -29,16 +29,16 @@ test.each<[string, Record<string, string>, string]>([
   [
     "the nearest of several Flux Kustomizations, in files with absolute names",
     {
-      [`/home/a/home-ops/${app}/helmrelease.yaml`]: helmRelease,
-      "/home/a/home-ops/kubernetes/flux/apps.yaml": ks(
+      [`/home/a/home-ops/${appFolder}/helmrelease.yaml`]: helmRelease,
+      "/home/a/home-ops/kubernetes/flux/apps.yaml": fluxKustomization(
         "./kubernetes/apps",
         "  targetNamespace: flux-system\n",
       ),
-      "/home/a/home-ops/kubernetes/apps/ks.yaml": ks(
-        `./${app}`,
+      "/home/a/home-ops/kubernetes/apps/ks.yaml": fluxKustomization(
+        `./${appFolder}`,
         "  targetNamespace: kube-system\n",
       ),
-      "/home/a/home-ops/kubernetes/apps/other/ks.yaml": ks(
+      "/home/a/home-ops/kubernetes/apps/other/ks.yaml": fluxKustomization(
         "./kubernetes/apps/other/app",
         "  targetNamespace: other\n",
       ),
@@ -49,7 +49,7 @@ test.each<[string, Record<string, string>, string]>([
     "the Flux Kustomization, also if the file's name begins below the repository's root",
     {
       "nvidia/app/helmrelease.yaml": helmRelease,
-      "nvidia/ks.yaml": ks("./clusters/nvidia/app", "  targetNamespace: gpu\n"),
+      "nvidia/ks.yaml": fluxKustomization("./clusters/nvidia/app", "  targetNamespace: gpu\n"),
     },
     "gpu",
   ],
@@ -58,7 +58,7 @@ test.each<[string, Record<string, string>, string]>([
     {
       "a/app/helmrelease.yaml": helmRelease.replace("metadata: {", "metadata: { namespace: own,"),
       "a/app/kustomization.yaml": "namespace: inner\nresources: [helmrelease.yaml]\n",
-      "a/ks.yaml": ks("./a/app", "  targetNamespace: outer\n"),
+      "a/ks.yaml": fluxKustomization("./a/app", "  targetNamespace: outer\n"),
     },
     "outer",
   ],
@@ -84,28 +84,28 @@ test.each<[string, Record<string, string>, string]>([
     "targetNamespace of the HelmRelease, also if a Flux Kustomization sets another",
     {
       "a/app/helmrelease.yaml": `${helmRelease.trim().slice(0, -1)}, targetNamespace: release }\n`,
-      "a/ks.yaml": ks("./a/app", "  targetNamespace: outer\n"),
+      "a/ks.yaml": fluxKustomization("./a/app", "  targetNamespace: outer\n"),
     },
     "release",
   ],
-])("the namespace of a release comes from %s", (_, files, expected) =>
-  expect(namespaceIn(files)).toBe(expected),
+])("the namespace of a release comes from %s", (_, files, namespace) =>
+  expect(namespaceIn(files)).toBe(namespace),
 );
 
-test.each<[string, Record<string, string>]>([
+test.each<[reason: string, files: Record<string, string>]>([
   [
     "two Kustomizations of the path disagree",
     {
       "a/helmrelease.yaml": helmRelease,
-      "b/ks.yaml": ks("./a", "  targetNamespace: one\n"),
-      "c/ks.yaml": ks("./a", "  targetNamespace: two\n"),
+      "b/ks.yaml": fluxKustomization("./a", "  targetNamespace: one\n"),
+      "c/ks.yaml": fluxKustomization("./a", "  targetNamespace: two\n"),
     },
   ],
   [
     "Flux fills it in",
     {
       "a/helmrelease.yaml": helmRelease,
-      "ks.yaml": ks("./a", "  targetNamespace: ${NAMESPACE}\n"),
+      "ks.yaml": fluxKustomization("./a", "  targetNamespace: ${NAMESPACE}\n"),
     },
   ],
   [
@@ -117,8 +117,12 @@ test.each<[string, Record<string, string>]>([
 );
 
 test("the namespace of a release is known if two Kustomizations of the path agree", () => {
-  const said = ks("./a", "  targetNamespace: gpu\n");
+  const kustomization = fluxKustomization("./a", "  targetNamespace: gpu\n");
   expect(
-    namespaceIn({ "a/helmrelease.yaml": helmRelease, "b/ks.yaml": said, "c/ks.yaml": said }),
+    namespaceIn({
+      "a/helmrelease.yaml": helmRelease,
+      "b/ks.yaml": kustomization,
+      "c/ks.yaml": kustomization,
+    }),
   ).toBe("gpu");
 });

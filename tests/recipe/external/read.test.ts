@@ -68,7 +68,7 @@ const configMap = yaml`
         enabled: true
       runtimeClassName: other
 `;
-const driverOff = yaml`
+const driverDisabledFile = yaml`
   driver:
     enabled: false
 `;
@@ -86,7 +86,7 @@ const releaseV2 = yaml`
     chart: { spec: { chart: gpu-operator, version: v2.0.0 } }
     values: { driver: { enabled: false } }
 `;
-const patch = yaml`
+const toolkitPatch = yaml`
   kind: HelmRelease
   metadata: { name: gpu-operator }
   spec: { values: { toolkit: { enabled: false } } }
@@ -98,8 +98,8 @@ const releaseOfOciRepository = yaml`
     chartRef: { kind: OCIRepository, name: gpu }
     values: { driver: { enabled: false } }
 `;
-const plain = { driver: { enabled: false } };
-const patched = { driver: { enabled: false }, toolkit: { enabled: false } };
+const driverDisabled = { driver: { enabled: false } };
+const driverAndToolkitDisabled = { driver: { enabled: false }, toolkit: { enabled: false } };
 
 test("a HelmRelease is read with its OCIRepository and its ConfigMap of values", () =>
   expectReleases({ "0.yaml": helmRelease, "1.yaml": ociRepository, "2.yaml": configMap }, [
@@ -264,7 +264,7 @@ test("an Application is read with its file of values and its parameters", () =>
                   - name: toolkit.enabled
                     value: "false"
       `,
-      "gpu/values.yaml": driverOff,
+      "gpu/values.yaml": driverDisabledFile,
     },
     [
       {
@@ -273,7 +273,7 @@ test("an Application is read with its file of values and its parameters", () =>
         name: "gpu-operator",
         version: "v26.3.3",
         namespace: "gpu-operator",
-        values: patched,
+        values: driverAndToolkitDisabled,
         places: {
           "driver.enabled": { file: "gpu/values.yaml", line: 2 },
           "toolkit.enabled": { file: "0.yaml", line: 19 },
@@ -296,7 +296,7 @@ test("a chart in a kustomization is read with its file of values and its inline 
             valuesInline:
               toolkit: { enabled: false }
       `,
-      "gpu/values.yaml": driverOff,
+      "gpu/values.yaml": driverDisabledFile,
     },
     [
       {
@@ -305,7 +305,7 @@ test("a chart in a kustomization is read with its file of values and its inline 
         name: "gpu-operator",
         version: "v26.3.3",
         namespace: "gpu",
-        values: patched,
+        values: driverAndToolkitDisabled,
         places: {
           "driver.enabled": { file: "gpu/values.yaml", line: 2 },
           "toolkit.enabled": { file: "0.yaml", line: 9 },
@@ -340,7 +340,7 @@ test("a chart that depends on NVIDIA's chart is read with its values", () =>
         by: "a chart",
         version: "v26.3.3",
         versionPlace: { file: "gpu/Chart.yaml", line: 8 },
-        values: plain,
+        values: driverDisabled,
         places: { "driver.enabled": { file: "gpu/values.yaml", line: 4 } },
       },
     ],
@@ -370,9 +370,14 @@ test("a file of values is read as a release of the chart that has the values", (
   ]));
 
 test("a patch applies to the release in the same folder", () =>
-  expectReleases({ "a/r.yaml": releaseV1, "b/r.yaml": releaseV2, "b/patch.yaml": patch }, [
-    { place: { file: "a/r.yaml" }, version: "v1.0.0", values: plain, missing: [] },
-    { place: { file: "b/patch.yaml" }, version: "v2.0.0", values: patched, missing: [] },
+  expectReleases({ "a/r.yaml": releaseV1, "b/r.yaml": releaseV2, "b/patch.yaml": toolkitPatch }, [
+    { place: { file: "a/r.yaml" }, version: "v1.0.0", values: driverDisabled, missing: [] },
+    {
+      place: { file: "b/patch.yaml" },
+      version: "v2.0.0",
+      values: driverAndToolkitDisabled,
+      missing: [],
+    },
   ]));
 
 test("a patch applies to a release that the kustomization includes by way of a base", () =>
@@ -380,7 +385,7 @@ test("a patch applies to a release that the kustomization includes by way of a b
     {
       "base/kustomization.yaml": yaml`resources: [./in/r.yaml]`,
       "base/in/r.yaml": releaseV1,
-      "c/a/patch.yaml": patch,
+      "c/a/patch.yaml": toolkitPatch,
       "c/a/kustomization.yaml": yaml`
         resources: [../../base]
         patches: [{ path: patch.yaml }]
@@ -388,15 +393,20 @@ test("a patch applies to a release that the kustomization includes by way of a b
       "c/b/r.yaml": releaseV2,
     },
     [
-      { place: { file: "c/a/patch.yaml" }, version: "v1.0.0", values: patched, missing: [] },
-      { place: { file: "c/b/r.yaml" }, version: "v2.0.0", values: plain, missing: [] },
+      {
+        place: { file: "c/a/patch.yaml" },
+        version: "v1.0.0",
+        values: driverAndToolkitDisabled,
+        missing: [],
+      },
+      { place: { file: "c/b/r.yaml" }, version: "v2.0.0", values: driverDisabled, missing: [] },
     ],
   ));
 
 test("a patch whose release is missing does not apply to another cluster's release", () =>
   expectReleases(
     {
-      "a/patch.yaml": patch,
+      "a/patch.yaml": toolkitPatch,
       "a/kustomization.yaml": yaml`
         resources: [../base]
         patches: [{ path: patch.yaml }]
@@ -409,7 +419,7 @@ test("a patch whose release is missing does not apply to another cluster's relea
         values: { toolkit: { enabled: false } },
         missing: [{ kind: "HelmRelease", name: "gpu-operator" }],
       },
-      { place: { file: "b/r.yaml" }, version: "v2.0.0", values: plain, missing: [] },
+      { place: { file: "b/r.yaml" }, version: "v2.0.0", values: driverDisabled, missing: [] },
     ],
   ));
 
@@ -430,10 +440,10 @@ test("of several OCIRepositories with the same name, only that of the release's 
       "c/gpu-operator.yaml": releaseOfOciRepository,
     },
     [
-      { place: { file: "a/r.yaml" }, version: "v26.3.3", values: plain, missing: [] },
+      { place: { file: "a/r.yaml" }, version: "v26.3.3", values: driverDisabled, missing: [] },
       {
         place: { file: "c/gpu-operator.yaml" },
-        values: plain,
+        values: driverDisabled,
         missing: [{ kind: "OCIRepository", name: "gpu" }],
       },
     ],

@@ -2,16 +2,16 @@ import { readSpec } from "../../../components/recipe/stack/parse";
 import { validStack } from "../stacks";
 
 test("the rest of a stack with wrong fields can still be checked", () => {
-  const raw = validStack("rtx5070ti") as unknown as {
+  const rawStack = validStack("rtx5070ti") as unknown as {
     machines: Record<string, Record<string, unknown>>;
     gpuOperator: Record<string, unknown>;
   };
-  const machine = raw.machines["k8s-worker4"] ?? {};
+  const machine = rawStack.machines["k8s-worker4"] ?? {};
   delete machine["address"];
   machine["role"] = "boss";
   machine["gpus"] = [{ model: "RTX 5070 Ti", cuont: 2 }, {}];
-  delete raw.gpuOperator["version"];
-  const { spec, findings, pruned } = readSpec(raw);
+  delete rawStack.gpuOperator["version"];
+  const { spec, findings, pruned } = readSpec(rawStack);
   expect(findings.map((finding) => finding.field)).toEqual([
     "machines.k8s-worker4.address",
     "machines.k8s-worker4.role",
@@ -29,8 +29,8 @@ test("the rest of a stack with wrong fields can still be checked", () => {
 });
 
 test("parsing a stack does not change the raw stack", () => {
-  const raw = { ...validStack("modern"), driver: { branch: "new" } };
-  const before = structuredClone(raw);
-  readSpec(raw);
-  expect(raw).toEqual(before);
+  const rawStack = { ...validStack("modern"), driver: { branch: "new" } };
+  const before = structuredClone(rawStack);
+  readSpec(rawStack);
+  expect(rawStack).toEqual(before);
 });
