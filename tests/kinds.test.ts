@@ -12,7 +12,10 @@ interface Project {
 // eslint-disable-next-line @typescript-eslint/no-require-imports
 const { projects } = require("../jest.config.js") as { projects: Project[] };
 
-const takes = ({ testRegex, testPathIgnorePatterns = [] }: Project, file: string): boolean =>
+const includesFile = (
+  { testRegex, testPathIgnorePatterns = [] }: Project,
+  file: string,
+): boolean =>
   testRegex === undefined
     ? file.startsWith("/tests/") &&
       !testPathIgnorePatterns.some((part) => new RegExp(part).test(file))
@@ -27,18 +30,20 @@ test("every test file belongs to exactly one of the two kinds", () => {
   );
   const kinds = files.map((file) => [
     file,
-    projects.filter((project) => takes(project, file)).length,
+    projects.filter((project) => includesFile(project, file)).length,
   ]);
   expect(kinds.length).toBeGreaterThan(200);
   expect(kinds.filter(([, count]) => count !== 1)).toEqual([]);
 });
 
 test("no unit test starts the command or a workflow's steps", () => {
-  const starts = /\b(?:cliStand|runCommand|consult|workflowStand|checkout)\(/;
-  const unit = projects.find(({ displayName }) => displayName === "unit")!;
-  const wrong = fs
+  const startsCommand = /\b(?:setUpCli|runCommand|runDoctor|workflowStand|checkout)\(/;
+  const unitProject = projects.find(({ displayName }) => displayName === "unit")!;
+  const wrongFiles = fs
     .readdirSync(path.join(repository, "tests"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".test.ts") && takes(unit, `/tests/${file}`))
-    .filter((file) => starts.test(fs.readFileSync(path.join(repository, "tests", file), "utf8")));
-  expect(wrong).toEqual([]);
+    .filter((file) => file.endsWith(".test.ts") && includesFile(unitProject, `/tests/${file}`))
+    .filter((file) =>
+      startsCommand.test(fs.readFileSync(path.join(repository, "tests", file), "utf8")),
+    );
+  expect(wrongFiles).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { apiServer, cliStand, kubeconfig, offering, runCommand } from "./stand";
+import { startApiServer, setUpCli, writeKubeconfig, clusterWithGpu, runCommand } from "./support";
 
-const { folder, cli, at } = cliStand();
+const { folder, cli, urlOf } = setUpCli();
 
 const secret = "nvapi-0123456789abcdefghij";
 const pod = (namespace: string, name: string) => ({
@@ -28,7 +28,7 @@ const pod = (namespace: string, name: string) => ({
   },
 });
 const cluster = {
-  ...offering,
+  ...clusterWithGpu,
   "/api/v1/pods": [
     pod("nvidia", "nvidia-device-plugin-x"),
     pod("default", "my-gpu-job"),
@@ -81,7 +81,7 @@ esac
 `;
 
 test("a bug report describes the GPU provider without secrets and other workloads, and lists what could not be read", async () => {
-  const file = kubeconfig(folder, await at(apiServer(cluster)));
+  const file = writeKubeconfig(folder, await urlOf(startApiServer(cluster)));
   const talosconfig = path.join(folder, "talosconfig");
   const key = "bXkta2V5LW9mLXRhbG9z";
   fs.writeFileSync(talosconfig, JSON.stringify({ context: "home", contexts: { home: { key } } }));
@@ -89,8 +89,8 @@ test("a bug report describes the GPU provider without secrets and other workload
   fs.writeFileSync(program, talosctl(key), { mode: 0o755 });
   const out = path.join(folder, "report");
   const access = ["--kubeconfig", file, "--talosconfig", talosconfig, "--within", "20"];
-  const report = ["bug-report", ...access, "--out", out, "--json"];
-  const { status, stdout } = await runCommand(cli, report, { TALOS_GPU_TALOSCTL: program });
+  const args = ["bug-report", ...access, "--out", out, "--json"];
+  const { status, stdout } = await runCommand(cli, args, { TALOS_GPU_TALOSCTL: program });
   const { files, missing } = JSON.parse(stdout) as { files: string[]; missing: string[] };
   expect(files.filter((name) => name.startsWith("cluster/")).sort()).toEqual([
     "cluster/daemonsets.json",
@@ -104,7 +104,7 @@ test("a bug report describes the GPU provider without secrets and other workload
   expect(read("nvidia-smi.txt")).toContain(
     "kubectl exec -n nvidia nvidia-device-plugin-x -- nvidia-smi -q\n",
   );
-  const others = [
+  const otherVariables = [
     { name: "A", value: "(hidden)" },
     { name: "PLAIN", value: "(hidden)" },
     { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
@@ -114,27 +114,29 @@ test("a bug report describes the GPU provider without secrets and other workload
       metadata: { name: "nvidia-device-plugin-x" },
       spec: {
         tolerations: [{ key: "nvidia.com/gpu" }],
-        containers: [{ env: [{ name: "NGC_API_KEY", value: "(hidden)" }, ...others] }],
+        containers: [{ env: [{ name: "NGC_API_KEY", value: "(hidden)" }, ...otherVariables] }],
       },
     },
     { metadata: { name: "nvidia-dcgm-exporter-y" } },
   ]);
-  const of = (name: string): string => read(`machines/gpu-1/${name}`);
-  expect(of("dmesg.log")).toContain("[2026-04-22T21:30:51Z]: NVRM: Xid (PCI:0000:05:00): 79");
-  expect(of("proc-driver-nvidia-version")).toContain("580.126.20");
-  expect(JSON.parse(of("pcidevices.json"))).toHaveLength(1);
-  expect(JSON.parse(of("services.json"))).toMatchObject({
+  const readMachineFile = (name: string): string => read(`machines/gpu-1/${name}`);
+  expect(readMachineFile("dmesg.log")).toContain(
+    "[2026-04-22T21:30:51Z]: NVRM: Xid (PCI:0000:05:00): 79",
+  );
+  expect(readMachineFile("proc-driver-nvidia-version")).toContain("580.126.20");
+  expect(JSON.parse(readMachineFile("pcidevices.json"))).toHaveLength(1);
+  expect(JSON.parse(readMachineFile("services.json"))).toMatchObject({
     "ext-nvidia-persistenced": "Running",
     etcd: "Running",
     "ext-token-sync": "Running",
   });
-  expect(of("proc-cmdline")).toContain("talos.platform=metal");
+  expect(readMachineFile("proc-cmdline")).toContain("talos.platform=metal");
   expect(read("doctor.txt")).toContain("refused: Bearer [redacted]");
   expect(files.filter((name) => name.includes("planted"))).toEqual([]);
-  expect(of("ext-nvidia-persistenced.log")).toBe("started with [redacted]\n");
+  expect(readMachineFile("ext-nvidia-persistenced.log")).toBe("started with [redacted]\n");
   expect(read("doctor.txt")).toContain("a card has disappeared");
-  const all = files.map(read).join("");
-  for (const hidden of [
+  const allText = files.map(read).join("");
+  for (const omittedText of [
     "hunter2",
     secret,
     key,
@@ -144,16 +146,16 @@ test("a bug report describes the GPU provider without secrets and other workload
     "planted-in",
     "planted1in2",
   ])
-    expect(all).not.toContain(hidden);
+    expect(allText).not.toContain(omittedText);
   expect(status).toBe(2);
-  for (const lacking of [
+  for (const problem of [
     "/proc/driver/nvidia/params: does not exist",
     "extensions: talosctl get failed",
   ])
-    expect(missing).toContainEqual(expect.stringContaining(`machine gpu-1: ${lacking}`));
+    expect(missing).toContainEqual(expect.stringContaining(`machine gpu-1: ${problem}`));
   expect(read("missing.txt")).toBe(missing.map((line) => `${line}\n`).join(""));
   expect(fs.statSync(path.join(out, "doctor.txt")).mode & 0o77).toBe(0);
-  expect((await runCommand(cli, report)).stderr).toMatch(
+  expect((await runCommand(cli, args)).stderr).toMatch(
     /--out: .* exists, and its files would be mistaken/,
   );
 });

@@ -3,13 +3,13 @@ import { paint } from "./paint";
 
 describe("the options of a verb", () => {
   test("are parsed into values, switches and arguments", () => {
-    const given = parseOptions(
+    const parsed = parseOptions(
       "paint",
       paint,
       ["a.png", "--brush", "x", "--brush=y", "--twice", "--json"],
       {},
     );
-    expect(given).toEqual({
+    expect(parsed).toEqual({
       values: { brush: ["x", "y"] },
       switches: new Set(["twice", "json"]),
       positionals: ["a.png"],
@@ -42,8 +42,8 @@ describe("the options of a verb", () => {
     ],
   ])(
     "are reported with the right command if npm took one of them: %s",
-    (_, argv, taken, expected) => {
-      const environment = { npm_lifecycle_event: "art", ...taken };
+    (_, argv, npmVariables, expected) => {
+      const environment = { npm_lifecycle_event: "art", ...npmVariables };
       expect(() => parseOptions("paint", paint, argv, environment)).toThrow(expected);
     },
   );
@@ -55,8 +55,8 @@ describe("the options of a verb", () => {
       { npm_config_json: "true" },
     ],
     ["npm passed them on", ["a", "--brush", "x"], {}],
-  ])("are accepted if %s", (_, argv, taken) => {
-    const environment = { npm_lifecycle_event: "art", ...taken };
+  ])("are accepted if %s", (_, argv, npmVariables) => {
+    const environment = { npm_lifecycle_event: "art", ...npmVariables };
     expect(() => parseOptions("paint", paint, argv, environment)).not.toThrow();
   });
 

@@ -1,5 +1,5 @@
 /** A certificate that was valid during the year 2020. Its key was not kept. */
-export const expired = `-----BEGIN CERTIFICATE-----
+export const expiredCertificate = `-----BEGIN CERTIFICATE-----
 MIIBATCBqAIBATAKBggqhkjOPQQDAjANMQswCQYDVQQDDAJtZTAeFw0yMDAxMDEw
 MDAwMDBaFw0yMTAxMDEwMDAwMDBaMA0xCzAJBgNVBAMMAm1lMFkwEwYHKoZIzj0C
 AQYIKoZIzj0DAQcDQgAEg832LusNu4DfA0cOqOHWCHiqZMCmaK+g0kyQXCgC8gip

@@ -1,19 +1,19 @@
 import * as path from "node:path";
 import type { DoctorReport } from "../../cli/doctor/report";
-import { acting, hostileName } from "./hostile";
-import { apiServer, cliStand, offering, runCommand } from "./stand";
+import { unsafeParts, hostileName } from "./hostile";
+import { startApiServer, setUpCli, clusterWithGpu, runCommand } from "./support";
 
-const stand = cliStand();
+const testBed = setUpCli();
 
 const token = "hf_abcdefghijklmnopqrstuvwxyz012345";
 
 /**
  * A pod of the plugin that crashes with a token in its last words, on a node whose condition has the same text.
  */
-const words = `refused: ${token} ${hostileName}`;
-const [node] = offering["/api/v1/nodes"];
-const hostile = {
-  ...offering,
+const lastWords = `refused: ${token} ${hostileName}`;
+const [node] = clusterWithGpu["/api/v1/nodes"];
+const hostileCluster = {
+  ...clusterWithGpu,
   "/api/v1/nodes": [
     {
       ...node!,
@@ -54,7 +54,7 @@ const hostile = {
             ready: false,
             restartCount: 3,
             state: { waiting: { reason: "CrashLoopBackOff" } },
-            lastState: { terminated: { exitCode: 1, message: words } },
+            lastState: { terminated: { exitCode: 1, message: lastWords } },
           },
         ],
       },
@@ -62,40 +62,43 @@ const hostile = {
   ],
 };
 
-const asked = async (verb: string, ...args: string[]) =>
-  runCommand(stand.cli, [
+const runOnHostileCluster = async (verb: string, ...args: string[]) =>
+  runCommand(testBed.cli, [
     verb,
-    ...(await stand.leadTo(apiServer(hostile))),
+    ...(await testBed.kubeconfigOptions(startApiServer(hostileCluster))),
     "--within",
     "300",
     ...args,
   ]);
 
 test("the doctor quotes last words without secrets and control characters", async () => {
-  const { stdout, stderr } = await asked("doctor");
+  const { stdout, stderr } = await runOnHostileCluster("doctor");
   expect(stdout).toMatch(/plugin: .*refused: \[redacted\]/);
   expect(stdout).not.toContain(token);
-  expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
+  expect(unsafeParts(stdout)).toEqual([]);
+  expect(unsafeParts(stderr)).toEqual([]);
 });
 
 test("the doctor's JSON quotes last words without secrets and control characters", async () => {
-  const { stdout } = await asked("doctor", "--json");
+  const { stdout } = await runOnHostileCluster("doctor", "--json");
   const { differences, system } = JSON.parse(stdout) as DoctorReport;
   expect(JSON.stringify(differences)).toContain("refused: [redacted]");
   expect(stdout).not.toContain(token);
-  expect(acting(stdout)).toEqual([]);
+  expect(unsafeParts(stdout)).toEqual([]);
   expect(system).toMatchObject({ namespace: "nvidia", mode: "devicePlugin" });
 });
 
 test("discover escapes a cluster's texts in the stack that it writes", async () => {
-  const { stdout, stderr } = await asked("discover", "--out", "-");
+  const { stdout, stderr } = await runOnHostileCluster("discover", "--out", "-");
   expect(stdout + stderr).toContain("error::forged");
-  expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
+  expect(unsafeParts(stdout)).toEqual([]);
+  expect(unsafeParts(stderr)).toEqual([]);
 });
 
 test("a bug report escapes a cluster's texts", async () => {
-  const out = path.join(stand.folder, "report");
-  const { stdout, stderr } = await asked("bug-report", "--out", out);
+  const out = path.join(testBed.folder, "report");
+  const { stdout, stderr } = await runOnHostileCluster("bug-report", "--out", out);
   expect(stdout).toContain("wrote ");
-  expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
+  expect(unsafeParts(stdout)).toEqual([]);
+  expect(unsafeParts(stderr)).toEqual([]);
 });

@@ -13,13 +13,20 @@ import {
   type Rule,
   rulesOf,
 } from "../support/rbac";
-import { cliStand, kubeconfig, type Listening, listen, offering, runCommand } from "./stand";
+import {
+  setUpCli,
+  writeKubeconfig,
+  type RunningServer,
+  startServer,
+  clusterWithGpu,
+  runCommand,
+} from "./support";
 
 // Each role of docs/roles is sufficient for its purpose, and has no right that the command does not use.
 
-const { folder, cli, at } = cliStand();
+const { folder, cli, urlOf } = setUpCli();
 const roles = path.join(__dirname, "../../docs/roles");
-const role = (name: string): Rule[] => rulesOf(path.join(roles, `${name}.yaml`));
+const rulesOfRole = (name: string): Rule[] => rulesOf(path.join(roles, `${name}.yaml`));
 
 const pod = (name: string, restartCount: number) => ({
   metadata: { namespace: "nvidia", name, uid: name },
@@ -38,7 +45,7 @@ const pod = (name: string, restartCount: number) => ({
   },
 });
 const objects: Record<string, unknown[]> = {
-  ...offering,
+  ...clusterWithGpu,
   "/api/v1/pods": [pod("nvidia-device-plugin-x", 1)],
 };
 const kinds = {
@@ -47,19 +54,19 @@ const kinds = {
 } as Record<string, object[]>;
 
 /** An API server that allows what the rules allow, and the list of requests that it received. */
-function guarded(rules: readonly Rule[]): {
-  server: Promise<Listening>;
-  asked: ResourceAttributes[];
+function startServerWithRules(rules: readonly Rule[]): {
+  server: Promise<RunningServer>;
+  requests: ResourceAttributes[];
 } {
-  const asked: ResourceAttributes[] = [];
-  const server = listen((request, response) => {
+  const requests: ResourceAttributes[] = [];
+  const server = startServer((request, response) => {
     const { pathname } = new URL(request.url!, "http://cluster");
-    const wanted = attributesOfRequest(request);
-    if (wanted !== undefined) asked.push(wanted);
+    const right = attributesOfRequest(request);
+    if (right !== undefined) requests.push(right);
     response.setHeader("content-type", "application/json");
-    if (wanted !== undefined && !rulesAllow(rules, wanted)) {
+    if (right !== undefined && !rulesAllow(rules, right)) {
       response.statusCode = 403;
-      const message = `forbidden: cannot ${formatAttributes(wanted)}`;
+      const message = `forbidden: cannot ${formatAttributes(right)}`;
       response.end(
         JSON.stringify({
           kind: "Status",
@@ -69,10 +76,10 @@ function guarded(rules: readonly Rule[]): {
           message,
         }),
       );
-    } else if (wanted === undefined)
+    } else if (right === undefined)
       response.end(JSON.stringify({ resources: kinds[pathname] ?? [] }));
-    else if (wanted.resource === "pods/log") response.end("a line\n");
-    else if (wanted.verb === "list")
+    else if (right.resource === "pods/log") response.end("a line\n");
+    else if (right.verb === "list")
       response.end(JSON.stringify({ metadata: {}, items: objects[pathname] ?? [] }));
     else
       response.end(
@@ -82,22 +89,26 @@ function guarded(rules: readonly Rule[]): {
         }),
       );
   });
-  return { server, asked };
+  return { server, requests };
 }
 
-/** The requested rights, each once, sorted. */
-const words = (all: readonly ResourceAttributes[]): string[] =>
-  [...new Set(all.map(formatAttributes))].sort();
+/** Names of rights, each once, sorted. */
+const namesOf = (rights: readonly ResourceAttributes[]): string[] =>
+  [...new Set(rights.map(formatAttributes))].sort();
+
+/** Names of the rights that these roles give together. */
+const rightsOfRoles = (...names: string[]): string[] =>
+  namesOf(attributesOfRules(names.flatMap(rulesOfRole)));
 
 /** Runs a verb of the command against such a server. */
 async function run(rules: Rule[], ...args: string[]) {
-  const { server, asked } = guarded(rules);
-  const said = await runCommand(cli, [
+  const { server, requests } = startServerWithRules(rules);
+  const result = await runCommand(cli, [
     ...args,
     "--kubeconfig",
-    kubeconfig(folder, await at(server)),
+    writeKubeconfig(folder, await urlOf(server)),
   ]);
-  return { said, asked };
+  return { result, requests };
 }
 
 describe.each([
@@ -107,50 +118,49 @@ describe.each([
 ])("the role of %s", (verb, args) => {
   test("is sufficient, and each of its rights is used", async () => {
     fs.rmSync(path.join(folder, "report"), { recursive: true, force: true });
-    const { asked } = await run(role(verb), verb, ...args);
-    const denied = words(asked).filter(
-      (one) => !words(attributesOfRules(role(verb))).includes(one),
-    );
+    const { requests } = await run(rulesOfRole(verb), verb, ...args);
+    const requested = namesOf(requests);
+    const granted = rightsOfRoles(verb);
     // Helm's records need the right to read every Secret. Without it the doctor examines the rest.
+    const denied = requested.filter((name) => !granted.includes(name));
     expect(denied).toEqual(verb === "discover" ? [] : ["list secrets"]);
-    expect(
-      words(attributesOfRules(role(verb))).filter((one) => !words(asked).includes(one)),
-    ).toEqual([]);
+    const unused = granted.filter((name) => !requested.includes(name));
+    expect(unused).toEqual([]);
   });
 });
 
 test("the role for Helm's records has exactly the rights that the doctor lacks without it", async () => {
-  const { asked } = await run([...role("doctor"), ...role("helm-records")], "doctor", "--json");
-  expect(words(asked)).toEqual(
-    words(attributesOfRules([...role("doctor"), ...role("helm-records")])),
-  );
+  const rules = [...rulesOfRole("doctor"), ...rulesOfRole("helm-records")];
+  const { requests } = await run(rules, "doctor", "--json");
+  expect(namesOf(requests)).toEqual(rightsOfRoles("doctor", "helm-records"));
 });
 
-test("a role that lacks a needed right is noticed", async () => {
-  const [first, ...rest] = role("doctor");
-  const { said, asked } = await run(
-    [{ ...first!, resources: first!.resources.filter((one) => one !== "pods") }, ...rest],
+test("the doctor reports pods as unread if its role lacks the right to list them", async () => {
+  const [first, ...rest] = rulesOfRole("doctor");
+  const withoutPods = first!.resources.filter((resource) => resource !== "pods");
+  const { result, requests } = await run(
+    [{ ...first!, resources: withoutPods }, ...rest],
     "doctor",
     "--json",
   );
-  expect(words(asked)).toContain("list pods");
-  expect(said.stdout).toMatch(/pods could not be listed/);
+  expect(namesOf(requests)).toContain("list pods");
+  expect(result.stdout).toMatch(/pods could not be listed/);
 });
 
 test("the role of a preview has exactly the rights that the package uses", async () => {
-  const { server, asked } = guarded(role("preview"));
-  const text = fs.readFileSync(kubeconfig(folder, await at(server)), "utf8");
+  const { server, requests } = startServerWithRules(rulesOfRole("preview"));
+  const text = fs.readFileSync(writeKubeconfig(folder, await urlOf(server)), "utf8");
   const machines = {
     "gpu-1": { address: "192.0.2.1", role: "worker", mayBeAway: true, gpus: [{ model: "L4" }] },
   };
   const stack = { kubeconfig: text, devicePlugin: { version: "0.18.2" }, machines };
   await Promise.all([withAway(stack), withClassThere(stack)]);
-  expect(words(asked)).toEqual(words(attributesOfRules(role("preview"))));
+  expect(namesOf(requests)).toEqual(rightsOfRoles("preview"));
 });
 
 test("the role of a reboot has exactly the rights that a drain uses", async () => {
-  const { server, asked } = guarded(role("reboot"));
-  const address = await at(server);
+  const { server, requests } = startServerWithRules(rulesOfRole("reboot"));
+  const address = await urlOf(server);
   const config: Kubeconfig = {
     getCurrentCluster: () => ({ name: "fake", server: address, skipTLSVerify: true }),
     getCurrentContext: () => "fake",
@@ -170,7 +180,7 @@ test("the role of a reboot has exactly the rights that a drain uses", async () =
   >[0]);
   await cluster.uncordon("gpu-1", "a");
   await cluster.unmark("gpu-1", "a");
-  expect(words(asked)).toEqual(words(attributesOfRules(role("reboot"))));
+  expect(namesOf(requests)).toEqual(rightsOfRoles("reboot"));
 });
 
 test("the upgrade calls exactly the methods of the cluster that this file tests", () => {
@@ -178,10 +188,10 @@ test("the upgrade calls exactly the methods of the cluster that this file tests"
   const texts = fs
     .readdirSync(sources)
     .map((file) => fs.readFileSync(path.join(sources, file), "utf8"));
-  const called = texts.flatMap((text) =>
+  const calledMethods = texts.flatMap((text) =>
     [...text.matchAll(/\bcluster\.(\w+)\(/g)].map(([, method]) => method!),
   );
-  expect([...new Set(called)].sort()).toEqual([
+  expect([...new Set(calledMethods)].sort()).toEqual([
     "attachedVolumes",
     "cordon",
     "evict",

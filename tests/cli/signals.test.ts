@@ -2,12 +2,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { cliStand } from "./stand";
+import { setUpCli } from "./support";
 
-const stand = cliStand();
+const testBed = setUpCli();
 
-/** Blocks the process, with a message, as soon as the command opens a file of this name. */
-const busy = `
+/** Blocks the process, with a message, as soon as the command opens the file hold-me.yaml. */
+const blockingHook = `
 const fs = require("node:fs");
 for (const name of ["openSync", "readFileSync"]) {
   const open = fs[name];
@@ -39,25 +39,25 @@ const cases = Object.keys(verbs).flatMap((verb) =>
 );
 
 test.each(cases)("%s ends %s even while work blocks the event loop", async (signal, verb) => {
-  const hook = path.join(stand.folder, "busy.cjs");
-  fs.writeFileSync(hook, busy);
-  const file = path.join(stand.folder, "hold-me.yaml");
+  const hookFile = path.join(testBed.folder, "busy.cjs");
+  fs.writeFileSync(hookFile, blockingHook);
+  const file = path.join(testBed.folder, "hold-me.yaml");
   fs.writeFileSync(file, "{}\n");
-  const argv = ["--require", hook, stand.cli, verb, ...verbs[verb]!, file];
+  const argv = ["--require", hookFile, testBed.cli, verb, ...verbs[verb]!, file];
   const command = spawn(process.execPath, argv, {
     stdio: ["ignore", "ignore", "pipe"],
-    cwd: stand.folder,
+    cwd: testBed.folder,
   });
   try {
-    let said = "";
+    let stderr = "";
     for await (const part of command.stderr) {
-      said += String(part);
-      if (said.includes("busy")) break;
+      stderr += String(part);
+      if (stderr.includes("busy")) break;
     }
-    expect(said).toContain("busy");
-    const ended = once(command, "exit");
+    expect(stderr).toContain("busy");
+    const exit = once(command, "exit");
     command.kill(signal);
-    expect(await ended).toEqual([null, signal]);
+    expect(await exit).toEqual([null, signal]);
   } finally {
     command.kill("SIGKILL");
   }

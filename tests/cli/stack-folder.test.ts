@@ -7,21 +7,21 @@ import { selectedStack } from "../../cli/selected-stack";
 import { placesOf, stackFileOf } from "../../cli/stack";
 import { stackFolderOf } from "../../cli/stack-folder";
 import { stacksDir } from "../../stacks/stack-file";
-import { runVerb } from "./stand";
+import { runVerb } from "./support";
 
 const home = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "stack-folder-")));
-const before = process.cwd();
+const previousFolder = process.cwd();
 afterAll(() => {
-  process.chdir(before);
+  process.chdir(previousFolder);
   fs.rmSync(home, { recursive: true });
 });
 
 /** A project with a file of this name and content. Returns a folder below it, as the user's current folder. */
 function project(name: string, file: string, text: string): string {
-  const below = path.join(home, name, "talos/machines");
-  fs.mkdirSync(below, { recursive: true });
+  const subfolder = path.join(home, name, "talos/machines");
+  fs.mkdirSync(subfolder, { recursive: true });
   fs.writeFileSync(path.join(home, name, file), text);
-  return below;
+  return subfolder;
 }
 
 test.each([
@@ -56,8 +56,8 @@ test("a project file that is not YAML has no folder of stack files", () => {
 });
 
 test("in a subfolder of the project, Pulumi's stack file takes precedence over the subfolder's", () => {
-  const below = project("found", "Pulumi.yaml", "name: gpus\nstackConfigDir: clusters\n");
-  process.chdir(below);
+  const subfolder = project("found", "Pulumi.yaml", "name: gpus\nstackConfigDir: clusters\n");
+  process.chdir(subfolder);
   fs.writeFileSync("Pulumi.dev.yaml", "config: {}\n");
   expect(stackFileOf("dev")).toBe("Pulumi.dev.yaml");
   fs.mkdirSync(path.join(home, "found/clusters"));
@@ -68,8 +68,8 @@ test("in a subfolder of the project, Pulumi's stack file takes precedence over t
 });
 
 test("a stack without a file is reported with the searched paths, the existing stacks, and the command that writes one", () => {
-  const below = project("none", "Pulumi.yaml", "name: gpus\nstackConfigDir: clusters\n");
-  process.chdir(below);
+  const subfolder = project("none", "Pulumi.yaml", "name: gpus\nstackConfigDir: clusters\n");
+  process.chdir(subfolder);
   fs.mkdirSync(path.join(home, "none/clusters"));
   fs.writeFileSync(path.join(home, "none/clusters/Pulumi.prod.yaml"), "config: {}\n");
   expect(() => stackFileOf("dev")).toThrow(
@@ -82,7 +82,7 @@ describe("the stack selected in Pulumi", () => {
   const environment = { PULUMI_HOME: pulumi };
   /** Pulumi names this file by the SHA-1 of the project file's path. */
   const select = (name: string, settings: object): string => {
-    const below = project(name, "Pulumi.yaml", "name: gpus\n");
+    const subfolder = project(name, "Pulumi.yaml", "name: gpus\n");
     const hash = createHash("sha1")
       .update(path.join(home, name, "Pulumi.yaml"))
       .digest("hex");
@@ -91,8 +91,8 @@ describe("the stack selected in Pulumi", () => {
       path.join(pulumi, "workspaces", `gpus-${hash}-workspace.json`),
       JSON.stringify(settings),
     );
-    process.chdir(below);
-    return below;
+    process.chdir(subfolder);
+    return subfolder;
   };
 
   test.each([
@@ -105,10 +105,10 @@ describe("the stack selected in Pulumi", () => {
     ],
     ["for the backend of the login", { stacks: { a: "x", c: "dev" } }, {}],
     ["from PULUMI_STACK", { stack: "x" }, { PULUMI_STACK: "me/gpus/dev" }],
-  ])("is read %s", (_, settings, more) => {
+  ])("is read %s", (_, settings, variables) => {
     select("selected", settings);
     fs.writeFileSync(path.join(pulumi, "credentials.json"), JSON.stringify({ current: "c" }));
-    expect(selectedStack({ ...environment, ...more })?.name).toBe("dev");
+    expect(selectedStack({ ...environment, ...variables })?.name).toBe("dev");
   });
 
   test("is found by the shell's path of the folder, like in Pulumi", () => {
@@ -128,8 +128,8 @@ describe("the stack selected in Pulumi", () => {
 
   test("is the default of a verb, which otherwise requires --stack", async () => {
     select("planned", { stack: "dev" });
-    const said = fs.readFileSync(path.join(stacksDir, "Pulumi.velaryon.yaml"));
-    fs.writeFileSync(path.join(home, "planned/Pulumi.dev.yaml"), said);
+    const stackText = fs.readFileSync(path.join(stacksDir, "Pulumi.velaryon.yaml"));
+    fs.writeFileSync(path.join(home, "planned/Pulumi.dev.yaml"), stackText);
     const run = (PULUMI_HOME: string) => runVerb("plan", plan, [], { PULUMI_HOME });
     expect((await run(pulumi)).result).toContain("## Plan of dev");
     await expect(run("/nowhere")).rejects.toThrow(

@@ -1,6 +1,6 @@
 import { parse } from "yaml";
 import { stackText } from "../../cli/stack-text";
-import { acting, hostileName } from "./hostile";
+import { unsafeParts, hostileName } from "./hostile";
 
 test("a stack file keeps names and texts, with control characters escaped", () => {
   const spec = {
@@ -13,7 +13,7 @@ test("a stack file keeps names and texts, with control characters escaped", () =
     left: [hostileName],
     fields: { name: [hostileName] },
   });
-  expect(acting(text)).toEqual([]);
+  expect(unsafeParts(text)).toEqual([]);
   expect(text).not.toMatch(/^\s*::/m);
   const { config } = parse(text) as { config: object };
   expect(config).toEqual(

@@ -5,15 +5,15 @@ import { stringify } from "yaml";
 import type { FileFinding } from "../../cli/check/judge-files";
 import { check } from "../../cli/check/verb";
 import { importFiles } from "../../cli/import/verb";
-import { repositories, runVerb } from "./stand";
+import { repositoryFactory, runVerb } from "./support";
 
-const repository = repositories();
+const makeRepository = repositoryFactory();
 
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
 
 /** A talconfig that refers to a patch file, and has a faulty patch of its own. */
-const talconfig = (named: string, more: object = {}): string =>
+const talconfig = (patchFile: string, otherFields: object = {}): string =>
   stringify({
     talosVersion: "v1.13.6",
     nodes: [
@@ -24,11 +24,11 @@ const talconfig = (named: string, more: object = {}): string =>
         kernelModules: [{ name: "nvidia" }],
       },
     ],
-    patches: [`@${named}`, "machine:\n  sysctl: {}\n"],
-    ...more,
+    patches: [`@${patchFile}`, "machine:\n  sysctl: {}\n"],
+    ...otherFields,
   });
 
-async function checked(file: string, ...argv: string[]) {
+async function checkFile(file: string, ...argv: string[]) {
   const { status, result } = await runVerb("check", check, [file, "--json", ...argv]);
   const { findings, unread } = JSON.parse(result) as {
     findings: FileFinding[];
@@ -83,9 +83,9 @@ describe("a patch file that a talconfig names", () => {
   ])(
     "is reported if it is missing, with the command that creates it from %s",
     async (_, name, files, command) => {
-      const folder = repository({ "talos/talconfig.yaml": talconfig(name), ...files });
+      const folder = makeRepository({ "talos/talconfig.yaml": talconfig(name), ...files });
       const file = path.join(folder, "talos/talconfig.yaml");
-      const { status, problems, unread } = await checked(file);
+      const { status, problems, unread } = await checkFile(file);
       expect({ status, problems, unread }).toEqual({
         status: 1,
         problems: [expect.stringMatching(/^machine\.sysctl is not a field/)],
@@ -96,11 +96,11 @@ describe("a patch file that a talconfig names", () => {
         ],
       });
       expect(unread[0]).toMatch(command);
-      const imported = await runVerb("import", importFiles, [file, "--gpu=gpu=L4"]);
-      expect(imported.result).toContain("model: L4");
-      expect(imported.status).toBe(1);
-      expect(imported.remark).toMatch(command);
-      expect(`${unread.join()}${imported.remark}`).not.toMatch(/take it out/);
+      const importResult = await runVerb("import", importFiles, [file, "--gpu=gpu=L4"]);
+      expect(importResult.result).toContain("model: L4");
+      expect(importResult.status).toBe(1);
+      expect(importResult.remark).toMatch(command);
+      expect(`${unread.join()}${importResult.remark}`).not.toMatch(/take it out/);
     },
   );
 
@@ -115,37 +115,39 @@ describe("a patch file that a talconfig names", () => {
       sopsBinary,
       /SOPS has encrypted all of it.*`sops --decrypt \S+x\.yaml` prints it/,
     ],
-  ])("is reported as encrypted by %s, instead of being checked", async (_, content, said) => {
-    const folder = repository({ "talconfig.yaml": talconfig("./x.yaml"), "x.yaml": content });
-    const { problems, unread } = await checked(path.join(folder, "talconfig.yaml"));
+  ])("is reported as encrypted by %s, instead of being checked", async (_, content, message) => {
+    const folder = makeRepository({ "talconfig.yaml": talconfig("./x.yaml"), "x.yaml": content });
+    const { problems, unread } = await checkFile(path.join(folder, "talconfig.yaml"));
     expect(problems).toEqual([expect.stringMatching(/^machine\.sysctl/)]);
-    expect(unread).toEqual([expect.stringMatching(said)]);
+    expect(unread).toEqual([expect.stringMatching(message)]);
   });
 
   test("is read by its path without @ if it exists", async () => {
-    const folder = repository({
+    const folder = makeRepository({
       "talconfig.yaml": talconfig("./x.yaml").replace('"@./x.yaml"', "./x.yaml"),
       "x.yaml": "machine:\n  nodeLabel: {}\n",
     });
     expect(fs.readFileSync(path.join(folder, "talconfig.yaml"), "utf8")).toMatch(/- \.\/x\.yaml$/m);
-    const { problems } = await checked(path.join(folder, "talconfig.yaml"));
+    const { problems } = await checkFile(path.join(folder, "talconfig.yaml"));
     expect(problems.sort()).toEqual([
       expect.stringMatching(/^machine\.nodeLabel is not a field/),
       expect.stringMatching(/^machine\.sysctl is not a field/),
     ]);
   });
 
-  test("counts as written if machineFiles write it, even if it is missing", async () => {
+  test("is reported as written twice if two machineFiles refer to it, even if it is missing", async () => {
     const part = {
       path: "/etc/cri/conf.d/20-customization.part",
       op: "create",
       content: "@./part.toml",
     };
-    const folder = repository({
+    const folder = makeRepository({
       "talconfig.yaml": talconfig("./x.yaml", { controlPlane: { machineFiles: [part, part] } }),
     });
-    const { problems, unread } = await checked(path.join(folder, "talconfig.yaml"));
-    expect(unread.filter((one) => one.startsWith("machineFiles refers to "))).toHaveLength(2);
+    const { problems, unread } = await checkFile(path.join(folder, "talconfig.yaml"));
+    expect(unread.filter((problem) => problem.startsWith("machineFiles refers to "))).toHaveLength(
+      2,
+    );
     expect(problems).toContainEqual(
       expect.stringContaining("20-customization.part is written again"),
     );
@@ -167,9 +169,9 @@ describe("a patch file that a talconfig names", () => {
 });
 
 test("a missing file argument is reported with the command that creates the file", async () => {
-  const folder = repository({});
+  const folder = makeRepository({});
   const file = path.join(folder, "clusterconfig/gpu.yaml");
-  expect((await checked(file)).unread).toEqual([
+  expect((await checkFile(file)).unread).toEqual([
     expect.stringMatching(/ENOENT\); run `talhelper genconfig`/),
   ]);
   await expect(runVerb("import", importFiles, [file])).rejects.toThrow(
@@ -183,53 +185,53 @@ describe("the variables of a talconfig", () => {
     runVerb("check", check, [file, ...argv], { MY_SECRET: "s3cr3t", OTHER: "0ther" });
 
   test("are not filled in by check without --env", async () => {
-    const folder = repository({ "talconfig.yaml": text });
+    const folder = makeRepository({ "talconfig.yaml": text });
     for (const format of ["text", "github", "sarif"]) {
       const { result, remark } = await run(folder, `--format=${format}`);
       expect(result + remark).not.toContain("s3cr3t");
     }
-    const named = await run(folder, "--env=MY_SECRET");
-    expect(named.result).toContain("machine.s3cr3t is not a field");
+    const withVariable = await run(folder, "--env=MY_SECRET");
+    expect(withVariable.result).toContain("machine.s3cr3t is not a field");
     await expect(run(folder, "--env=UNSET")).rejects.toThrow(/^--env: UNSET is not set/);
   });
 
   test("are not filled in by import without --env", async () => {
-    const folder = repository({
+    const folder = makeRepository({
       "talconfig.yaml": talconfig("./x.yaml").replace("192.0.2.1", "${MY_ADDRESS}"),
     });
-    const imported = (...argv: string[]) =>
+    const runImport = (...argv: string[]) =>
       runVerb("import", importFiles, [folder, "--gpu=gpu=L4", ...argv], {
         MY_ADDRESS: "192.0.2.99",
       });
-    const { result, remark } = await imported();
+    const { result, remark } = await runImport();
     expect(result + remark).not.toContain("192.0.2.99");
     // The rest can be planned. clustertool keeps addresses in an encrypted file.
     expect(result).toContain("address: gpu\n");
     expect(remark).toMatch(
       /machines\.gpu\.address: contains a variable .*, so the stack uses the name gpu .*\(--env-file\)/,
     );
-    expect((await imported("--env=MY_ADDRESS")).result).toContain("address: 192.0.2.99");
+    expect((await runImport("--env=MY_ADDRESS")).result).toContain("address: 192.0.2.99");
   });
 
   const files = { "talos/talconfig.yaml": text, "clusterenv.yaml": "MY_SECRET: shown\n" };
 
   test("are filled in from --env-file", async () => {
-    const folder = repository(files);
+    const folder = makeRepository(files);
     const file = path.join(folder, "talos/talconfig.yaml");
     expect((await run(file)).result).not.toContain("shown");
-    const named = await run(file, "--env-file", path.join(folder, "clusterenv.yaml"));
-    expect(named.result).toContain("machine.shown is not a field");
+    const withEnvFile = await run(file, "--env-file", path.join(folder, "clusterenv.yaml"));
+    expect(withEnvFile.result).toContain("machine.shown is not a field");
   });
 
   test("are filled in from the project's talenv.yaml", async () => {
-    const folder = repository({ ...files, "talos/talenv.yaml": "MY_SECRET: shown\n" });
+    const folder = makeRepository({ ...files, "talos/talenv.yaml": "MY_SECRET: shown\n" });
     const { result } = await run(path.join(folder, "talos/talconfig.yaml"));
     expect(result).toContain("machine.shown is not a field");
   });
 
   test("are not read from a talenv.yaml that is a link out of the repository", async () => {
-    const folder = repository(files);
-    const outside = repository({ "config.json": '{"MY_SECRET": "s3cr3t"}' });
+    const folder = makeRepository(files);
+    const outside = makeRepository({ "config.json": '{"MY_SECRET": "s3cr3t"}' });
     fs.symlinkSync(path.join(outside, "config.json"), path.join(folder, "talos/talenv.yaml"));
     const { result, remark } = await run(path.join(folder, "talos/talconfig.yaml"));
     expect(result + remark).not.toContain("s3cr3t");

@@ -3,11 +3,11 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { importFiles } from "../../cli/import/verb";
-import { runVerb } from "./stand";
+import { runVerb } from "./support";
 
 // The file that `import` writes in a user's project, and which entries it keeps in a file that Pulumi has made.
 
-const before = process.cwd();
+const previousFolder = process.cwd();
 let folder: string;
 beforeEach(() => {
   folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "write-stack-")));
@@ -17,18 +17,18 @@ beforeEach(() => {
   process.chdir(folder);
 });
 afterEach(() => {
-  process.chdir(before);
+  process.chdir(previousFolder);
   fs.rmSync(folder, { recursive: true });
 });
 
-const run = (argv: string[] = [], environment: NodeJS.ProcessEnv = {}) =>
+const runImport = (argv: string[] = [], environment: NodeJS.ProcessEnv = {}) =>
   runVerb("import", importFiles, ["talconfig.yaml", "--gpu", "gpu=RTX 3060", ...argv], environment);
-const stack = (): { config: Record<string, unknown> } =>
+const readStack = (): { config: Record<string, unknown> } =>
   parse(fs.readFileSync("Pulumi.dev.yaml", "utf8")) as { config: Record<string, unknown> };
-const selected = { PULUMI_STACK: "me/gpus/dev" };
+const selectedStack = { PULUMI_STACK: "me/gpus/dev" };
 
 /** A stack file after `pulumi new`, with a passphrase, a secret and a key of another provider. */
-const begun = `# A comment.
+const initialStack = `# A comment.
 encryptionsalt: v1:abc
 config:
   aws:region: eu-north-1
@@ -38,13 +38,13 @@ config:
 `;
 
 test("import writes the file of the selected stack, and keeps Pulumi's entries in it", async () => {
-  fs.writeFileSync("Pulumi.dev.yaml", begun);
-  const { status, remarks } = await run([], selected);
+  fs.writeFileSync("Pulumi.dev.yaml", initialStack);
+  const { status, remarks } = await runImport([], selectedStack);
   expect(status).toBe(0);
   expect(remarks.at(-1)).toBe(
     "Wrote Pulumi.dev.yaml. Next, see its effect: npx talos-gpu plan; then pulumi preview",
   );
-  expect(stack()).toMatchObject({
+  expect(readStack()).toMatchObject({
     encryptionsalt: "v1:abc",
     config: {
       "aws:region": "eu-north-1",
@@ -57,7 +57,7 @@ test("import writes the file of the selected stack, and keeps Pulumi's entries i
 
 test("a file larger than the reading limit is not overwritten", async () => {
   fs.writeFileSync("Pulumi.dev.yaml", `# ${"x".repeat(1024 * 1024)}\n`);
-  await expect(run(["--out", "Pulumi.dev.yaml"])).rejects.toThrow("already exists");
+  await expect(runImport(["--out", "Pulumi.dev.yaml"])).rejects.toThrow("already exists");
 });
 
 test.each([
@@ -66,8 +66,8 @@ test.each([
   ["a config without a value", "config:\n"],
 ])("a stack file of %s is filled in", async (_, text) => {
   fs.writeFileSync("Pulumi.dev.yaml", text);
-  await run([], selected);
-  expect(stack().config).toMatchObject({ "talos-gpu:machines": expect.anything() as unknown });
+  await runImport([], selectedStack);
+  expect(readStack().config).toMatchObject({ "talos-gpu:machines": expect.anything() as unknown });
 });
 
 test.each([
@@ -77,31 +77,31 @@ test.each([
   ["a list as content", "[]\n"],
 ])("a stack file with %s is overwritten only with --force", async (_, text) => {
   fs.writeFileSync("Pulumi.dev.yaml", text);
-  await expect(run(["--stack", "dev"])).rejects.toThrow(
+  await expect(runImport(["--stack", "dev"])).rejects.toThrow(
     /Pulumi\.dev\.yaml already exists and was not overwritten/,
   );
   expect(fs.readFileSync("Pulumi.dev.yaml", "utf8")).toBe(text);
-  const { result } = await run([], selected); // `selected` is not an explicit name of the stack
+  const { result } = await runImport([], selectedStack); // `selected` is not an explicit name of the stack
   expect(result).toContain("talos-gpu:machines:");
-  await run(["--stack", "dev", "--force"]);
-  expect(stack().config).toMatchObject({
+  await runImport(["--stack", "dev", "--force"]);
+  expect(readStack().config).toMatchObject({
     "talos-gpu:machines": { gpu: expect.anything() as unknown },
   });
 });
 
 test("--force keeps the salt and the credentials of an existing stack", async () => {
-  fs.writeFileSync("Pulumi.dev.yaml", `${begun}  talos-gpu:machines: { old: {} }\n`);
-  await run(["--stack", "dev", "--force"]);
-  expect(stack()).toMatchObject({
+  fs.writeFileSync("Pulumi.dev.yaml", `${initialStack}  talos-gpu:machines: { old: {} }\n`);
+  await runImport(["--stack", "dev", "--force"]);
+  expect(readStack()).toMatchObject({
     encryptionsalt: "v1:abc",
     config: { "talos-gpu:talosconfig": { secure: "v1:def" } },
   });
-  expect(JSON.stringify(stack())).not.toContain("old");
+  expect(JSON.stringify(readStack())).not.toContain("old");
 });
 
 test("--stack NAME writes the file that Pulumi reads, and prints a next command that creates the stack", async () => {
   fs.writeFileSync("Pulumi.yaml", "name: gpus\nruntime: nodejs\nstackConfigDir: clusters\n");
-  const { remarks } = await run(["--stack", "dev"]);
+  const { remarks } = await runImport(["--stack", "dev"]);
   expect(remarks.at(-1)).toBe(
     "Wrote clusters/Pulumi.dev.yaml. Next, see its effect: npx talos-gpu plan --stack dev; " +
       "then pulumi stack init dev && pulumi preview -s dev",

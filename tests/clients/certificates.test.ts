@@ -1,8 +1,8 @@
 import { stringify } from "yaml";
 import { certificateFindings } from "../../components/clients/certificates";
-import { expired } from "../cli/expired-certificate";
+import { expiredCertificate } from "../cli/expired-certificate";
 
-const crt = Buffer.from(expired).toString("base64");
+const crt = Buffer.from(expiredCertificate).toString("base64");
 const talosconfig = stringify({ context: "home", contexts: { home: { crt }, other: {} } });
 const kubeconfig = stringify({
   "current-context": "admin@home",

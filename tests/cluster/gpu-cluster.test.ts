@@ -7,7 +7,7 @@ import {
   machinesWithRoles,
   resourceTypes,
 } from "../support/gpu-cluster";
-import { acting, hostileName } from "../cli/hostile";
+import { unsafeParts, hostileName } from "../cli/hostile";
 import { expectDependsOn, findResource, findResources, isSecret } from "../support/graph";
 import type { RegisteredResource, Run, RunOptions } from "../support/recorder";
 
@@ -215,7 +215,7 @@ test("a line break in a name is escaped in the program's error", () => {
   const args = clusterArgs("rtx5070ti", { machines: { [hostileName]: machine } });
   const message = thrownBy(() => GpuCluster.plan(args));
   expect(message).toContain("forged");
-  expect(acting(message)).toEqual([]);
+  expect(unsafeParts(message)).toEqual([]);
 });
 
 test("findings of lookups are reported like findings of the arguments", () => {

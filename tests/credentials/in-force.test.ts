@@ -4,12 +4,12 @@ import * as path from "node:path";
 import { stringify } from "yaml";
 import { inForce } from "../../components/credentials/access";
 import { credentialFindings } from "../../components/credentials/credentials";
-import { expired } from "../cli/expired-certificate";
+import { expiredCertificate } from "../cli/expired-certificate";
 import { stackOfOneMachine } from "../recipe/stacks";
 import { clusterArgs, tryToRegisterCluster } from "../support/gpu-cluster";
 import { kubeconfig, talosconfig } from "../support/talos";
 
-const crt = Buffer.from(expired).toString("base64");
+const crt = Buffer.from(expiredCertificate).toString("base64");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-in-force-"));
 const file = (name: string, text: string): string => {
   fs.writeFileSync(path.join(folder, name), text);
@@ -60,7 +60,7 @@ test.each<[string, Record<string, unknown>, NodeJS.ProcessEnv, string[]]>([
     "in a separate file that the kubeconfig names",
     {
       talosconfig,
-      kubeconfig: kubeconfigOf({ "client-certificate": file("client.crt", expired) }),
+      kubeconfig: kubeconfigOf({ "client-certificate": file("client.crt", expiredCertificate) }),
     },
     {},
     [OF_KUBERNETES],

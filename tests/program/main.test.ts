@@ -6,7 +6,7 @@ import * as readline from "node:readline";
 import { parse } from "yaml";
 import { bundle } from "../../generate/package/bundles";
 import { adoptResult, upgradeResult } from "../../components/program/task";
-import { acting, hostileName } from "../cli/hostile";
+import { unsafeParts, hostileName } from "../cli/hostile";
 import { waitUntilEnded, isRunning } from "../support/processes";
 import { talosconfig } from "../support/talos";
 import { schematics, createUpgradeTask } from "./fakes";
@@ -122,9 +122,9 @@ test("control characters and line breaks in names are escaped in the program's l
   const machine = `gpu-1${hostileName}`;
   const done = await run("adopt", { ...adoption, machine });
   expect(done.stderr).toContain("error::forged");
-  expect([done.code, acting(done.stderr)]).toEqual([0, []]);
+  expect([done.code, unsafeParts(done.stderr)]).toEqual([0, []]);
   const failed = await run(`${hostileName}\u202e`, {});
-  expect([failed.code, acting(failed.stderr)]).toEqual([1, []]);
+  expect([failed.code, unsafeParts(failed.stderr)]).toEqual([1, []]);
 });
 
 test.each(["pulumi", "plugin", "shell"] as const)(

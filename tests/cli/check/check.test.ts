@@ -3,18 +3,19 @@ import * as path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { check } from "../../../cli/check/verb";
 import { type FileFinding } from "../../../cli/check/judge-files";
-import { runVerb } from "../stand";
-import { run, written } from "./stand";
+import { runVerb } from "../support";
+import { runCheck, folderWith } from "./support";
 
 const home = path.join(__dirname, "../../fixtures/talhelper/home-ops");
 
 test("a talconfig is checked together with its patches for its Talos release", async () => {
-  const { status: sound, result: nothing, remarks } = await run(home);
-  expect([sound, nothing]).toEqual([0, ""]);
-  expect(remarks).toEqual([
+  const faultless = await runCheck(home);
+  expect(faultless.status).toBe(0);
+  expect(faultless.result).toBe("");
+  expect(faultless.remarks).toEqual([
     expect.stringMatching(/^Nothing is wrong in\n {2}\S+admission\.yaml(?:\n {2}\S+){4}$/),
   ]);
-  const folder = written({
+  const folder = folderWith({
     "talconfig.yaml": fs.readFileSync(path.join(home, "talconfig.yaml"), "utf8"),
   });
   fs.cpSync(path.join(home, "patches"), path.join(folder, "patches"), { recursive: true });
@@ -23,15 +24,13 @@ test("a talconfig is checked together with its patches for its Talos release", a
     "machine:\n  kernel:\n    module: []\n",
   );
   fs.writeFileSync(path.join(folder, "talenv.yaml"), "talosVersion: v1.12.6\n");
-  const before = process.cwd();
+  const previousFolder = process.cwd();
   process.chdir(folder); // annotations of a pull request need paths relative to this folder
-  const { status, result } = await run(".").finally(() => process.chdir(before));
-  expect([status, result]).toEqual([
-    1,
-    expect.stringMatching(
-      /^patches\/nvidia\.yaml:3: machine\.kernel\.module is not a field .* \(Talos v1\.12\.6\)\n$/,
-    ),
-  ]);
+  const { status, result } = await runCheck(".").finally(() => process.chdir(previousFolder));
+  expect(status).toBe(1);
+  expect(result).toMatch(
+    /^patches\/nvidia\.yaml:3: machine\.kernel\.module is not a field .* \(Talos v1\.12\.6\)\n$/,
+  );
 });
 
 test("a file without a release is checked for the release and GPU provider of the files next to it", async () => {
@@ -40,61 +39,61 @@ test("a file without a release is checked for the release and GPU provider of th
     "    - op: create\n      path: /etc/cri/conf.d/20-customization.part\n      content: |\n" +
     '        [plugins."io.containerd.cri.v1.runtime".containerd]\n          default_runtime_name = "nvidia"\n' +
     "sops:\n  mac: ENC[AES256_GCM,data:a]\n";
-  const remedyOf = async (files: Record<string, string>) => {
-    const { findings } = JSON.parse((await run(written(files), "--json")).result) as {
+  const adviceFor = async (files: Record<string, string>) => {
+    const { findings } = JSON.parse((await runCheck(folderWith(files), "--json")).result) as {
       findings: FileFinding[];
     };
     expect(findings.flatMap(({ talos }) => talos)).toEqual(findings.map(() => "v1.13.6"));
-    const [{ remedy } = { remedy: "" }] = findings.filter(
-      ({ check: id }) => id === "default-runtime",
-    );
-    return { remedy, checks: findings.map(({ check: id }) => id) };
+    const checks = findings.map((finding) => finding.check);
+    const defaultRuntime = findings.find((finding) => finding.check === "default-runtime");
+    return { checks, remedy: defaultRuntime?.remedy };
   };
-  const alone = await remedyOf({ "gpu.yaml": part });
-  expect(alone).toEqual({
+  const withoutChart = await adviceFor({ "gpu.yaml": part });
+  expect(withoutChart).toEqual({
     remedy: expect.stringMatching(/runtimeClassName: nvidia.*cdi-cri/),
     checks: ["default-runtime"],
   });
-  const release =
+  const helmRelease =
     "kind: HelmRelease\nspec:\n  chart: { spec: { chart: gpu-operator, version: v26.3.3 } }\n  values: { driverr: {} }\n";
-  const beside = await remedyOf({ "gpu.yaml": part, "release.yaml": release });
-  expect(beside.remedy).toMatch(/by CDI, without runtimeClassName/);
-  expect(beside.checks).toContain("chart-values");
+  const withChart = await adviceFor({ "gpu.yaml": part, "release.yaml": helmRelease });
+  expect(withChart.remedy).toMatch(/by CDI, without runtimeClassName/);
+  expect(withChart.checks).toContain("chart-values");
 });
 
 test("with --gpu, check reports a driver that does not support the card", async () => {
   const modules = "siderolabs/nvidia-open-gpu-kernel-modules-production";
   const toolkit = "siderolabs/nvidia-container-toolkit-production";
-  const folder = written({
+  const folder = folderWith({
     "a.yaml": `customization: {systemExtensions: {officialExtensions: [${modules}, ${toolkit}]}}`,
   });
-  expect((await run(folder, "--talos=v1.12.6")).result).toBe("");
-  expect((await run(folder, "--talos=v1.12.6", "--gpu=10de:1b06")).result).toMatch(
+  expect((await runCheck(folder, "--talos=v1.12.6")).result).toBe("");
+  expect((await runCheck(folder, "--talos=v1.12.6", "--gpu=10de:1b06")).result).toMatch(
     /open kernel modules do not support the GTX 1080 Ti/,
   );
-  const newest = await run(folder, "--talos=v1.13.6", "--gpu=GTX 1080");
+  const newest = await runCheck(folder, "--talos=v1.13.6", "--gpu=GTX 1080");
   expect(newest.result).toMatch(
     /the production driver .* is supported only up to branch 580; .*; use the extensions of branch lts/,
   );
-  await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is not a known card");
+  await expect(runCheck(folder, "--gpu=any")).rejects.toThrow("--gpu: any is not a known card");
 });
 
 test("a warning about a machine names its file, and the exit status is 0", async () => {
   const text =
     "machine:\n  type: worker\n  kernel: { modules: [{ name: nvidia }, { name: vfio_pci, parameters: ['ids=10de:2204'] }] }\n";
-  const folder = written({ "gpu.yaml": text });
-  const ofCard = (...more: string[]) => run(folder, "--gpu=RTX 3090", "--talos=v1.13.6", ...more);
-  const { status, result } = await ofCard();
+  const folder = folderWith({ "gpu.yaml": text });
+  const runForCard = (...options: string[]) =>
+    runCheck(folder, "--gpu=RTX 3090", "--talos=v1.13.6", ...options);
+  const { status, result } = await runForCard();
   expect(status).toBe(0);
   expect(result).toMatch(
     /^\S+gpu\.yaml:3: warning: a kernel argument or a patch binds every RTX 3090 .*10de:2204.*; remove this ID, or bind/,
   );
-  expect((await ofCard("--format=github")).result).toMatch(/^::warning file=/);
-  const sarif: unknown = JSON.parse((await ofCard("--format=sarif")).result);
+  expect((await runForCard("--format=github")).result).toMatch(/^::warning file=/);
+  const sarif: unknown = JSON.parse((await runForCard("--format=sarif")).result);
   expect(sarif).toMatchObject({ runs: [{ results: [{ level: "warning" }] }] });
-  const json: unknown = JSON.parse((await ofCard("--json")).result);
+  const json: unknown = JSON.parse((await runForCard("--json")).result);
   expect(json).toMatchObject({ findings: [{ check: "card-passed-on", severity: "warning" }] });
-  expect((await run(folder, "--gpu=RTX 4090")).result).not.toMatch(/virtual machines/);
+  expect((await runCheck(folder, "--gpu=RTX 4090")).result).not.toMatch(/virtual machines/);
 });
 
 describe("a remedy uses fields of the file instead of a stack's, for", () => {
@@ -130,7 +129,11 @@ describe("a remedy uses fields of the file instead of a stack's, for", () => {
       remedy: /, or use your own Image Factory or installer image for an extension of your own$/,
     },
   ])("$name", async ({ file, remedy }) => {
-    const { result } = await run(written({ "gpu.yaml": file }), "--talos=v1.13.6", "--json");
+    const { result } = await runCheck(
+      folderWith({ "gpu.yaml": file }),
+      "--talos=v1.13.6",
+      "--json",
+    );
     const { findings } = JSON.parse(result) as { findings: Record<string, unknown>[] };
     expect(findings).toMatchObject([
       { remedy: remedy instanceof RegExp ? expect.stringMatching(remedy) : remedy },
@@ -140,18 +143,21 @@ describe("a remedy uses fields of the file instead of a stack's, for", () => {
 });
 
 test("findings and remarks print relative arguments as absolute paths", async () => {
-  const folder = written({ "gpu.yaml": "machine:\n  sysctl: {}\n", "nvidia.yaml": "nvidia: [\n" });
-  const given = path.relative(process.cwd(), folder);
-  expect(given).toMatch(/^\.\./);
-  const { result, remark } = await run(given, `${given}/./none.yaml`);
+  const folder = folderWith({
+    "gpu.yaml": "machine:\n  sysctl: {}\n",
+    "nvidia.yaml": "nvidia: [\n",
+  });
+  const relativePath = path.relative(process.cwd(), folder);
+  expect(relativePath).toMatch(/^\.\./);
+  const { result, remark } = await runCheck(relativePath, `${relativePath}/./none.yaml`);
   expect(result).toMatch(new RegExp(`^${folder}/gpu\\.yaml:2: `));
   for (const name of ["nvidia", "none"]) expect(remark).toContain(`${folder}/${name}.yaml: `);
   expect(result + remark).not.toContain("../");
 });
 
 test("in a terminal a finding's place and problem have colours, and the text is the same", async () => {
-  const folder = written({ "gpu.yaml": "machine:\n  sysctl: {}\n" });
-  const plain = await run(folder);
+  const folder = folderWith({ "gpu.yaml": "machine:\n  sysctl: {}\n" });
+  const plain = await runCheck(folder);
   const coloured = await runVerb("check", check, [folder], {}, { colour: true, columns: 80 });
   expect(coloured.result).toContain(`\u001b[36m${folder}/gpu.yaml:2:\u001b[39m`);
   expect(coloured.result).toContain("\u001b[31mmachine.sysctl is not a field");
@@ -159,11 +165,11 @@ test("in a terminal a finding's place and problem have colours, and the text is 
 });
 
 test("--format=github and --format=sarif print a finding with its file, line and check", async () => {
-  const file = path.join(written({ "a,b.yaml": "machine:\n  sysctl: {}\n" }), "a,b.yaml");
-  expect((await run(file, "--format=github")).result).toMatch(
+  const file = path.join(folderWith({ "a,b.yaml": "machine:\n  sysctl: {}\n" }), "a,b.yaml");
+  expect((await runCheck(file, "--format=github")).result).toMatch(
     /^::error file=\S+a%2Cb\.yaml,line=2,title=patch-schema::machine\.sysctl is not a field [^\n]+\n$/,
   );
-  const sarif = JSON.parse((await run(file, "--format=sarif")).result) as { runs: unknown[] };
+  const sarif = JSON.parse((await runCheck(file, "--format=sarif")).result) as { runs: unknown[] };
   expect(sarif).toMatchObject({
     version: "2.1.0",
     runs: [
@@ -197,7 +203,7 @@ test("--format=github and --format=sarif print a finding with its file, line and
 test("unreadable files are reported only if they contain the word nvidia or are arguments", async () => {
   const long = (word: string): string =>
     `machine: { sysctl: { a: "${`${word} `.repeat(200_000)}" } }\n`;
-  const folder = written({
+  const folder = folderWith({
     "a.yaml": "nvidia: [\n",
     "b.yaml": "other: [\n",
     "long.yaml": long("nvidia"),
@@ -207,59 +213,56 @@ test("unreadable files are reported only if they contain the word nvidia or are 
     const bytes = Buffer.from("\ufeffmachine: {sysctl: {}}\n", "utf16le");
     fs.writeFileSync(path.join(folder, name), order === "utf16be" ? bytes.swap16() : bytes);
   }
-  const { status, remark, result } = await run(folder, path.join(folder, "none.yaml"));
+  const { status, remark, result } = await runCheck(folder, path.join(folder, "none.yaml"));
   expect(status).toBe(1);
   expect(result).toMatch(
     /^\S+\/be\.yaml:1: machine\.sysctl [^\n]+\n\S+\/le\.yaml:1: machine\.sysctl [^\n]+\n$/,
   );
   expect(remark).toMatch(/long\.yaml: is not checked: it has more than a million characters/);
   expect(remark).not.toContain("longer.yaml");
-  expect((await run(path.join(folder, "a.yaml"))).status).toBe(2);
+  expect((await runCheck(path.join(folder, "a.yaml"))).status).toBe(2);
   expect(remark).toMatch(/none\.yaml: cannot be read \(ENOENT\)/);
   expect(remark).toMatch(/a\.yaml: is not checked: it is not YAML/);
   expect(remark).not.toContain("b.yaml");
-  await expect(run(folder, "--talos=v1.3.1")).rejects.toThrow(
+  await expect(runCheck(folder, "--talos=v1.3.1")).rejects.toThrow(
     /^--talos: the package has no data about v1\.3\.1,/,
   );
-  await expect(run(folder, "--format=xml")).rejects.toThrow(/^--format: /);
+  await expect(runCheck(folder, "--format=xml")).rejects.toThrow(/^--format: /);
 });
 
 test("a chart's values are read from its values file, and a missing values file is reported", async () => {
   const chart = "dependencies: [{ name: gpu-operator, version: v26.3.3 }]\n";
-  const folder = written({
+  const folder = folderWith({
     "Chart.yaml": chart,
     "values.yaml":
       "gpu-operator:\n  driver: { enabled: false }\n  toolkit: { enabled: '{{ toolkit }}' }\n  bogus: 1\n",
   });
-  const alone = await run(path.join(folder, "Chart.yaml"));
-  expect([alone.status, alone.result]).toEqual([2, ""]);
-  expect(alone.remark).toMatch(
+  const chartOnly = await runCheck(path.join(folder, "Chart.yaml"));
+  expect(chartOnly.status).toBe(2);
+  expect(chartOnly.result).toBe("");
+  expect(chartOnly.remark).toMatch(
     /Chart\.yaml: refers to the values file values\.yaml, which is in none of the given files/,
   );
-  expect((await run(folder)).result).toMatch(/^\S+values\.yaml:4: bogus: [^\n]+\n$/);
+  expect((await runCheck(folder)).result).toMatch(/^\S+values\.yaml:4: bogus: [^\n]+\n$/);
 
-  const app = written({
+  const app = folderWith({
     "release.yaml":
       "kind: HelmRelease\nmetadata: { name: gpu-operator }\nspec:\n  chartRef: { kind: OCIRepository, name: gpu }\n" +
       "  values:\n    driver: { enabled: false }\n    toolkit: { enabled: '{{ toolkit }}' }\n    bogus: 1\n",
   });
   const repository =
     "kind: OCIRepository\nmetadata: { name: gpu }\nspec: { url: oci://a/gpu-operator, ref: { tag: v26.3.3 } }\n";
-  const { status, result } = await run(app, written({ "repository.yaml": repository }));
-  expect([status, result]).toEqual([
-    1,
-    expect.stringMatching(/^\S+release\.yaml:8: bogus: [^\n]+v26\.3\.3[^\n]+\n$/),
-  ]);
+  const { status, result } = await runCheck(app, folderWith({ "repository.yaml": repository }));
+  expect(status).toBe(1);
+  expect(result).toMatch(/^\S+release\.yaml:8: bogus: [^\n]+v26\.3\.3[^\n]+\n$/);
 });
 
 test.each(["/dev/zero", "/dev/null"])(
   "%s is reported, because it is no regular file",
   async (file) => {
-    const { status, remark } = await run(file);
-    expect([status, remark]).toEqual([
-      2,
-      expect.stringContaining(`${file}: cannot be read (it is no plain file)`),
-    ]);
+    const { status, remark } = await runCheck(file);
+    expect(status).toBe(2);
+    expect(remark).toContain(`${file}: cannot be read (it is no plain file)`);
   },
 );
 
@@ -270,8 +273,8 @@ describe("a patch file that a talconfig names", () => {
 
   test.each(["an absolute path", "a path upwards", "a link"])(
     "is not read outside of the folder: %s",
-    async (way) => {
-      const outside = written({ "secret.yaml": secret }, ["talos"]);
+    async (pathKind) => {
+      const outside = folderWith({ "secret.yaml": secret }, ["talos"]);
       const folder = path.join(outside, "talos");
       const file = path.join(outside, "secret.yaml");
       fs.symlinkSync(file, path.join(folder, "link.yaml"));
@@ -279,52 +282,64 @@ describe("a patch file that a talconfig names", () => {
         "an absolute path": file,
         "a path upwards": "../secret.yaml",
         "a link": "./link.yaml",
-      }[way]!;
+      }[pathKind]!;
       fs.writeFileSync(path.join(folder, "talconfig.yaml"), talconfig(patch));
-      const { result, remark } = await run(folder);
+      const { result, remark } = await runCheck(folder);
       expect(result + remark).not.toContain("s3cr3t");
       expect(remark).toContain("it is outside of");
     },
   );
 
   test("is read in the given folder and in the repository", async () => {
-    const given = written({ "shared/patch.yaml": "machine: {}\n" }, ["talos", "shared"]);
-    fs.writeFileSync(path.join(given, "talos/talconfig.yaml"), talconfig("../shared/patch.yaml"));
-    expect((await run(given)).remark).not.toContain("which cannot be read");
-    expect((await run(path.join(given, "talos"))).remark).toContain("it is outside of");
-    fs.mkdirSync(path.join(given, ".git"));
-    expect((await run(path.join(given, "talos"))).remark).not.toContain("which cannot be read");
+    const repositoryFolder = folderWith({ "shared/patch.yaml": "machine: {}\n" }, [
+      "talos",
+      "shared",
+    ]);
+    fs.writeFileSync(
+      path.join(repositoryFolder, "talos/talconfig.yaml"),
+      talconfig("../shared/patch.yaml"),
+    );
+    expect((await runCheck(repositoryFolder)).remark).not.toContain("which cannot be read");
+    expect((await runCheck(path.join(repositoryFolder, "talos"))).remark).toContain(
+      "it is outside of",
+    );
+    fs.mkdirSync(path.join(repositoryFolder, ".git"));
+    expect((await runCheck(path.join(repositoryFolder, "talos"))).remark).not.toContain(
+      "which cannot be read",
+    );
   });
 });
 
 describe("a file from talhelper's machineFiles", () => {
-  const dead = '[plugins."io.containerd.grpc.v1.cri"]\n  enable_unprivileged_ports = true\n';
-  const path20 = "path: /etc/cri/conf.d/20-customization.part, op: create";
-  const head = "clusterName: c\ntalosVersion: v1.13.6\n";
+  const obsoletePart =
+    '[plugins."io.containerd.grpc.v1.cri"]\n  enable_unprivileged_ports = true\n';
+  const partFields = "path: /etc/cri/conf.d/20-customization.part, op: create";
+  const header = "clusterName: c\ntalosVersion: v1.13.6\n";
   const node = "nodes:\n  - hostname: a\n    ipAddress: 192.0.2.1\n    controlPlane: true\n";
 
   test.each([
-    ["of a node", `${head}${node}    machineFiles: [{ ${path20}, content: "@./part.toml" }]\n`],
+    [
+      "of a node",
+      `${header}${node}    machineFiles: [{ ${partFields}, content: "@./part.toml" }]\n`,
+    ],
     [
       "of a role",
-      `${head}${node}controlPlane:\n  machineFiles: [{ ${path20}, content: "@part.toml" }]\n`,
+      `${header}${node}controlPlane:\n  machineFiles: [{ ${partFields}, content: "@part.toml" }]\n`,
     ],
   ])(
     "is reported with its own name and line if it is a separate file: %s",
     async (_, talconfig) => {
-      const folder = written({ "talconfig.yaml": talconfig, "part.toml": dead });
-      const { status, result } = await run(folder);
-      expect([status, result]).toEqual([
-        1,
-        expect.stringMatching(/^\S*part\.toml:1: .*grpc\.v1\.cri/),
-      ]);
+      const folder = folderWith({ "talconfig.yaml": talconfig, "part.toml": obsoletePart });
+      const { status, result } = await runCheck(folder);
+      expect(status).toBe(1);
+      expect(result).toMatch(/^\S*part\.toml:1: .*grpc\.v1\.cri/);
     },
   );
 
   test("is reported in the talconfig if the talconfig has its content", async () => {
-    const content = `        content: |\n          ${dead.trim().replace("\n", "\n          ")}\n`;
+    const content = `        content: |\n          ${obsoletePart.trim().replace("\n", "\n          ")}\n`;
     const item = `    machineFiles:\n      - op: create\n        path: /etc/cri/conf.d/20-customization.part\n${content}`;
-    const { result } = await run(written({ "talconfig.yaml": `${head}${node}${item}` }));
+    const { result } = await runCheck(folderWith({ "talconfig.yaml": `${header}${node}${item}` }));
     expect(result).toMatch(/^\S*talconfig\.yaml:11: .*grpc\.v1\.cri/);
   });
 });
@@ -343,45 +358,48 @@ describe("containerd's part, if a machine's files write it more than once", () =
     "  - hostname: gpu\n    ipAddress: 192.0.2.1\n    patches: ['@./gpu.yaml']\n" +
     "    kernelModules: [{ name: nvidia }]\npatches: ['@./all.yaml']\n";
   const findingsOf = async (release: string) => {
-    const folder = written({
+    const folder = folderWith({
       "talconfig.yaml": talconfig(release),
       "gpu.yaml": nvidia,
       "all.yaml": unpacked,
     });
-    const { findings } = JSON.parse((await run(folder, "--json")).result) as {
+    const { findings } = JSON.parse((await runCheck(folder, "--json")).result) as {
       findings: FileFinding[];
     };
     return findings.map(({ file, line, check: id, problem, why }) => ({
-      at: `${path.basename(file)}:${line} ${id}`,
-      said: `${problem}; ${why}`,
+      place: `${path.basename(file)}:${line} ${id}`,
+      message: `${problem}; ${why}`,
     }));
   };
 
   test("is reported with both places, and each part is checked", async () => {
     expect(await findingsOf("v1.13.6")).toEqual([
       {
-        at: "all.yaml:4 machine-file-once",
-        said: expect.stringMatching(
+        place: "all.yaml:4 machine-file-once",
+        message: expect.stringMatching(
           /again: \S+gpu\.yaml:4 already writes it; .*reboots every 35 minutes/,
         ) as string,
       },
       {
-        at: "gpu.yaml:7 default-runtime",
-        said: expect.stringMatching(/^makes nvidia the default runtime/) as string,
+        place: "gpu.yaml:7 default-runtime",
+        message: expect.stringMatching(/^makes nvidia the default runtime/) as string,
       },
     ]);
   });
 
   test("is reported on Talos 1.14, which uses only the first", async () => {
     expect(await findingsOf("v1.14.0")).toContainEqual({
-      at: "all.yaml:4 machine-file-once",
-      said: expect.stringMatching(/Talos ≥ 1\.14 uses only the first item/) as string,
+      place: "all.yaml:4 machine-file-once",
+      message: expect.stringMatching(/Talos ≥ 1\.14 uses only the first item/) as string,
     });
   });
 
   test("is reported if a single patch writes it twice", async () => {
     const item = unpacked.split("\n").slice(2).join("\n");
-    const { result } = await run(written({ "gpu.yaml": unpacked + item }), "--talos=v1.13.6");
+    const { result } = await runCheck(
+      folderWith({ "gpu.yaml": unpacked + item }),
+      "--talos=v1.13.6",
+    );
     expect(result).toMatch(
       /^\S+gpu\.yaml:9: \S+ is written again: \S+gpu\.yaml:4 already writes it;/,
     );

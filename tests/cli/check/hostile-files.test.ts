@@ -5,37 +5,37 @@ import { check } from "../../../cli/check/verb";
 import { importFiles } from "../../../cli/import/verb";
 import { lineIn, lineOfText } from "../../../cli/lines";
 import { talosDocuments } from "../../../components/recipe/rules/yaml";
-import { runVerb, scratchOfFile } from "../stand";
+import { runVerb, sharedTemporaryFolder } from "../support";
 import { startTokenCount } from "../../support/parser-tokens";
 
-const scratch = scratchOfFile();
+const temporaryFolder = sharedTemporaryFolder();
 
-function written(name: string, text: string): string {
-  const file = path.join(scratch, name);
+function writeFile(name: string, text: string): string {
+  const file = path.join(temporaryFolder, name);
   fs.mkdirSync(path.dirname(file), { recursive: true });
   fs.writeFileSync(file, text);
   return file;
 }
 
-const many = (count: number, line: (index: number) => string): string =>
+const repeatLine = (count: number, line: (index: number) => string): string =>
   Array.from({ length: count }, (_, i) => line(i)).join("");
 
 /** Files of less than 1 MiB, each of which held the command for 40 seconds and more. */
-const tooMany: Record<string, string> = {
-  modules: `machine:\n  kernel:\n    modules:\n${many(30_000, (index) => `      - name: nvidia${index}\n`)}`,
-  extensions: `customization:\n  systemExtensions:\n    officialExtensions:\n${many(28_000, (index) => `      - siderolabs/nvidia-${index}\n`)}`,
-  labels: `machine:\n  nodeLabels:\n${many(25_000, (index) => `    nvidia.com/mig.config${index}: x\n`)}`,
-  documents: many(
+const filesWithTooManyEntries: Record<string, string> = {
+  modules: `machine:\n  kernel:\n    modules:\n${repeatLine(30_000, (index) => `      - name: nvidia${index}\n`)}`,
+  extensions: `customization:\n  systemExtensions:\n    officialExtensions:\n${repeatLine(28_000, (index) => `      - siderolabs/nvidia-${index}\n`)}`,
+  labels: `machine:\n  nodeLabels:\n${repeatLine(25_000, (index) => `    nvidia.com/mig.config${index}: x\n`)}`,
+  documents: repeatLine(
     7_000,
     (index) =>
       `---\nkind: HelmRelease\nmetadata: {name: nvidia${index}}\nspec: {chart: {spec: {chart: gpu-operator}}}\n`,
   ),
 };
 
-test.each(Object.entries(tooMany))(
+test.each(Object.entries(filesWithTooManyEntries))(
   "a file with too many %s is refused before they are compared",
   async (name, text) => {
-    const { status, remark } = await runVerb("check", check, [written(`${name}.yaml`, text)]);
+    const { status, remark } = await runVerb("check", check, [writeFile(`${name}.yaml`, text)]);
     expect({ status, remark }).toEqual({
       status: 2,
       remark: expect.stringMatching(
@@ -46,18 +46,18 @@ test.each(Object.entries(tooMany))(
 );
 
 test("each of 600 findings in one file has its line", async () => {
-  const extensions = many(600, (index) => `      - siderolabs/nvidia-unheard-of-${index}\n`);
-  const file = written(
+  const extensions = repeatLine(600, (index) => `      - siderolabs/nvidia-unheard-of-${index}\n`);
+  const file = writeFile(
     "some.yaml",
     `customization:\n  systemExtensions:\n    officialExtensions:\n${extensions}`,
   );
   const { result } = await runVerb("check", check, [file, "--json"]);
   const { findings } = JSON.parse(result) as { findings: { line: number; problem: string }[] };
-  const unheard = findings.filter(({ problem }) =>
+  const unknownExtensions = findings.filter(({ problem }) =>
     problem.includes("there is no official extension"),
   );
-  expect(unheard).toHaveLength(600);
-  for (const { line, problem } of unheard)
+  expect(unknownExtensions).toHaveLength(600);
+  for (const { line, problem } of unknownExtensions)
     expect(line).toBe(4 + Number(/unheard-of-(\d+)/.exec(problem)![1]));
 });
 
@@ -71,31 +71,40 @@ test("a duplicate key is reported with its line and column", () => {
 });
 
 /**
- * Files of at most 1 MiB that have little content but keep a parser busy for long, and the bound that refuses
+ * Files of at most 1 MiB that have little content but keep a parser busy for long, and the limit that refuses
  * each.
  */
-const notLookedAt: Record<string, [text: string, bound: string]> = {
-  blanks: ["\n".repeat(1_000_000), "60000 YAML tokens"],
-  tabs: ["\t\n".repeat(400_000), "60000 YAML tokens"],
-  comments: [many(70_000, (index) => `# a ${index}\n`), "60000 YAML tokens"],
-  documents: ["---\n".repeat(200_000), "60000 YAML tokens"],
-  directives: ["%TAG !a! b\n".repeat(80_000), "60000 YAML tokens"],
-  anchors: ["&a ".repeat(300_000), "60000 YAML tokens"],
-  brackets: ["[".repeat(400_000), "100 deep"],
-  braces: ["{a: ".repeat(250_000), "100 deep"],
-  dashes: ["- ".repeat(400_000), "100 deep"],
-  questions: ["? ".repeat(400_000), "100 deep"],
-  indentation: [many(1_000, (index) => `${" ".repeat(index)}a:\n`), "100 deep"],
-  "a text by many aliases": [
-    `a: &a "${"x".repeat(1_000)}"\nb: [${"*a, ".repeat(3_000)}]\n`,
-    "2000000 characters",
-  ],
-};
+const slowToParse: { name: string; text: string; limit: string }[] = [
+  { name: "blanks", text: "\n".repeat(1_000_000), limit: "60000 YAML tokens" },
+  { name: "tabs", text: "\t\n".repeat(400_000), limit: "60000 YAML tokens" },
+  {
+    name: "comments",
+    text: repeatLine(70_000, (index) => `# a ${index}\n`),
+    limit: "60000 YAML tokens",
+  },
+  { name: "documents", text: "---\n".repeat(200_000), limit: "60000 YAML tokens" },
+  { name: "directives", text: "%TAG !a! b\n".repeat(80_000), limit: "60000 YAML tokens" },
+  { name: "anchors", text: "&a ".repeat(300_000), limit: "60000 YAML tokens" },
+  { name: "brackets", text: "[".repeat(400_000), limit: "100 deep" },
+  { name: "braces", text: "{a: ".repeat(250_000), limit: "100 deep" },
+  { name: "dashes", text: "- ".repeat(400_000), limit: "100 deep" },
+  { name: "questions", text: "? ".repeat(400_000), limit: "100 deep" },
+  {
+    name: "indentation",
+    text: repeatLine(1_000, (index) => `${" ".repeat(index)}a:\n`),
+    limit: "100 deep",
+  },
+  {
+    name: "a text by many aliases",
+    text: `a: &a "${"x".repeat(1_000)}"\nb: [${"*a, ".repeat(3_000)}]\n`,
+    limit: "2000000 characters",
+  },
+];
 
-test.each(Object.entries(notLookedAt))(
-  "a file of %s is refused, and the error has the limit's number",
-  async (name, [text, bound]) => {
-    const file = written(
+test.each(slowToParse)(
+  "a file of $name is refused, and the error has the limit's number",
+  async ({ name, text, limit }) => {
+    const file = writeFile(
       `${name}.yaml`,
       `nvidia: x\n${name === "directives" ? "...\n" : ""}${/^[[{]/.test(text) ? "x: " : ""}${text}`,
     );
@@ -104,15 +113,15 @@ test.each(Object.entries(notLookedAt))(
       status: 2,
       remark: expect.stringContaining(`is not checked: it`),
     });
-    expect(remark).toContain(bound);
-    await expect(runVerb("import", importFiles, [file])).rejects.toThrow(bound);
+    expect(remark).toContain(limit);
+    await expect(runVerb("import", importFiles, [file])).rejects.toThrow(limit);
   },
 );
 
 test("findings after the first thousand are counted instead of listed", async () => {
-  const args = many(3_000, (index) => `    - nvidia.NVreg_x${index}=1\n`);
+  const args = repeatLine(3_000, (index) => `    - nvidia.NVreg_x${index}=1\n`);
   const { status, result, remark } = await runVerb("check", check, [
-    written("args.yaml", `customization:\n  extraKernelArgs:\n${args}`),
+    writeFile("args.yaml", `customization:\n  extraKernelArgs:\n${args}`),
   ]);
   expect(status).toBe(1);
   expect(result.trimEnd().split("\n")).toHaveLength(1_000);
@@ -121,10 +130,10 @@ test("findings after the first thousand are counted instead of listed", async ()
 
 test("at most 2,000 machines, images, pods and releases are checked, and the unchecked files are listed", async () => {
   const schematic = "---\ncustomization: {extraKernelArgs: []}\n";
-  const files = [1, 2].map((index) => written(`many-${index}.yaml`, schematic.repeat(1_000)));
+  const files = [1, 2].map((index) => writeFile(`many-${index}.yaml`, schematic.repeat(1_000)));
   const { result } = await runVerb("check", check, [
     ...files,
-    written("one-more.yaml", schematic),
+    writeFile("one-more.yaml", schematic),
     "--json",
   ]);
   const { judged, unread } = JSON.parse(result) as { judged: number; unread: unknown[] };
@@ -143,7 +152,7 @@ test("after a thousand findings, the number of unchecked machines, images, pods 
   const schematic =
     "---\ncustomization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-x]}}\n";
   const { status, result, remark } = await runVerb("check", check, [
-    written("findings.yaml", schematic.repeat(1_010)),
+    writeFile("findings.yaml", schematic.repeat(1_010)),
   ]);
   expect(status).toBe(1);
   expect(result.trimEnd().split("\n")).toHaveLength(1_000);
@@ -154,14 +163,14 @@ test("after a thousand findings, the number of unchecked machines, images, pods 
 
 test("check parses about twice as many characters for twice as many releases", async () => {
   const sources = (count: number): string =>
-    written(
+    writeFile(
       `argo-${count}.yaml`,
-      `kind: Application\nmetadata: {name: a}\nspec:\n  sources:\n${many(count, (index) => `    - {chart: gpu-operator, targetRevision: v25.3.${index}, helm: {values: "a${count}: ${index}"}}\n`)}`,
+      `kind: Application\nmetadata: {name: a}\nspec:\n  sources:\n${repeatLine(count, (index) => `    - {chart: gpu-operator, targetRevision: v25.3.${index}, helm: {values: "a${count}: ${index}"}}\n`)}`,
     );
-  const [some, more] = [sources(20), sources(40)];
-  const few = await charactersRead(() => runVerb("check", check, [some]));
-  const twice = await charactersRead(() => runVerb("check", check, [more]));
-  expect(twice / few).toBeLessThan(2.2);
+  const [smallFile, largeFile] = [sources(20), sources(40)];
+  const smallCount = await charactersRead(() => runVerb("check", check, [smallFile]));
+  const largeCount = await charactersRead(() => runVerb("check", check, [largeFile]));
+  expect(largeCount / smallCount).toBeLessThan(2.2);
 });
 
 test.each([
@@ -173,10 +182,10 @@ test.each([
   const lines = Array.from({ length: 50 }, () =>
     lineIn({ file: "a.yaml", line: 1, text }, '"unheard" is not known'),
   );
-  const lookedAt = search.mock.contexts.filter((one) => String(one) === text).length;
+  const searchCount = search.mock.contexts.filter((context) => String(context) === text).length;
   search.mockRestore();
   expect(new Set(lines)).toEqual(new Set([text.split("\n").length - 1]));
-  expect(lookedAt).toBe(comments.split("\n").length);
+  expect(searchCount).toBe(comments.split("\n").length);
 });
 
 /** A machine of a talconfig with every field that talhelper accepts. */
@@ -203,17 +212,17 @@ const fullMachine = (index: number): string => `  - hostname: gpu-${index}
 `;
 
 test("a talconfig of a thousand machines is within the bounds", () => {
-  const text = `clusterName: large\nnodes:\n${many(1_000, fullMachine)}`;
+  const text = `clusterName: large\nnodes:\n${repeatLine(1_000, fullMachine)}`;
   expect(talosDocuments(text).flatMap(({ errors }) => errors)).toEqual([]);
 });
 
 test("a talconfig with more machines than the limit on entries of other files is checked, and import looks at its nodes", async () => {
-  const nodes = many(
+  const nodes = repeatLine(
     1_100,
     (index) =>
       `  - {hostname: n${index}, ipAddress: 10.1.${Math.trunc(index / 250)}.${index % 250}, installDisk: /dev/a, nodeLabels: {a: b}}\n`,
   );
-  const file = written("fleet/talconfig.yaml", `talosVersion: v1.12.6\nnodes:\n${nodes}`);
+  const file = writeFile("fleet/talconfig.yaml", `talosVersion: v1.12.6\nnodes:\n${nodes}`);
   const { status, remark } = await runVerb("check", check, [file]);
   expect({ status, remark }).toEqual({ status: 0, remark: expect.stringMatching(/^Nothing is/) });
   await expect(runVerb("import", importFiles, [file])).rejects.toThrow("no node loads NVIDIA");
@@ -227,25 +236,25 @@ test.each([
     `b: &b {a: [${"a,".repeat(900)}]}\nnodes: [${"*b,".repeat(200)}]\n`,
     100_000,
   ],
-])("a file is refused if %s more entries than the limit", (_, text, most) =>
+])("a file is refused if %s more entries than the limit", (_, text, limit) =>
   expect(
     talosDocuments(text)
       .flatMap(({ errors }) => errors.map(String))
       .join(),
-  ).toContain(`it has more than ${most} entries`),
+  ).toContain(`it has more than ${limit} entries`),
 );
 
 test("the limit on all files together holds, and the unread files are named", async () => {
   const text = `[${"a, ".repeat(9_000)}]`;
   for (let index = 0; index < 60; index++)
-    written(`tokens/${String(index).padStart(2, "0")}.yaml`, `# ${index}\na: ${text}\n`);
-  written("tokens/last.yaml", "# Talos\nmachine: {type: worker}\n");
-  const counted = startTokenCount();
+    writeFile(`tokens/${String(index).padStart(2, "0")}.yaml`, `# ${index}\na: ${text}\n`);
+  writeFile("tokens/last.yaml", "# Talos\nmachine: {type: worker}\n");
+  const stopCounting = startTokenCount();
   const { status, result } = await runVerb("check", check, [
-    path.join(scratch, "tokens"),
+    path.join(temporaryFolder, "tokens"),
     "--json",
   ]);
-  const count = counted();
+  const count = stopCounting();
   expect(count).toBeGreaterThan(0);
   expect(count).toBeLessThan(600_000);
   const { judged, unread } = JSON.parse(result) as {
@@ -263,12 +272,12 @@ test("the limit on all files together holds, and the unread files are named", as
 
 test("the limit on entries in all files together holds, and the unchecked files are named", async () => {
   for (let index = 0; index < 7; index++)
-    written(
+    writeFile(
       `entries/${index}.yaml`,
-      `machine:\n  nodeLabels:\n${many(4_900, (label) => `    a${index}.example/${label}: x\n`)}`,
+      `machine:\n  nodeLabels:\n${repeatLine(4_900, (label) => `    a${index}.example/${label}: x\n`)}`,
     );
   const { status, result } = await runVerb("check", check, [
-    path.join(scratch, "entries"),
+    path.join(temporaryFolder, "entries"),
     "--json",
   ]);
   const { judged, unread } = JSON.parse(result) as { judged: number; unread: unknown[] };
@@ -287,31 +296,34 @@ test("the limit on entries in all files together holds, and the unchecked files 
 });
 
 test("a talconfig whose nodes have more than 5,000 patches together is refused with that number", async () => {
-  const patches = `x: &patches\n${many(300, (index) => `  - 'machine: {sysctls: {a${index}: "1"}}'\n`)}`;
-  const nodes = many(
+  const patches = `x: &patches\n${repeatLine(300, (index) => `  - 'machine: {sysctls: {a${index}: "1"}}'\n`)}`;
+  const nodes = repeatLine(
     17,
     (index) => `  - {hostname: n${index}, ipAddress: 10.0.0.${index}, patches: *patches}\n`,
   );
-  const file = written("aliases/talconfig.yaml", `${patches}nodes:\n${nodes}`);
+  const file = writeFile("aliases/talconfig.yaml", `${patches}nodes:\n${nodes}`);
   const { remark } = await runVerb("check", check, [file]);
   expect(remark).toContain("nodes: 5100 patches in total");
   await expect(runVerb("import", importFiles, [file])).rejects.toThrow("5100 patches in total");
 });
 
 test("a talconfig whose nodes have patches of more than 5,000,000 characters together is refused with that number", async () => {
-  const patches = many(5, () => `  - 'machine: {env: {a: ${"x".repeat(100_000)}}}'\n`);
-  const nodes = many(11, (index) => `  - {hostname: n${index}, ipAddress: 10.0.0.${index}}\n`);
-  const file = written("long/talconfig.yaml", `patches:\n${patches}nodes:\n${nodes}`);
+  const patches = repeatLine(5, () => `  - 'machine: {env: {a: ${"x".repeat(100_000)}}}'\n`);
+  const nodes = repeatLine(
+    11,
+    (index) => `  - {hostname: n${index}, ipAddress: 10.0.0.${index}}\n`,
+  );
+  const file = writeFile("long/talconfig.yaml", `patches:\n${patches}nodes:\n${nodes}`);
   await expect(runVerb("import", importFiles, [file])).rejects.toThrow(
     /nodes: patches with 55\d+ characters in total/,
   );
 });
 
 /** The number of characters that the parser reads during a call. */
-async function charactersRead(act: () => Promise<unknown>): Promise<number> {
+async function charactersRead(call: () => Promise<unknown>): Promise<number> {
   const lex = jest.spyOn(Lexer.prototype, "lex");
-  await act();
-  const sum = lex.mock.calls.reduce((all, [text]) => all + text.length, 0);
+  await call();
+  const sum = lex.mock.calls.reduce((total, [text]) => total + text.length, 0);
   lex.mockRestore();
   return sum;
 }
@@ -321,20 +333,20 @@ test.each([
   ["import", importFiles],
 ])("%s parses about twice as many characters for twice as many patches", async (name, verb) => {
   const withPatches = (count: number): string =>
-    written(
+    writeFile(
       `patches-${name}-${count}/talconfig.yaml`,
-      `nodes:\n  - hostname: n\n    ipAddress: 10.0.0.1\n    kernelModules: [{name: nvidia}]\n    patches:\n${many(count, (index) => `      - |-\n        machine:\n          sysctls:\n            net.${name}${count}.a${index}: "1"\n`)}`,
+      `nodes:\n  - hostname: n\n    ipAddress: 10.0.0.1\n    kernelModules: [{name: nvidia}]\n    patches:\n${repeatLine(count, (index) => `      - |-\n        machine:\n          sysctls:\n            net.${name}${count}.a${index}: "1"\n`)}`,
     );
-  const [some, more] = [withPatches(150), withPatches(300)];
-  const few = await charactersRead(() => runVerb(name, verb, [some]));
-  const twice = await charactersRead(() => runVerb(name, verb, [more]));
-  expect(twice / few).toBeLessThan(2.2);
+  const [smallFile, largeFile] = [withPatches(150), withPatches(300)];
+  const smallCount = await charactersRead(() => runVerb(name, verb, [smallFile]));
+  const largeCount = await charactersRead(() => runVerb(name, verb, [largeFile]));
+  expect(largeCount / smallCount).toBeLessThan(2.2);
 });
 
 test("500 patches are located in a file by their lines, and the file is split into lines only once", () => {
   const block = (index: number): string =>
     `- |-\n  machine:\n    kernel:\n      modules:\n        - name: nvidia${index}\n`;
-  const whole = `patches:\n${many(500, block)}`;
+  const fileText = `patches:\n${repeatLine(500, block)}`;
   const patch = (index: number): string =>
     block(index)
       .split("\n")
@@ -342,9 +354,9 @@ test("500 patches are located in a file by their lines, and the file is split in
       .map((line) => line.slice(2))
       .join("\n");
   const split = jest.spyOn(String.prototype, "split");
-  const lines = Array.from({ length: 500 }, (_, index) => lineOfText(whole, patch(index)));
-  const cut = split.mock.contexts.filter((text) => String(text) === whole).length;
+  const lines = Array.from({ length: 500 }, (_, index) => lineOfText(fileText, patch(index)));
+  const splitCount = split.mock.contexts.filter((text) => String(text) === fileText).length;
   split.mockRestore();
   expect(lines).toEqual(Array.from({ length: 500 }, (_, index) => 3 + 5 * index));
-  expect(cut).toBe(1);
+  expect(splitCount).toBe(1);
 });

@@ -1,24 +1,25 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { check } from "../../../cli/check/verb";
-import { acting, hostileName } from "../hostile";
-import { runVerb, scratchOfFile } from "../stand";
+import { unsafeParts, hostileName } from "../hostile";
+import { runVerb, sharedTemporaryFolder } from "../support";
 import { hostileFolder } from "./hostile-folder";
 
-const scratch = scratchOfFile();
+const temporaryFolder = sharedTemporaryFolder();
 
 test.each(["text", "github", "sarif"])(
   "hostile names are escaped in the format %s and in remarks",
   async (format) => {
     const { result, remark, status } = await runVerb("check", check, [
-      hostileFolder(scratch),
+      hostileFolder(temporaryFolder),
       `--format=${format}`,
     ]);
     expect(status).toBe(1);
     expect(result).toContain("forged");
     expect(remark).toContain("forged");
-    expect([acting(result), acting(remark)]).toEqual([[], []]);
-    if (format === "sarif") expect(acting(messagesIn(result).join("\n"))).toEqual([]);
+    expect(unsafeParts(result)).toEqual([]);
+    expect(unsafeParts(remark)).toEqual([]);
+    if (format === "sarif") expect(unsafeParts(messagesIn(result).join("\n"))).toEqual([]);
     if (format === "github")
       for (const line of result.trim().split("\n")) expect(line).toMatch(/^::error file=/);
   },
@@ -33,7 +34,7 @@ const messagesIn = (sarif: string): string[] =>
   );
 
 test("a file's name cannot become a link in SARIF", async () => {
-  const folder = fs.mkdtempSync(path.join(scratch, "link-"));
+  const folder = fs.mkdtempSync(path.join(temporaryFolder, "link-"));
   const link = "[forged](https://example.com)";
   fs.writeFileSync(
     path.join(folder, "a.yaml"),
@@ -44,8 +45,8 @@ test("a file's name cannot become a link in SARIF", async () => {
 });
 
 test("JSON keeps hostile names, with control characters escaped", async () => {
-  const { result } = await runVerb("check", check, [hostileFolder(scratch), "--json"]);
-  expect(acting(result)).toEqual([]);
+  const { result } = await runVerb("check", check, [hostileFolder(temporaryFolder), "--json"]);
+  expect(unsafeParts(result)).toEqual([]);
   const { findings } = JSON.parse(result) as { findings: { file: string; problem: string }[] };
   expect(findings.some(({ file }) => file.endsWith(`a${hostileName}.yaml`))).toBe(true);
 });

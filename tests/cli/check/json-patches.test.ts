@@ -2,9 +2,9 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { stringify } from "yaml";
 import { check } from "../../../cli/check/verb";
-import { runVerb, scratch } from "../stand";
+import { runVerb, makeTemporaryFolder } from "../support";
 
-const folder = scratch();
+const folder = makeTemporaryFolder();
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
 describe("a JSON patch that adds an existing member", () => {
@@ -39,7 +39,7 @@ describe("a JSON patch that adds an existing member", () => {
   });
 
   test("does not change the effect of later patches", async () => {
-    const after = await resultOf(patchOf("/machine/files", [part]), merged);
-    expect(after).toContain("20-customization.part is written again");
+    const result = await resultOf(patchOf("/machine/files", [part]), merged);
+    expect(result).toContain("20-customization.part is written again");
   });
 });

@@ -1,6 +1,6 @@
 import type { FileFinding } from "../../../cli/check/judge-files";
 import { yaml } from "../../support/yaml";
-import { run, written } from "./stand";
+import { runCheck, folderWith } from "./support";
 
 /** A file of a user's repository. */
 interface UserFile {
@@ -19,8 +19,12 @@ async function expectFindings({
   findings: expected,
   isSkipped = false,
 }: UserFile): Promise<void> {
-  const folder = written({ "file.yaml": file });
-  const { status, result } = await run(folder, "--json", ...talos.map((one) => `--talos=${one}`));
+  const folder = folderWith({ "file.yaml": file });
+  const { status, result } = await runCheck(
+    folder,
+    "--json",
+    ...talos.map((release) => `--talos=${release}`),
+  );
   const { findings, judged } = JSON.parse(result) as {
     findings: FileFinding[];
     judged: number;
@@ -28,13 +32,16 @@ async function expectFindings({
   // A file that was not checked has no findings either.
   expect({ isSkipped: judged === 0 }).toEqual({ isSkipped });
   expect(findings.map(({ line, check, problem }) => ({ line, check, problem }))).toEqual(
-    expected.map((one) => ({ ...one, problem: expect.stringMatching(one.problem) as string })),
+    expected.map((finding) => ({
+      ...finding,
+      problem: expect.stringMatching(finding.problem) as string,
+    })),
   );
   expect(status).toBe(expected.length > 0 ? 1 : 0);
   if (talos.length > 1) expect(findings[0]?.talos).toEqual(["v1.13.6"]);
 }
 
-const podOfClass = yaml`
+const podWithNvidiaClass = yaml`
   apiVersion: v1
   kind: Pod
   metadata: { name: whisper }
@@ -362,7 +369,7 @@ describe("finds", () => {
   test("a RuntimeClass without a handler on Talos 1.15", () =>
     expectFindings({
       talos: ["v1.15.0"],
-      file: podOfClass,
+      file: podWithNvidiaClass,
       findings: [{ line: 5, check: "external", problem: /^runtimeClassName/ }],
     }));
 
@@ -550,5 +557,5 @@ describe("finds nothing in", () => {
     }));
 
   test("a RuntimeClass of NVIDIA on Talos 1.14", () =>
-    expectFindings({ talos: ["v1.14.6"], file: podOfClass, findings: [] }));
+    expectFindings({ talos: ["v1.14.6"], file: podWithNvidiaClass, findings: [] }));
 });

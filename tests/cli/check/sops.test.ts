@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { check } from "../../../cli/check/verb";
-import { runVerb, scratch } from "../stand";
+import { runVerb, makeTemporaryFolder } from "../support";
 
-const folder = scratch();
+const folder = makeTemporaryFolder();
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
 const mac = "ENC[AES256_GCM,data:a,type:str]";
@@ -18,7 +18,7 @@ const patches: Record<string, string> = {
 describe.each(Object.entries(patches))("the section that SOPS adds to a patch, %s,", (_, text) => {
   test.each(["patch alone", "patch of a talconfig"])(
     "is not reported, unlike the patch's fault: %s",
-    async (way) => {
+    async (argument) => {
       const patch = path.join(folder, "patch.yaml");
       fs.writeFileSync(patch, text);
       const talconfig = path.join(folder, "talconfig.yaml");
@@ -27,7 +27,7 @@ describe.each(Object.entries(patches))("the section that SOPS adds to a patch, %
         "talosVersion: v1.14.0\nnodes: [{ hostname: a, ipAddress: 192.0.2.1, controlPlane: true, patches: ['@patch.yaml'] }]\n",
       );
       const { result } = await runVerb("check", check, [
-        way === "patch alone" ? patch : talconfig,
+        argument === "patch alone" ? patch : talconfig,
         "--talos=v1.14.0",
       ]);
       expect(result).toMatch(/^\S+patch\.yaml:2: machine\.sysctl is not a field [^\n]+\n$/);
@@ -55,6 +55,6 @@ test("a value that SOPS encrypted under a key with dots is not reported, unlike 
     /^\S+registries\.yaml:9: machine\.registries\.mirrors\.registry\.k8s\.io\.endpoints\[0\] is not a URL[^\n]+\n$/,
   );
   // Nothing in these files concerns NVIDIA, so there is no note about its toolkit.
-  const old = await runVerb("check", check, [patch, "--talos=v1.10.2"]);
-  expect(remark + old.remark).toBe("");
+  const onOlderTalos = await runVerb("check", check, [patch, "--talos=v1.10.2"]);
+  expect(remark + onOlderTalos.remark).toBe("");
 });

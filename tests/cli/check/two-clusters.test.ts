@@ -4,20 +4,23 @@ import { parse, stringify } from "yaml";
 import type { FileFinding } from "../../../cli/check/judge-files";
 import { check } from "../../../cli/check/verb";
 import { importFiles } from "../../../cli/import/verb";
-import { repositories, runVerb } from "../stand";
+import { repositoryFactory, runVerb } from "../support";
 
-const repository = repositories();
+const makeRepository = repositoryFactory();
 
-/** The problems of all findings, or the remedies of one check's findings. */
-async function found(files: Record<string, string>, only?: string): Promise<string[]> {
-  const folder = repository(files);
+/** Findings of `check` on a repository with these files; their paths are relative to the repository. */
+async function findingsIn(files: Record<string, string>): Promise<FileFinding[]> {
+  const folder = makeRepository(files);
   const { result } = await runVerb("check", check, [folder, "--json"]);
   const { findings } = JSON.parse(result) as { findings: FileFinding[] };
-  return findings
-    .filter((one) => only === undefined || one.check === only)
-    .map((one) => ({ ...one, said: only === undefined ? one.problem : one.remedy }))
-    .map(({ file, said, talos }) => `${path.relative(folder, file)} ${said} (${talos.join()})`);
+  return findings.map((finding) => ({ ...finding, file: path.relative(folder, finding.file) }));
 }
+
+/** The problem of each finding, with its file and its Talos versions. */
+const problemsIn = async (files: Record<string, string>): Promise<string[]> =>
+  (await findingsIn(files)).map(
+    ({ file, problem, talos }) => `${file} ${problem} (${talos.join()})`,
+  );
 
 const defaultRuntime =
   "machine:\n  files:\n    - op: create\n      path: /etc/cri/conf.d/20-customization.part\n      content: |\n" +
@@ -44,14 +47,14 @@ describe("two clusters of one repository", () => {
     const operator = plugin({})
       .replaceAll("nvidia-device-plugin", "gpu-operator")
       .replace("0.19.3", "v26.3.3");
-    const remedies = await found(
-      {
-        "kubernetes/home/talos/talconfig.yaml": talconfig("v1.13.6", [defaultRuntime]),
-        "kubernetes/home/apps/operator/release.yaml": operator,
-        "kubernetes/lab/talos/talconfig.yaml": talconfig("v1.13.6", [defaultRuntime]),
-      },
-      "default-runtime",
-    );
+    const findings = await findingsIn({
+      "kubernetes/home/talos/talconfig.yaml": talconfig("v1.13.6", [defaultRuntime]),
+      "kubernetes/home/apps/operator/release.yaml": operator,
+      "kubernetes/lab/talos/talconfig.yaml": talconfig("v1.13.6", [defaultRuntime]),
+    });
+    const remedies = findings
+      .filter((finding) => finding.check === "default-runtime")
+      .map(({ file, remedy }) => `${file} ${remedy}`);
     expect(remedies).toEqual([
       expect.stringMatching(
         /^kubernetes\/home\/talos\/talconfig\.yaml .*by CDI, without runtimeClassName/,
@@ -61,18 +64,18 @@ describe("two clusters of one repository", () => {
   });
 
   test("have their charts and pods checked for their own Talos releases", async () => {
-    const classed = stringify({
+    const podOfClass = stringify({
       kind: "Pod",
       apiVersion: "v1",
       metadata: { name: "a" },
       spec: { runtimeClassName: "nvidia" },
     });
-    const lines = await found({
+    const lines = await problemsIn({
       "talos/home/talconfig.yaml": talconfig("v1.12.6"),
       "flux/home/plugin/release.yaml": plugin({ nope: 1 }),
       "talos/lab/talconfig.yaml": talconfig("v1.14.1"),
       "flux/lab/plugin/release.yaml": plugin({ nope: 1 }),
-      "flux/lab/pod.yaml": classed,
+      "flux/lab/pod.yaml": podOfClass,
     });
     expect(lines.filter((line) => line.includes("nope"))).toEqual([
       expect.stringMatching(/^flux\/home\/.*\(v1\.12\.6\)$/),
@@ -81,7 +84,7 @@ describe("two clusters of one repository", () => {
   });
 
   test("share a patch in their common parent folder, and check reports it for both releases", async () => {
-    const lines = await found({
+    const lines = await problemsIn({
       "talos/home/talconfig.yaml": talconfig("v1.12.6"),
       "talos/lab/talconfig.yaml": talconfig("v1.13.6"),
       "talos/patches/all.yaml": "machine:\n  sysctl: {}\n",
@@ -94,7 +97,7 @@ describe("two clusters of one repository", () => {
   });
 
   test("are imported with the charts of their folders", async () => {
-    const folder = repository({
+    const folder = makeRepository({
       "kubernetes/home/talos/talconfig.yaml": talconfig("v1.13.6"),
       "kubernetes/home/apps/plugin/release.yaml": plugin({}),
       "kubernetes/lab/talos/talconfig.yaml": talconfig("v1.13.6"),
@@ -201,12 +204,12 @@ describe("check reports nothing about", () => {
       },
     ],
   ])("%s", async (_, files) => {
-    expect(await found(files)).toEqual([]);
+    expect(await problemsIn(files)).toEqual([]);
   });
 });
 
 test("a patch in a repository without talhelper is checked for the release that tuppr installs", async () => {
-  const lines = await found({
+  const lines = await problemsIn({
     "talos/a.yaml": "machine:\n  sysctl: {}\n",
     "apps/upgrade.yaml": stringify({
       apiVersion: "tuppr.home-operations.com/v1alpha1",
@@ -221,7 +224,7 @@ test("a patch in a repository without talhelper is checked for the release that 
 test("kernel arguments without effect are reported with their line", async () => {
   const text = `talosVersion: v1.9.6\nnodes:\n  - hostname: gpu\n    ipAddress: 192.0.2.1\n    schematic:\n      customization:\n        extraKernelArgs: [pci=realloc]\n`;
   const { result } = await runVerb("check", check, [
-    repository({ "talconfig.yaml": text }),
+    makeRepository({ "talconfig.yaml": text }),
     "--json",
   ]);
   const { findings } = JSON.parse(result) as { findings: FileFinding[] };

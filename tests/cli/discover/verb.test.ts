@@ -2,30 +2,38 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { waitUntilEnded } from "../../support/processes";
-import { apiServer, cliStand, hangingProgram, listen, offering, runCommand } from "../stand";
+import {
+  startApiServer,
+  setUpCli,
+  writeHangingProgram,
+  startServer,
+  clusterWithGpu,
+  runCommand,
+} from "../support";
 
-const { folder, cli, leadTo } = cliStand();
+const { folder, cli, kubeconfigOptions } = setUpCli();
 
 test("discover writes the stack's file, and overwrites an existing one only with --force", async () => {
-  const args = ["discover", ...(await leadTo(apiServer(offering))), "--name", "home"];
+  const args = [
+    "discover",
+    ...(await kubeconfigOptions(startApiServer(clusterWithGpu))),
+    "--name",
+    "home",
+  ];
   const file = path.join(folder, "Pulumi.home.yaml");
   const first = await runCommand(cli, args);
-  expect([first.status, first.stdout]).toEqual([
-    2,
-    expect.stringContaining(
-      "Wrote Pulumi.home.yaml. Next, see its effect: npx talos-gpu plan --stack home",
-    ),
-  ]);
+  expect(first.status).toBe(2);
+  expect(first.stdout).toContain(
+    "Wrote Pulumi.home.yaml. Next, see its effect: npx talos-gpu plan --stack home",
+  );
   expect(first.stderr).toContain(
     "could not read: without a talosconfig, the machines' cards, images",
   );
   expect(fs.readFileSync(file, "utf8")).toContain("    gpu-1:\n      address: 127.0.0.1\n");
   fs.writeFileSync(file, "mine\n");
-  const again = await runCommand(cli, args);
-  expect([again.status, again.stderr]).toEqual([
-    2,
-    expect.stringContaining("Pulumi.home.yaml already exists and was not overwritten"),
-  ]);
+  const second = await runCommand(cli, args);
+  expect(second.status).toBe(2);
+  expect(second.stderr).toContain("Pulumi.home.yaml already exists and was not overwritten");
   expect(fs.readFileSync(file, "utf8")).toBe("mine\n");
   expect((await runCommand(cli, [...args, "--force", "--json"])).stdout).toContain(
     '"file":"Pulumi.home.yaml"',
@@ -34,8 +42,8 @@ test("discover writes the stack's file, and overwrites an existing one only with
 });
 
 /** A node as Talos labels it: with its release, and the extensions of its image. */
-const labelled = {
-  "/api/v1/nodes": offering["/api/v1/nodes"].map((node) => ({
+const nodesWithTalosLabels = {
+  "/api/v1/nodes": clusterWithGpu["/api/v1/nodes"].map((node) => ({
     ...node,
     metadata: {
       name: "gpu-1",
@@ -51,7 +59,12 @@ const labelled = {
 };
 
 test("without a talosconfig, release, driver and extensions come from the nodes", async () => {
-  const args = ["discover", ...(await leadTo(apiServer(labelled))), "--out", "-"];
+  const args = [
+    "discover",
+    ...(await kubeconfigOptions(startApiServer(nodesWithTalosLabels))),
+    "--out",
+    "-",
+  ];
   const { stdout } = await runCommand(cli, args);
   const { config } = parse(stdout) as { config: Record<string, any> };
   expect(config["talos-gpu:talosVersion"]).toBe("v1.13.0");
@@ -70,23 +83,33 @@ test.each([
 ])(
   "the answer %i for ResourceSlices counts as unread: %s, because %s",
   async (status, isUnseen) => {
-    const server = listen((request, response) => {
+    const server = startServer((request, response) => {
       const { pathname } = new URL(request.url!, "http://x");
       response.statusCode = pathname.endsWith("/resourceslices") ? status : 200;
       response.setHeader("content-type", "application/json");
-      const items = (labelled as Record<string, unknown[]>)[pathname] ?? null;
+      const items = (nodesWithTalosLabels as Record<string, unknown[]>)[pathname] ?? null;
       response.end(
         JSON.stringify(response.statusCode === 200 ? { kind: "List", items } : { message: "no" }),
       );
     });
-    const { stderr } = await runCommand(cli, ["discover", ...(await leadTo(server)), "--out", "-"]);
+    const { stderr } = await runCommand(cli, [
+      "discover",
+      ...(await kubeconfigOptions(server)),
+      "--out",
+      "-",
+    ]);
     const line = "could not read: the DRA driver's list of cards could not be read";
     expect(stderr.includes(line)).toBe(isUnseen);
   },
 );
 
 test("discover refuses a machine that the cluster lacks, and an invalid stack name", async () => {
-  const args = ["discover", ...(await leadTo(apiServer(offering))), "--out", "-"];
+  const args = [
+    "discover",
+    ...(await kubeconfigOptions(startApiServer(clusterWithGpu))),
+    "--out",
+    "-",
+  ];
   expect((await runCommand(cli, [...args, "--machine", "gpu-9"])).stderr).toContain(
     "has no machine gpu-9; name one of gpu-1",
   );
@@ -96,25 +119,26 @@ test("discover refuses a machine that the cluster lacks, and an invalid stack na
 });
 
 test.each([
-  ["a server that never answers", () => listen(() => {}), "does not answer within 0.6 s"],
-  ["a cluster without Talos", () => apiServer({}), "has no node that runs Talos"],
-])("%s makes discover exit with status 2", async (_, server, said) => {
+  ["a server that never answers", () => startServer(() => {}), "does not answer within 0.6 s"],
+  ["a cluster without Talos", () => startApiServer({}), "has no node that runs Talos"],
+])("%s makes discover exit with status 2", async (_, server, message) => {
   const { status, stderr } = await runCommand(cli, [
     "discover",
-    ...(await leadTo(server())),
+    ...(await kubeconfigOptions(server())),
     "--within",
     "3",
   ]);
-  expect([status, stderr]).toEqual([2, expect.stringContaining(said)]);
+  expect(status).toBe(2);
+  expect(stderr).toContain(message);
 });
 
 test("discover kills a talosctl that hangs with its child processes, and writes the rest of the file", async () => {
-  const { program, pids } = hangingProgram(folder, "talosctl-hangs");
+  const { program, pids } = writeHangingProgram(folder, "talosctl-hangs");
   const talosconfig = path.join(folder, "talosconfig");
   fs.writeFileSync(talosconfig, "context: a\ncontexts: {a: {endpoints: [127.0.0.1]}}\n");
   const args = [
     "discover",
-    ...(await leadTo(apiServer(offering))),
+    ...(await kubeconfigOptions(startApiServer(clusterWithGpu))),
     "--talosconfig",
     talosconfig,
     "--within",
@@ -123,7 +147,8 @@ test("discover kills a talosctl that hangs with its child processes, and writes 
     "-",
   ];
   const { status, stdout, stderr } = await runCommand(cli, args, { TALOS_GPU_TALOSCTL: program });
-  expect([status, stdout]).toEqual([2, expect.stringContaining("gpu-1:")]);
+  expect(status).toBe(2);
+  expect(stdout).toContain("gpu-1:");
   expect(stderr).toContain("the machines could not be read: talosctl version did not end within");
   await waitUntilEnded(pids());
 });

@@ -7,7 +7,7 @@ import {
 } from "../../../cli/doctor/observe/last-words";
 import { observedPod } from "../../../components/diagnosis/observations";
 
-const ended = (exitCode: number, message?: string) => ({
+const terminatedWith = (exitCode: number, message?: string) => ({
   terminated: { exitCode, ...(message === undefined ? {} : { message }) },
 });
 
@@ -24,20 +24,23 @@ function pod(name: string, status: Partial<V1ContainerStatus>): V1Pod {
 }
 
 const pods = (): V1Pod[] => [
-  pod("crashed", { state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: ended(1) }),
-  pod("again", { state: { running: {} }, lastState: ended(137) }),
-  pod("failed", { state: ended(2) }),
-  pod("told", { state: ended(2, "no CUDA-capable device is detected") }),
-  pod("done", { state: ended(0) }),
-  pod("well", { ready: true, state: { running: {} }, lastState: ended(1) }),
+  pod("crashed", {
+    state: { waiting: { reason: "CrashLoopBackOff" } },
+    lastState: terminatedWith(1),
+  }),
+  pod("restarted", { state: { running: {} }, lastState: terminatedWith(137) }),
+  pod("failed", { state: terminatedWith(2) }),
+  pod("message", { state: terminatedWith(2, "no CUDA-capable device is detected") }),
+  pod("done", { state: terminatedWith(0) }),
+  pod("healthy", { ready: true, state: { running: {} }, lastState: terminatedWith(1) }),
   pod("starting", { state: { waiting: { reason: "ContainerCreating" } } }),
 ];
 
 test("the doctor reads the logs of containers that failed without a termination message, and no others", () => {
-  const asked = silentContainers(pods()).map(({ pod: name, restarted }) => [name, restarted]);
-  expect(asked).toEqual([
+  const logRequests = silentContainers(pods()).map(({ pod: name, restarted }) => [name, restarted]);
+  expect(logRequests).toEqual([
     ["crashed", false],
-    ["again", true],
+    ["restarted", true],
     ["failed", false],
   ]);
 });
@@ -51,20 +54,20 @@ test("the doctor reads the logs of running device plugins on nodes without GPUs,
     metadata: { name },
     status: { allocatable: { "nvidia.com/gpu": gpus } },
   });
-  const all = [
+  const runningPods = [
     running("nvidia-device-plugin-a", "a"),
     running("nvidia-device-plugin-b", "b"),
     running("web", "a"),
   ];
-  const asked = idlePlugins(all, [node("a", "0"), node("b", "1")]);
-  expect(asked.map(({ pod: name, restarted }) => [name, restarted])).toEqual([
+  const logRequests = idlePlugins(runningPods, [node("a", "0"), node("b", "1")]);
+  expect(logRequests.map(({ pod: name, restarted }) => [name, restarted])).toEqual([
     ["nvidia-device-plugin-a", false],
   ]);
 });
 
-test("the doctor first reads the logs of pods for which the stack's own pods wait", () => {
-  const waits = pod("vllm-group-0", { state: { waiting: { reason: "PodInitializing" } } });
-  waits.metadata!.labels = { "app.kubernetes.io/managed-by": "talos-gpu" };
+test("the doctor first reads the log of the init container for which a pod of the stack waits", () => {
+  const waitingPod = pod("vllm-group-0", { state: { waiting: { reason: "PodInitializing" } } });
+  waitingPod.metadata!.labels = { "app.kubernetes.io/managed-by": "talos-gpu" };
   const fabric = {
     name: "fabric",
     image: "",
@@ -73,12 +76,12 @@ test("the doctor first reads the logs of pods for which the stack's own pods wai
     ready: false,
     state: { running: {} },
   };
-  waits.status!.initContainerStatuses = [fabric];
-  expect(firstContainers([waits, ...pods()])).toEqual([
+  waitingPod.status!.initContainerStatuses = [fabric];
+  expect(firstContainers([waitingPod, ...pods()])).toEqual([
     { namespace: "gpu", pod: "vllm-group-0", container: "fabric", restarted: false },
   ]);
   const { initContainers } = observedPod(
-    waits,
+    waitingPod,
     new Map([["gpu/vllm-group-0/fabric", "below the floor"]]),
   );
   expect(initContainers).toEqual([
@@ -96,24 +99,28 @@ test("the doctor reports the last log lines of failed containers, except of thos
   expect(Object.fromEntries(heard)).toEqual({
     "gpu/crashed/main":
       "/api/v1/namespaces/gpu/pods/crashed/log?container=main&previous=false&tailLines=80",
-    "gpu/again/main":
-      "/api/v1/namespaces/gpu/pods/again/log?container=main&previous=true&tailLines=80",
+    "gpu/restarted/main":
+      "/api/v1/namespaces/gpu/pods/restarted/log?container=main&previous=true&tailLines=80",
   });
 });
 
 test("a container's last words come from its log if its status has no message", () => {
-  const said = (one: V1Pod): string | undefined => {
-    const [container] =
-      observedPod(one, new Map([[`gpu/${one.metadata!.name}/main`, "heard"]])).containers ?? [];
+  const lastWordsOf = (crashedPod: V1Pod): string | undefined => {
+    const logs = new Map([[`gpu/${crashedPod.metadata!.name}/main`, "log line"]]);
+    const [container] = observedPod(crashedPod, logs).containers ?? [];
     return container?.message ?? container?.lastMessage ?? container?.log;
   };
-  expect(pods().map(said)).toEqual([
-    "heard",
-    "heard",
-    "heard",
-    "no CUDA-capable device is detected",
-    "heard",
-    "heard",
-    undefined,
+  const lastWords = pods().map((crashedPod) => [
+    crashedPod.metadata!.name,
+    lastWordsOf(crashedPod),
   ]);
+  expect(Object.fromEntries(lastWords)).toStrictEqual({
+    crashed: "log line",
+    restarted: "log line",
+    failed: "log line",
+    message: "no CUDA-capable device is detected",
+    done: "log line",
+    healthy: "log line",
+    starting: undefined,
+  });
 });

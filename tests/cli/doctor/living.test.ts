@@ -16,7 +16,7 @@ const pod = (uid: string, ready: boolean, phase = "Running"): k8s.V1Pod => ({
 test("events of healthy objects and of deleted objects do not count", () => {
   const daemonSets = [
     {
-      metadata: { uid: "set-well", name: "set-well" },
+      metadata: { uid: "set-healthy", name: "set-healthy" },
       status: { desiredNumberScheduled: 1, numberReady: 1 },
     },
     {
@@ -24,16 +24,15 @@ test("events of healthy objects and of deleted objects do not count", () => {
       status: { desiredNumberScheduled: 0, numberReady: 0 },
     },
   ] as k8s.V1DaemonSet[];
-  const pods = [pod("well", true), pod("ill", false), pod("done", false, "Succeeded")];
-  const events = [
-    ...["well", "ill", "done", "set-well", "set-idle", "gone"].map((uid) => event(uid, 1)),
-    event("ill", 50),
-  ];
-  const told = (objects: Objects): string[] =>
+  const pods = [pod("healthy", true), pod("failing", false), pod("done", false, "Succeeded")];
+  const uids = ["healthy", "failing", "done", "set-healthy", "set-idle", "deleted"];
+  const events = [...uids.map((uid) => event(uid, 1)), event("failing", 50)];
+  const messagesOf = (objects: Objects): string[] =>
     livingEvents(events, objects, now).map(({ message }) => message ?? "");
-  expect(told({ pods, daemonSets, deployments: [], jobs: [] })).toEqual(["ill", "set-idle", "ill"]);
-  // Without the right to list Jobs, the doctor cannot know whether the object is gone.
-  expect(told({ pods, daemonSets, deployments: [] })).toEqual(["ill", "set-idle", "gone", "ill"]);
+  const objects = { pods, daemonSets, deployments: [] };
+  expect(messagesOf({ ...objects, jobs: [] })).toEqual(["failing", "set-idle", "failing"]);
+  // Without the right to list Jobs, the doctor cannot know whether the object was deleted.
+  expect(messagesOf(objects)).toEqual(["failing", "set-idle", "deleted", "failing"]);
 });
 
 test("events of objects that the doctor does not list count only if they are recent", () => {
@@ -44,9 +43,9 @@ test("events of objects that the doctor does not list count only if they are rec
 });
 
 test("events of a healthy object's former pods do not count", () => {
-  const about = (name: string, namespace = "llm"): k8s.CoreV1Event => ({
+  const eventAbout = (name: string, namespace = "llm"): k8s.CoreV1Event => ({
     metadata: {},
-    involvedObject: { uid: `gone-${name}`, name, namespace },
+    involvedObject: { uid: `deleted-${name}`, name, namespace },
     message: `${namespace}/${name}`,
     lastTimestamp: now,
   });
@@ -57,10 +56,10 @@ test("events of a healthy object's former pods do not count", () => {
   });
   const objects = { deployments: [deployment("ollama", 1), deployment("ollama-proxy", 0)] };
   const events = [
-    about("ollama-79b944df7b-xxmjm"),
-    about("ollama-79b944df7b"),
-    about("ollama-proxy-5d9c7f8b6-abcde"),
-    about("ollama-79b944df7b-xxmjm", "elsewhere"),
+    eventAbout("ollama-79b944df7b-xxmjm"),
+    eventAbout("ollama-79b944df7b"),
+    eventAbout("ollama-proxy-5d9c7f8b6-abcde"),
+    eventAbout("ollama-79b944df7b-xxmjm", "elsewhere"),
   ];
   expect(livingEvents(events, objects, now).map(({ message }) => message)).toEqual([
     "llm/ollama-proxy-5d9c7f8b6-abcde",
@@ -69,60 +68,62 @@ test("events of a healthy object's former pods do not count", () => {
 });
 
 test("events of replaced pods do not count", () => {
-  const about = (uid: string, name: string): k8s.CoreV1Event => ({
+  const eventAbout = (uid: string, name: string): k8s.CoreV1Event => ({
     metadata: {},
     involvedObject: { kind: "Pod", uid, name, namespace: "gpu" },
     message: uid,
     lastTimestamp: now,
   });
-  const set = (name: string): k8s.V1DaemonSet =>
+  const daemonSet = (name: string): k8s.V1DaemonSet =>
     ({
       metadata: { uid: name, name, namespace: "gpu" },
       status: { desiredNumberScheduled: 2, numberReady: 1 },
     }) as k8s.V1DaemonSet;
   const events = [
-    about("gone", "plugin-aaaaa"),
-    about("there", "plugin-bbbbb"),
-    about("alone", "limit-ccccc"),
+    eventAbout("replaced", "plugin-aaaaa"),
+    eventAbout("existing", "plugin-bbbbb"),
+    eventAbout("without-successor", "limit-ccccc"),
   ];
-  const there: k8s.V1Pod = { metadata: { uid: "there", name: "plugin-bbbbb", namespace: "gpu" } };
+  const existingPod: k8s.V1Pod = {
+    metadata: { uid: "existing", name: "plugin-bbbbb", namespace: "gpu" },
+  };
   const objects = {
-    pods: [there],
-    daemonSets: [set("plugin"), set("limit")],
+    pods: [existingPod],
+    daemonSets: [daemonSet("plugin"), daemonSet("limit")],
     deployments: [],
     jobs: [],
   };
   expect(livingEvents(events, objects, now).map(({ message }) => message)).toEqual([
-    "there",
-    "alone",
+    "existing",
+    "without-successor",
   ]);
 });
 
 test("events of pods do not count if their DaemonSet now wants no pods", () => {
-  const about = (uid: string, name: string, kind = "Pod"): k8s.CoreV1Event => ({
+  const eventAbout = (uid: string, name: string, kind = "Pod"): k8s.CoreV1Event => ({
     metadata: {},
     involvedObject: { kind, uid, name, namespace: "gpu" },
     message: name,
     lastTimestamp: now,
   });
-  const set = (desired: number): k8s.V1DaemonSet =>
+  const daemonSet = (desired: number): k8s.V1DaemonSet =>
     ({
       metadata: { uid: "set", name: "plugin", namespace: "gpu" },
       status: { desiredNumberScheduled: desired, numberReady: 0 },
     }) as k8s.V1DaemonSet;
-  const events = [about("gone", "plugin-mn6ff"), about("set", "plugin", "DaemonSet")];
-  const told = (desired: number): string[] =>
+  const events = [eventAbout("deleted", "plugin-mn6ff"), eventAbout("set", "plugin", "DaemonSet")];
+  const messagesFor = (desired: number): string[] =>
     livingEvents(
       events,
-      { pods: [], daemonSets: [set(desired)], deployments: [], jobs: [] },
+      { pods: [], daemonSets: [daemonSet(desired)], deployments: [], jobs: [] },
       now,
     ).map(({ message }) => message ?? "");
-  expect(told(0)).toEqual(["plugin"]);
-  expect(told(1)).toEqual(["plugin-mn6ff", "plugin"]);
+  expect(messagesFor(0)).toEqual(["plugin"]);
+  expect(messagesFor(1)).toEqual(["plugin-mn6ff", "plugin"]);
 });
 
-test("failed pods of a Job that succeeded do not count", () => {
-  const owned = (uid: string, job: string): k8s.V1Pod => ({
+test("failed pods count only if their Job did not succeed", () => {
+  const podOfJob = (uid: string, job: string): k8s.V1Pod => ({
     metadata: {
       uid,
       ownerReferences: [{ uid: job, kind: "Job", name: job, apiVersion: "batch/v1" }],
@@ -134,6 +135,8 @@ test("failed pods of a Job that succeeded do not count", () => {
     { metadata: { uid: "bad" }, status: { failed: 1 } },
   ];
   expect(
-    livingPods([owned("a", "good"), owned("b", "bad")], jobs).map(({ metadata }) => metadata?.uid),
+    livingPods([podOfJob("a", "good"), podOfJob("b", "bad")], jobs).map(
+      ({ metadata }) => metadata?.uid,
+    ),
   ).toEqual(["b"]);
 });

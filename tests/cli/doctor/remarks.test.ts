@@ -4,14 +4,14 @@ import { planOf } from "../../support/plans";
 
 type Pod = NonNullable<Observations["pods"]>[number];
 
-const pod = (more: Partial<Pod>): Pod => ({
+const pod = (fields: Partial<Pod>): Pod => ({
   namespace: "web",
   name: "x",
   phase: "Running",
   runtimeClass: "nvidia",
   gpus: false,
   images: ["nvcr.io/nvidia/cuda:12.8.0-base-ubuntu24.04"],
-  ...more,
+  ...fields,
 });
 
 /**
@@ -20,8 +20,8 @@ const pod = (more: Partial<Pod>): Pod => ({
 test.each<[string, Partial<Pod>]>([
   ["a pod with a CUDA image, which sets NVIDIA_VISIBLE_DEVICES", {}],
   ["a pod that sets NVIDIA_VISIBLE_DEVICES", { images: ["busybox"], visibleDevices: "all" }],
-])("a remark reports that %s sees cards without requesting them", (_, more) => {
-  expect(remarks({ pods: [pod(more)] }, planOf("rtx5070ti"))).toHaveLength(1);
+])("a remark reports that %s sees cards without requesting them", (_, fields) => {
+  expect(remarks({ pods: [pod(fields)] }, planOf("rtx5070ti"))).toHaveLength(1);
 });
 
 test.each<[string, Partial<Pod>]>([
@@ -31,8 +31,8 @@ test.each<[string, Partial<Pod>]>([
   ["another RuntimeClass", { runtimeClass: "runc" }],
   ["the phase Succeeded", { phase: "Succeeded" }],
   ["the namespace of the release", { namespace: "nvidia-gpu-operator" }],
-])("no remark is made about a pod with %s", (_, more) => {
-  expect(remarks({ pods: [pod(more)] }, planOf("rtx5070ti"))).toEqual([]);
+])("no remark is made about a pod with %s", (_, fields) => {
+  expect(remarks({ pods: [pod(fields)] }, planOf("rtx5070ti"))).toEqual([]);
 });
 
 test("a remark reports a machine that could not be tested because other pods use its cards", () => {
@@ -66,6 +66,6 @@ test("a cluster counts as another one if it has nodes, but none of the stack's",
   expect(foreignCluster(plan, nodes("a", "b"))).toContain(
     "its nodes are a, b, but the stack's machines are k8s-worker4",
   );
-  for (const seen of [nodes("a", "k8s-worker4"), nodes(), {}])
-    expect(foreignCluster(plan, seen)).toBeUndefined();
+  for (const observations of [nodes("a", "k8s-worker4"), nodes(), {}])
+    expect(foreignCluster(plan, observations)).toBeUndefined();
 });

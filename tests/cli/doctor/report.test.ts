@@ -1,7 +1,7 @@
 import { renderReport, reportOf } from "../../../cli/doctor/report";
 import type { Difference } from "../../../components/diagnosis";
 import type { System } from "../../../components/diagnosis/system";
-import { acting, hostileName } from "../hostile";
+import { unsafeParts, hostileName } from "../hostile";
 
 const system: System = {
   era: "cdi",
@@ -15,12 +15,12 @@ const {
   era: _era,
   mode: _mode,
   namespace: _namespace,
-  ...nothing
+  ...unknownSystem
 } = { ...system, gpuMachines: [] };
 
-type Said = Parameters<typeof reportOf>[0];
+type ReportInput = Parameters<typeof reportOf>[0];
 
-const lines = (said: Partial<Said>): string[] =>
+const lines = (input: Partial<ReportInput>): string[] =>
   renderReport(
     reportOf({
       system,
@@ -30,16 +30,15 @@ const lines = (said: Partial<Said>): string[] =>
       unseen: [],
       notes: [],
       inventory: [],
-      ...said,
+      ...input,
     }),
     false,
   ).split("\n");
 
 test("for a cluster that is down, the report says only that it could not be read", () => {
-  expect(lines({ system: nothing, unseen: ["Kubernetes could not be read: refused"] })).toEqual([
-    "? could not read: Kubernetes could not be read: refused",
-    "1 not read",
-  ]);
+  expect(
+    lines({ system: unknownSystem, unseen: ["Kubernetes could not be read: refused"] }),
+  ).toEqual(["? could not read: Kubernetes could not be read: refused", "1 not read"]);
 });
 
 test("for a healthy cluster, the report lists its GPUs", () => {
@@ -69,7 +68,7 @@ test("the report advises no update of the stack for a difference with a remedy",
 });
 
 test("hostile texts of a cluster cannot control the terminal or add a line to the report", () => {
-  const said = {
+  const input = {
     differences: [
       {
         about: `Pod/${hostileName}`,
@@ -83,14 +82,14 @@ test("hostile texts of a cluster cannot control the terminal or add a line to th
     inventory: [hostileName],
     findings: [],
   };
-  expect(acting(lines(said).join("\n"))).toEqual([]);
+  expect(unsafeParts(lines(input).join("\n"))).toEqual([]);
   const report = reportOf({
     system: { ...system, namespace: hostileName },
     planned: true,
-    ...said,
+    ...input,
   });
   const coloured = renderReport(report, true);
   expect(coloured).toContain("\u001b[31m✖ differs from the plan:\u001b[39m");
   // eslint-disable-next-line no-control-regex -- the report's own colours
-  expect(acting(coloured.replaceAll(/\u001b\[\d+m/g, ""))).toEqual([]);
+  expect(unsafeParts(coloured.replaceAll(/\u001b\[\d+m/g, ""))).toEqual([]);
 });

@@ -9,10 +9,10 @@ import type { Answer } from "../../../components/clients/kubernetes/error";
 import { FakeClock } from "../../program/fakes";
 import { Calls, type Fault, faultKinds } from "../../program/single-fault/faults";
 import { planOf } from "../../support/plans";
-import { offering } from "../stand";
+import { clusterWithGpu } from "../support";
 
 /** A machine whose card NVIDIA's DRA driver offers, and a pod that gives the reason of its end only in its log. */
-const [node] = offering["/api/v1/nodes"];
+const [node] = clusterWithGpu["/api/v1/nodes"];
 const plan = planOf("dra");
 const { name } = plan.machines[0]!;
 const metadata = {
@@ -20,7 +20,7 @@ const metadata = {
   labels: { "extensions.talos.dev/nvidia-open-gpu-kernel-modules-production": "1" },
 };
 const objects: Record<string, unknown[]> = {
-  ...offering,
+  ...clusterWithGpu,
   "/api/v1/nodes": [{ ...node, metadata, status: { ...node!.status, allocatable: {} } }],
   "/apis/apps/v1/daemonsets": [
     {
@@ -58,16 +58,21 @@ const objects: Record<string, unknown[]> = {
             ready: false,
             state: { waiting: { reason: "CrashLoopBackOff" } },
           },
-        ].map((one) => ({ ...one, lastState: { terminated: { exitCode: 1 } } })),
+        ].map((containerStatus) => ({
+          ...containerStatus,
+          lastState: { terminated: { exitCode: 1 } },
+        })),
       },
     },
   ],
 };
-const LOG = "panic: no devices\n";
+const podLog = "panic: no devices\n";
 
-const answer = (url: string): Answer => {
+const answerOfApi = (url: string): Answer => {
   const { pathname } = new URL(url);
-  const body = pathname.endsWith("/log") ? LOG : JSON.stringify({ items: objects[pathname] ?? [] });
+  const body = pathname.endsWith("/log")
+    ? podLog
+    : JSON.stringify({ items: objects[pathname] ?? [] });
   return { status: 200, headers: {}, body };
 };
 
@@ -85,7 +90,7 @@ const resource = (id: string | number, spec: unknown): string =>
  * Output of talosctl by its arguments. One of NVIDIA's services on the machine does not run; its log has the
  * reason.
  */
-const printed: Record<string, string> = {
+const talosctlOutputs: Record<string, string> = {
   "version --client": "Client:\nTalos v1.13.0\n",
   "version --json": `${JSON.stringify({ version: { tag: "v1.13.0" } })}\n`,
   "get machinestatus": resource("machine", {
@@ -114,23 +119,25 @@ const printed: Record<string, string> = {
 };
 
 /** The doctor's report, and the calls that it made. */
-async function look(
+async function examineCluster(
   failing?: { at: number; fault: Fault },
-  planned?: Plan,
+  stackPlan?: Plan,
 ): Promise<{ report: DoctorReport; calls: string[] }> {
   const calls = new Calls(new FakeClock(), failing);
   const { prototype } = KubernetesApi;
   const send = jest
     .spyOn(prototype as never, "send")
-    .mockImplementation((async (url: string) => answer(url)) as never);
+    .mockImplementation((async (url: string) => answerOfApi(url)) as never);
   calls.ofApi(prototype);
   const run = jest.spyOn(Talosctl.prototype, "run").mockImplementation((args) => {
-    const asked = args.join(" ");
-    const [, answer] = Object.entries(printed).find(([begin]) => asked.startsWith(begin)) ?? [];
-    if (answer === undefined) throw new Error(`talosctl ${asked}: it was not asked before`);
+    const command = args.join(" ");
+    const [, output] =
+      Object.entries(talosctlOutputs).find(([prefix]) => command.startsWith(prefix)) ?? [];
+    if (output === undefined)
+      throw new Error(`talosctl ${command}: this test has no output for it`);
     return calls.meet(
-      `talosctl ${asked}`,
-      () => Promise.resolve(answer),
+      `talosctl ${command}`,
+      () => Promise.resolve(output),
       ({ says }) => {
         throw new CallError(classify(says), `talosctl ${args[0]} failed (exit 1): ${says}`);
       },
@@ -138,7 +145,7 @@ async function look(
   });
   try {
     const machines = { talosctl: "talosctl", talosconfig: "/nowhere", secrets: [] };
-    const report = await examine({ kubeconfig, machines, leftOut: [] }, planned, 10_000);
+    const report = await examine({ kubeconfig, machines, leftOut: [] }, stackPlan, 10_000);
     return { report, calls: calls.made };
   } finally {
     for (const spy of [send, run]) spy.mockRestore();
@@ -146,13 +153,13 @@ async function look(
 }
 
 /** All findings, in one list. */
-const wrong = ({ differences, findings }: DoctorReport): string[] =>
-  [...differences, ...findings].map((one) =>
-    JSON.stringify({ ...one, evidence: [], lastWords: [] }),
+const problemsIn = ({ differences, findings }: DoctorReport): string[] =>
+  [...differences, ...findings].map((problem) =>
+    JSON.stringify({ ...problem, evidence: [], lastWords: [] }),
   );
 
 /** The entry in "could not look" for a failed call of talosctl, by the first words of the call. */
-const ofMachine: Record<string, RegExp> = {
+const unseenByTalosctlCall: Record<string, RegExp> = {
   "version --client": /^the machines could not be read/,
   "version --json": /^machine \S+ \(\S+\) could not/,
   "get machinestatus": /: stage could not/,
@@ -168,17 +175,22 @@ const ofMachine: Record<string, RegExp> = {
 };
 
 /** The entry in "could not look" for a failed call. */
-const nameOf = (call: string): RegExp => {
-  const ofTalos = Object.entries(ofMachine).find(([begin]) => call.startsWith(`talosctl ${begin}`));
-  if (ofTalos !== undefined) return ofTalos[1];
-  const last = call.split("/").at(-1)!;
-  return last === "log"
+const unseenEntryOf = (call: string): RegExp => {
+  const talosctlEntry = Object.entries(unseenByTalosctlCall).find(([prefix]) =>
+    call.startsWith(`talosctl ${prefix}`),
+  );
+  if (talosctlEntry !== undefined) return talosctlEntry[1];
+  const resourceName = call.split("/").at(-1)!;
+  return resourceName === "log"
     ? /nvidia-thing-x/
-    : new RegExp(`^${last === "secrets" ? "releases" : last} could not be listed`, "i");
+    : new RegExp(
+        `^${resourceName === "secrets" ? "releases" : resourceName} could not be listed`,
+        "i",
+      );
 };
 
 test("without a fault the doctor sees the card, and the last words of the failing pod", async () => {
-  const { report } = await look();
+  const { report } = await examineCluster();
   expect(report.unseen).toEqual([]);
   expect(JSON.stringify(report)).toContain("no devices");
   expect(JSON.stringify(report)).toContain("Driver/library version mismatch");
@@ -186,29 +198,31 @@ test("without a fault the doctor sees the card, and the last words of the failin
 });
 
 const cases = faultKinds.flatMap((fault) => [
-  { ...fault, fault, held: "without a stack", planned: undefined },
-  { ...fault, fault, held: "with the stack", planned: plan },
+  { ...fault, fault, stackState: "without a stack", planned: undefined },
+  { ...fault, fault, stackState: "with the stack", planned: plan },
 ]);
 
 test.each(cases)(
-  "if any single call fails ($name, $held), the doctor's report is the same or has the missing observation",
+  "if any single call fails ($name, $stackState), the doctor's report is the same or lists the missing observation",
   async ({ fault, planned }) => {
-    const without = await look(undefined, planned);
-    expect(without.calls.length).toBeGreaterThan(10);
-    let changed = 0;
-    for (const [at, call] of without.calls.entries()) {
+    const faultless = await examineCluster(undefined, planned);
+    expect(faultless.calls.length).toBeGreaterThan(10);
+    let changedReports = 0;
+    for (const [index, call] of faultless.calls.entries()) {
       // Node.js does not distinguish a log that is cut off from a connection that was reset.
       if (call.endsWith("/log") && fault.name === "cut off") continue;
-      const { report } = await look({ at, fault }, planned);
-      if (JSON.stringify(report) === JSON.stringify(without.report)) continue;
-      changed += 1;
+      const { report } = await examineCluster({ at: index, fault }, planned);
+      if (JSON.stringify(report) === JSON.stringify(faultless.report)) continue;
+      changedReports += 1;
       expect({ call, unseen: report.unseen }).toEqual({
         call,
-        unseen: [expect.stringMatching(nameOf(call))],
+        unseen: [expect.stringMatching(unseenEntryOf(call))],
       });
       expect({
         call,
-        wrong: wrong(report).filter((one) => !wrong(without.report).includes(one)),
+        wrong: problemsIn(report).filter(
+          (problem) => !problemsIn(faultless.report).includes(problem),
+        ),
       }).toEqual({
         call,
         wrong: [],
@@ -216,6 +230,6 @@ test.each(cases)(
       expect(report.status).not.toBe(0);
     }
     // Some calls are repeated or optional, but not all, so some faults must change the report.
-    expect(changed).toBeGreaterThan(5);
+    expect(changedReports).toBeGreaterThan(5);
   },
 );

@@ -3,13 +3,13 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { parse, stringify } from "yaml";
 import { importFiles } from "../../../cli/import/verb";
-import { runVerb } from "../stand";
+import { runVerb } from "../support";
 
 describe("the GPU provider that import finds in a repository", () => {
-  /** Imports a repository with a talconfig of one machine and these files of Flux. */
-  async function imported(files: Record<string, string>) {
+  /** Imports a repository with a talconfig of one machine, and with these files. */
+  async function importRepository(files: Record<string, string>) {
     const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
-    const all = {
+    const allFiles = {
       "talos/talconfig.yaml": stringify({
         talosVersion: "v1.13.6",
         nodes: [{ hostname: "gpu", ipAddress: "192.0.2.1" }],
@@ -17,7 +17,7 @@ describe("the GPU provider that import finds in a repository", () => {
       ".git/HEAD": "",
       ...files,
     };
-    for (const [name, text] of Object.entries(all)) {
+    for (const [name, text] of Object.entries(allFiles)) {
       fs.mkdirSync(path.join(repository, path.dirname(name)), { recursive: true });
       fs.writeFileSync(path.join(repository, name), text);
     }
@@ -35,7 +35,7 @@ describe("the GPU provider that import finds in a repository", () => {
 
   const helmRelease = (name: string, chart: string, version = "26.3.3", values = "{}") =>
     `kind: HelmRelease\nmetadata: { name: ${name} }\nspec: { chart: { spec: { chart: ${chart}, version: ${version} } }, values: ${values} }\n`;
-  const dra = helmRelease(
+  const draRelease = helmRelease(
     "dra",
     "nvidia-dra-driver-gpu",
     "25.8.0",
@@ -43,25 +43,25 @@ describe("the GPU provider that import finds in a repository", () => {
   );
 
   test("is the operator, with a note, if no file installs one", async () => {
-    const { config, text, remarks, status } = await imported({});
+    const { config, text, remarks, status } = await importRepository({});
     expect(config).toHaveProperty(["talos-gpu:gpuOperator"]);
-    const said =
+    const note =
       /gpuOperator: no file here installs a GPU provider, so this stack will install GPU Operator/;
-    expect(remarks).toEqual([expect.stringMatching(said), expect.stringMatching(/^Wrote /)]);
-    expect(text).toMatch(said);
+    expect(remarks).toEqual([expect.stringMatching(note), expect.stringMatching(/^Wrote /)]);
+    expect(text).toMatch(note);
     expect(status).toBe(0);
   });
 
   test("is the DRA driver if a file installs its former chart", async () => {
-    const { config } = await imported({ "apps/dra/helmrelease.yaml": dra });
+    const { config } = await importRepository({ "apps/dra/helmrelease.yaml": draRelease });
     expect(config["talos-gpu:external"]).toEqual({ files: ["apps/dra/helmrelease.yaml"] });
     expect(config).not.toHaveProperty(["talos-gpu:gpuOperator"]);
   });
 
   test("is the DRA driver if files install the driver and the operator", async () => {
-    const { config, remarks } = await imported({
+    const { config, remarks } = await importRepository({
       "apps/a.yaml": helmRelease("gpu-operator", "gpu-operator"),
-      "apps/dra.yaml": dra,
+      "apps/dra.yaml": draRelease,
     });
     expect(config["talos-gpu:external"]).toEqual({ kind: "dra" });
     expect(remarks).toContainEqual(
@@ -70,7 +70,7 @@ describe("the GPU provider that import finds in a repository", () => {
   });
 
   test("is unknown if its file is not YAML, which is reported", async () => {
-    const { remarks, status } = await imported({
+    const { remarks, status } = await importRepository({
       "apps/gpu/helmrelease.yaml": helmRelease("gpu-operator", "gpu-operator").replace(
         "spec:",
         "\tspec:",
@@ -85,9 +85,9 @@ describe("the GPU provider that import finds in a repository", () => {
   });
 
   test("is listed together with the Flux Kustomization that sets its namespace", async () => {
-    const ks =
+    const kustomization =
       "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: { path: ./apps/gpu/app, targetNamespace: kube-system }\n";
-    const { config } = await imported({
+    const { config } = await importRepository({
       "apps/gpu/app/helmrelease.yaml": helmRelease(
         "nvidia-device-plugin",
         "nvidia-device-plugin",
@@ -95,8 +95,8 @@ describe("the GPU provider that import finds in a repository", () => {
         "{ runtimeClassName: nvidia }",
       ),
       "apps/gpu/app/kustomization.yaml": "resources: [./helmrelease.yaml]\n",
-      "apps/gpu/ks.yaml": ks,
-      "apps/other/ks.yaml": ks
+      "apps/gpu/ks.yaml": kustomization,
+      "apps/other/ks.yaml": kustomization
         .replace("./apps/gpu", "./apps/other")
         .replace("kube-system", "other"),
     });

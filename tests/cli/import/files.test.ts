@@ -6,17 +6,17 @@ import { schematicOf } from "../../../components/recipe/index";
 import { idOf } from "../../../cli/import/schematics";
 import { substitute } from "../../../cli/import/substitute";
 import { importFiles } from "../../../cli/import/verb";
-import { runVerb } from "../stand";
+import { runVerb } from "../support";
 
 const folder = path.join(__dirname, "../../fixtures/talhelper/home-ops");
 
-async function run(...argv: string[]) {
+async function runImport(...argv: string[]) {
   const { status, result, remarks } = await runVerb("import", importFiles, argv);
   const { config = {} } = (parse(result) ?? {}) as { config?: Record<string, any> };
   return { status, config, remarks };
 }
 
-const written = (text: string, name = "gpu-1.yaml"): string => {
+const writeFile = (text: string, name = "gpu-1.yaml"): string => {
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "import-")), name);
   fs.writeFileSync(file, text);
   return file;
@@ -24,28 +24,26 @@ const written = (text: string, name = "gpu-1.yaml"): string => {
 
 test("a talconfig like the home-ops template's is imported without findings if --gpu names the cards", async () => {
   const talconfig = path.join(folder, "talconfig.yaml");
-  const { status, config, remarks } = await run(
+  const { status, config, remarks } = await runImport(
     talconfig,
     "--gpu",
     "k8s-1=RTX 3060",
     "--gpu",
     "k8s-2=RTX 3060",
   );
-  expect([status, remarks]).toEqual([
-    0,
-    [
-      expect.stringMatching(/^gpuOperator: no file here/),
-      expect.stringMatching(/^Not in the stack.*: k8s-0 \(/),
-    ],
+  expect(status).toBe(0);
+  expect(remarks).toEqual([
+    expect.stringMatching(/^gpuOperator: no file here/),
+    expect.stringMatching(/^Not in the stack.*: k8s-0 \(/),
   ]);
   expect(config).toMatchObject({ "talos-gpu:talosVersion": "v1.13.6" });
-  const own = (branch: string) => ({
+  const commonFields = (branch: string) => ({
     configuration: "adopted",
     driver: { branch, flavour: "open" },
   });
   expect(config["talos-gpu:machines"]).toEqual({
     "k8s-1": {
-      ...own("production"),
+      ...commonFields("production"),
       address: "192.0.2.11",
       role: "worker",
       gpus: [{ model: "RTX 3060" }],
@@ -53,14 +51,14 @@ test("a talconfig like the home-ops template's is imported without findings if -
       taints: { gpu: "true:NoSchedule" },
     },
     "k8s-2": {
-      ...own("lts"),
+      ...commonFields("lts"),
       address: "192.0.2.12",
       role: "worker",
       gpus: [{ model: "RTX 3060" }],
       kernelArgs: ["pci=realloc"],
     },
   });
-  expect((await run(talconfig)).status).toBe(1); // the user must name the cards
+  expect((await runImport(talconfig)).status).toBe(1); // the user must name the cards
 });
 
 test("the note on a node with NVIDIA's modules but no card says how to leave the node out", async () => {
@@ -71,7 +69,7 @@ test("the note on a node with NVIDIA's modules but no card says how to leave the
     nodes: [node("gpu", 1), node("plain", 2)],
     worker,
   });
-  const { remarks } = await run(written(text), "--gpu", "gpu=RTX 3060");
+  const { remarks } = await runImport(writeFile(text), "--gpu", "gpu=RTX 3060");
   expect(remarks).toContainEqual(
     expect.stringMatching(
       /^machines\.plain\.gpus: .*If the machine has no card, delete machines\.plain$/,
@@ -81,22 +79,33 @@ test("the note on a node with NVIDIA's modules but no card says how to leave the
 
 test("a missing Talos version is requested, and --talos or --env-file sets it", async () => {
   const text = "talosVersion: ${version}\nnodes: [{hostname: gpu, ipAddress: 10.0.0.1}]\n";
-  const asked = await run(written(text), "--gpu", "gpu=RTX 3060");
-  expect(asked.remarks).toEqual([
+  const withoutVersion = await runImport(writeFile(text), "--gpu", "gpu=RTX 3060");
+  expect(withoutVersion.remarks).toEqual([
     expect.stringMatching(
       /^talosVersion: is \$\{version\}, a variable without a value .* --talos /,
     ),
     expect.stringMatching(/^devicePlugin: no file here/),
   ]);
-  expect([asked.status, asked.config]).toEqual([
-    1,
-    expect.not.objectContaining({ "talos-gpu:talosVersion": expect.anything() }),
-  ]);
-  const named = await run(written(text), "--gpu", "gpu=RTX 3060", "--talos", "v1.13.6");
-  expect([named.status, named.config["talos-gpu:talosVersion"]]).toEqual([0, "v1.13.6"]);
-  const env = written("version: 1.12.6\n", "other.yaml");
-  const told = await run(written(text), "--gpu", "gpu=RTX 3060", "--env-file", env);
-  expect(told.config["talos-gpu:talosVersion"]).toBe("v1.12.6");
+  expect(withoutVersion.status).toBe(1);
+  expect(withoutVersion.config).not.toHaveProperty(["talos-gpu:talosVersion"]);
+  const withTalosOption = await runImport(
+    writeFile(text),
+    "--gpu",
+    "gpu=RTX 3060",
+    "--talos",
+    "v1.13.6",
+  );
+  expect(withTalosOption.status).toBe(0);
+  expect(withTalosOption.config["talos-gpu:talosVersion"]).toBe("v1.13.6");
+  const envFile = writeFile("version: 1.12.6\n", "other.yaml");
+  const withEnvFile = await runImport(
+    writeFile(text),
+    "--gpu",
+    "gpu=RTX 3060",
+    "--env-file",
+    envFile,
+  );
+  expect(withEnvFile.config["talos-gpu:talosVersion"]).toBe("v1.12.6");
 });
 
 describe("a machine's configuration", () => {
@@ -112,8 +121,8 @@ describe("a machine's configuration", () => {
     kernel: { modules: [{ name: "nvidia" }] },
     nodeTaints: { gpu: "NoSchedule" },
   };
-  const documents = (more: object = {}) =>
-    `${stringify({ version: "v1alpha1", machine: { ...machine, ...more }, cluster: { token: "secret" } })}---\n` +
+  const documents = (fields: object = {}) =>
+    `${stringify({ version: "v1alpha1", machine: { ...machine, ...fields }, cluster: { token: "secret" } })}---\n` +
     stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", hostname: "gpu-1" });
   const expected = {
     "gpu-1": {
@@ -131,7 +140,7 @@ describe("a machine's configuration", () => {
     "--talos",
     "v1.12.6",
     "--schematic",
-    written(`customization: {}\n---\n${stringify(schematic)}`, "schematic.yaml"),
+    writeFile(`customization: {}\n---\n${stringify(schematic)}`, "schematic.yaml"),
   ];
 
   test("is read as talosctl prints it, with stored and running configuration", async () => {
@@ -141,29 +150,28 @@ describe("a machine's configuration", () => {
         metadata: { type: "MachineConfigs.config.talos.dev", id },
         spec: documents(),
       });
-    const { config, status } = await run(
-      written(`${resource("persistent")}---\n${resource("v1alpha1")}`),
+    const { config, status } = await runImport(
+      writeFile(`${resource("persistent")}---\n${resource("v1alpha1")}`),
       ...args,
     );
-    expect([status, config["talos-gpu:machines"], config["talos-gpu:driver"]]).toEqual([
-      0,
-      expected,
-      { branch: "lts" },
-    ]);
+    expect(status).toBe(0);
+    expect(config["talos-gpu:machines"]).toEqual(expected);
+    expect(config["talos-gpu:driver"]).toEqual({ branch: "lts" });
   });
 
   test.each([
     ["talm renders it", `# talm: nodes=["192.0.2.7"], endpoints=["192.0.2.1"]\n${documents()}`],
     ["topf renders it", documents({ network: { interfaces: [{ addresses: ["192.0.2.7/24"] }] } })],
   ])("is read as %s, without its secrets", async (_, text) => {
-    const { config, status } = await run(written(text), ...args);
-    expect([status, config["talos-gpu:machines"]]).toEqual([0, expected]);
+    const { config, status } = await runImport(writeFile(text), ...args);
+    expect(status).toBe(0);
+    expect(config["talos-gpu:machines"]).toEqual(expected);
     expect(JSON.stringify(config)).not.toContain("secret");
   });
 
   test("is reported if it has no host name and no address", async () => {
-    const { remarks, config } = await run(
-      written(stringify({ machine }), "node0.yaml"),
+    const { remarks, config } = await runImport(
+      writeFile(stringify({ machine }), "node0.yaml"),
       "--gpu=node0=RTX 3060",
       args[4]!,
       args[5]!,
@@ -183,107 +191,118 @@ test.each([
   ["$$patch", "$patch"],
   ["$A ${A} ${B:-b} ${B-$A} ${A:+c} ${B}", "a a b a c ${B}"],
   ["100$ $, $", "100$ $, $"],
-])("the variables in %j are filled in as %j", (text, filled) => {
-  expect(substitute(text, { A: "a" })).toBe(filled);
+])("the variables in %j are filled in as %j", (text, expected) => {
+  expect(substitute(text, { A: "a" })).toBe(expected);
 });
 
 test("a schematic's ID equals the Image Factory's for any order of fields", () => {
   const content = { extensions: ["siderolabs/zfs"], kernelArgs: ["-selinux", "a=b"] };
   const overlay = { name: "turingrk1", image: "siderolabs/sbc-rockchip" };
-  const more = { secureboot: { includeWellKnownCertificates: true }, bootloader: "sd-boot" };
+  const otherCustomization = {
+    secureboot: { includeWellKnownCertificates: true },
+    bootloader: "sd-boot",
+  };
   const customization = {
-    ...more,
+    ...otherCustomization,
     systemExtensions: { officialExtensions: content.extensions },
     extraKernelArgs: content.kernelArgs,
   };
   expect(idOf({ customization, overlay })).toBe(
-    schematicOf({ ...content, overlay, customization: more }).id,
+    schematicOf({ ...content, overlay, customization: otherCustomization }).id,
   );
 });
 
-test("a release that Flux installs from the talconfig's repository becomes the stack's `external`, and is checked", async () => {
-  const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
-  const app = path.join(repository, "apps/gpu");
-  fs.cpSync(folder, path.join(repository, "talos"), { recursive: true });
-  for (const made of [".git", "apps/gpu", "apps/other"])
-    fs.mkdirSync(path.join(repository, made), { recursive: true });
+describe("a release that Flux installs from the talconfig's repository", () => {
   const helmRelease = `kind: HelmRelease
 metadata: { name: nvidia-device-plugin, namespace: gpu }
 spec:
   chartRef: { kind: OCIRepository, name: nvidia-device-plugin }
   values: { runtimeClassName: nvidia, tolerations: [{ key: gpu, operator: Exists }] }
 `;
-  const source = `kind: OCIRepository
+  const ociRepository = `kind: OCIRepository
 metadata: { name: nvidia-device-plugin }
 spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin", ref: { tag: 0.19.3 } }
 `;
-  fs.writeFileSync(path.join(app, "helmrelease.yaml"), helmRelease);
-  fs.writeFileSync(path.join(app, "ocirepository.yaml"), source);
-  fs.writeFileSync(
-    path.join(repository, "apps/other/a.yaml"),
-    "kind: ConfigMap\ndata: { a: gpu-operator }\n",
-  );
-  const out = path.join(repository, "stack.yaml");
-  const argv = [
-    path.join(repository, "talos/talconfig.yaml"),
-    "--gpu",
-    "k8s-1=RTX 3060",
-    "--gpu",
-    "k8s-2=RTX 3060",
-  ];
-  await run(...argv, "--out", out);
-  const { config } = parse(fs.readFileSync(out, "utf8")) as { config: Record<string, any> };
+  /** The HelmRelease with further values. */
+  const withValues = (values: string): string => helmRelease.replace(/ }\n$/, `, ${values} }\n`);
   const files = ["apps/gpu/helmrelease.yaml", "apps/gpu/ocirepository.yaml"];
-  expect(config["talos-gpu:external"]).toEqual({ files });
-  expect(config).not.toHaveProperty(["talos-gpu:gpuOperator"]);
-  // The owner must correct this file, so the stack does not contain it.
-  fs.writeFileSync(
-    path.join(app, "helmrelease.yaml"),
-    `${helmRelease.replace(/ }\n$/, "")}, gfd: { enabld: true }, failOnInitError: "no" }\n`,
-  );
-  const mended = path.join(repository, "mended.yaml");
-  const flawed = await run(...argv, "--out", mended);
-  expect(
-    (parse(fs.readFileSync(mended, "utf8")) as typeof flawed).config["talos-gpu:external"],
-  ).toEqual({
-    kind: "devicePlugin",
-    namespace: "gpu",
-  });
-  expect(flawed.remarks.filter((line) => line.startsWith("external"))).toEqual([
-    expect.stringMatching(
-      /failOnInitError must be true or false.*Then list the file under external\.files: .*helmrelease\.yaml/,
-    ),
-  ]);
-  // A stack in another repository cannot list the files, so it contains their values.
-  fs.writeFileSync(path.join(app, "helmrelease.yaml"), helmRelease);
-  const elsewhere = await run(...argv);
-  expect(elsewhere.config["talos-gpu:external"]).toEqual({
-    kind: "devicePlugin",
-    version: "0.19.3",
-    namespace: "gpu",
-    values: { runtimeClassName: "nvidia", tolerations: [{ key: "gpu", operator: "Exists" }] },
-  });
-  expect(elsewhere.remarks.filter((line) => line.startsWith("external"))).toEqual([]);
-  // A value without effect is only reported, and the stack still contains the files.
-  fs.writeFileSync(
-    path.join(app, "helmrelease.yaml"),
-    helmRelease.replace(/ }\n$/, ", gfd: { enabld: true } }\n"),
-  );
-  fs.rmSync(out);
-  const { remarks } = await run(...argv, "--out", out);
-  expect(parse(fs.readFileSync(out, "utf8"))).toMatchObject({
-    config: { "talos-gpu:external": { files } },
-  });
-  expect(remarks).toContainEqual(
-    expect.stringMatching(/^warning: external\.values\.gfd\.enabld: .*does not have this value/),
-  );
 
-  fs.writeFileSync(path.join(app, "second.yaml"), helmRelease);
-  const several = await run(...argv); // the file's cluster is unknown
-  expect(several.config["talos-gpu:external"]).toEqual({ kind: "devicePlugin" });
-  expect(several.remarks[0]).toMatch(
-    /^external: .*second\.yaml install NVIDIA's charts, but the files do not show/,
-  );
+  let repository: string;
+  const write = (file: string, text: string): void =>
+    fs.writeFileSync(path.join(repository, file), text);
+
+  beforeEach(() => {
+    repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
+    fs.cpSync(folder, path.join(repository, "talos"), { recursive: true });
+    for (const name of [".git", "apps/gpu", "apps/other"])
+      fs.mkdirSync(path.join(repository, name), { recursive: true });
+    write("apps/gpu/helmrelease.yaml", helmRelease);
+    write("apps/gpu/ocirepository.yaml", ociRepository);
+    write("apps/other/a.yaml", "kind: ConfigMap\ndata: { a: gpu-operator }\n");
+  });
+
+  /** Imports the repository's talconfig. Without `--out` the stack is in no repository. */
+  const importTalconfig = (...options: string[]) =>
+    runImport(
+      path.join(repository, "talos/talconfig.yaml"),
+      "--gpu=k8s-1=RTX 3060",
+      "--gpu=k8s-2=RTX 3060",
+      ...options,
+    );
+
+  /** Imports the talconfig into a stack file of the same repository. */
+  async function importIntoRepository() {
+    const stackFile = path.join(repository, "stack.yaml");
+    const { remarks } = await importTalconfig("--out", stackFile);
+    const { config } = parse(fs.readFileSync(stackFile, "utf8")) as { config: Record<string, any> };
+    return { config, remarks };
+  }
+
+  test("becomes the stack's `external`, which lists its files", async () => {
+    const { config } = await importIntoRepository();
+    expect(config["talos-gpu:external"]).toEqual({ files });
+    expect(config).not.toHaveProperty(["talos-gpu:gpuOperator"]);
+  });
+
+  test("is listed only after its owner has corrected a value that the chart refuses", async () => {
+    write("apps/gpu/helmrelease.yaml", withValues('gfd: { enabld: true }, failOnInitError: "no"'));
+    const { config, remarks } = await importIntoRepository();
+    expect(config["talos-gpu:external"]).toEqual({ kind: "devicePlugin", namespace: "gpu" });
+    expect(remarks.filter((line) => line.startsWith("external"))).toEqual([
+      expect.stringMatching(
+        /failOnInitError must be true or false.*Then list the file under external\.files: .*helmrelease\.yaml/,
+      ),
+    ]);
+  });
+
+  test("becomes `external` with its values if the stack is not in the repository", async () => {
+    const { config, remarks } = await importTalconfig();
+    expect(config["talos-gpu:external"]).toEqual({
+      kind: "devicePlugin",
+      version: "0.19.3",
+      namespace: "gpu",
+      values: { runtimeClassName: "nvidia", tolerations: [{ key: "gpu", operator: "Exists" }] },
+    });
+    expect(remarks.filter((line) => line.startsWith("external"))).toEqual([]);
+  });
+
+  test("is listed with a warning if a value has no effect", async () => {
+    write("apps/gpu/helmrelease.yaml", withValues("gfd: { enabld: true }"));
+    const { config, remarks } = await importIntoRepository();
+    expect(config["talos-gpu:external"]).toMatchObject({ files });
+    expect(remarks).toContainEqual(
+      expect.stringMatching(/^warning: external\.values\.gfd\.enabld: .*does not have this value/),
+    );
+  });
+
+  test("is not listed if there are two, because the files do not show the cluster of each", async () => {
+    write("apps/gpu/second.yaml", helmRelease);
+    const { config, remarks } = await importTalconfig();
+    expect(config["talos-gpu:external"]).toEqual({ kind: "devicePlugin" });
+    expect(remarks[0]).toMatch(
+      /^external: .*second\.yaml install NVIDIA's charts, but the files do not show/,
+    );
+  });
 });
 
 test("a stack's machine has the node name that Talos derives from the host name", async () => {
@@ -296,8 +315,8 @@ test("a stack's machine has the node name that Talos derives from the host name"
     },
   ];
   const text = stringify({ talosVersion: "v1.12.6", nodes });
-  const { config } = await run(
-    written(text, "talconfig.yaml"),
+  const { config } = await runImport(
+    writeFile(text, "talconfig.yaml"),
     "--gpu",
     "gpu-1=L4",
     "--gpu",
@@ -315,7 +334,7 @@ test("a faulty containerd part is reported instead of being imported", async () 
     patches: [stringify({ machine: { files: [file] } })],
   };
   const text = stringify({ talosVersion: "v1.13.6", nodes: [node] });
-  const { config, remarks } = await run(written(text, "talconfig.yaml"), "--gpu", "gpu=L4");
+  const { config, remarks } = await runImport(writeFile(text, "talconfig.yaml"), "--gpu", "gpu=L4");
   expect(config["talos-gpu:machines"]).not.toHaveProperty("gpu.containerd");
   expect(remarks.filter((line) => line.startsWith("machines"))).toEqual([
     expect.stringMatching(/^machines\.gpu\.containerd: .*default_runtime_name is not a containerd/),
@@ -331,24 +350,30 @@ test("a custom installer image is imported unchanged", async () => {
     machineSpec: { secureboot: true },
   };
   const text = stringify({ talosVersion: "v1.12.6", nodes: [node] });
-  const { status, config } = await run(written(text, "talconfig.yaml"), "--gpu", "gpu=L4");
-  expect([status, config["talos-gpu:machines"]]).toEqual([
-    0,
-    { gpu: expect.objectContaining({ installerImage: `${image}:v1.12.6` }) },
-  ]);
+  const { status, config } = await runImport(writeFile(text, "talconfig.yaml"), "--gpu", "gpu=L4");
+  expect(status).toBe(0);
+  expect(config["talos-gpu:machines"]).toEqual({
+    gpu: expect.objectContaining({ installerImage: `${image}:v1.12.6` }) as unknown,
+  });
   const digest = `${image}@sha256:${"a".repeat(64)}`;
   const machine = { type: "worker", install: { image: digest }, network: { hostname: "gpu" } };
-  const rendered = await run(
-    written(stringify({ machine })),
+  const withDigest = await runImport(
+    writeFile(stringify({ machine })),
     "--gpu",
     "gpu=L4",
     "--talos",
     "v1.12.6",
   );
-  expect(rendered.config["talos-gpu:machines"]).toMatchObject({ gpu: { installerImage: digest } });
+  expect(withDigest.config["talos-gpu:machines"]).toMatchObject({
+    gpu: { installerImage: digest },
+  });
   const tagged = { ...machine, install: { image: `${image}:v1.12.6-sysbox-1` } };
-  const { config: own } = await run(written(stringify({ machine: tagged })), "--gpu", "gpu=L4");
-  expect(own).toMatchObject({
+  const { config: configOfTag } = await runImport(
+    writeFile(stringify({ machine: tagged })),
+    "--gpu",
+    "gpu=L4",
+  );
+  expect(configOfTag).toMatchObject({
     "talos-gpu:talosVersion": "v1.12.6",
     "talos-gpu:machines": { gpu: { installerImage: `${image}:v1.12.6-sysbox-1` } },
   });

@@ -3,13 +3,13 @@ import type { ClusterSpec, MachineSpec } from "../../../components/recipe";
 import { yaml } from "../../support/yaml";
 
 /** Expected fields of a value, at any depth; null if the field must be missing. */
-type Said<Of> = {
-  [Field in keyof Of]?:
-    | (NonNullable<Of[Field]> extends readonly unknown[]
-        ? Of[Field]
-        : Of[Field] extends object | undefined
-          ? Said<Of[Field]>
-          : Of[Field])
+type ExpectedFields<Value> = {
+  [Field in keyof Value]?:
+    | (NonNullable<Value[Field]> extends readonly unknown[]
+        ? Value[Field]
+        : Value[Field] extends object | undefined
+          ? ExpectedFields<Value[Field]>
+          : Value[Field])
     | null;
 };
 
@@ -17,29 +17,29 @@ type Said<Of> = {
  * The input that a user may write for a value: any part of it, a number in place of a text, or null in place of a
  * missing value.
  */
-type Written<Of> = Of extends string
+type UserInput<Value> = Value extends string
   ? string | number | null
-  : Of extends readonly (infer Item)[]
-    ? Written<Item>[] | null
-    : Of extends object
-      ? { [Field in keyof Of]?: Written<Of[Field]> | null }
-      : Of;
+  : Value extends readonly (infer Item)[]
+    ? UserInput<Item>[] | null
+    : Value extends object
+      ? { [Field in keyof Value]?: UserInput<Value[Field]> | null }
+      : Value;
 
 /** A talconfig, and the stack that represents its meaning to talhelper. */
 export interface MeaningCase {
   name: string;
   /** Nodes, each with its own address. The first is named gpu. Default: one node without further fields. */
-  nodes?: Written<TalconfigNode>[];
-  /** The whole file, if it does not consist of `nodes` and `more`. */
+  nodes?: UserInput<TalconfigNode>[];
+  /** The whole file, if it does not consist of `nodes` and `otherFields`. */
   text?: string;
   /** Further fields of the file. */
-  more?: Written<Talconfig>;
+  otherFields?: UserInput<Talconfig>;
   /** The card model that the user gives for the node gpu; null is none. Default: RTX 3090. */
   gpu?: string | null;
   /** Expected fields of the stack. */
-  stack?: Said<ClusterSpec>;
+  stack?: ExpectedFields<ClusterSpec>;
   /** Expected fields of the stack's machine gpu. */
-  machine?: Said<MachineSpec>;
+  machine?: ExpectedFields<MachineSpec>;
   /** Each note, as `field problem`. Default: none. */
   notes?: RegExp[];
   /** Findings of the checks on the stack. Default: not compared. */
@@ -59,8 +59,8 @@ const workerSettings = {
     patches: ["machine: { nodeTaints: { a: ':NoSchedule' } }"],
   },
 };
-const nothingSaid = { patches: null, labels: null, taints: null, extensions: null, platform: null };
-const neitherKind =
+const unsetFields = { patches: null, labels: null, taints: null, extensions: null, platform: null };
+const notATalconfig =
   /^\S+: [^\n]+; it is neither talhelper's talconfig\.yaml nor .+; give one of these files[^\n]*$/;
 
 export const meaningCases: MeaningCase[] = [
@@ -324,22 +324,22 @@ export const meaningCases: MeaningCase[] = [
   // talhelper, pkg/config/config.go, ImageFactory: a registry without scheme, and its protocol.
   {
     name: "another Image Factory becomes factoryUrl",
-    more: { imageFactory: { registryURL: "factory.local:5000" } },
+    otherFields: { imageFactory: { registryURL: "factory.local:5000" } },
     stack: { factoryUrl: "https://factory.local:5000" },
   },
   {
     name: "another Image Factory by HTTP becomes factoryUrl",
-    more: { imageFactory: { registryURL: "factory.local", protocol: "http" } },
+    otherFields: { imageFactory: { registryURL: "factory.local", protocol: "http" } },
     stack: { factoryUrl: "http://factory.local" },
   },
   {
     name: "the default Image Factory is not written",
-    more: { imageFactory: { registryURL: "factory.talos.dev" } },
+    otherFields: { imageFactory: { registryURL: "factory.talos.dev" } },
     stack: { factoryUrl: null },
   },
   {
     name: "a template for the installer's URL is reported",
-    more: { imageFactory: { installerURLTmpl: "{{.ID}}" } },
+    otherFields: { imageFactory: { installerURLTmpl: "{{.ID}}" } },
     notes: [/installerURLTmpl/],
   },
   // talhelper, pkg/config/nodeconfigs.go, mergeNodeConfigs: patches are combined unless the node overrides them.
@@ -349,7 +349,7 @@ export const meaningCases: MeaningCase[] = [
     nodes: [
       { nodeLabels: { b: "node" }, patches: ["machine: { nodeTaints: { c: ':NoSchedule' } }"] },
     ],
-    more: workerSettings,
+    otherFields: workerSettings,
     machine: {
       labels: { b: "node", a: null },
       taints: { gpu: "true:NoSchedule", a: ":NoSchedule", c: ":NoSchedule" },
@@ -360,13 +360,13 @@ export const meaningCases: MeaningCase[] = [
   {
     name: "with overridePatches, a node's patches replace its role's",
     nodes: [{ overridePatches: true, patches: ["machine: { nodeTaints: { c: ':NoSchedule' } }"] }],
-    more: workerSettings,
+    otherFields: workerSettings,
     machine: { taints: { gpu: "true:NoSchedule", c: ":NoSchedule", a: null } },
   },
   {
     name: "a node's modules replace its role's",
     nodes: [{ kernelModules: [{ name: "nbd" }] }],
-    more: workerSettings,
+    otherFields: workerSettings,
     machine: { moduleParameters: null },
   },
   // talhelper, pkg/talos/nodeconfig.go, installerURL: reads the node after it was merged with the settings of its
@@ -381,7 +381,9 @@ export const meaningCases: MeaningCase[] = [
         },
       },
     ],
-    more: { worker: { talosImageURL: `factory.talos.dev/nocloud-installer/${unknownSchematic}` } },
+    otherFields: {
+      worker: { talosImageURL: `factory.talos.dev/nocloud-installer/${unknownSchematic}` },
+    },
     machine: { platform: "nocloud", extensions: null, overlay: null },
     notes: [/the content of schematic 222222222222…/],
   },
@@ -404,7 +406,7 @@ export const meaningCases: MeaningCase[] = [
   {
     name: "labels and taints of patches for all nodes take precedence",
     nodes: [{ nodeLabels: { a: "node", b: "node" } }],
-    more: { patches: ["machine: {nodeLabels: {a: all}, nodeTaints: {gpu: NoSchedule}}"] },
+    otherFields: { patches: ["machine: {nodeLabels: {a: all}, nodeTaints: {gpu: NoSchedule}}"] },
     stack: { patches: null },
     machine: { labels: { a: "all", b: "node" }, taints: { gpu: ":NoSchedule" } },
   },
@@ -441,11 +443,11 @@ export const meaningCases: MeaningCase[] = [
         talosImageURL: null,
       },
     ],
-    machine: nothingSaid,
+    machine: unsetFields,
   },
   {
     name: "null values of a role count as not set",
-    more: {
+    otherFields: {
       worker: {
         patches: null,
         nodeLabels: null,
@@ -456,18 +458,18 @@ export const meaningCases: MeaningCase[] = [
         talosImageURL: null,
       },
     },
-    machine: nothingSaid,
+    machine: unsetFields,
   },
   {
     name: "null values at the top count as not set",
-    more: { patches: null, imageFactory: null },
+    otherFields: { patches: null, imageFactory: null },
     stack: { patches: null, factoryUrl: null },
-    machine: nothingSaid,
+    machine: unsetFields,
   },
   {
     name: "null values of a schematic count as not set",
     nodes: [{ schematic: { customization: { extraKernelArgs: null, systemExtensions: null } } }],
-    machine: { ...nothingSaid, kernelArgs: null },
+    machine: { ...unsetFields, kernelArgs: null },
   },
   {
     name: "two nodes with the same name are refused",
@@ -485,13 +487,13 @@ export const meaningCases: MeaningCase[] = [
     throws: /nodes\.0\.ipAddress: /,
   },
   // Files that are not a talconfig. The error has one line: problem, reason and remedy.
-  { name: "an empty file is refused", text: "", throws: neitherKind },
+  { name: "an empty file is refused", text: "", throws: notATalconfig },
   {
     name: "a web page is refused",
     text: "<!DOCTYPE html><html><body>Login</body></html>",
-    throws: neitherKind,
+    throws: notATalconfig,
   },
-  { name: "a list is refused", text: "[]", throws: neitherKind },
+  { name: "a list is refused", text: "[]", throws: notATalconfig },
   {
     name: "a template is refused",
     text: yaml`
@@ -502,7 +504,7 @@ export const meaningCases: MeaningCase[] = [
     `,
     throws: /^FILE. is a template/,
   },
-  { name: "tabs are refused", text: "nodes:\n\t- hostname: a\n", throws: neitherKind },
+  { name: "tabs are refused", text: "nodes:\n\t- hostname: a\n", throws: notATalconfig },
   {
     name: "two documents are refused",
     text: yaml`
@@ -510,12 +512,12 @@ export const meaningCases: MeaningCase[] = [
       ---
       nodes: []
     `,
-    throws: neitherKind,
+    throws: notATalconfig,
   },
   {
     name: "encrypted nodes are refused",
     text: "nodes: ENC[AES256_GCM,data:abc]\n",
-    throws: neitherKind,
+    throws: notATalconfig,
   },
   {
     name: "too many aliases are refused",
@@ -526,6 +528,6 @@ export const meaningCases: MeaningCase[] = [
       d: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]
       nodes: [*d, *d]
     `,
-    throws: neitherKind,
+    throws: notATalconfig,
   },
 ];

@@ -3,34 +3,34 @@ import { parse, stringify } from "yaml";
 import type { FileFinding } from "../../../cli/check/judge-files";
 import { check } from "../../../cli/check/verb";
 import { importFiles } from "../../../cli/import/verb";
-import { repositories, runVerb } from "../stand";
+import { repositoryFactory, runVerb } from "../support";
 
-const repository = repositories();
+const makeRepository = repositoryFactory();
 
 const schematic = (...extensions: string[]): string =>
   stringify({ customization: { systemExtensions: { officialExtensions: extensions } } });
-const production = [
+const productionExtensions = [
   "siderolabs/nvidia-container-toolkit-production",
   "siderolabs/nvidia-open-gpu-kernel-modules-production",
 ];
 
 /** A topf.yaml with a control plane and a machine with a GPU, and these further fields. */
-const topf = (node: object = {}, more: object = {}): string =>
+const topf = (node: object = {}, fields: object = {}): string =>
   stringify({
     clusterName: "home",
     clusterEndpoint: "https://192.0.2.1:6443",
     kubernetesVersion: "1.35.0",
     talosVersion: "1.13.6",
     schematicId: "@schematic.yaml",
-    ...more,
+    ...fields,
     nodes: [
       { host: "cp-1", ip: "192.0.2.1", role: "control-plane" },
       { host: "gpu-1", ip: "192.0.2.7", role: "worker", ...node },
     ],
   });
 
-async function imported(files: Record<string, string>, ...argv: string[]) {
-  const folder = repository(files);
+async function importTopf(files: Record<string, string>, ...argv: string[]) {
+  const folder = makeRepository(files);
   const { status, result, remark, remarks } = await runVerb("import", importFiles, [
     folder,
     "--gpu=gpu-1=L4",
@@ -40,15 +40,15 @@ async function imported(files: Record<string, string>, ...argv: string[]) {
   return { status, config, remark, remarks };
 }
 
-const plain = { "schematic.yaml": schematic("siderolabs/zfs") };
+const commonFiles = { "schematic.yaml": schematic("siderolabs/zfs") };
 
 describe("import of a topf.yaml", () => {
   test("reads hosts, addresses, roles, release and schematics", async () => {
     const gpu = { schematicId: "@schematics/gpu.yaml", secureboot: true, platform: "nocloud" };
-    const { config, remarks, status } = await imported({
+    const { config, remarks, status } = await importTopf({
       "topf.yaml": topf(gpu, { factory: "factory.example.com" }),
-      ...plain,
-      "schematics/gpu.yaml": schematic("siderolabs/zfs", ...production),
+      ...commonFiles,
+      "schematics/gpu.yaml": schematic("siderolabs/zfs", ...productionExtensions),
     });
     expect(config["talos-gpu:machines"]).toEqual({
       "gpu-1": {
@@ -71,9 +71,9 @@ describe("import of a topf.yaml", () => {
   });
 
   test("reads the machine's patches for all nodes, its role and itself, with rendered templates", async () => {
-    const { config, status } = await imported({
+    const { config, status } = await importTopf({
       "topf.yaml": topf({ data: { modules: ["nvidia", "nvidia_uvm"] } }, { data: { zone: "a" } }),
-      ...plain,
+      ...commonFiles,
       "all/10-name.yaml.tpl":
         "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: {{ .Node.Host }}\n",
       "all/20-labels.yaml.tpl":
@@ -95,22 +95,27 @@ describe("import of a topf.yaml", () => {
   });
 
   test("writes the host name for a missing or SOPS-encrypted address, with a note", async () => {
-    const { config, remark } = await imported({
+    const { config, remark } = await importTopf({
       "topf.yaml": topf({ ip: "ENC[AES256_GCM,data:a]" }),
-      ...plain,
+      ...commonFiles,
     });
     expect(config["talos-gpu:machines"]).toMatchObject({ "gpu-1": { address: "gpu-1" } });
     expect(remark).toMatch(
       /machines\.gpu-1\.address: is missing in the file, so the stack uses the name gpu-1/,
     );
-    const unsaid = await imported({ "topf.yaml": topf({ ip: undefined }), ...plain });
+    const withoutAddress = await importTopf({
+      "topf.yaml": topf({ ip: undefined }),
+      ...commonFiles,
+    });
     // topf itself uses the host name as the address.
-    expect(unsaid.config["talos-gpu:machines"]).toMatchObject({ "gpu-1": { address: "gpu-1" } });
-    expect(unsaid.remark).not.toContain("machines.gpu-1.address");
+    expect(withoutAddress.config["talos-gpu:machines"]).toMatchObject({
+      "gpu-1": { address: "gpu-1" },
+    });
+    expect(withoutAddress.remark).not.toContain("machines.gpu-1.address");
   });
 
   test("reads the installer image in a patch, and its release", async () => {
-    const { config } = await imported({
+    const { config } = await importTopf({
       "topf.yaml": topf({}, { talosVersion: undefined, schematicId: undefined }),
       "all/install.yaml": "machine: { install: { image: 'registry.example.com/talos:v1.12.6' } }\n",
     });
@@ -151,21 +156,25 @@ describe("import of a topf.yaml", () => {
       { "topf.yaml": topf({ talosVersion: "v1.12.6" }) },
       /^talosVersion: has several values \(v1\.13\.6, v1\.12\.6\)/m,
     ],
-  ])("reports %s, and reads the rest", async (_, files, said) => {
-    const { config, remarks, status } = await imported({ "topf.yaml": topf(), ...plain, ...files });
+  ])("reports %s, and reads the rest", async (_, files, message) => {
+    const { config, remarks, status } = await importTopf({
+      "topf.yaml": topf(),
+      ...commonFiles,
+      ...files,
+    });
     expect(config["talos-gpu:machines"]).toHaveProperty("gpu-1");
-    expect(remarks.join("\n")).toMatch(said);
+    expect(remarks.join("\n")).toMatch(message);
     expect(status).toBe(1);
   });
 
   test("reads no file outside of the project", async () => {
-    const outside = repository({ "s3cr3t.yaml": "machine: { nodeLabels: { s3: cr3t } }\n" });
-    const { config, remark } = await imported({
+    const outside = makeRepository({ "s3cr3t.yaml": "machine: { nodeLabels: { s3: cr3t } }\n" });
+    const { config, remark } = await importTopf({
       "topf.yaml": topf(
         { schematicId: `@${outside}/s3cr3t.yaml` },
         { patchesDir: path.dirname(outside) },
       ).replace("role: worker", `role: ${path.basename(outside)}`),
-      ...plain,
+      ...commonFiles,
     });
     expect(JSON.stringify(config)).not.toContain("cr3t");
     expect(remark).toMatch(/it is outside of/);
@@ -174,9 +183,9 @@ describe("import of a topf.yaml", () => {
 });
 
 describe("check of a topf.yaml", () => {
-  async function checked(files: Record<string, string>, ...argv: string[]) {
+  async function checkTopf(files: Record<string, string>, ...argv: string[]) {
     const { status, result } = await runVerb("check", check, [
-      repository(files),
+      makeRepository(files),
       "--json",
       ...argv,
     ]);
@@ -187,7 +196,7 @@ describe("check of a topf.yaml", () => {
     return {
       status,
       unread,
-      found: findings.map(
+      problems: findings.map(
         ({ file, line, problem, talos }) =>
           `${path.basename(file)}:${line} ${problem} (${talos.join()})`,
       ),
@@ -195,13 +204,13 @@ describe("check of a topf.yaml", () => {
   }
 
   test("reports faults of patches and templates once each, with their lines and the release", async () => {
-    const { found } = await checked({
+    const { problems } = await checkTopf({
       "topf.yaml": topf(),
-      ...plain,
+      ...commonFiles,
       "all/a.yaml.tpl": "{{- if .Node.IP }}\nmachine:\n  sysctl: {}\n{{- end }}\n",
       "worker/b.yaml": "machine:\n  nodeLabel: { a: b }\n",
     });
-    expect(found).toEqual([
+    expect(problems).toEqual([
       expect.stringMatching(/^a\.yaml\.tpl:3 machine\.sysctl is not a field.*\(v1\.13\.6\)$/),
       expect.stringMatching(/^b\.yaml:2 machine\.nodeLabel is not a field.*\(v1\.13\.6\)$/),
     ]);
@@ -209,13 +218,13 @@ describe("check of a topf.yaml", () => {
 
   test("reports nothing about SOPS-encrypted values, also if a template uses them", async () => {
     const secret = "ENC[AES256_GCM,data:a,iv:b,tag:c,type:str]";
-    const { found, unread, status } = await checked({
+    const { problems, unread, status } = await checkTopf({
       "topf.yaml": topf({ ip: secret }, { data: { dns: [secret], gateway: secret } }),
-      ...plain,
+      ...commonFiles,
       "all/a.yaml.tpl":
         "machine:\n  network:\n    nameservers:\n{{- range .Data.dns }}\n      - {{ . }}\n{{- end }}\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\nroutes:\n  - gateway: {{ .Data.gateway }}\n",
       "all/b.yaml": `apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: ${secret}\nsops: { mac: "${secret}", age: [] }\n`,
     });
-    expect({ found, unread, status }).toEqual({ found: [], unread: [], status: 0 });
+    expect({ problems, unread, status }).toEqual({ problems: [], unread: [], status: 0 });
   });
 });

@@ -5,12 +5,12 @@ import { plan as verb } from "../../../cli/plan/verb";
 import { largestFile } from "../../../components/lookups/bounded-file";
 import { readStackFile } from "../../../stacks/stack-file";
 import { gitIn } from "../../support/git";
-import { runVerb, scratch } from "../stand";
+import { runVerb, makeTemporaryFolder } from "../support";
 
 // A pull request is planned from its own files, which are only read, while the base branch is checked out.
 
-const outside = scratch();
-const folder = path.join(outside, "repository");
+const parentFolder = makeTemporaryFolder();
+const folder = path.join(parentFolder, "repository");
 const stack = path.join(folder, "stacks/Pulumi.gpus.yaml");
 const git = gitIn(folder);
 const secret = "s3cr3t-of-the-runner";
@@ -20,30 +20,30 @@ const write = (name: string, text: string): void => {
   fs.writeFileSync(path.join(folder, name), text);
 };
 const writeStack = (files: string[]): void => {
-  const { gpuOperator: _, ...said } = readStackFile("rtx5070ti");
+  const { gpuOperator: _, ...fields } = readStackFile("rtx5070ti");
   write(
     "stacks/Pulumi.gpus.yaml",
-    stringify({ config: { ...said, external: { kind: "gpuOperator", files } } }),
+    stringify({ config: { ...fields, external: { kind: "gpuOperator", files } } }),
   );
 };
-const values = (more: object): string =>
+const values = (otherValues: object): string =>
   stringify({
     driver: { enabled: false },
     toolkit: { enabled: false },
     cdi: { enabled: false },
-    ...more,
+    ...otherValues,
   });
 
 beforeAll(() => {
   fs.mkdirSync(folder);
   git("init", "-q", "-b", "main");
-  fs.writeFileSync(path.join(outside, "secret.yaml"), stringify({ auths: { d: secret } }));
+  fs.writeFileSync(path.join(parentFolder, "secret.yaml"), stringify({ auths: { d: secret } }));
   writeStack(["../flux/values.yaml"]);
   write("flux/values.yaml", values({ mark: "of main" }));
   git("add", ".");
   git("commit", "-qm", "main");
 });
-afterAll(() => fs.rmSync(outside, { recursive: true }));
+afterAll(() => fs.rmSync(parentFolder, { recursive: true }));
 
 /** Commits the changes of a pull request, and restores the working tree of main. */
 function pullRequest(change: () => void): void {
@@ -75,40 +75,53 @@ test("a stack that exists only in the commit is planned by its path", async () =
   expect(result).toContain("## Plan of new");
 });
 
-test.each<[string, string, (() => void) | undefined, RegExp]>([
-  [
-    "an absolute path",
-    path.join(outside, "secret.yaml"),
-    undefined,
-    /\(it is outside of the repository\)/,
-  ],
-  ["a path upwards", "../../secret.yaml", undefined, /\(it is outside of the repository\)/],
-  ["a device", "/dev/zero", undefined, /\(it is outside of the repository\)/],
-  ["git's own folder", "../.git/config", undefined, /\(it is not in head\)/],
-  [
-    "a symbolic link",
-    "../flux/link.yaml",
-    () => fs.symlinkSync(path.join(outside, "secret.yaml"), path.join(folder, "flux/link.yaml")),
-    /\(it is no plain file\)/,
-  ],
-  [
-    "a path through a symbolic link",
-    "../up/secret.yaml",
-    () => fs.symlinkSync(outside, path.join(folder, "up")),
-    /\(it is not in head\)/,
-  ],
-  ["a folder", "../flux", undefined, /\(it is no plain file\)/],
-  [
-    "a huge file",
-    "../flux/huge.yaml",
-    () => write("flux/huge.yaml", `a: ${"x".repeat(largestFile)}\n`),
-    /\(it has more than 1 MiB\)/,
-  ],
-  ["pathspec magic", ":(top)flux/values.yaml", undefined, /\(it is not in head\)/],
-])("%s under external.files is not read", async (_, file, make, reason) => {
+/** An entry of `external.files` that must not be read. */
+interface UnreadEntry {
+  name: string;
+  file: string;
+  /** Creates the file in the pull request. Default: it exists already, or in no commit. */
+  prepare?: () => void;
+  reason: RegExp;
+}
+
+test.each<UnreadEntry>([
+  {
+    name: "an absolute path",
+    file: path.join(parentFolder, "secret.yaml"),
+    reason: /\(it is outside of the repository\)/,
+  },
+  {
+    name: "a path upwards",
+    file: "../../secret.yaml",
+    reason: /\(it is outside of the repository\)/,
+  },
+  { name: "a device", file: "/dev/zero", reason: /\(it is outside of the repository\)/ },
+  { name: "git's own folder", file: "../.git/config", reason: /\(it is not in head\)/ },
+  {
+    name: "a symbolic link",
+    file: "../flux/link.yaml",
+    prepare: () =>
+      fs.symlinkSync(path.join(parentFolder, "secret.yaml"), path.join(folder, "flux/link.yaml")),
+    reason: /\(it is no plain file\)/,
+  },
+  {
+    name: "a path through a symbolic link",
+    file: "../up/secret.yaml",
+    prepare: () => fs.symlinkSync(parentFolder, path.join(folder, "up")),
+    reason: /\(it is not in head\)/,
+  },
+  { name: "a folder", file: "../flux", reason: /\(it is no plain file\)/ },
+  {
+    name: "a huge file",
+    file: "../flux/huge.yaml",
+    prepare: () => write("flux/huge.yaml", `a: ${"x".repeat(largestFile)}\n`),
+    reason: /\(it has more than 1 MiB\)/,
+  },
+  { name: "pathspec magic", file: ":(top)flux/values.yaml", reason: /\(it is not in head\)/ },
+])("$name under external.files is not read", async ({ file, prepare, reason }) => {
   pullRequest(() => {
     writeStack([file]);
-    make?.();
+    prepare?.();
   });
   const { status, result } = await plan();
   expect(status).toBe(1);
@@ -128,7 +141,7 @@ test("an external file that only the working tree has is not read", async () => 
 test("a stack file that is a symbolic link is refused", async () => {
   pullRequest(() => {
     fs.rmSync(stack);
-    fs.symlinkSync(path.join(outside, "secret.yaml"), stack);
+    fs.symlinkSync(path.join(parentFolder, "secret.yaml"), stack);
   });
   await expect(plan()).rejects.toThrow(
     /--stack: .* of head cannot be read \(it is no plain file\)/,
@@ -137,11 +150,11 @@ test("a stack file that is a symbolic link is refused", async () => {
 
 test("a stack that the commit lacks is reported", async () => {
   pullRequest(() => write("flux/values.yaml", values({})));
-  const gone = path.join(folder, "stacks/Pulumi.gone.yaml");
-  await expect(runVerb("plan", verb, ["--stack", gone, "--at", "head"])).rejects.toThrow(
+  const missingStack = path.join(folder, "stacks/Pulumi.gone.yaml");
+  await expect(runVerb("plan", verb, ["--stack", missingStack, "--at", "head"])).rejects.toThrow(
     /--stack: head has no /,
   );
-  await expect(runVerb("plan", verb, ["--stack", gone, "--at", "nowhere"])).rejects.toThrow(
+  await expect(runVerb("plan", verb, ["--stack", missingStack, "--at", "nowhere"])).rejects.toThrow(
     /--at: git has no/,
   );
 });

@@ -6,14 +6,14 @@ import { findingsOf, judge, parseSpec, planCluster } from "../../../components/r
 const hostile =
   "a`\n\n## forged\n\n```\n</details><b>forged</b> <!-- x -->\n| forged | `x` |\n[forged](https://forged.example) ![forged](//forged.example/x) @forged &#64;forged #1 **forged** www.forged.example\\";
 
-const side = (said: Record<string, unknown>) => ({
-  plan: planCluster(parsed(said)),
-  findings: findingsOf(said),
-  remarks: judge(said).remarks,
+const plannedStack = (fields: Record<string, unknown>) => ({
+  plan: planCluster(specOf(fields)),
+  findings: findingsOf(fields),
+  remarks: judge(fields).remarks,
 });
 
-function parsed(said: Record<string, unknown>) {
-  const { spec, findings } = parseSpec(said);
+function specOf(fields: Record<string, unknown>) {
+  const { spec, findings } = parseSpec(fields);
   if (spec === undefined) throw new Error(JSON.stringify(findings));
   return spec;
 }
@@ -35,20 +35,20 @@ const stack = (text: string) => ({
 
 /** A page without its code blocks and inline code. */
 function outsideOfCode(page: string): string {
-  const kept: string[] = [];
+  const textLines: string[] = [];
   let fence: string | undefined;
   for (const line of page.split("\n")) {
     const mark = /^(`{3,})/.exec(line)?.[1];
     if (fence === undefined && mark !== undefined) fence = mark;
-    else if (fence === undefined) kept.push(line);
+    else if (fence === undefined) textLines.push(line);
     else if (line === fence) fence = undefined;
   }
   expect(fence).toBeUndefined();
-  return kept.join("\n").replaceAll(/(?<![`\\])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)/g, "(code)");
+  return textLines.join("\n").replaceAll(/(?<![`\\])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)/g, "(code)");
 }
 
 /** Markdown, HTML and mentions on a page that a hostile name forged. */
-function forged(page: string): string[] {
+function forgedParts(page: string): string[] {
   const text = outsideOfCode(page);
   return [
     ...text.split("\n").filter((line) => /^\s*(?:#+ forged|\|? *forged|<\/details><b>)/.test(line)),
@@ -59,24 +59,20 @@ function forged(page: string): string[] {
 }
 
 test("this file recognises forged Markdown", () => {
-  expect(forged(hostile.replace("```", "")).length).toBeGreaterThan(5);
+  expect(forgedParts(hostile.replace("```", "")).length).toBeGreaterThan(5);
 });
 
+const withoutBase = { commit: undefined, stack: undefined };
+const hostileBase = { commit: "main`**forged**", stack: plannedStack(stack("x")) };
+
 test.each([
-  ["alone", undefined],
-  ["compared with another stack", stack("x")],
-])("no text of a stack becomes Markdown in its plan's page: %s", (_, before) => {
-  const base = before === undefined ? undefined : "main`**forged**";
-  const page = pageOf(
-    compare(
-      `home ${hostile}`,
-      base,
-      before === undefined ? undefined : side(before),
-      side(stack(hostile)),
-    ),
-  );
+  { name: "alone", base: withoutBase },
+  { name: "compared with another stack", base: hostileBase },
+])("no text of a stack becomes Markdown in its plan's page: $name", ({ base }) => {
+  const hostileStack = plannedStack(stack(hostile));
+  const page = pageOf(compare(`home ${hostile}`, base.commit, base.stack, hostileStack));
   expect(page).toContain("forged");
-  expect(forged(page)).toEqual([]);
+  expect(forgedParts(page)).toEqual([]);
   const headings = page.split("\n").filter((line) => line.startsWith("#"));
   expect(
     headings.filter((line) => !/^## Plan of home |^### [A-Z][A-Za-z :,]+$/.test(line)),
@@ -88,5 +84,5 @@ test("no text of a refused stack becomes Markdown in the refusal's page", () => 
     { check: "x", field: hostile, problem: hostile, why: hostile, remedy: hostile },
   ]);
   expect(page.trimEnd().split("\n")).toHaveLength(3);
-  expect(forged(page)).toEqual([]);
+  expect(forgedParts(page)).toEqual([]);
 });

@@ -16,7 +16,7 @@ import { readStackFile, configurationOf } from "../../../stacks/stack-file";
 import { editedStack, edits, type StackConfig } from "../../support/edits";
 import { gitIn } from "../../support/git";
 import { stacks } from "../../support/stacks";
-import { runVerb, scratch } from "../stand";
+import { runVerb, makeTemporaryFolder } from "../support";
 
 const golden = path.join(__dirname, "..", "..", "fixtures", "plan-pages");
 
@@ -31,40 +31,45 @@ function expectGolden(name: string, text: string): void {
 }
 
 /** A stack with its plan and findings, as `compare` takes it. */
-const judged = (fields: StackConfig) => ({
+const plannedStack = (fields: StackConfig) => ({
   plan: planCluster(parseSpec(fields).spec!),
   findings: findingsOf(fields),
   remarks: judge(fields).remarks,
 });
 /** The comparison of a committed stack with its fields after an edit. */
-const compared = (stack: string, after: StackConfig): Comparison =>
-  compare(stack, "main", judged(readStackFile(stack)), judged(after));
+const compareWith = (stack: string, after: StackConfig): Comparison =>
+  compare(stack, "main", plannedStack(readStackFile(stack)), plannedStack(after));
 
 test("the page of one stack equals the committed file", () => {
   expectGolden(
     "modern",
-    pageOf(compare("modern", undefined, undefined, judged(readStackFile("modern")))),
+    pageOf(compare("modern", undefined, undefined, plannedStack(readStackFile("modern")))),
   );
 });
 
 test.each(stacks)("%s against itself changes nothing", (stack) => {
-  const comparison = compared(stack, readStackFile(stack));
+  const comparison = compareWith(stack, readStackFile(stack));
   expect(comparison).toMatchObject({ stackChanges: [], valueChanges: [], away: [] });
   expect(pageOf(comparison)).toContain("Nothing changes compared with `main`.");
 });
 
 /** Edits whose whole page is compared: one of each kind of page. */
-const kept = ["containerd-part-on-omni", "driver-branch", "operator-to-plugin", "talos-minor"];
+const editsWithPages = [
+  "containerd-part-on-omni",
+  "driver-branch",
+  "operator-to-plugin",
+  "talos-minor",
+];
 
-test.each(edits.filter(({ name }) => kept.includes(name)))(
+test.each(edits.filter(({ name }) => editsWithPages.includes(name)))(
   "the page of the edit $name equals the committed file",
   ({ name, stack, change }) => {
-    expectGolden(`edits/${name}`, pageOf(compared(stack, editedStack({ stack, change }))));
+    expectGolden(`edits/${name}`, pageOf(compareWith(stack, editedStack({ stack, change }))));
   },
 );
 
 describe.each(edits)("the plan of the edit $name of $stack", ({ name, stack, change, reboots }) => {
-  const comparison = compared(stack, editedStack({ stack, change }));
+  const comparison = compareWith(stack, editedStack({ stack, change }));
 
   test("has the stack and the changed fields in its page", () => {
     const page = pageOf(comparison);
@@ -101,7 +106,7 @@ test("the graph of a large fleet shows the number of machines instead of their n
     devicePlugin: { version: "0.17.4" },
     upgrade: { maxParallel: 15 },
   };
-  const page = pageOf(compare("fleet", undefined, undefined, judged(fleet)));
+  const page = pageOf(compare("fleet", undefined, undefined, plannedStack(fleet)));
   expect(page.match(/15 machines<br\/>may reboot/g)).toHaveLength(2);
 });
 
@@ -121,7 +126,7 @@ describe("with upgrade.first", () => {
   };
 
   test("the page has the GPU provider's step after the first machines and before the others", () => {
-    const comparison = compare("fleet", undefined, undefined, judged(fleet));
+    const comparison = compare("fleet", undefined, undefined, plannedStack(fleet));
     // The first wave is ahead of the provider's step.
     expect(comparison).toMatchObject({ waves: [["c"], ["a", "b"], ["d"]], wavesAhead: 1 });
     expectGolden("first", pageOf(comparison));
@@ -129,7 +134,12 @@ describe("with upgrade.first", () => {
 
   test("GPUs are unavailable on each machine after the first ones until it is upgraded", () => {
     const upgraded = { ...fleet, talosVersion: "v1.13.0" };
-    const { away: unavailable } = compare("fleet", "main", judged(fleet), judged(upgraded));
+    const { away: unavailable } = compare(
+      "fleet",
+      "main",
+      plannedStack(fleet),
+      plannedStack(upgraded),
+    );
     expect(unavailable.at(-1)).toContain(
       "of upgrade.first; on each other machine until it is upgraded",
     );
@@ -182,15 +192,15 @@ test.each<[string, StackConfig, StackConfig, FieldChange]>([
 });
 
 describe("the verb plan", () => {
-  const folder = scratch();
+  const folder = makeTemporaryFolder();
   const file = path.join(folder, "Pulumi.velaryon.yaml");
   const git = gitIn(folder);
-  const write = (said: StackConfig): void =>
+  const write = (fields: StackConfig): void =>
     fs.writeFileSync(
       file,
       stringify({
         config: Object.fromEntries(
-          Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value]),
+          Object.entries(fields).map(([key, value]) => [`talos-gpu:${key}`, value]),
         ),
       }),
     );
@@ -226,10 +236,8 @@ describe("the verb plan", () => {
     git("rm", "-q", "-f", "--cached", "Pulumi.velaryon.yaml");
     git("commit", "-q", "--allow-empty", "-m", "nothing");
     const { status, remark, result } = await run("--base", "empty");
-    expect([status, remark]).toEqual([
-      0,
-      "empty has no stack velaryon, so there is nothing to compare with",
-    ]);
+    expect(status).toBe(0);
+    expect(remark).toBe("empty has no stack velaryon, so there is nothing to compare with");
     expect(result).toContain("There is no earlier stack to compare with");
   });
 
@@ -240,10 +248,8 @@ describe("the verb plan", () => {
     git("commit", "-qm", "broken");
     write(readStackFile("velaryon"));
     const { status, remark } = await run("--base", "broken");
-    expect([status, remark]).toEqual([
-      0,
-      "broken has no valid stack velaryon, so there is nothing to compare with",
-    ]);
+    expect(status).toBe(0);
+    expect(remark).toBe("broken has no valid stack velaryon, so there is nothing to compare with");
   });
 
   test("exits with status 1 if the stack is refused", async () => {
@@ -268,17 +274,21 @@ describe("the verb plan", () => {
 });
 
 test("a thousand machines exceed the size limit as `machines` with YAML anchors, but not as a pool", () => {
-  const like = { role: "worker", configuration: "adopted", gpus: [{ model: "RTX 2070 SUPER" }] };
+  const settings = {
+    role: "worker",
+    configuration: "adopted",
+    gpus: [{ model: "RTX 2070 SUPER" }],
+  };
   const addressOf = (index: number): string =>
     `10.1.${Math.floor(index / 250)}.${(index % 250) + 1}`;
   const machines = Array.from({ length: 1000 }, (_, index) => [
     `gpu-${index}`,
-    { address: addressOf(index), ...like },
+    { address: addressOf(index), ...settings },
   ]);
   const text = stringify({ config: { machines: Object.fromEntries(machines) } }); // `gpus: *a1`
   expect(tooLong(configurationOf(text, "a file"))).toMatchObject([{ field: "machines" }]);
   const addresses = [0, 250, 500, 750].map(
     (first) => `${addressOf(first)}-${addressOf(first + 249)}`,
   );
-  expect(tooLong({ pools: { all: { names: "gpu-####", addresses, ...like } } })).toEqual([]);
+  expect(tooLong({ pools: { all: { names: "gpu-####", addresses, ...settings } } })).toEqual([]);
 });

@@ -9,32 +9,36 @@ import { widthOf } from "../../../cli/terminal/wrap";
 import { findingsOf, judge, parseSpec, planCluster } from "../../../components/recipe";
 import { readStackFile } from "../../../stacks/stack-file";
 import { editedStack, edits, type StackConfig } from "../../support/edits";
-import { runVerb, scratch } from "../stand";
+import { runVerb, makeTemporaryFolder } from "../support";
 
-const side = (said: StackConfig) => ({
-  plan: planCluster(parseSpec(said).spec!),
-  findings: findingsOf(said),
-  remarks: judge(said).remarks,
+const plannedStack = (fields: StackConfig) => ({
+  plan: planCluster(parseSpec(fields).spec!),
+  findings: findingsOf(fields),
+  remarks: judge(fields).remarks,
 });
-const modern = compare("modern", undefined, undefined, side(readStackFile("modern")));
+const modern = compare("modern", undefined, undefined, plannedStack(readStackFile("modern")));
 
 /** The comparison of each edit. */
-const compared = edits.map(({ name, stack, change }): [string, Comparison] => [
-  name,
-  compare(stack, "main", side(readStackFile(stack)), side(editedStack({ stack, change }))),
-]);
+const comparisonsOfEdits = edits.map(({ name, stack, change }) => {
+  const base = plannedStack(readStackFile(stack));
+  const head = plannedStack(editedStack({ stack, change }));
+  return { name, comparison: compare(stack, "main", base, head) };
+});
 
-const plain = (comparison: Comparison, columns = 80): string =>
+const screenText = (comparison: Comparison, columns = 80): string =>
   screenOf(comparison, { columns, colour: false });
 
 test.each([132, 80, 60, 40, 24])("every plan fits %i columns", (columns) => {
-  for (const [name, comparison] of [["modern", modern] as const, ...compared])
-    for (const line of plain(comparison, columns).split("\n"))
-      expect([name, line, widthOf(line) <= columns]).toEqual([name, line, true]);
+  for (const { name, comparison } of [
+    { name: "modern", comparison: modern },
+    ...comparisonsOfEdits,
+  ])
+    for (const line of screenText(comparison, columns).split("\n"))
+      expect({ name, line, fits: widthOf(line) <= columns }).toEqual({ name, line, fits: true });
 });
 
 test("a terminal gets tables without Markdown, HTML or Mermaid", () => {
-  const text = plain(modern);
+  const text = screenText(modern);
   expect(text).toContain("│ machine │ reboots │");
   expect(text).toMatch(/1\. control \(may reboot\)\n {2}2\. gpu \(may reboot\)\n {2}3\. /);
   expect(text).not.toMatch(/<details>|```|mermaid|\*\*|^#/m);
@@ -43,22 +47,22 @@ test("a terminal gets tables without Markdown, HTML or Mermaid", () => {
 test("colours do not change the text, and no colour codes are printed without colours", () => {
   const coloured = screenOf(modern, { columns: 80, colour: true });
   expect(coloured).toContain("\u001b[33monly if\u001b[39m");
-  expect(stripVTControlCharacters(coloured)).toBe(plain(modern));
-  expect(stripVTControlCharacters(plain(modern))).toBe(plain(modern));
+  expect(stripVTControlCharacters(coloured)).toBe(screenText(modern));
+  expect(stripVTControlCharacters(screenText(modern))).toBe(screenText(modern));
 });
 
 test("page and terminal list the extensions, and say that their order does not matter", () => {
-  const same = "The order of the extensions does not matter";
+  const sentence = "The order of the extensions does not matter";
   const names = modern.machines.flatMap(({ after }) => after!.extensions);
   expect(names).not.toEqual([]);
-  for (const text of [pageOf(modern), plain(modern, 200)]) {
-    expect(text).toContain(same);
+  for (const text of [pageOf(modern), screenText(modern, 200)]) {
+    expect(text).toContain(sentence);
     for (const name of names) expect(text).toContain(name);
   }
 });
 
 test("a comparison with a base shows the changed lines of the configuration in colours", () => {
-  const [, comparison] = compared.find(([name]) => name === "talos-minor")!;
+  const { comparison } = comparisonsOfEdits.find(({ name }) => name === "talos-minor")!;
   const text = screenOf(comparison, { columns: 100, colour: true });
   expect(text).toContain("\u001b[32m  + ");
   expect(text).toContain("\u001b[31m  - ");
@@ -74,30 +78,29 @@ test("a hostile name cannot control the terminal", () => {
 });
 
 describe("the verb plan", () => {
-  const folder = scratch();
+  const folder = makeTemporaryFolder();
   afterAll(() => fs.rmSync(folder, { recursive: true }));
   const screen = { columns: 72, colour: false };
   const stack = path.join(__dirname, "../../../stacks/Pulumi.modern.yaml");
 
   test("prints tables in a terminal, but Markdown into a pipe or with --markdown", async () => {
-    const [shown, piped, asked] = await Promise.all([
+    const [inTerminal, inPipe, withMarkdown] = await Promise.all([
       runVerb("plan", plan, ["--stack", stack], {}, screen),
       runVerb("plan", plan, ["--stack", stack]),
       runVerb("plan", plan, ["--stack", stack, "--markdown"], {}, screen),
     ]);
-    expect(shown.result).toMatch(/^Plan of modern\n/);
-    expect(piped.result).toMatch(/^## Plan of modern\n/);
-    expect(asked.result).toBe(piped.result);
+    expect(inTerminal.result).toMatch(/^Plan of modern\n/);
+    expect(inPipe.result).toMatch(/^## Plan of modern\n/);
+    expect(withMarkdown.result).toBe(inPipe.result);
   });
 
   test("prints why a stack is refused, within the terminal's width", async () => {
     const file = path.join(folder, "Pulumi.broken.yaml");
     fs.writeFileSync(file, "config:\n  talos-gpu:talosVersion: v1.12.6\n  talos-gpu:machnes: {}\n");
-    const shown = await runVerb("plan", plan, ["--stack", file], {}, screen);
-    expect([shown.status, shown.result]).toEqual([
-      1,
-      expect.stringMatching(/^The stack is refused:\n {2}• machnes: /),
-    ]);
-    for (const line of shown.result.split("\n")) expect(widthOf(line)).toBeLessThanOrEqual(72);
+    const printedPlan = await runVerb("plan", plan, ["--stack", file], {}, screen);
+    expect(printedPlan.status).toBe(1);
+    expect(printedPlan.result).toMatch(/^The stack is refused:\n {2}• machnes: /);
+    for (const line of printedPlan.result.split("\n"))
+      expect(widthOf(line)).toBeLessThanOrEqual(72);
   });
 });

@@ -94,9 +94,9 @@ describe("renderTable", () => {
   test.each([200, 80, 60, 45, 40, 30, 20])("fits %i columns and loses no word", (columns) => {
     const lines = renderTable(head, rows, { columns, paint: plain }).split("\n");
     for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
-    const said = lines.join(" ");
+    const text = lines.join(" ");
     for (const word of ["gpu-1", "v1.12.6", "schematic", "6698d6f136c5", "already"])
-      expect(said).toContain(word);
+      expect(text).toContain(word);
   });
 
   test("becomes a list if not even the words fit", () => {

@@ -11,11 +11,12 @@ import { printed } from "../../cli/printed";
 import type { Output, Verb } from "../../cli/verb";
 
 /** Makes a temporary folder for one test. */
-export const scratch = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cli-"));
+export const makeTemporaryFolder = (): string =>
+  fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cli-"));
 
 /** Makes such a folder for the tests of a file, and removes it after the last of them. */
-export function scratchOfFile(): string {
-  const folder = scratch();
+export function sharedTemporaryFolder(): string {
+  const folder = makeTemporaryFolder();
   afterAll(() => fs.rmSync(folder, { recursive: true }));
   return folder;
 }
@@ -24,11 +25,11 @@ export function scratchOfFile(): string {
  * Returns a function that makes a git repository with the given files. The folders are removed after the last test
  * of the file.
  */
-export function repositories(): (files: Record<string, string | Buffer>) => string {
+export function repositoryFactory(): (files: Record<string, string | Buffer>) => string {
   const folders: string[] = [];
   afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
   return (files) => {
-    const folder = scratch();
+    const folder = makeTemporaryFolder();
     folders.push(folder);
     for (const [name, text] of Object.entries({ ".git/HEAD": "", ...files })) {
       fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
@@ -42,39 +43,39 @@ export function repositories(): (files: Record<string, string | Buffer>) => stri
  * What the tests of a file share: a folder with the bundled command, and servers that are closed after the last
  * test. tests/kinds.js does not count such a file among the unit tests.
  */
-export interface CliStand {
+export interface CliTestBed {
   folder: string;
   /** The bundled command. */
   cli: string;
-  /** Waits until a server listens, and returns its address. The stand closes the server after the last test. */
-  at(server: Promise<Listening>): Promise<string>;
-  /** Options with which the command asks this server. */
-  leadTo(server: Promise<Listening>): Promise<string[]>;
+  /** Waits until a server listens, and returns its URL. The server is closed after the last test. */
+  urlOf(server: Promise<RunningServer>): Promise<string>;
+  /** Options with a kubeconfig that leads the command to this server. */
+  kubeconfigOptions(server: Promise<RunningServer>): Promise<string[]>;
 }
 
-/** Prepares the stand before the first test of a file, and removes it after the last. */
-export function cliStand(): CliStand {
-  const folder = scratch();
-  const listening: Listening[] = [];
-  const at = async (server: Promise<Listening>): Promise<string> => {
-    const opened = await server;
-    listening.push(opened);
-    return opened.url;
+/** Bundles the command before the first test of a file, and removes the folder after the last. */
+export function setUpCli(): CliTestBed {
+  const folder = makeTemporaryFolder();
+  const servers: RunningServer[] = [];
+  const urlOf = async (server: Promise<RunningServer>): Promise<string> => {
+    const runningServer = await server;
+    servers.push(runningServer);
+    return runningServer.url;
   };
-  beforeAll(() => bundled(folder));
+  beforeAll(() => bundleCli(folder));
   afterAll(() => {
-    for (const one of listening) one.close();
+    for (const server of servers) server.close();
     fs.rmSync(folder, { recursive: true });
   });
-  const leadTo = async (server: Promise<Listening>): Promise<string[]> => [
+  const kubeconfigOptions = async (server: Promise<RunningServer>): Promise<string[]> => [
     "--kubeconfig",
-    kubeconfig(folder, await at(server)),
+    writeKubeconfig(folder, await urlOf(server)),
   ];
-  return { folder, cli: path.join(folder, "cli.js"), at, leadTo };
+  return { folder, cli: path.join(folder, "cli.js"), urlOf, kubeconfigOptions };
 }
 
 /** Bundles the command as the components' build does, into a folder without other files of this repository. */
-const bundled = (folder: string): Promise<void> => bundle(folder, ["cli"]);
+const bundleCli = (folder: string): Promise<void> => bundle(folder, ["cli"]);
 
 /**
  * Runs a verb in this process; returns its status, its result and each of its remarks.
@@ -88,18 +89,19 @@ export async function runVerb(
   environment: NodeJS.ProcessEnv = {},
   screen: Pick<Output, "colour" | "columns"> = { colour: false },
 ) {
-  const said = { result: "", remarks: [] as string[] };
+  let result = "";
+  const remarks: string[] = [];
   const output = printed({
-    result: (text) => void (said.result += text),
-    remark: (text) => void said.remarks.push(text),
+    result: (text) => void (result += text),
+    remark: (text) => void remarks.push(text),
     ...screen,
   });
   const status = await verb.run(parseOptions(name, verb, [...argv], environment), output);
-  return { status, ...said, remark: said.remarks.join("") };
+  return { status, result, remarks, remark: remarks.join("") };
 }
 
 /** The command's exit status and output. */
-export interface Said {
+export interface CommandResult {
   status: number | null;
   stdout: string;
   stderr: string;
@@ -110,7 +112,7 @@ export function runCommand(
   cli: string,
   args: string[],
   environment: NodeJS.ProcessEnv = {},
-): Promise<Said> {
+): Promise<CommandResult> {
   const { KUBECONFIG: _k, TALOSCONFIG: _t, NO_COLOR: _n, ...inherited } = process.env;
   const folder = path.dirname(cli);
   const env = { ...inherited, HOME: folder, ...environment };
@@ -125,23 +127,23 @@ export function runCommand(
 }
 
 /** Runs the doctor, and returns its report. */
-export async function consult(
+export async function runDoctor(
   cli: string,
   args: string[],
   environment: NodeJS.ProcessEnv = {},
-): Promise<Said & { report: DoctorReport }> {
-  const said = await runCommand(cli, ["doctor", "--json", ...args], environment);
-  if (said.stdout === "") throw new Error(`exit ${said.status}: ${said.stderr}`);
-  return { ...said, report: JSON.parse(said.stdout) as DoctorReport };
+): Promise<CommandResult & { report: DoctorReport }> {
+  const result = await runCommand(cli, ["doctor", "--json", ...args], environment);
+  if (result.stdout === "") throw new Error(`exit ${result.status}: ${result.stderr}`);
+  return { ...result, report: JSON.parse(result.stdout) as DoctorReport };
 }
 
 /** A server that listens in place of an API server. */
-export interface Listening {
+export interface RunningServer {
   url: string;
   close(): void;
 }
 
-export async function listen(answer: http.RequestListener): Promise<Listening> {
+export async function startServer(answer: http.RequestListener): Promise<RunningServer> {
   const server = http.createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
@@ -154,8 +156,8 @@ export async function listen(answer: http.RequestListener): Promise<Listening> {
 }
 
 /** An API server that has these objects, by path, and answers every other request with an empty list. */
-export const apiServer = (objects: Record<string, unknown[]>): Promise<Listening> =>
-  listen((request, response) => {
+export const startApiServer = (objects: Record<string, unknown[]>): Promise<RunningServer> =>
+  startServer((request, response) => {
     const kind = { apiVersion: "v1", kind: "SomeList", metadata: {} };
     response.setHeader("content-type", "application/json");
     response.end(
@@ -167,7 +169,7 @@ export const apiServer = (objects: Record<string, unknown[]>): Promise<Listening
   });
 
 /** The API objects of a cluster that offers a GPU, by path. */
-export const offering = {
+export const clusterWithGpu = {
   "/api/v1/nodes": [
     {
       metadata: { name: "gpu-1", labels: { "nvidia.com/gpu.present": "true" } },
@@ -190,7 +192,7 @@ export const offering = {
 };
 
 /** Writes a kubeconfig that leads to a server. */
-export function kubeconfig(
+export function writeKubeconfig(
   folder: string,
   server: string,
   user: Record<string, unknown> = {},
@@ -207,15 +209,15 @@ export function kubeconfig(
 }
 
 /** Writes a program that writes down its own process id and that of its child, and then never ends. */
-export function hangingProgram(
+export function writeHangingProgram(
   folder: string,
   name: string,
 ): { program: string; pids: () => number[] } {
   const program = path.join(folder, name);
-  const noted = `${program}.pids`;
-  fs.writeFileSync(program, `#!/bin/sh\nsleep 1000 &\necho $$ $! > '${noted}'\nwait\n`, {
+  const pidFile = `${program}.pids`;
+  fs.writeFileSync(program, `#!/bin/sh\nsleep 1000 &\necho $$ $! > '${pidFile}'\nwait\n`, {
     mode: 0o755,
   });
-  const pids = (): number[] => fs.readFileSync(noted, "utf8").trim().split(" ").map(Number);
+  const pids = (): number[] => fs.readFileSync(pidFile, "utf8").trim().split(" ").map(Number);
   return { program, pids };
 }

@@ -2,10 +2,10 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { check } from "../../../cli/check/verb";
-import { runVerb } from "../stand";
+import { runVerb } from "../support";
 
 /** Runs `talos-gpu check`. */
-export const run = (...argv: string[]) => runVerb("check", check, argv);
+export const runCheck = (...argv: string[]) => runVerb("check", check, argv);
 
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
@@ -13,12 +13,12 @@ afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true }
 /**
  * Writes files into a new folder, which is removed after the test.
  *
- * @param inner folders in it
+ * @param subfolders folders in it
  */
-export function written(files: Record<string, string>, inner: string[] = []): string {
+export function folderWith(files: Record<string, string>, subfolders: string[] = []): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "check-"));
   folders.push(folder);
-  for (const name of inner) fs.mkdirSync(path.join(folder, name));
+  for (const name of subfolders) fs.mkdirSync(path.join(folder, name));
   for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text);
   return folder;
 }
