@@ -14,10 +14,10 @@ beforeAll(() => {
 
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** A program of two files below `dir`. */
-function program(name: string, part: string): string {
+/** Writes a program of two files below `dir`. */
+function writeProgram(name: string, partSource: string): string {
   const file = path.join(dir, name);
-  writeFileSync(path.join(dir, "part.ts"), part);
+  writeFileSync(path.join(dir, "part.ts"), partSource);
   // With a shebang, like a main file that a shell can start.
   writeFileSync(
     file,
@@ -28,32 +28,35 @@ function program(name: string, part: string): string {
 
 test("a bundled program has its source's __dirname and the given arguments, and its errors name lines of the source", async () => {
   const runner = path.resolve("lab/bundle/run.js");
-  const file = program("speaks.ts", `export const part = (): string => "spoken";`);
+  const file = writeProgram("speaks.ts", `export const part = (): string => "spoken";`);
   expect((await run(process.execPath, [runner, file, "--one", "two"])).stdout).toBe(
     `spoken ${dir} --one,two\n`,
   );
-  program("speaks.ts", `export const part = (): string => {\n\n  throw new Error("mine");\n};`);
+  writeProgram(
+    "speaks.ts",
+    `export const part = (): string => {\n\n  throw new Error("mine");\n};`,
+  );
   await expect(run(process.execPath, [runner, file])).rejects.toThrow(/mine[^]*part\.ts:3:/);
 });
 
 test("an error of a bundled test program has the line of its source", async () => {
   const file = path.join(dir, "fails.ts");
-  const from = path.resolve("tests/e2e/runs/program");
+  const programModule = path.resolve("tests/e2e/runs/program");
   writeFileSync(
     file,
-    `import { asProgram } from ${JSON.stringify(from)};\nasProgram(async () => {\n  throw new Error("mine");\n});\n`,
+    `import { asProgram } from ${JSON.stringify(programModule)};\nasProgram(async () => {\n  throw new Error("mine");\n});\n`,
   );
-  const failed = run(process.execPath, [path.resolve("lab/bundle/run.js"), file]);
-  await expect(failed).rejects.toThrow(/Error: mine[^]*fails\.ts:3:/);
+  const running = run(process.execPath, [path.resolve("lab/bundle/run.js"), file]);
+  await expect(running).rejects.toThrow(/Error: mine[^]*fails\.ts:3:/);
 });
 
 test("a bundle is reused until one of its sources changes", async () => {
-  const file = program("changes.ts", `export const part = (): number => 1;`);
+  const file = writeProgram("changes.ts", `export const part = (): number => 1;`);
   const first = await bundle(file);
-  const made = statSync(first).ino;
+  const firstInode = statSync(first).ino;
   expect(await bundle(file)).toBe(first);
-  expect(statSync(first).ino).toBe(made);
-  program("changes.ts", `export const part = (): number => 2;`);
+  expect(statSync(first).ino).toBe(firstInode);
+  writeProgram("changes.ts", `export const part = (): number => 2;`);
   const second = await bundle(file);
   expect(second).not.toBe(first);
   expect((await run(process.execPath, [second])).stdout).toMatch(/^2 /);
@@ -67,7 +70,7 @@ test("a program loads the compiler in Pulumi's SDK only when it serializes a fun
 const loaded = (): boolean =>
   Object.values(require.cache).some(({ filename, exports }) => /typescript[\\\\/]lib/.test(filename) && "SyntaxKind" in exports);
 const before = loaded();
-const twice = (of: number): number => 2 * of;
+const twice = (value: number): number => 2 * value;
 void runtime.serializeFunction(() => twice(21)).then(({ text }) => console.log(before, loaded(), text.includes("twice")));`,
   );
   const { stdout } = await run(process.execPath, [path.resolve("lab/bundle/run.js"), file]);

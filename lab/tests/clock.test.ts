@@ -6,8 +6,8 @@ import { parseOptions } from "../options";
 
 const boot = path.resolve(__dirname, "../../lab/machines/internal/talos/machine/boot.go");
 
-/** Seconds between the reboot's time limit and the end of the machine's inspection, on a busy computer. */
-const lookSeconds = 5;
+/** How long the inspection of a machine takes after the reboot's time limit, on a busy computer. */
+const inspectionSeconds = 5;
 
 describe.each(["emulated", "node"] as const)("the lab's time scale for machines %s", (machines) => {
   const timeScale = usualTimeScale[machines];
@@ -16,10 +16,12 @@ describe.each(["emulated", "node"] as const)("the lab's time scale for machines 
     const [, minutes] = /^const bootTimeout = (\d+) \* time\.Minute$/m.exec(
       fs.readFileSync(boot, "utf8"),
     )!;
-    const givesUp = (Number(minutes) * 60) / timeScale;
+    const bootTimeoutSeconds = (Number(minutes) * 60) / timeScale;
     for (const leftOut of [false, true]) {
       const { reboot } = labTimeouts({ timeScale, machines, leftOut });
-      expect(parseDuration(reboot) / 1000 + lookSeconds).toBeLessThanOrEqual(givesUp);
+      expect(parseDuration(reboot) / 1000 + inspectionSeconds).toBeLessThanOrEqual(
+        bootTimeoutSeconds,
+      );
     }
   });
 

@@ -1,12 +1,12 @@
 import { predictedReboots, wrongPredictions } from "../run/predicted-reboots";
 
 test("a preview's lines about reboots are found among the engine's messages", () => {
-  const said = [
+  const messages = [
     "info home-gpu-1 (talos-gpu:index:GpuMachine): reboots: yes: talosVersion: v1.12.6 → v1.12.7",
     "warning home (talos-gpu:index:GpuCluster): reboots: yes",
     "info home-gpu-1-upgrade (command:local:Command): reboot: upgrading",
   ];
-  expect(predictedReboots(said, "home")).toEqual({
+  expect(predictedReboots(messages, "home")).toEqual({
     "gpu-1": "reboots: yes: talosVersion: v1.12.6 → v1.12.7",
   });
 });
@@ -20,8 +20,8 @@ test.each([
   ["reboots: only if a", 2, 0],
 ])(
   "after the preview's line %j and %d reboots, %d machines differ from the preview",
-  (said, reboots, wrong) => {
-    expect(wrongPredictions({ m: said }, { m: reboots })).toHaveLength(wrong);
+  (previewLine, reboots, expectedCount) => {
+    expect(wrongPredictions({ m: previewLine }, { m: reboots })).toHaveLength(expectedCount);
   },
 );
 
@@ -30,7 +30,7 @@ test.each([
   [1, 1],
 ])(
   "after a preview without a line and %d reboots, %d machines differ from the preview",
-  (reboots, wrong) => {
-    expect(wrongPredictions({}, { m: reboots })).toHaveLength(wrong);
+  (reboots, expectedCount) => {
+    expect(wrongPredictions({}, { m: reboots })).toHaveLength(expectedCount);
   },
 );

@@ -14,9 +14,9 @@ const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-plugins-"));
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
 
 // The test gives the machines' addresses to this computer, which needs root on Linux.
-const able = process.platform === "linux" && process.getuid?.() === 0;
+const canAddAddresses = process.platform === "linux" && process.getuid?.() === 0;
 
-(able ? test : test.skip)(
+(canAddAddresses ? test : test.skip)(
   "with provider plugins on PATH, a stack that bootstraps its cluster comes up, is unchanged by an update, and is destroyed",
   async () => {
     const {
@@ -25,10 +25,10 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
       "pulumi-resource-kubernetes": plugin,
     } = await provideTools({ only: ["helm", "talosctl", "pulumi-resource-kubernetes"] });
     const charts = await serveCharts({ dir: path.join(folder, "charts"), helm });
-    const installed = installPlugins(folder, ["command", "talos"]);
+    const pluginEnvironment = installPlugins(folder, ["command", "talos"]);
     const environment = {
-      ...installed,
-      PATH: [path.dirname(plugin), installed["PATH"]].join(path.delimiter),
+      ...pluginEnvironment,
+      PATH: [path.dirname(plugin), pluginEnvironment["PATH"]].join(path.delimiter),
       PLUGIN_TALOSCTL: talosctl,
       TALOS_GPU_CHARTS: charts.addressOf(""),
       HELM_CACHE_HOME: path.join(folder, "helm"),
@@ -57,12 +57,12 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
     expect(new Set(processes.map(({ folder }) => path.basename(folder)))).toEqual(
       new Set(["stacks"]),
     );
-    const ended = (alive: readonly unknown[]): boolean => alive.length === 0;
+
     await untilSeen(
       "the plugins have ended",
       { seconds: 300, every: 50 },
       () => runningPlugins(folder),
-      ended,
+      (alive) => alive.length === 0,
     );
   },
 );

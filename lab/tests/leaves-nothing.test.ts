@@ -1,24 +1,41 @@
 import { left, type LabRun, nothingLeft, startLab } from "../../tests/e2e/support/labs";
 
-test.concurrent.each<[string, string[], (lab: LabRun) => void, number | undefined]>([
-  ["Ctrl-C", [], ({ child }) => void child.kill("SIGINT"), 130],
-  ["a crash", ["--stack", "aarhus-h100"], ({ child }) => void child.kill("SIGKILL"), undefined],
-  [
-    "the end of the output's reader",
-    ["--stack", "velaryon"],
-    ({ child }) => [child.stderr!, child.stdout!].forEach((stream) => stream.destroy()),
-    141,
-  ],
+interface Ending {
+  cause: string;
+  options: string[];
+  endLab: (lab: LabRun) => void;
+  /** Default: a signal ends the lab, so it has no exit status. */
+  exitStatus?: number;
+}
+
+test.concurrent.each<Ending>([
+  {
+    cause: "Ctrl-C",
+    options: [],
+    endLab: ({ child }) => void child.kill("SIGINT"),
+    exitStatus: 130,
+  },
+  {
+    cause: "a crash",
+    options: ["--stack", "aarhus-h100"],
+    endLab: ({ child }) => void child.kill("SIGKILL"),
+  },
+  {
+    cause: "the end of the output's reader",
+    options: ["--stack", "velaryon"],
+    endLab: ({ child }) => [child.stderr!, child.stdout!].forEach((stream) => stream.destroy()),
+    exitStatus: 141,
+  },
 ])(
-  "after %s during an update, no process or file of the lab is left, and its exit status is right",
-  async (_, args, end, status) => {
-    const lab = startLab(args);
+  "after $cause during an update, no process or file of the lab is left, and its exit status is right",
+  async ({ options, endLab, exitStatus }) => {
+    const lab = startLab(options);
     const folder = await lab.folder();
     await lab.line(/upgrade: .*(pull|reboot)/);
     expect(left(folder).length).toBeGreaterThan(0);
-    end(lab);
-    const ended = await lab.ended;
-    if (status !== undefined) expect(ended.status).toBe(status);
+    endLab(lab);
+    const { status } = await lab.ended;
+    if (exitStatus !== undefined) expect(status).toBe(exitStatus);
     await nothingLeft(folder);
   },
 );

@@ -43,11 +43,13 @@ const stateOf = (
 
 /** Leftovers of a stack with one machine, from the states before the first update and after the destroy. */
 function leftoversOf(stack: string, name: string, after: Differences, before: Differences = {}) {
-  const up = stateOf(name, { machine: { ...gpuMachine, configuration: patchedValues } });
+  const stateAfterUpdate = stateOf(name, {
+    machine: { ...gpuMachine, configuration: patchedValues },
+  });
   return leftovers(
     planOf(stack),
     stateOf(name, { machine: plainMachine, ...before }),
-    up,
+    stateAfterUpdate,
     stateOf(name, after),
   );
 }
@@ -64,7 +66,7 @@ const notReady = "node NODE: taint node.kubernetes.io/not-ready:NoExecute";
 test.each<[Differences, string[]]>([
   [{ added: ["Pod nvidia/test"] }, ["Pod nvidia/test"]],
   [{ added: ["StorageClass fast"] }, ["StorageClass fast"]],
-  // Objects of the lab itself may appear after the first look.
+  // Objects of the lab itself may appear after the state before the update was read.
   [{ added: ["StorageClass lab", "Pod kube-system/lab-network-velaryon"] }, []],
   [{ missing: [namespaceLine] }, ["gone, and not ours: Namespace default"]],
   [{ added: ["node NODE: label role=gpu"] }, ["node velaryon: label role=gpu"]],
@@ -97,39 +99,41 @@ test("a node that was not ready before the update, but is ready now, is not repo
 });
 
 test("Kubernetes' own new objects may stay in a bootstrapped cluster, but not in an existing one", () => {
-  const ofEveryCluster = [
+  const kubernetesOwnObjects = [
     "ClusterRole system:node",
     "Pod kube-system/kube-scheduler-control",
     "Secret kube-system/bootstrap-token-a",
   ];
-  const others = ["DaemonSet kube-system/nvidia", "Namespace gpu-operator"];
+  const otherObjects = ["DaemonSet kube-system/nvidia", "Namespace gpu-operator"];
   const after = {
-    added: [...ofEveryCluster, ...others],
+    added: [...kubernetesOwnObjects, ...otherObjects],
     machine: { image: "v1.11.1 gpu", configuration: patchedValues },
   };
-  expect(leftoversOf("modern", "gpu", after, { missing: [namespaceLine] }).left).toEqual(others);
+  expect(leftoversOf("modern", "gpu", after, { missing: [namespaceLine] }).left).toEqual(
+    otherObjects,
+  );
   expect(leftoversOf("modern", "gpu", after).left.toSorted()).toEqual(
-    [...ofEveryCluster, ...others].toSorted(),
+    [...kubernetesOwnObjects, ...otherObjects].toSorted(),
   );
 });
 
 test("a leftover patch on an adopted machine is reported by its paths, without values", () => {
-  const found = leftoversOf("velaryon", "velaryon", {
+  const result = leftoversOf("velaryon", "velaryon", {
     machine: { ...gpuMachine, configuration: patchedValues },
   });
-  expect(found.left).toEqual(["machine velaryon: configuration, changed: machine.install.image"]);
-  expect(found.stays).toContain(
+  expect(result.left).toEqual(["machine velaryon: configuration, changed: machine.install.image"]);
+  expect(result.stays).toContain(
     "machine velaryon: configuration, added: machine.kernel.modules[]: the image stays, and does not boot without this",
   );
 });
 
 test("an owned machine may keep its configuration, but a change by the destroy is reported", () => {
   const name = "k8s-worker4";
-  const kept = leftoversOf("rtx5070ti", name, {
+  const result = leftoversOf("rtx5070ti", name, {
     machine: { ...gpuMachine, configuration: patchedValues },
   });
-  expect(kept.left).toEqual([]);
-  expect(kept.stays).toContainEqual(expect.stringContaining(`machine ${name}: configuration: `));
+  expect(result.left).toEqual([]);
+  expect(result.stays).toContainEqual(expect.stringContaining(`machine ${name}: configuration: `));
   expect(leftoversOf("rtx5070ti", name, {}).left).toContain(
     `machine ${name}: configuration, gone: machine.kernel.modules[]`,
   );
@@ -149,7 +153,7 @@ test("a machine of Omni is reported if it does not have its former image, or if 
 test("leftovers of Helm and of the GPU Operator are listed with the reason", () => {
   const definition = "CustomResourceDefinition clusterpolicies.nvidia.com";
   const labels = ["present=true", "deploy.operator-validator=false"].map(
-    (each) => `node NODE: label nvidia.com/gpu.${each}`,
+    (label) => `node NODE: label nvidia.com/gpu.${label}`,
   );
   const result = leftoversOf("frank", "gpu-1", {
     machine: plainMachine,

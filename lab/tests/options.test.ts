@@ -16,8 +16,8 @@ test("the error for an unknown value lists the option's values", () => {
 test.each([
   ["--pulumi", "installed"],
   ["--pulumi", "host"],
-])("--without is refused together with %s %s", (...more) => {
-  expect(() => parseOptions(["--without", "nodeSelector", ...more])).toThrow(
+])("--without is refused together with %s %s", (...otherOption) => {
+  expect(() => parseOptions(["--without", "nodeSelector", ...otherOption])).toThrow(
     /^--without: .*cannot leave out a fix/,
   );
 });
@@ -49,30 +49,30 @@ test("an option that npm took is reported with the right command", () => {
 
 test("for the user's own program, each variable is printed as a line for a shell", () => {
   const environment = { PATH: "/lab/bin:/usr/bin", KUBECONFIG: "/lab/it's here", A: "b:1,c:2" };
-  const text = ownProgramInstructions(environment, {
+  const help = ownProgramInstructions(environment, {
     folder: "/home/me/my program",
     secrets: "/lab/secrets.yaml",
     inherited: "/usr/bin",
   });
-  const script = `${text.match(/^ {2}export .*$/gm)!.join("\n")}\nenv`;
+  const script = `${help.match(/^ {2}export .*$/gm)!.join("\n")}\nenv`;
   const env = execFileSync("/bin/sh", ["-c", script], {
     encoding: "utf8",
     env: { PATH: "/usr/bin" },
   });
   for (const [name, value] of Object.entries(environment))
     expect(env).toContain(`${name}=${value}\n`);
-  expect(text).toContain("cd '/home/me/my program'\n");
-  expect(text).toContain('pulumi config set --secret kubeconfig < "$KUBECONFIG"\n');
-  expect(text).toContain("machineSecrets < /lab/secrets.yaml\n");
+  expect(help).toContain("cd '/home/me/my program'\n");
+  expect(help).toContain('pulumi config set --secret kubeconfig < "$KUBECONFIG"\n');
+  expect(help).toContain("machineSecrets < /lab/secrets.yaml\n");
 });
 
 test("a kept lab prints all variables that the doctor needs", () => {
-  const ways = {
+  const access = {
     kubeconfig: "/lab/kubeconfig",
     talosconfig: "/lab/talosconfig",
     talosctl: "/tools/talosctl",
   };
-  expect(accessInstructions(ways).match(/export .*/g)).toEqual([
+  expect(accessInstructions(access).match(/export .*/g)).toEqual([
     "export KUBECONFIG=/lab/kubeconfig",
     "export TALOSCONFIG=/lab/talosconfig",
     "export TALOS_GPU_TALOSCTL=/tools/talosctl",

@@ -8,7 +8,7 @@ function start<T = unknown>(
   return spawnGuarded<T>(process.execPath, ["-e", script], { name: "emulator", ...options });
 }
 
-const ready =
+const readyScript =
   'console.log(JSON.stringify({ port: 50000 })); process.stdin.resume().on("end", () => process.exit(0));';
 
 describe("a guarded child", () => {
@@ -19,7 +19,7 @@ describe("a guarded child", () => {
     expect(() => process.kill(child.pid, 0)).toThrow("ESRCH");
   });
 
-  test("that ends before it is ready is an error with its last words", async () => {
+  test("that ends before it is ready is an error with the end of its output", async () => {
     const script = 'for (let i = 0; i < 50; i++) console.error("line " + i); process.exitCode = 3;';
     const error = await start(script).catch(String);
     expect(error).toContain(
@@ -30,13 +30,13 @@ describe("a guarded child", () => {
 
   test.each<[string, string, Partial<GuardOptions>, string]>([
     [
-      "says something else first",
-      ready.replace("JSON.stringify({ port: 50000 })", '"hello"'),
+      "prints something else first",
+      readyScript.replace("JSON.stringify({ port: 50000 })", '"hello"'),
       {},
       'its first line is not JSON: "hello"',
     ],
     [
-      "says nothing in time",
+      "prints nothing in time",
       "setInterval(() => {}, 1000)",
       { startLimit: 100 },
       "emulator: not ready after 0.1 s",
@@ -53,11 +53,13 @@ describe("a guarded child", () => {
 
   test("is stopped by its signal, before and after it is ready", async () => {
     const stop = new AbortController();
-    const child = await start(ready, { signal: stop.signal });
+    const child = await start(readyScript, { signal: stop.signal });
     const starting = start("process.stdin.resume()", { signal: stop.signal });
     stop.abort(new Error("stopped by the user"));
     await expect(starting).rejects.toThrow("stopped by the user");
     await child.ended;
-    await expect(start(ready, { signal: stop.signal })).rejects.toThrow("stopped by the user");
+    await expect(start(readyScript, { signal: stop.signal })).rejects.toThrow(
+      "stopped by the user",
+    );
   });
 });

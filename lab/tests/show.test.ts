@@ -9,12 +9,12 @@ import { frames, showOn, type Weight } from "../show";
 const terminal: Terminal = { columns: 60, colour: true, moves: true };
 
 /** Output of a step that prints lines of every weight. */
-async function written(shown: {
+async function outputOfStep(options: {
   terminal: Terminal | undefined;
   verbose?: boolean;
 }): Promise<string> {
   let text = "";
-  const write = (more: string): void => void (text += more);
+  const write = (chunk: string): void => void (text += chunk);
   const phase: Phase<object> = {
     title: "update 1 of 1",
     run: async (_, say) => {
@@ -24,24 +24,24 @@ async function written(shown: {
       return "succeeded";
     },
   };
-  await runPhases([phase], { show: showOn({ verbose: false, ...shown, write }) });
+  await runPhases([phase], { show: showOn({ verbose: false, ...options, write }) });
   return text;
 }
 
 /** Lines that stay in a terminal: of each line the part that was written last. */
-const left = (text: string): string[] =>
+const visibleLines = (text: string): string[] =>
   text
     .split("\n")
     .map((line) => stripVTControlCharacters(line.split("\r\u001b[2K").at(-1)!))
     .filter((line) => line !== "");
 
 /** Lines without the duration of the step, which differs in each run. */
-const untimed = (lines: string[]): string[] =>
+const withoutDurations = (lines: string[]): string[] =>
   lines.map((line) => line.replace(/\[\d+\.\d s\]/, "[T s]"));
 
 test("in a terminal one line is redrawn, and only kept lines and the step's result stay", async () => {
-  const text = await written({ terminal });
-  expect(untimed(left(text))).toEqual([
+  const text = await outputOfStep({ terminal });
+  expect(withoutDurations(visibleLines(text))).toEqual([
     "    warning: something to keep",
     "✔ update 1 of 1: succeeded [T s]",
   ]);
@@ -64,7 +64,7 @@ test("the redrawn line fits the terminal, with each frame of its mark", () => {
 });
 
 test("with --verbose each event is printed once", async () => {
-  expect(untimed(left(await written({ terminal, verbose: true })))).toEqual([
+  expect(withoutDurations(visibleLines(await outputOfStep({ terminal, verbose: true })))).toEqual([
     "    create pod …",
     "    create pod (1 done)",
     "    warning: something to keep",
@@ -75,10 +75,10 @@ test("with --verbose each event is printed once", async () => {
 test.each<[string, Terminal | undefined]>([
   ["in a pipe", undefined],
   ["in a terminal without control codes", { columns: 80, colour: false, moves: false }],
-])("%s lines are plain, and each resource is printed once", async (_, where) => {
-  const text = await written({ terminal: where });
+])("%s lines are plain, and each resource is printed once", async (_, outputTerminal) => {
+  const text = await outputOfStep({ terminal: outputTerminal });
   expect(stripVTControlCharacters(text)).toBe(text);
-  expect(untimed(text.trimEnd().split("\n"))).toEqual([
+  expect(withoutDurations(text.trimEnd().split("\n"))).toEqual([
     "· update 1 of 1",
     "    create pod (1 done)",
     "    warning: something to keep",
@@ -88,23 +88,23 @@ test.each<[string, Terminal | undefined]>([
 
 test("a failed step leaves no redrawn line", async () => {
   let text = "";
-  const show = showOn({ write: (more) => void (text += more), terminal, verbose: false });
+  const show = showOn({ write: (chunk) => void (text += chunk), terminal, verbose: false });
   const failing: Phase<object> = { title: "machines", run: () => Promise.reject(new Error("no")) };
   await expect(runPhases([failing], { show })).rejects.toThrow("no");
-  expect(untimed(left(text))).toEqual(["✖ machines [T s]"]);
+  expect(withoutDurations(visibleLines(text))).toEqual(["✖ machines [T s]"]);
 });
 
 test("provider resources are hidden, limits are marked as lab time, and a warning is kept", () => {
-  const said: [string, Weight | undefined][] = [];
-  const tell = narrate((line, weight) => void said.push([line, weight]));
-  const of = (type: string, name: string) =>
+  const lines: [string, Weight | undefined][] = [];
+  const printEvent = narrate((line, weight) => void lines.push([line, weight]));
+  const createdResource = (type: string, name: string) =>
     ({ kind: "resource", state: "done", op: "create", urn: "", type, name }) as const;
-  tell(of("pulumi:providers:kubernetes", "default_4_34_2"));
-  tell(of("kubernetes:core/v1:Namespace", "nvidia"));
+  printEvent(createdResource("pulumi:providers:kubernetes", "default_4_34_2"));
+  printEvent(createdResource("kubernetes:core/v1:Namespace", "nvidia"));
   const message = { kind: "message", ephemeral: false } as const;
-  tell({ ...message, severity: "info", message: "it is then drained for at most 29s" });
-  tell({ ...message, severity: "warning", message: "takes no pods for at most 2m5s" });
-  expect(said).toEqual([
+  printEvent({ ...message, severity: "info", message: "it is then drained for at most 29s" });
+  printEvent({ ...message, severity: "warning", message: "takes no pods for at most 2m5s" });
+  expect(lines).toEqual([
     ["create nvidia (1 done)", "event"],
     ["it is then drained for at most 29s of lab time", "event"],
     ["takes no pods for at most 2m5s of lab time", "kept"],

@@ -11,33 +11,35 @@ afterAll(() => fs.rmSync(folder, { recursive: true }));
 afterEach(() => fs.readdirSync(folder).forEach((place) => fs.rmSync(path.join(folder, place))));
 
 test("only as many labs run as the limit allows, and the next one starts when another ends", async () => {
-  const [first, second] = [await takeTurn({ env }), await takeTurn({ env })];
+  const [endFirst, endSecond] = [await takeTurn({ env }), await takeTurn({ env })];
   const onWait = jest.fn();
-  let started = false;
+  let hasThirdStarted = false;
   const third = takeTurn({ env, onWait }).then((end) => {
-    started = true;
+    hasThirdStarted = true;
     return end;
   });
   await new Promise((resolve) => setImmediate(resolve));
-  expect([started, onWait.mock.calls]).toEqual([false, [[2]]]);
-  second();
-  const end = await third;
+  expect(hasThirdStarted).toBe(false);
+  expect(onWait.mock.calls).toEqual([[2]]);
+  endSecond();
+  const endThird = await third;
   // A second call of this function must not free another lab's place.
-  second();
+  endSecond();
   expect(fs.readdirSync(folder)).toHaveLength(2);
-  first();
-  end();
+  endFirst();
+  endThird();
   expect(fs.readdirSync(folder)).toEqual([]);
 });
 
 test("the next lab starts when another one is killed", async () => {
-  const killed = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
-  fs.symlinkSync(String(killed.pid), path.join(folder, "0"));
-  const held = await takeTurn({ env });
-  const waiting = takeTurn({ env, onWait: () => killed.kill("SIGKILL") });
-  await once(killed, "exit");
-  (await waiting)();
-  held();
+  const otherLab = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+  fs.symlinkSync(String(otherLab.pid), path.join(folder, "0"));
+  const endFirst = await takeTurn({ env });
+  const waiting = takeTurn({ env, onWait: () => otherLab.kill("SIGKILL") });
+  await once(otherLab, "exit");
+  const endSecond = await waiting;
+  endSecond();
+  endFirst();
 });
 
 test("the wait ends when the lab is stopped", async () => {

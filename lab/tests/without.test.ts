@@ -5,10 +5,10 @@ import { validStack } from "../../tests/recipe/stacks";
 import { differingPaths } from "../../tests/recipe/differences";
 
 const planOf = (name: string): Plan => planCluster(validStack(name));
-const used = (name: string): FixId[] =>
+const fixesUsedBy = (name: string): FixId[] =>
   fixes.filter((fix) => fix.usedBy(planOf(name))).map((fix) => fix.id);
 
-const everywhere: FixId[] = ["nodeSelector", "schematic", "driverBranches"];
+const fixesOfAllStacks: FixId[] = ["nodeSelector", "schematic", "driverBranches"];
 
 test.each([
   [
@@ -61,7 +61,7 @@ test.each([
   ],
   ["modern", ["privilegedNamespace", "kernelModules", "tolerations", "taintThroughApi"]],
 ])("the stack %s needs the fixes %j", (name, ids) =>
-  expect(used(name).sort()).toEqual([...ids, ...everywhere].sort()),
+  expect(fixesUsedBy(name).sort()).toEqual([...ids, ...fixesOfAllStacks].sort()),
 );
 
 test("each fix has symptom, cause and source", () => {
@@ -72,7 +72,7 @@ test("each fix has symptom, cause and source", () => {
 });
 
 /** Paths of the values in a plan that may change if a fix is left out. */
-const touched: Record<FixId, RegExp> = {
+const changedPaths: Record<FixId, RegExp> = {
   validationMarkers:
     /^(kubernetes\.markers|machines\.\d+\.nodeLabels\.(nvidia\.com\/gpu\.deploy\.operator-validator|talos-gpu\/validation-markers)$)/,
   operatorValidatorLabel:
@@ -101,7 +101,7 @@ const touched: Record<FixId, RegExp> = {
   migManager: /^kubernetes\.(markers\.\d+\.content|release\.values\.migManager\.)/,
 };
 
-const cases = [
+const stackFixes = [
   "rtx5070ti",
   "aarhus-h100",
   "velaryon",
@@ -110,17 +110,20 @@ const cases = [
   "mig",
   "large",
   "next",
-].flatMap((name) => used(name).map((fix) => [name, fix] as const));
+].flatMap((name) => fixesUsedBy(name).map((fix) => [name, fix] as const));
 
 test("each fix is needed by at least one of these stacks", () => {
-  const needed = cases.map(([, fix]) => fix);
-  expect(fixIds.filter((fix) => !needed.includes(fix))).toEqual([]);
+  const neededFixes = stackFixes.map(([, fix]) => fix);
+  expect(fixIds.filter((fix) => !neededFixes.includes(fix))).toEqual([]);
 });
 
-test.each(cases)("the plan of %s without %s differs only in what the fix adds", (name, fix) => {
-  const plan = planOf(name);
-  const paths = differingPaths(plan, leaveOut([fix], plan));
-  expect(paths).not.toEqual([]);
-  expect(paths.filter((path) => !touched[fix].test(path))).toEqual([]);
-  expect(plan).toEqual(planOf(name)); // the given plan is unchanged
-});
+test.each(stackFixes)(
+  "the plan of %s without %s differs only in what the fix adds",
+  (name, fix) => {
+    const plan = planOf(name);
+    const paths = differingPaths(plan, leaveOut([fix], plan));
+    expect(paths).not.toEqual([]);
+    expect(paths.filter((path) => !changedPaths[fix].test(path))).toEqual([]);
+    expect(plan).toEqual(planOf(name)); // the given plan is unchanged
+  },
+);

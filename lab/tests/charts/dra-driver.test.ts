@@ -1,10 +1,10 @@
 import { planCluster } from "../../../components/recipe";
 import { gpuProviders } from "../../../components/recipe/facts/gpu-provider";
 import { validStack } from "../../../tests/recipe/stacks";
-import { named, render, withHelm } from "./render";
+import { findObject, render, describeWithHelm } from "./render";
 
 // The real chart, from the driver's Go module. The recipe and the lab's kubelet rely on what is asserted here.
-withHelm("dra-driver-nvidia-gpu", () => {
+describeWithHelm("dra-driver-nvidia-gpu", () => {
   const { release, nodeSelector, resourceName, tolerations } = planCluster(
     validStack("dra"),
   ).kubernetes;
@@ -18,15 +18,15 @@ withHelm("dra-driver-nvidia-gpu", () => {
     const pod = spec.template.spec;
     expect(pod).toMatchObject({ nodeSelector, tolerations });
     expect(pod.containers.map(({ name }: any) => name)).toEqual(["gpus"]);
-    const place = (container: any): string =>
+    const mountsOf = (container: any): string =>
       container.volumeMounts.map(({ name, mountPath }: any) => `${name} ${mountPath}`).join(", ");
-    expect(place(pod.initContainers[0])).toBe("driver-root-parent /driver-root-parent");
-    expect(place(pod.containers[0])).toContain("driver-root /driver-root");
+    expect(mountsOf(pod.initContainers[0])).toBe("driver-root-parent /driver-root-parent");
+    expect(mountsOf(pod.containers[0])).toContain("driver-root /driver-root");
     const paths = Object.fromEntries(
       pod.volumes.map(({ name, hostPath }: any) => [name, hostPath.path]),
     );
     expect(paths).toMatchObject({ "driver-root-parent": "/usr", "driver-root": "/usr/local" });
-    const { selectors } = named(rendered, "DeviceClass", resourceName)["spec"];
+    const { selectors } = findObject(rendered, "DeviceClass", resourceName)["spec"];
     expect(selectors[0].cel.expression).toContain(
       "device.attributes['gpu.nvidia.com'].type == 'gpu'",
     );
@@ -34,9 +34,7 @@ withHelm("dra-driver-nvidia-gpu", () => {
 
   test("without the package's values, Helm refuses the chart", async () => {
     const { code, error } = await render(gpuProviders.dra.chart, release.version);
-    expect([code !== 0, error]).toEqual([
-      true,
-      expect.stringContaining("--set 'gpuResourcesEnabledOverride=true'"),
-    ]);
+    expect(code).not.toBe(0);
+    expect(error).toContain("--set 'gpuResourcesEnabledOverride=true'");
   });
 });

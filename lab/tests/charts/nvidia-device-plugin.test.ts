@@ -1,21 +1,21 @@
 import { planCluster } from "../../../components/recipe";
 import { validStack } from "../../../tests/recipe/stacks";
-import { named, render, type Rendered, withHelm } from "./render";
+import { findObject, render, type Rendered, describeWithHelm } from "./render";
 
 // The real chart, from the plugin's Go module. The recipe and the lab's kubelet rely on what is asserted here.
-withHelm("nvidia-device-plugin", () => {
-  const plugin = (rendered: Rendered): any =>
-    named(rendered, "DaemonSet", "it-nvidia-device-plugin")["spec"].template.spec;
-  const environment = (rendered: Rendered): Record<string, string> => {
-    const container = plugin(rendered).containers.find(
-      (each: any) => each.name === "nvidia-device-plugin-ctr",
+describeWithHelm("nvidia-device-plugin", () => {
+  const pluginPodSpec = (rendered: Rendered): any =>
+    findObject(rendered, "DaemonSet", "it-nvidia-device-plugin")["spec"].template.spec;
+  const pluginEnvironment = (rendered: Rendered): Record<string, string> => {
+    const container = pluginPodSpec(rendered).containers.find(
+      ({ name }: any) => name === "nvidia-device-plugin-ctr",
     );
     return Object.fromEntries(container.env.map(({ name, value }: any) => [name, value]));
   };
 
   test("by default, the chart has three node affinities, two tolerations and no runtime class", async () => {
     const rendered = await render("nvidia-device-plugin", "0.17.4");
-    const spec = plugin(rendered);
+    const spec = pluginPodSpec(rendered);
     const terms =
       spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms;
     expect(terms.map((term: any) => term.matchExpressions[0].key)).toEqual([
@@ -23,15 +23,15 @@ withHelm("nvidia-device-plugin", () => {
       "feature.node.kubernetes.io/cpu-model.vendor_id",
       "nvidia.com/gpu.present",
     ]);
-    expect(spec.tolerations.map((each: any) => each.key)).toEqual([
+    expect(spec.tolerations.map((toleration: any) => toleration.key)).toEqual([
       "CriticalAddonsOnly",
       "nvidia.com/gpu",
     ]);
     expect(spec).not.toHaveProperty("runtimeClassName");
     expect(spec.priorityClassName).toBe("system-node-critical");
     expect(spec.containers[0].image).toBe("nvcr.io/nvidia/k8s-device-plugin:v0.17.4");
-    expect(environment(rendered)).not.toHaveProperty("DEVICE_LIST_STRATEGY");
-    const daemon = named(rendered, "DaemonSet", "it-nvidia-device-plugin-mps-control-daemon");
+    expect(pluginEnvironment(rendered)).not.toHaveProperty("DEVICE_LIST_STRATEGY");
+    const daemon = findObject(rendered, "DaemonSet", "it-nvidia-device-plugin-mps-control-daemon");
     expect(daemon["spec"].template.spec.nodeSelector).toEqual({ "nvidia.com/mps.capable": "true" });
   });
 
@@ -39,40 +39,40 @@ withHelm("nvidia-device-plugin", () => {
    * Containers that request MIG monitors without the right to them, so that the toolkit refuses them
    * (gpu-operator#322).
    */
-  const refused = (rendered: Rendered): string[] =>
+  const refusedContainers = (rendered: Rendered): string[] =>
     rendered.objects
       .filter(({ kind }) => kind === "DaemonSet")
       .flatMap((object) => object["spec"].template.spec.containers)
-      .filter((each: any) =>
-        each.env.some(({ name }: any) => name === "NVIDIA_MIG_MONITOR_DEVICES"),
-      )
+      .filter(({ env }: any) => env.some(({ name }: any) => name === "NVIDIA_MIG_MONITOR_DEVICES"))
       .filter(
-        ({ securityContext: it }: any) =>
-          !it.privileged && !it.capabilities?.add?.includes("SYS_ADMIN"),
+        ({ securityContext: { privileged, capabilities } }: any) =>
+          !privileged && !capabilities?.add?.includes("SYS_ADMIN"),
       )
       .map(({ name }: any) => name);
 
-  test("a hardened container requests MIG monitors without a MIG strategy, and not with the package's values", async () => {
+  test("a hardened container requests MIG monitors only without the package's MIG strategy", async () => {
     const { release } = planCluster(validStack("rtx3090-timeslicing")).kubernetes;
     const hardened = {
       ...release.values,
       securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
     };
-    const without = { ...hardened, migStrategy: null };
-    expect(refused(await render("nvidia-device-plugin", release.version, without))).toEqual([
-      "nvidia-device-plugin-ctr",
-    ]);
-    expect(refused(await render("nvidia-device-plugin", release.version, hardened))).toEqual([]);
+    const hardenedWithoutMigStrategy = { ...hardened, migStrategy: null };
+    expect(
+      refusedContainers(
+        await render("nvidia-device-plugin", release.version, hardenedWithoutMigStrategy),
+      ),
+    ).toEqual(["nvidia-device-plugin-ctr"]);
+    expect(
+      refusedContainers(await render("nvidia-device-plugin", release.version, hardened)),
+    ).toEqual([]);
   });
 
   test("a list as deviceListStrategy is refused", async () => {
     const { code, error } = await render("nvidia-device-plugin", "0.18.2", {
       deviceListStrategy: ["envvar"],
     });
-    expect([code !== 0, error]).toEqual([
-      true,
-      expect.stringContaining("expected string; got []interface {}"),
-    ]);
+    expect(code).not.toBe(0);
+    expect(error).toContain("expected string; got []interface {}");
   });
 
   test.each([
@@ -82,6 +82,7 @@ withHelm("nvidia-device-plugin", () => {
     [{ config: { map: { a: "x", b: "y" } } }, "gpu", "A default config must be provided"],
   ])("refuses the values %j in the namespace %s", async (values, namespace, message) => {
     const { code, error } = await render("nvidia-device-plugin", "0.17.4", values, namespace);
-    expect([code !== 0, error]).toEqual([true, expect.stringContaining(message)]);
+    expect(code).not.toBe(0);
+    expect(error).toContain(message);
   });
 });

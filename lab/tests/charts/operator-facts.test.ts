@@ -1,6 +1,6 @@
 import type { Manifest } from "../../../generate/facts/record-operator";
 import { operatorFacts, recordedObjects } from "../../charts/facts";
-import { render, withHelm } from "./render";
+import { render, describeWithHelm } from "./render";
 
 // Compares the emulated chart with the record of the real one (generate/facts/record-operator.ts): every field of
 // every object, with the default values and with many values set. Node Feature Discovery's objects come from the real
@@ -13,7 +13,7 @@ const cases = releases.flatMap((release) =>
   Object.keys(operatorFacts.variants).map((variant) => [release, variant] as const),
 );
 
-withHelm("the emulated chart of the GPU Operator", () => {
+describeWithHelm("the emulated chart of the GPU Operator", () => {
   test.each(cases)(
     "renders in release %s with %s values to the real chart's objects",
     async (release, variant) => {
@@ -22,13 +22,17 @@ withHelm("the emulated chart of the GPU Operator", () => {
         release,
         operatorFacts.variants[variant],
       );
-      expect([code, error]).toEqual([0, ""]);
-      const own = objects.filter(
+      expect(error).toBe("");
+      expect(code).toBe(0);
+      const operatorObjects = objects.filter(
         ({ kind, metadata: { name } }) =>
           kind !== "CustomResourceDefinition" && !name.includes("node-feature-discovery"),
       );
       const rendered = Object.fromEntries(
-        own.map((object) => [`${object.kind}/${object.metadata.name}`, comparable(object)]),
+        operatorObjects.map((object) => [
+          `${object.kind}/${object.metadata.name}`,
+          comparable(object),
+        ]),
       );
       const recorded = [...recordedObjects(release, variant)].map(([name, object]) => [
         name,
@@ -40,26 +44,32 @@ withHelm("the emulated chart of the GPU Operator", () => {
 
   test.each(releases)("has in release %s the real chart's CRDs", async (release) => {
     const { objects } = await render("gpu-operator", release);
-    const brought = objects.filter(
+    const definitions = objects.filter(
       ({ kind, metadata: { name } }) =>
         kind === "CustomResourceDefinition" && name.endsWith("nvidia.com"),
     );
-    const kinds = brought.map(({ metadata, spec: { group, scope, names, versions } }) => ({
-      name: metadata.name,
-      group,
-      scope,
-      names,
-      versions: versions.map(({ name, served, storage, subresources }: any) => ({
-        name,
-        served,
-        storage,
-        subresources: Object.keys(subresources),
-      })),
-    }));
-    const wanted = operatorFacts.definitions.filter((each) => each.releases.includes(release));
+    const renderedKinds = definitions.map(
+      ({ metadata, spec: { group, scope, names, versions } }) => ({
+        name: metadata.name,
+        group,
+        scope,
+        names,
+        versions: versions.map(({ name, served, storage, subresources }: any) => ({
+          name,
+          served,
+          storage,
+          subresources: Object.keys(subresources),
+        })),
+      }),
+    );
+    const recordedKinds = operatorFacts.definitions.filter((definition) =>
+      definition.releases.includes(release),
+    );
     const byName = (a: { name: string }, b: { name: string }): number =>
       a.name.localeCompare(b.name);
-    expect(kinds.sort(byName)).toEqual(wanted.map(({ releases: _, ...rest }) => rest).sort(byName));
+    expect(renderedKinds.sort(byName)).toEqual(
+      recordedKinds.map(({ releases: _, ...rest }) => rest).sort(byName),
+    );
   });
 });
 
@@ -69,12 +79,9 @@ withHelm("the emulated chart of the GPU Operator", () => {
  */
 function comparable(object: Manifest): unknown {
   return JSON.parse(
-    JSON.stringify(object, (_key, value: unknown) =>
-      value === null
-        ? undefined
-        : typeof value === "string"
-          ? value.replace(/\s+/g, " ").trim()
-          : value,
-    ),
+    JSON.stringify(object, (_key, value: unknown) => {
+      if (value === null) return undefined;
+      return typeof value === "string" ? value.replace(/\s+/g, " ").trim() : value;
+    }),
   );
 }

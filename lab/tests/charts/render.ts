@@ -9,15 +9,17 @@ import { builtTool } from "../built-tool";
 const helm = builtTool("helm");
 
 /** A `describe` for tests that need Helm; skipped if Helm is missing. */
-export const withHelm = helm ? describe : describe.skip;
+export const describeWithHelm = helm ? describe : describe.skip;
 
-/** Folder for a test file's charts. */
-export const dir = mkdtempSync(path.join(tmpdir(), "talos-gpu-charts-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+/** Folder in which a test file writes its charts. */
+export const chartsFolder = mkdtempSync(path.join(tmpdir(), "talos-gpu-charts-"));
+afterAll(() => rmSync(chartsFolder, { recursive: true, force: true }));
 
 /** Folder of one of the lab's charts. Default: its newest release. */
-export const folder = (chart: LabChart, version = chartVersions(chart).at(-1)!): Promise<string> =>
-  chartFolder(dir, chart, version);
+export const folderOfChart = (
+  chart: LabChart,
+  version = chartVersions(chart).at(-1)!,
+): Promise<string> => chartFolder(chartsFolder, chart, version);
 
 export interface Manifest {
   kind: string;
@@ -32,14 +34,14 @@ export interface Rendered {
 }
 
 /** Runs Helm without the user's settings. */
-export function run(args: string[]): Promise<{ code: number; out: string; error: string }> {
+export function runHelm(args: string[]): Promise<{ code: number; output: string; error: string }> {
   return new Promise((resolve) =>
     execFile(
       helm!,
       args,
-      { env: { HOME: dir, PATH: "" }, maxBuffer: 2 ** 25 },
-      (failure, out, error) =>
-        resolve({ code: failure ? Number(failure.code ?? 1) : 0, out, error }),
+      { env: { HOME: chartsFolder, PATH: "" }, maxBuffer: 2 ** 25 },
+      (failure, output, error) =>
+        resolve({ code: failure ? Number(failure.code ?? 1) : 0, output, error }),
     ),
   );
 }
@@ -51,10 +53,10 @@ export async function render(
   values: object = {},
   namespace = "gpu",
 ): Promise<Rendered> {
-  const file = path.join(dir, `values-${Math.random()}.yaml`);
+  const file = path.join(chartsFolder, `values-${Math.random()}.yaml`);
   writeFileSync(file, JSON.stringify(values));
-  const chartDir = await folder(chart, version);
-  const { code, out, error } = await run([
+  const chartDir = await folderOfChart(chart, version);
+  const { code, output, error } = await runHelm([
     "template",
     "it",
     chartDir,
@@ -64,18 +66,18 @@ export async function render(
     "-f",
     file,
   ]);
-  const objects = parseAllDocuments(out).map(
+  const objects = parseAllDocuments(output).map(
     (document) => (document as { toJS(): unknown }).toJS() as Manifest | null,
   );
   return { code, error, objects: objects.filter((object) => object !== null) };
 }
 
-/** The object of that kind and name. */
-export const named = ({ objects }: Rendered, kind: string, name: string): Manifest => {
-  const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
-  if (!found)
+/** The rendered object of that kind and name. Throws if there is none. */
+export const findObject = ({ objects }: Rendered, kind: string, name: string): Manifest => {
+  const match = objects.find((object) => object.kind === kind && object.metadata.name === name);
+  if (!match)
     throw new Error(
-      `no ${kind} ${name} in ${objects.map((each) => `${each.kind} ${each.metadata.name}`).join(", ")}`,
+      `no ${kind} ${name} in ${objects.map((object) => `${object.kind} ${object.metadata.name}`).join(", ")}`,
     );
-  return found;
+  return match;
 };

@@ -12,9 +12,9 @@ const pulumi = builtTool("pulumi");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "cut-off-test-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-const run = (...args: string[]): string => at(`file://${folder}`, ...args);
+const runPulumi = (...args: string[]): string => runPulumiWithBackend(`file://${folder}`, ...args);
 
-const at = (backend: string, ...args: string[]): string =>
+const runPulumiWithBackend = (backend: string, ...args: string[]): string =>
   execFileSync(pulumi!, args, {
     cwd: folder,
     encoding: "utf8",
@@ -22,27 +22,27 @@ const at = (backend: string, ...args: string[]): string =>
     env: bareEnvironment(folder, { PULUMI_BACKEND_URL: backend }),
   });
 
-const state = path.join(folder, ".pulumi/stacks/p/a.json");
-const isWhole = (): void =>
-  expect(JSON.parse(run("stack", "export"))).toMatchObject({ version: 3 });
+const stateFile = path.join(folder, ".pulumi/stacks/p/a.json");
+const expectReadableState = (): void =>
+  expect(JSON.parse(runPulumi("stack", "export"))).toMatchObject({ version: 3 });
 
 (pulumi === undefined ? describe.skip : describe)(
   "state files after Pulumi was killed, or the power failed, during a write",
   () => {
     beforeAll(() => {
       fs.writeFileSync(path.join(folder, "Pulumi.yaml"), "name: p\nruntime: yaml\n");
-      run("stack", "init", "a");
-      fs.writeFileSync(path.join(folder, "state.json"), run("stack", "export"));
-      run("stack", "import", "--file", "state.json");
+      runPulumi("stack", "init", "a");
+      fs.writeFileSync(path.join(folder, "state.json"), runPulumi("stack", "export"));
+      runPulumi("stack", "import", "--file", "state.json");
     });
 
     test("Pulumi reports a truncated state file, and the backup next to it has the previous state", () => {
-      fs.truncateSync(state);
-      expect(() => run("stack", "export")).toThrow(
+      fs.truncateSync(stateFile);
+      expect(() => runPulumi("stack", "export")).toThrow(
         /failed to load checkpoint: .*unexpected end of JSON input/,
       );
-      fs.copyFileSync(`${state}.bak`, state);
-      isWhole();
+      fs.copyFileSync(`${stateFile}.bak`, stateFile);
+      expectReadableState();
     });
 
     // Pulumi replaces the file of the state in one step, but writes its attributes in place (gocloud.dev,
@@ -50,21 +50,21 @@ const isWhole = (): void =>
     test.each([0, 100])(
       "a state with an attribute file of %d bytes can be read after that file is deleted",
       (length) => {
-        fs.truncateSync(`${state}.attrs`, length);
-        const cutOff = /failed to load checkpoint: (.*unexpected )?EOF/;
-        expect(() => run("stack", "export")).toThrow(cutOff);
-        fs.copyFileSync(`${state}.bak`, state);
-        expect(() => run("stack", "export")).toThrow(cutOff);
-        fs.rmSync(`${state}.attrs`);
-        isWhole();
-        run("stack", "import", "--file", "state.json");
-        expect(fs.existsSync(`${state}.attrs`)).toBe(true);
+        fs.truncateSync(`${stateFile}.attrs`, length);
+        const readError = /failed to load checkpoint: (.*unexpected )?EOF/;
+        expect(() => runPulumi("stack", "export")).toThrow(readError);
+        fs.copyFileSync(`${stateFile}.bak`, stateFile);
+        expect(() => runPulumi("stack", "export")).toThrow(readError);
+        fs.rmSync(`${stateFile}.attrs`);
+        expectReadableState();
+        runPulumi("stack", "import", "--file", "state.json");
+        expect(fs.existsSync(`${stateFile}.attrs`)).toBe(true);
       },
     );
 
     test("with metadata=skip in the backend's URL, Pulumi writes no attribute file", () => {
-      fs.rmSync(`${state}.attrs`);
-      at(
+      fs.rmSync(`${stateFile}.attrs`);
+      runPulumiWithBackend(
         `file://${folder}?metadata=skip`,
         "stack",
         "import",
@@ -73,8 +73,8 @@ const isWhole = (): void =>
         "--file",
         "state.json",
       );
-      expect(fs.existsSync(`${state}.attrs`)).toBe(false);
-      isWhole();
+      expect(fs.existsSync(`${stateFile}.attrs`)).toBe(false);
+      expectReadableState();
     });
 
     test.each([
@@ -89,9 +89,9 @@ const isWhole = (): void =>
         JSON.stringify({ pid: 1, username: "u", hostname: "h", timestamp: "2026-01-01T00:00:00Z" }),
       );
       fs.writeFileSync(`${lock}${suffix}`, "");
-      const refused = /^error: (EOF|unexpected end of JSON input)$/m;
-      expect(() => run("refresh", "--yes")).toThrow(refused);
-      run("cancel", "--yes");
+      const lockError = /^error: (EOF|unexpected end of JSON input)$/m;
+      expect(() => runPulumi("refresh", "--yes")).toThrow(lockError);
+      runPulumi("cancel", "--yes");
       expect(fs.readdirSync(locks)).toEqual([]);
     });
   },

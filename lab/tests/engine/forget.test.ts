@@ -16,20 +16,20 @@ const folder = fs.mkdtempSync(path.join(os.tmpdir(), "forget-test-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
 const provider = { urn: "urn:pulumi:a::p::pulumi:providers:command::default", id: "1" };
-const machine = "urn:pulumi:a::p::talos-gpu:index:GpuMachine::gpu-1";
-const configuration =
+const machineUrn = "urn:pulumi:a::p::talos-gpu:index:GpuMachine::gpu-1";
+const configurationUrn =
   "urn:pulumi:a::p::talos-gpu:index:GpuMachine$command:local:Command::gpu-1-configuration";
 const command = { create: "true", delete: "echo 'machines.gpu-1: no answer' >&2; exit 1" };
 const resources = [
   { urn: "urn:pulumi:a::p::pulumi:pulumi:Stack::p-a", custom: false, type: "pulumi:pulumi:Stack" },
   { ...provider, custom: true, type: "pulumi:providers:command" },
-  { urn: machine, custom: false, type: "talos-gpu:index:GpuMachine" },
+  { urn: machineUrn, custom: false, type: "talos-gpu:index:GpuMachine" },
   {
-    urn: configuration,
+    urn: configurationUrn,
     custom: true,
     id: "2",
     type: "command:local:Command",
-    parent: machine,
+    parent: machineUrn,
     provider: `${provider.urn}::${provider.id}`,
     inputs: command,
     outputs: { ...command, stdout: "", stderr: "" },
@@ -39,29 +39,29 @@ const resources = [
 (pulumi === undefined ? test.skip : test)(
   "the commands in docs/troubleshooting.md remove a broken machine from the stack, though its patches stay",
   async () => {
-    const served = await serveProvider(new CommandProvider({ directory: folder }));
-    const env = bareEnvironment(folder, { PULUMI_DEBUG_PROVIDERS: `command:${served.port}` });
-    const run = (...args: string[]): Promise<string> =>
+    const server = await serveProvider(new CommandProvider({ directory: folder }));
+    const env = bareEnvironment(folder, { PULUMI_DEBUG_PROVIDERS: `command:${server.port}` });
+    const runPulumi = (...args: string[]): Promise<string> =>
       promisify(execFile)(pulumi!, args, { cwd: folder, env }).then(({ stdout }) => stdout);
     try {
       fs.writeFileSync(path.join(folder, "Pulumi.yaml"), "name: p\nruntime: yaml\n");
-      await run("stack", "init", "a");
-      const state = JSON.parse(await run("stack", "export")) as { deployment: object };
+      await runPulumi("stack", "init", "a");
+      const state = JSON.parse(await runPulumi("stack", "export")) as { deployment: object };
       const file = path.join(folder, "state.json");
       fs.writeFileSync(
         file,
         JSON.stringify({ ...state, deployment: { ...state.deployment, resources } }),
       );
-      await run("stack", "import", "--file", file);
-      await expect(run("destroy", "--yes", "--skip-preview")).rejects.toMatchObject({
+      await runPulumi("stack", "import", "--file", file);
+      await expect(runPulumi("destroy", "--yes", "--skip-preview")).rejects.toMatchObject({
         stdout: expect.stringContaining("machines.gpu-1: no answer"),
       });
-      expect(await run("stack", "--show-urns")).toContain(configuration);
-      await run("state", "delete", configuration, "--yes");
-      await run("destroy", "--yes", "--skip-preview");
-      expect(await run("stack", "--show-urns")).not.toContain("gpu-1");
+      expect(await runPulumi("stack", "--show-urns")).toContain(configurationUrn);
+      await runPulumi("state", "delete", configurationUrn, "--yes");
+      await runPulumi("destroy", "--yes", "--skip-preview");
+      expect(await runPulumi("stack", "--show-urns")).not.toContain("gpu-1");
     } finally {
-      await served.close();
+      await server.close();
     }
   },
   120_000,

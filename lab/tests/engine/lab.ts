@@ -13,7 +13,7 @@ export interface TestLab {
   readonly dir: string;
   readonly kubeconfig: string;
   /** Makes an engine with a new stack on the same cluster. */
-  engine(name: string, program: Program, secrets?: Record<string, string>): Promise<LabEngine>;
+  openEngine(name: string, program: Program, secrets?: Record<string, string>): Promise<LabEngine>;
   close(): Promise<void>;
 }
 
@@ -28,12 +28,12 @@ export async function openTestLab(): Promise<TestLab> {
     binary: tools.controlplane,
   });
   const charts = await serveCharts({ dir: path.join(dir, "charts"), helm: tools.helm });
-  const served = await serveProvider(new CommandProvider({ directory: dir }));
-  const plugins = { command: served.port, kubernetes: tools["pulumi-resource-kubernetes"] };
+  const commandServer = await serveProvider(new CommandProvider({ directory: dir }));
+  const plugins = { command: commandServer.port, kubernetes: tools["pulumi-resource-kubernetes"] };
   return {
     dir,
     kubeconfig: cluster.adminKubeconfig,
-    engine: (name, program, secrets = {}) =>
+    openEngine: (name, program, secrets = {}) =>
       LabEngine.open({
         pulumi: tools.pulumi,
         dir: path.join(dir, name),
@@ -45,7 +45,7 @@ export async function openTestLab(): Promise<TestLab> {
         environment: { TALOS_GPU_CHARTS: charts.addressOf("") },
       }),
     close: async () => {
-      await Promise.all([served.close(), cluster.stop(), charts.close()]);
+      await Promise.all([commandServer.close(), cluster.stop(), charts.close()]);
       await rm(dir, { recursive: true, force: true });
     },
   };

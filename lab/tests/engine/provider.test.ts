@@ -33,31 +33,31 @@ afterAll(async () => {
 const unchanged = { changes: { create: 0, update: 0, replace: 0, delete: 0 } };
 
 test("resources of an offline machine are unchanged, and are updated once it is back", async () => {
-  const wanted = { task: "one", away: false };
+  const machineState = { task: "one", isOffline: false };
   const program = (): Record<string, unknown> => {
     const machine = new pulumi.ComponentResource(
       "test:index:Machine",
       "machine",
-      { task: wanted.task },
-      { ...(wanted.away ? { transformations: [leftAsIs] } : {}) },
+      { task: machineState.task },
+      { ...(machineState.isOffline ? { transformations: [leftAsIs] } : {}) },
     );
-    const run = new command.local.Command(
+    const task = new command.local.Command(
       "upgrade",
-      { create: "cat", update: "cat", stdin: wanted.task },
+      { create: "cat", update: "cat", stdin: machineState.task },
       { parent: machine },
     );
-    return { ran: run.stdout };
+    return { output: task.stdout };
   };
-  const engine = await lab.engine("away", () => Promise.resolve(program()));
-  const ran = async (): Promise<unknown> => {
+  const engine = await lab.openEngine("away", () => Promise.resolve(program()));
+  const updateAndReadOutput = async (): Promise<unknown> => {
     await engine.up();
-    return (await engine.outputs())["ran"]?.value;
+    return (await engine.outputs())["output"]?.value;
   };
-  expect(await ran()).toBe("one");
-  Object.assign(wanted, { task: "two", away: true });
-  expect(await ran()).toBe("one");
-  Object.assign(wanted, { away: false });
-  expect(await ran()).toBe("two");
+  expect(await updateAndReadOutput()).toBe("one");
+  Object.assign(machineState, { task: "two", isOffline: true });
+  expect(await updateAndReadOutput()).toBe("one");
+  machineState.isOffline = false;
+  expect(await updateAndReadOutput()).toBe("two");
 });
 
 describe("the lab's Kubernetes provider, which creates objects like the releases from 4.29.0 on,", () => {
@@ -66,7 +66,7 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
   let program: (opts: pulumi.CustomResourceOptions) => unknown;
 
   beforeAll(async () => {
-    engine = await lab.engine("creation", () => {
+    engine = await lab.openEngine("creation", () => {
       program({ provider: new k8s.Provider("cluster", { kubeconfig }) });
       return Promise.resolve({});
     });
@@ -78,15 +78,15 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
   };
 
   test("does not take over an existing object", async () => {
-    const taken = await up(
+    const { result, diagnostics } = await up(
       (opts) => new k8s.core.v1.Namespace("default", { metadata: { name: "default" } }, opts),
     );
-    expect(taken.result).toBe("failed");
-    expect(taken.diagnostics.join("\n")).toMatch(/namespaces "default" already exists/);
+    expect(result).toBe("failed");
+    expect(diagnostics.join("\n")).toMatch(/namespaces "default" already exists/);
   });
 
   test("creates as pulumi-kubernetes, updates as the manager in pulumi.com/patchFieldManager, and keeps a claim's storage class", async () => {
-    const claims = (labels: Record<string, string>) => (opts: pulumi.CustomResourceOptions) => {
+    const claimsWith = (labels: Record<string, string>) => (opts: pulumi.CustomResourceOptions) => {
       const isDefault = { "storageclass.kubernetes.io/is-default-class": "true" };
       const dependsOn = new k8s.storage.v1.StorageClass(
         "late",
@@ -101,12 +101,12 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
         "pulumi.com/patchFieldManager": MANAGER,
         "pulumi.com/skipAwait": "true",
       };
-      for (const [name, given] of Object.entries({
-        given: { storageClassName: "late" },
-        left: {},
+      for (const [name, storageClass] of Object.entries({
+        "with-class": { storageClassName: "late" },
+        "without-class": {},
       })) {
         const spec = {
-          ...given,
+          ...storageClass,
           accessModes: ["ReadWriteOnce"],
           resources: { requests: { storage: "1Gi" } },
         };
@@ -114,7 +114,7 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
         new k8s.core.v1.PersistentVolumeClaim(name, { metadata, spec }, { ...opts, dependsOn });
       }
     };
-    const seen = async (name: string) => {
+    const readClaim = async (name: string) => {
       const key = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name } };
       const { metadata, spec } = await cluster.get(key);
       const fields = metadata!["managedFields"] as {
@@ -122,28 +122,34 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
         operation: string;
         fieldsV1: object;
       }[];
-      const ours = fields.filter(({ manager }) => /^(pulumi|talos-gpu)/.test(manager));
-      const writers = ours.map(({ manager, operation }) => `${manager} ${operation}`);
-      return [writers, spec.storageClassName, isClassGiven(fields)];
+      const packageFields = fields.filter(({ manager }) => /^(pulumi|talos-gpu)/.test(manager));
+      const writers = packageFields.map(({ manager, operation }) => `${manager} ${operation}`);
+      return {
+        writers,
+        storageClass: spec.storageClassName,
+        isClassGiven: isClassGiven(fields),
+      };
     };
-    expect(await up(claims({}))).toMatchObject({ result: "succeeded" });
-    expect(await seen("given")).toEqual([["pulumi-kubernetes Update"], "late", true]);
-    expect(await seen("left")).toEqual([["pulumi-kubernetes Update"], "late", false]);
-    expect(await up(claims({ a: "b" }))).toMatchObject({
+    expect(await up(claimsWith({}))).toMatchObject({ result: "succeeded" });
+    const created = { writers: ["pulumi-kubernetes Update"], storageClass: "late" };
+    expect(await readClaim("with-class")).toEqual({ ...created, isClassGiven: true });
+    expect(await readClaim("without-class")).toEqual({ ...created, isClassGiven: false });
+    expect(await up(claimsWith({ a: "b" }))).toMatchObject({
       result: "succeeded",
       changes: { update: 2, replace: 0 },
     });
-    expect(await seen("given")).toEqual([["talos-gpu Apply"], "late", true]);
-    expect(await seen("left")).toEqual([["talos-gpu Apply"], "late", false]);
+    const updated = { writers: ["talos-gpu Apply"], storageClass: "late" };
+    expect(await readClaim("with-class")).toEqual({ ...updated, isClassGiven: true });
+    expect(await readClaim("without-class")).toEqual({ ...updated, isClassGiven: false });
     expect(await engine.destroy()).toMatchObject({ result: "succeeded" });
   });
 });
 
 // With the real device plugin's chart and Helm: an update removes fields that the chart no longer has.
 test("without time slicing, the DaemonSet no longer names the service account that the chart deletes", async () => {
-  const sliced = planOf("rtx3090").kubernetes.release;
-  const { config: _config, ...whole } = sliced.values;
-  const wanted = { ...sliced };
+  const slicedRelease = planOf("rtx3090").kubernetes.release;
+  const { config: _config, ...valuesWithoutSlicing } = slicedRelease.values;
+  const release = { ...slicedRelease };
   const program = (): Promise<Record<string, unknown>> => {
     const provider = new k8s.Provider("cluster", {
       kubeconfig: pulumi.secret(kubeconfig),
@@ -151,29 +157,33 @@ test("without time slicing, the DaemonSet no longer names the service account th
     });
     const namespace = new k8s.core.v1.Namespace(
       "ns",
-      { metadata: { name: wanted.namespace } },
+      { metadata: { name: release.namespace } },
       { provider },
     );
-    gpuRelease("gpu", wanted, 60, { provider, dependsOn: namespace });
+    gpuRelease("gpu", release, 60, { provider, dependsOn: namespace });
     return Promise.resolve({});
   };
-  const { namespace, name } = sliced;
-  const engine = await lab.engine("sliced", program);
-  const account = async (): Promise<string[]> => {
+  const { namespace, name } = slicedRelease;
+  const engine = await lab.openEngine("sliced", program);
+  const serviceAccountsOfDaemonSet = async (): Promise<string[]> => {
     const key = { apiVersion: "apps/v1", kind: "DaemonSet", metadata: { name, namespace } };
     const { spec } = (await cluster.get(key)) as { spec?: any };
     const { serviceAccountName, serviceAccount } = spec.template.spec;
-    return [serviceAccountName, serviceAccount].filter((one) => one !== undefined);
+    return [serviceAccountName, serviceAccount].filter((account) => account !== undefined);
   };
   expect(await engine.up()).toMatchObject({ result: "succeeded" });
-  expect(await account()).toEqual(Array(2).fill("nvidia-device-plugin-service-account"));
-  wanted.values = whole;
+  expect(await serviceAccountsOfDaemonSet()).toEqual(
+    Array(2).fill("nvidia-device-plugin-service-account"),
+  );
+  release.values = valuesWithoutSlicing;
   expect(await engine.up()).toMatchObject({ result: "succeeded", changes: { update: 1 } });
-  expect(await account()).toEqual([]);
+  expect(await serviceAccountsOfDaemonSet()).toEqual([]);
   expect(await engine.preview()).toMatchObject(unchanged);
-  wanted.values = sliced.values;
+  release.values = slicedRelease.values;
   expect(await engine.up()).toMatchObject({ result: "succeeded", changes: { update: 1 } });
-  expect(await account()).toEqual(Array(2).fill("nvidia-device-plugin-service-account"));
+  expect(await serviceAccountsOfDaemonSet()).toEqual(
+    Array(2).fill("nvidia-device-plugin-service-account"),
+  );
 });
 
 describe("two stacks of one program with the same namespace", () => {
@@ -198,49 +208,52 @@ describe("two stacks of one program with the same namespace", () => {
     return Promise.resolve({});
   }
 
-  const there = async () =>
+  const namespaceMetadata = async () =>
     (await cluster.get({ apiVersion: "v1", kind: "Namespace", metadata: { name: "gpu-operator" } }))
       .metadata!;
 
-  const errors = ({ diagnostics }: { diagnostics: readonly string[] }): string[] =>
+  const errorLines = ({ diagnostics }: { diagnostics: readonly string[] }): string[] =>
     diagnostics.filter((line) => line.startsWith("error"));
 
-  let [one, other]: LabEngine[] = [];
+  let [firstStack, secondStack]: LabEngine[] = [];
 
   beforeAll(async () => {
-    [one, other] = [await lab.engine("one", program), await lab.engine("other", program)];
-    expect(await one.up()).toMatchObject({ result: "succeeded" });
+    [firstStack, secondStack] = [
+      await lab.openEngine("one", program),
+      await lab.openEngine("other", program),
+    ];
+    expect(await firstStack.up()).toMatchObject({ result: "succeeded" });
   });
 
   test.each(["preview", "up"] as const)(
     "the second stack's %s is refused, and the error names the first stack",
     async (verb) => {
-      const refused = await other![verb]();
-      expect(refused.result).toBe("failed");
-      expect(errors(refused).join("\n")).toMatch(
+      const result = await secondStack![verb]();
+      expect(result.result).toBe("failed");
+      expect(errorLines(result).join("\n")).toMatch(
         /Namespace gpu-operator: already exists, and was created by trial\/one\/gpu-namespace; .*give one of the two objects another name/,
       );
     },
   );
 
   test("the second stack's destroy keeps the first stack's objects", async () => {
-    expect(await other!.destroy()).toMatchObject({ result: "succeeded" });
-    expect((await there()).annotations?.[OWNER]).toMatch(/^trial\/one\//);
-    expect(await one!.preview()).toMatchObject(unchanged);
+    expect(await secondStack!.destroy()).toMatchObject({ result: "succeeded" });
+    expect((await namespaceMetadata()).annotations?.[OWNER]).toMatch(/^trial\/one\//);
+    expect(await firstStack!.preview()).toMatchObject(unchanged);
   });
 
   test.each(["preview", "up"] as const)(
     "the %s of --replace for a namespace with objects is refused",
     async (verb) => {
-      const { uid } = await there();
+      const { uid } = await namespaceMetadata();
       const replace = ["urn:pulumi:one::trial::kubernetes:core/v1:Namespace::gpu-namespace"];
-      const refused = await one![verb]({ replace });
-      expect(refused.result).toBe("failed");
-      expect(errors(refused).join("\n")).toMatch(
+      const result = await firstStack![verb]({ replace });
+      expect(result.result).toBe("failed");
+      expect(errorLines(result).join("\n")).toMatch(
         /Namespace gpu-operator: would be replaced \(because of --replace\), .*contains .*ConfigMap s/,
       );
-      expect((await there()).uid).toBe(uid);
-      expect(await one!.preview()).toMatchObject(unchanged);
+      expect((await namespaceMetadata()).uid).toBe(uid);
+      expect(await firstStack!.preview()).toMatchObject(unchanged);
     },
   );
 });

@@ -1,29 +1,29 @@
 /** A schematic that the Image Factory accepts, with its ID, a hash of its text. */
-interface Taken {
+interface AcceptedSchematic {
   schematic: string;
   id: string;
 }
 
 /** A schematic that the Image Factory refuses with status 400, and the message. */
-interface Refused {
+interface RefusedSchematic {
   schematic: string;
-  words: string;
+  message: string;
 }
 
-const plain = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
-const unknown = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
-const noSuchExtension = "123ba93d2f931c07628f7e66d18756073af699e1ba2366d5d597693a2fac3a82";
-const formerFabricManager = "405d4446f6b403479ef369bc796eff315bea94dc88d9d0d04e37bc8ad32b9694";
+const plainId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
+const unknownId = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+const unknownExtensionId = "123ba93d2f931c07628f7e66d18756073af699e1ba2366d5d597693a2fac3a82";
+const formerFabricManagerId = "405d4446f6b403479ef369bc796eff315bea94dc88d9d0d04e37bc8ad32b9694";
 
 // Answers of the Image Factory v1.2.0. lab/tests/real-talos/factory.test.ts compares them with the real Factory, and
 // factory.test.ts with the emulated one.
 
-export const takenSchematics: Taken[] = [
-  { schematic: "{}", id: plain },
-  { schematic: "customization: {}", id: plain },
-  { schematic: "customization:\n", id: plain },
-  { schematic: 'customization: {"extraKernelArgs": []}', id: plain },
-  { schematic: "customization:\n  systemExtensions: {}\n", id: plain },
+export const acceptedSchematics: AcceptedSchematic[] = [
+  { schematic: "{}", id: plainId },
+  { schematic: "customization: {}", id: plainId },
+  { schematic: "customization:\n", id: plainId },
+  { schematic: 'customization: {"extraKernelArgs": []}', id: plainId },
+  { schematic: "customization:\n  systemExtensions: {}\n", id: plainId },
   {
     schematic:
       '{"customization": {"systemExtensions": {}, "extraKernelArgs": ["noapic", "nolapic"]}}',
@@ -70,49 +70,55 @@ export const takenSchematics: Taken[] = [
   {
     schematic:
       "customization: {systemExtensions: {officialExtensions: [siderolabs/no-such-extension]}}",
-    id: noSuchExtension,
+    id: unknownExtensionId,
   },
   {
     schematic:
       "customization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-fabricmanager]}}",
-    id: formerFabricManager,
+    id: formerFabricManagerId,
   },
 ];
 
 /** Schematics that are refused. Every parser has its own message about invalid YAML. */
-export const refusedSchematics: Refused[] = [
-  { schematic: "", words: "EOF" },
+export const refusedSchematics: RefusedSchematic[] = [
+  { schematic: "", message: "EOF" },
   {
     schematic: "customization: {extraKernelArg: [a]}",
-    words: "line 1: field extraKernelArg not found in type schematic.Customization",
+    message: "line 1: field extraKernelArg not found in type schematic.Customization",
   },
-  { schematic: "custom: {}", words: "line 1: field custom not found in type schematic.Schematic" },
+  {
+    schematic: "custom: {}",
+    message: "line 1: field custom not found in type schematic.Schematic",
+  },
   {
     schematic: "customization: {extraKernelArgs: a}",
-    words: `line 1: cannot construct !!str \`a\` into []string`,
+    message: `line 1: cannot construct !!str \`a\` into []string`,
   },
   {
     schematic: "customization: {extraKernelArgs: [[a]]}",
-    words: "line 1: cannot construct !!seq into string",
+    message: "line 1: cannot construct !!seq into string",
   },
   {
     schematic: "customization: {meta: [{key: 256, value: a}]}",
-    words: `line 1: cannot construct !!int \`256\` into uint8`,
+    message: `line 1: cannot construct !!int \`256\` into uint8`,
   },
   {
     schematic:
       "customization:\n  secureboot:\n    includeWellKnownCertificates: perhaps, perhaps not\n",
-    words: `line 3: cannot construct !!str \`perhaps...\` into bool`,
+    message: `line 3: cannot construct !!str \`perhaps...\` into bool`,
   },
   {
     schematic: "customization: {bootloader: lilo}",
-    words: "line 1: lilo does not belong to BootloaderKind values",
+    message: "line 1: lilo does not belong to BootloaderKind values",
   },
-  { schematic: "[]", words: "line 1: cannot construct !!seq into schematic.Schematic" },
-  { schematic: "text", words: `line 1: cannot construct !!str \`text\` into schematic.Schematic` },
+  { schematic: "[]", message: "line 1: cannot construct !!seq into schematic.Schematic" },
+  {
+    schematic: "text",
+    message: `line 1: cannot construct !!str \`text\` into schematic.Schematic`,
+  },
   {
     schematic: "customization:\n  extraKernelArgs: {}\n  meta: []\n  other: 1\nmore: 2\n",
-    words:
+    message:
       "line 2: cannot construct !!map into []string\n  line 4: field other not found in type schematic.Customization\n  line 5: field more not found in type schematic.Schematic",
   },
 ];
@@ -122,7 +128,7 @@ const notFound = "404 text/plain; charset=utf-8 schematic not found";
 const noVersion = "404 text/plain; charset=utf-8 version 1.99.0 is not available";
 const internalError = "500 text/plain; charset=utf-8 internal server error";
 const empty = "200  ";
-const noSchematic = `404 text/plain; charset=utf-8 schematic ID "${unknown}" not found`;
+const noSchematic = `404 text/plain; charset=utf-8 schematic ID "${unknownId}" not found`;
 
 /**
  * All other requests, each with the status, the content type and the text of the answer.
@@ -135,9 +141,9 @@ export const otherAnswers = (release: string): [request: string, answer: string]
   ["POST /versions", notAllowed],
   ["GET /schematics", notAllowed],
   ["PUT /schematics", notAllowed],
-  [`GET /schematics/${plain}`, "200 application/yaml customization: {}"],
-  [`DELETE /schematics/${plain}`, notAllowed],
-  [`GET /schematics/${unknown}`, notFound],
+  [`GET /schematics/${plainId}`, "200 application/yaml customization: {}"],
+  [`DELETE /schematics/${plainId}`, notAllowed],
+  [`GET /schematics/${unknownId}`, notFound],
   ["GET /schematics/short", notFound],
   ["GET /version/v1.99.0/extensions/official", noVersion],
   ["GET /version/1.99.0/extensions/official", noVersion],
@@ -146,30 +152,30 @@ export const otherAnswers = (release: string): [request: string, answer: string]
   ["GET /v2", empty],
   ["GET /v2/", empty],
   ["GET /no/such/path", "404 text/plain; charset=utf-8 404 page not found"],
-  [`GET /v2/metal-installer/${unknown}/manifests/${release}`, noSchematic],
-  [`GET /v2/metal-image/${unknown}/manifests/${release}`, noSchematic],
-  [`HEAD /v2/metal-installer/${unknown}/manifests/${release}`, "404 text/plain; charset=utf-8 "],
+  [`GET /v2/metal-installer/${unknownId}/manifests/${release}`, noSchematic],
+  [`GET /v2/metal-image/${unknownId}/manifests/${release}`, noSchematic],
+  [`HEAD /v2/metal-installer/${unknownId}/manifests/${release}`, "404 text/plain; charset=utf-8 "],
   [
-    `GET /v2/metal-image/${plain}/manifests/${release}`,
+    `GET /v2/metal-image/${plainId}/manifests/${release}`,
     "400 text/plain; charset=utf-8 invalid image: metal-image",
   ],
   [
-    `GET /v2/metal-installer/${plain}/manifests/v1.99.0`,
+    `GET /v2/metal-installer/${plainId}/manifests/v1.99.0`,
     "404 text/plain; charset=utf-8 error enhancing profile from schematic: failed to get base installer: version 1.99.0 is not available",
   ],
-  [`GET /v2/metal-installer/${plain}/manifests/vnewest`, internalError],
-  [`PUT /v2/metal-installer/${plain}/manifests/${release}`, notAllowed],
+  [`GET /v2/metal-installer/${plainId}/manifests/vnewest`, internalError],
+  [`PUT /v2/metal-installer/${plainId}/manifests/${release}`, notAllowed],
   [
-    `HEAD /v2/metal-installer/${plain}/manifests/${release}`,
+    `HEAD /v2/metal-installer/${plainId}/manifests/${release}`,
     "200 application/vnd.oci.image.index.v1+json ",
   ],
   [
-    `GET /v2/metal-installer/${noSuchExtension}/manifests/${release}`,
+    `GET /v2/metal-installer/${unknownExtensionId}/manifests/${release}`,
     `400 text/plain; charset=utf-8 error enhancing profile from schematic: official extension "siderolabs/no-such-extension" is not available for Talos version ${release}`,
   ],
   // The Factory renames this extension to a name that no extension has.
   [
-    `GET /v2/metal-installer/${formerFabricManager}/manifests/${release}`,
+    `GET /v2/metal-installer/${formerFabricManagerId}/manifests/${release}`,
     `400 text/plain; charset=utf-8 error enhancing profile from schematic: official extension "siderolabs/nvidia-fabricmanager" is not available for Talos version ${release}`,
   ],
 ];

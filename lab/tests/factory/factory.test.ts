@@ -1,6 +1,6 @@
 import { type Factory, startFactory } from "../../factory";
 import { readSchematic } from "../../factory/schematic";
-import { asked } from "./asked";
+import { sendAllRequests } from "./send-requests";
 
 const withExtensions = (...names: string[]): string =>
   JSON.stringify({
@@ -14,8 +14,8 @@ afterEach(() => factory?.close());
 
 test("the lab's Image Factory gives the recorded answers of the real one", async () => {
   factory = await startFactory({ versions: ["v1.13.0"] });
-  const { came, real } = await asked(factory.url, "v1.13.0", true);
-  expect(came).toEqual(real);
+  const { answers, recordedAnswers } = await sendAllRequests(factory.url, "v1.13.0", true);
+  expect(answers).toEqual(recordedAnswers);
 });
 
 test("the lab's Image Factory also has the fields that v1.3 added", () => {
@@ -40,10 +40,10 @@ test.each([
   "a request for %s with %j and the tag %s is answered by %d",
   async (image, names, tag, status) => {
     factory = await startFactory();
-    const answer = await fetch(
+    const response = await fetch(
       `${factory.url}/v2/${image}/${factory.register(withExtensions(...names))}/manifests/${tag}`,
     );
-    expect(answer.status).toBe(status);
+    expect(response.status).toBe(status);
   },
 );
 
@@ -55,14 +55,14 @@ test.each([
   ["v1.13.9", "nvidia-fabricmanager-production", "595.91.07"],
 ])("for Talos %s, the lab's Image Factory lists the extension %s:%s", async (talos, name, tag) => {
   factory = await startFactory();
-  const list = (await (
+  const extensions = (await (
     await fetch(`${factory.url}/version/${talos}/extensions/official`)
   ).json()) as Record<string, string>[];
-  expect(list).toContainEqual(
+  expect(extensions).toContainEqual(
     expect.objectContaining({
       name: `siderolabs/${name}`,
       ref: `ghcr.io/siderolabs/${name}:${tag}`,
     }),
   );
-  expect(new Set(list.map((each) => each["name"])).size).toBe(list.length);
+  expect(new Set(extensions.map((extension) => extension["name"])).size).toBe(extensions.length);
 });

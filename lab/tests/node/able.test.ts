@@ -6,8 +6,8 @@ test.each([
   ["root of an unprivileged container", false, "CapEff:\t00000000a80425fb\n"],
   ["an unprivileged user", false, "CapEff:\t0000000000000000\n"],
   ["a process with an unknown status", false, ""],
-])("%s may create namespaces and mounts: %s", (_who, may, status) => {
-  expect(mayAdminister(status)).toBe(may);
+])("%s may create namespaces and mounts: %s", (_who, isAllowed, status) => {
+  expect(mayAdminister(status)).toBe(isAllowed);
 });
 
 test.each(["/tmp", "/devices"])("a node sees temporary files in %s", (folder) => {

@@ -5,7 +5,7 @@ import { type Fault, faults } from "../../node/gpu/faults/table";
 const fault: Fault = {
   id: "x",
   title: "x",
-  make: () => Promise.reject(new Error("never made here")),
+  make: () => Promise.reject(new Error("no test makes this fault")),
   unlike: [/^node gpu: offers 0/],
   known: ["driverRoot"],
   also: ["driverLibraries"],
@@ -25,10 +25,10 @@ test.each<[string, string[], unknown[], string[]]>([
   ["no difference", ["nothing says /^node gpu: offers 0/"], [], ["driverRoot"]],
 ])(
   "if the doctor reports %s for a fault, the judge lists %j",
-  (_what, missing, differences, fixes) => {
+  (_what, expectedProblems, differences, fixes) => {
     expect(
       lacks(fault, { differences: differences as never, findings: fixes.map(finding) }),
-    ).toEqual(missing);
+    ).toEqual(expectedProblems);
   },
 );
 
@@ -36,6 +36,8 @@ test("each fault has a unique id, a line that the doctor must print, and known c
   expect(new Set(faults.map(({ id }) => id)).size).toBe(faults.length);
   expect(faults.length).toBeGreaterThan(5);
   expect(faults.filter(({ unlike }) => unlike.length === 0)).toEqual([]);
-  const named = faults.flatMap(({ known = [], also = [] }) => [...known, ...also]);
-  expect(named.filter((cause) => ![...causeIds, ...fixIds].includes(cause as never))).toEqual([]);
+  const namedCauses = faults.flatMap(({ known = [], also = [] }) => [...known, ...also]);
+  expect(namedCauses.filter((cause) => ![...causeIds, ...fixIds].includes(cause as never))).toEqual(
+    [],
+  );
 });

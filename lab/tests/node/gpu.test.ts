@@ -5,14 +5,12 @@ import { chosenCases } from "../../node/gpu/cases";
 import { stackOf, type Shape } from "../../node/gpu/shape";
 import { renderCases } from "../../node/gpu/table";
 
-/** Output of nvidia-smi 580.159.04, without header and units. */
-const [facts, settings] = [
-  ["NVIDIA H100 80GB HBM3, 580.159.04, 81559, 700.00, 200.00, 700.00"],
-  ["700.00, Enabled, Default, Disabled, Disabled, Enabled"],
-];
+// Output of nvidia-smi 580.159.04, without header and units.
+const factLines = ["NVIDIA H100 80GB HBM3, 580.159.04, 81559, 700.00, 200.00, 700.00"];
+const settingLines = ["700.00, Enabled, Default, Disabled, Disabled, Enabled"];
 
 test("nvidia-smi's output is read as a card with its settings", () => {
-  const cards = parseCards(facts, settings);
+  const cards = parseCards(factLines, settingLines);
   expect(cards).toEqual([
     {
       name: "NVIDIA H100 80GB HBM3",
@@ -35,8 +33,10 @@ test("nvidia-smi's output is read as a card with its settings", () => {
 });
 
 test("the error for a card that the tables lack has its name", () => {
-  const cards = parseCards(["NVIDIA Z999, 999.1, 1, 1, 1, 1"], settings);
-  expect(() => asGpus(cards)).toThrow(/^--gpu: components\/recipe\/facts\/data\/cards.json has no NVIDIA Z999/);
+  const cards = parseCards(["NVIDIA Z999, 999.1, 1, 1, 1, 1"], settingLines);
+  expect(() => asGpus(cards)).toThrow(
+    /^--gpu: components\/recipe\/facts\/data\/cards.json has no NVIDIA Z999/,
+  );
 });
 
 test.each<Shape>([
@@ -50,7 +50,7 @@ test.each<Shape>([
   { withoutToolkit: "devicePlugin" },
   { withoutToolkit: "gpuOperator", watts: 700 },
 ])("the stack for %j passes the checks", (shape) => {
-  const gpus = asGpus(parseCards(facts, settings));
+  const gpus = asGpus(parseCards(factLines, settingLines));
   expect(findingsOf(stackOf(gpus, shape))).toEqual([]);
 });
 

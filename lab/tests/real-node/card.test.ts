@@ -4,7 +4,7 @@ import { nothingLeft, runLab } from "../../../tests/e2e/support/labs";
 import { describeReal } from "../../../tests/e2e/support/real-node";
 
 /** Name of the case that needs a card that computes. */
-const computes = "smoke";
+const computingCase = "smoke";
 
 // The cases of `--gpu` about a cluster with cards and about the doctor's report. A stand-in replaces the driver.
 describeReal("the cases of a card, on a stand-in of one", () => {
@@ -17,7 +17,7 @@ describeReal("the cases of a card, on a stand-in of one", () => {
   const titles = chosenCases(["all"]).map(({ id, title }) => [title, id]);
   test.each([...titles, ["everything is taken down", "down"]])("%s", (_title, id) => {
     const { held, seen } = report.rows.find((row) => row.id === id)!;
-    expect({ held, seen }).toEqual({ held: id === computes ? undefined : true, seen });
+    expect({ held, seen }).toEqual({ held: id === computingCase ? undefined : true, seen });
   });
 
   test("the node leaves no process, mount, link, control group or file", async () => {

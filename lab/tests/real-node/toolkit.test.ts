@@ -1,6 +1,13 @@
 import { findRelease, usesContainerCli } from "../../../components/recipe/facts/talos-release";
 import { describeReal } from "../../../tests/e2e/support/real-node";
-import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
+import {
+  emulatedNode,
+  type KubernetesObject,
+  realNode,
+  startRealNodeLab,
+  type RealNodeLab,
+  waitFor,
+} from "./real-node-lab";
 
 // The real toolkit of Talos 1.12. The recipe, the pages and the emulation rely on the mode that its runtime chooses.
 
@@ -8,52 +15,53 @@ const release = "v1.12.6";
 const pods = "/api/v1/namespaces/default/pods";
 
 describeReal(`a real node of Talos ${release}`, () => {
-  let stand: Stand;
+  let lab: RealNodeLab;
   beforeAll(async () => {
-    stand = await openStand("node-1.12");
+    lab = await startRealNodeLab("node-1.12");
   });
-  afterAll(() => stand?.close());
+  afterAll(() => lab?.close());
 
   /**
-   * Runs a pod that requests cards from NVIDIA's runtime by environment variable. Gives its container once its state
-   * is as wanted.
+   * Runs a pod that requests cards from NVIDIA's runtime by environment variable. Gives the pod once the state of its
+   * container is as expected.
    */
-  const podWith = async (
+  const runPodWithCards = async (
     cards: string,
     node: string,
-    holds: (container: Found) => boolean,
-  ): Promise<Found> => {
+    condition: (containerState: KubernetesObject) => boolean,
+  ): Promise<KubernetesObject> => {
     const name = `sees-${cards}-on-${node}`;
     const env = [{ name: "NVIDIA_VISIBLE_DEVICES", value: cards }];
     const container = { name: "main", image: "busybox:1.37", command: ["sleep", "600"], env };
-    await stand.kubernetes.create(pods, {
+    await lab.kubernetes.create(pods, {
       metadata: { name },
       spec: {
-        ...onto(node),
+        ...placementOn(node),
         runtimeClassName: "nvidia",
         restartPolicy: "Never",
         containers: [container],
       },
     });
-    const read = (): Promise<Found> => stand.kubernetes.readPath(`${pods}/${name}`);
-    const has = ({ status }: Found): boolean => holds(status?.containerStatuses?.[0]?.state ?? {});
-    return until(`${name}'s container`, read, has);
+    const read = (): Promise<KubernetesObject> => lab.kubernetes.readPath(`${pods}/${name}`);
+    const isAsExpected = ({ status }: KubernetesObject): boolean =>
+      condition(status?.containerStatuses?.[0]?.state ?? {});
+    return waitFor(`${name}'s container`, read, isAsExpected);
   };
-  const onto = (node: string): Found => ({
+  const placementOn = (node: string): KubernetesObject => ({
     nodeSelector: { "kubernetes.io/hostname": node },
     terminationGracePeriodSeconds: 0,
   });
 
   test("the node runs the toolkit that the tables list for its release", async () => {
-    const said = await stand.onNode("/usr/bin/nvidia-ctk --version");
-    expect(said).toContain(`version ${findRelease(release)!.drivers.toolkit}\n`);
+    const output = await lab.onNode("/usr/bin/nvidia-ctk --version");
+    expect(output).toContain(`version ${findRelease(release)!.drivers.toolkit}\n`);
   });
 
   test("the node's runtime uses the mode that the recipe assumes", async () => {
     const logs = "/run/containerd/io.containerd.runtime.v2.task/k8s.io/*/log.json";
-    await podWith("all", machine, ({ running }) => running !== undefined);
-    const said = await stand.onNode(`grep -oh "Auto-detected mode as '[a-z-]*'" ${logs} | sort -u`);
-    const modes = said.trim().split("\n");
+    await runPodWithCards("all", realNode, ({ running }) => running !== undefined);
+    const output = await lab.onNode(`grep -oh "Auto-detected mode as '[a-z-]*'" ${logs} | sort -u`);
+    const modes = output.trim().split("\n");
     // The runtime also logs a mode for the CDI specification's source, NVML.
     expect(modes).toContain(
       `Auto-detected mode as '${usesContainerCli(release) ? "legacy" : "jit-cdi"}'`,
@@ -62,8 +70,8 @@ describeReal(`a real node of Talos ${release}`, () => {
 
   test("the emulated runtime refuses a missing card with the real runtime's message", async () => {
     const messages = await Promise.all(
-      [machine, emulated].map(async (node) => {
-        const { status } = await podWith(
+      [realNode, emulatedNode].map(async (node) => {
+        const { status } = await runPodWithCards(
           "gpu-nope",
           node,
           ({ terminated }) => terminated !== undefined,

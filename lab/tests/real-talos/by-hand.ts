@@ -16,12 +16,12 @@ import { until, untilSeen } from "../../until";
 import { stacksDir } from "../../../stacks/stack-file";
 
 // `node lab/bundle/run.js lab/tests/real-talos/by-hand.ts WAY` installs a real Talos machine up to its first CUDA job,
-// and measures the effort. WAY `hand` follows, with talosctl and helm, the guide from which the stack aarhus-h100 was
+// and measures how long that takes. WAY `hand` follows, with talosctl and helm, the guide from which the stack aarhus-h100 was
 // written. `written` also writes the guide's file outside /var, with which no machine boots. `pulumi` uses the stack.
 // lab/docs/conformance.md has the results.
 
 /** Files that the guide's reader writes. */
-const texts = {
+const guideFiles = {
   "modules.yaml":
     'machine: { kernel: { modules: [{ name: nvidia }, { name: nvidia_uvm }, { name: nvidia_drm }, { name: nvidia_modeset }] }, sysctls: { net.core.bpf_jit_harden: "1" } }',
   "no-cgroups.yaml":
@@ -35,58 +35,62 @@ const texts = {
 };
 
 /** Runs the guide's commands, and waits for each state that its reader checks. */
-async function byHand(
+async function followGuide(
   lab: Lab,
   { name, address, installerImage }: MachineRecipe,
-  written: boolean,
+  withFileOutsideVar: boolean,
 ): Promise<void> {
   const { tools, session, kubernetes } = lab;
   const patience = { seconds: 600, every: 1000 };
-  for (const [file, text] of Object.entries(texts)) fs.writeFileSync(session.dir(file), text);
+  for (const [file, text] of Object.entries(guideFiles)) fs.writeFileSync(session.dir(file), text);
   const env = {
     PATH: process.env.PATH,
     HOME: session.dir(),
     KUBECONFIG: lab.controlPlane.adminKubeconfig,
   };
-  const reach = { talosctl: ["--talosconfig", "talosconfig", "--nodes", address], helm: [] };
-  const call = async (program: "talosctl" | "helm", words: string): Promise<string> => {
-    console.error(`    ${program} ${words}`);
-    const args = [...reach[program], ...words.split(" ")];
+  const connectionFlags = {
+    talosctl: ["--talosconfig", "talosconfig", "--nodes", address],
+    helm: [],
+  };
+  const runTool = async (program: "talosctl" | "helm", command: string): Promise<string> => {
+    console.error(`    ${program} ${command}`);
+    const args = [...connectionFlags[program], ...command.split(" ")];
     return (
       await promisify(execFile)(tools[program], args, { env, cwd: session.dir(), timeout: 600_000 })
     ).stdout;
   };
-  const shows = (words: string, wanted: string): Promise<string> => {
-    const look = (): Promise<string> => call("talosctl", words).catch(String);
-    return untilSeen(words, patience, look, (text) => text.includes(wanted));
+  const waitForOutput = (command: string, expected: string): Promise<string> => {
+    const readOutput = (): Promise<string> => runTool("talosctl", command).catch(String);
+    return untilSeen(command, patience, readOutput, (text) => text.includes(expected));
   };
   const apply = (file: "class.yaml" | "test.yaml"): Promise<void> =>
-    kubernetes.apply(parse(texts[file]), { fieldManager: "kubectl", force: false });
+    kubernetes.apply(parse(guideFiles[file]), { fieldManager: "kubectl", force: false });
 
   // To drain, talosctl asks its endpoint for a kubeconfig, which a worker cannot give. To wait, it needs a lasting
   // connection.
-  await call("talosctl", `upgrade --image ${installerImage} --drain=false --wait=false`);
-  await shows("get extensions", "nvidia-container-toolkit");
-  await call("talosctl", "patch mc --patch @modules.yaml");
-  await shows("read /proc/driver/nvidia/version", "NVRM");
-  await shows("read /proc/modules", "nvidia_modeset");
-  if (written) await call("talosctl", "patch mc --patch @no-cgroups.yaml");
+  await runTool("talosctl", `upgrade --image ${installerImage} --drain=false --wait=false`);
+  await waitForOutput("get extensions", "nvidia-container-toolkit");
+  await runTool("talosctl", "patch mc --patch @modules.yaml");
+  await waitForOutput("read /proc/driver/nvidia/version", "NVRM");
+  await waitForOutput("read /proc/modules", "nvidia_modeset");
+  if (withFileOutsideVar) await runTool("talosctl", "patch mc --patch @no-cgroups.yaml");
   await apply("class.yaml");
-  await call(
+  await runTool(
     "helm",
     `repo add nvdp ${lab.charts!.addressOf("https://nvidia.github.io/k8s-device-plugin")}`,
   );
-  await call("helm", "repo update");
-  await call(
+  await runTool("helm", "repo update");
+  await runTool(
     "helm",
     "upgrade --install nvidia-device-plugin nvdp/nvidia-device-plugin -n kube-system -f values.yaml",
   );
-  const offers = ({ status }: V1Node): boolean => status?.allocatable?.["nvidia.com/gpu"] === "2";
+  const offersTwoCards = ({ status }: V1Node): boolean =>
+    status?.allocatable?.["nvidia.com/gpu"] === "2";
   await untilSeen(
     "two cards",
     patience,
     () => kubernetes.readPath<V1Node>(`/api/v1/nodes/${name}`),
-    offers,
+    offersTwoCards,
   );
   await apply("test.yaml");
 }
@@ -95,12 +99,20 @@ async function byHand(
  * Observes a node every second until stopped. The node accepts pods while it is ready and not cordoned, and its kubelet
  * renews the node's lease.
  */
-function watch({ kubernetes }: Lab, name: string) {
-  const began = performance.now();
-  const now = (): number => (performance.now() - began) / 1000;
-  const seen = { boots: new Set<string>(), job: NaN, away: 0, takesPods: true };
-  let [renewal, renewed, since, stopped] = ["", 0, 0, false];
-  const look = async (): Promise<void> => {
+function watchNode({ kubernetes }: Lab, name: string) {
+  const startTime = performance.now();
+  const elapsedSeconds = (): number => (performance.now() - startTime) / 1000;
+  const observed = {
+    boots: new Set<string>(),
+    jobSeconds: NaN,
+    unavailableSeconds: 0,
+    takesPods: true,
+  };
+  let renewTime = ""; // as the lease has it
+  let renewedAt = 0;
+  let unavailableSince = 0;
+  let isStopped = false;
+  const observe = async (): Promise<void> => {
     const [node, lease, pods] = await Promise.all([
       kubernetes.readPath<V1Node>(`/api/v1/nodes/${name}`),
       kubernetes.readPath<V1Lease>(
@@ -108,26 +120,35 @@ function watch({ kubernetes }: Lab, name: string) {
       ),
       kubernetes.all<V1Pod>(`/api/v1/pods?fieldSelector=spec.nodeName%3D${name}`),
     ]);
-    if (String(lease.spec?.renewTime) !== renewal)
-      [renewal, renewed] = [String(lease.spec?.renewTime), now()];
-    seen.boots.add(node.status?.nodeInfo?.bootID ?? "");
+    if (String(lease.spec?.renewTime) !== renewTime) {
+      renewTime = String(lease.spec?.renewTime);
+      renewedAt = elapsedSeconds();
+    }
+    observed.boots.add(node.status?.nodeInfo?.bootID ?? "");
     const jobs = pods.filter(({ spec }) => /\bcuda/.test(spec!.containers[0]!.image!));
-    if (!(seen.job > 0) && jobs.some(({ status }) => status?.phase === "Succeeded"))
-      seen.job = now();
-    const stale = now() - renewed > 20; // kubelet renews the lease every ten seconds
-    const takesPods = isReady(node) && node.spec?.unschedulable !== true && !stale;
-    if (takesPods !== seen.takesPods)
-      console.error(`    ${now().toFixed(0)} s: takes ${takesPods ? "" : "no "}pods`);
-    if (seen.takesPods) since = stale ? renewed : now();
-    if (!takesPods) [seen.away, since] = [seen.away + now() - since, now()];
-    seen.takesPods = takesPods;
+    if (!(observed.jobSeconds > 0) && jobs.some(({ status }) => status?.phase === "Succeeded"))
+      observed.jobSeconds = elapsedSeconds();
+    const isLeaseStale = elapsedSeconds() - renewedAt > 20; // kubelet renews the lease every ten seconds
+    const takesPods = isReady(node) && node.spec?.unschedulable !== true && !isLeaseStale;
+    if (takesPods !== observed.takesPods)
+      console.error(`    ${elapsedSeconds().toFixed(0)} s: takes ${takesPods ? "" : "no "}pods`);
+    if (observed.takesPods) unavailableSince = isLeaseStale ? renewedAt : elapsedSeconds();
+    if (!takesPods) {
+      observed.unavailableSeconds += elapsedSeconds() - unavailableSince;
+      unavailableSince = elapsedSeconds();
+    }
+    observed.takesPods = takesPods;
   };
-  const again = (): Promise<void> => look().catch(() => undefined); // the API server may be slow
-  const looking = until({ seconds: 7200, every: 1000 }, again, () => stopped);
-  return { seen, now, stop: () => ((stopped = true), looking) };
+  const observeQuietly = (): Promise<void> => observe().catch(() => undefined); // the API server may be slow
+  const watching = until({ seconds: 7200, every: 1000 }, observeQuietly, () => isStopped);
+  const stop = (): typeof watching => {
+    isStopped = true;
+    return watching;
+  };
+  return { observed, elapsedSeconds, stop };
 }
 
-async function main([way = "", ...more]: string[]): Promise<void> {
+async function main([way = "", ...labOptions]: string[]): Promise<void> {
   const session = new Session();
   // The stack, on a Talos release that the lab builds. Its machine is a worker, so its cluster can report it during a
   // reboot.
@@ -136,7 +157,7 @@ async function main([way = "", ...more]: string[]): Promise<void> {
     .readFileSync(`${stacksDir}/Pulumi.aarhus-h100.yaml`, "utf8")
     .replace("v1.11.5", "v1.13.0");
   fs.writeFileSync(stack, text.replace("role: controlplane", "role: worker"));
-  const options = parseOptions(["--machines", "real", "--stack", stack, ...more]);
+  const options = parseOptions(["--machines", "real", "--stack", stack, ...labOptions]);
   const { spec, config } = stackConfiguration(stack, options);
   const lab = {
     options,
@@ -155,18 +176,27 @@ async function main([way = "", ...more]: string[]): Promise<void> {
   );
   const say = (line: string): void => console.error(`    ${line}`);
   const engine = way === "pulumi" ? await openEngine(lab) : undefined;
-  const { seen, now, stop } = watch(lab, machine.name);
+  const { observed, elapsedSeconds, stop } = watchNode(lab, machine.name);
   if (engine !== undefined)
     for (const step of [preview, update])
-      say(`${(await step(lab, engine, say)).report.result}: ${now().toFixed(0)} s`);
-  else await byHand(lab, machine, way === "written").catch((error: Error) => say(error.message));
-  const all = Math.round(now());
-  await until({ seconds: 120 }, () => seen.job > 0 && seen.takesPods, Boolean);
+      say(`${(await step(lab, engine, say)).report.result}: ${elapsedSeconds().toFixed(0)} s`);
+  else
+    await followGuide(lab, machine, way === "written").catch((error: Error) => say(error.message));
+  const totalSeconds = Math.round(elapsedSeconds());
+  await until({ seconds: 120 }, () => observed.jobSeconds > 0 && observed.takesPods, Boolean);
   await stop();
-  const [job, away] = [seen.job, seen.away].map(Math.round);
   const { reboots, stage, ready } = (await lab.machines.state())[machine.name]!;
   console.log(
-    JSON.stringify({ way, boots: seen.boots.size, reboots, job, away, all, stage, ready }),
+    JSON.stringify({
+      way,
+      boots: observed.boots.size,
+      reboots,
+      job: Math.round(observed.jobSeconds),
+      away: Math.round(observed.unavailableSeconds),
+      all: totalSeconds,
+      stage,
+      ready,
+    }),
   );
   await session.close();
 }

@@ -6,13 +6,13 @@ import { stackConfiguration } from "../../run/stack-configuration";
 import { openWorkspace, type Workspace } from "../../session/session";
 import { ownPatches, siteOf } from "../../talos/site";
 import { provideTalosPrograms } from "../../tools";
-import { RELEASE, whyNotReal } from "./stand";
+import { RELEASE, reasonsToSkip } from "./test-bed";
 
 // Talos ≥ 1.14 refuses the older fields next to the documents that its client generates. `talosctl validate` runs a
 // machine's checks, so the client itself judges the configuration that a lab's owner writes.
-const isAsked = whyNotReal(["v1.14.1"]).length === 0;
+const isRequested = reasonsToSkip(["v1.14.1"]).length === 0;
 
-(isAsked ? describe : describe.skip)("configurations in documents", () => {
+(isRequested ? describe : describe.skip)("configurations in documents", () => {
   let workspace: Workspace;
   beforeAll(() => (workspace = openWorkspace()));
   afterAll(() => workspace.remove());
@@ -22,7 +22,7 @@ const isAsked = whyNotReal(["v1.14.1"]).length === 0;
     async (stack) => {
       const { talosctl = "" } = await provideTalosPrograms(RELEASE);
       const { spec } = stackConfiguration(stack, { timeScale: 1, machines: "emulated" });
-      const adopted = Object.entries(spec.machines).map(([name, machine]) => [
+      const adoptedMachines = Object.entries(spec.machines).map(([name, machine]) => [
         name,
         // Without the stack's patches: those of modern set an older field, which Talos 1.14 refuses.
         { ...machine, configuration: "adopted" as const, patches: [] },
@@ -35,7 +35,7 @@ const isAsked = whyNotReal(["v1.14.1"]).length === 0;
           ...spec,
           patches: [],
           talosVersion: RELEASE,
-          machines: Object.fromEntries(adopted) as never,
+          machines: Object.fromEntries(adoptedMachines) as never,
         },
         {
           endpoint: site.endpoint,

@@ -4,10 +4,10 @@ import { placesOf, RealWeb } from "../../../components/program/preflight/web";
 import { officialExtensions } from "../../factory";
 import { openWorkspace, type Workspace } from "../../session/session";
 import { provideTalos, releases, type ImageFactory } from "../../talos";
-import { asked } from "../factory/asked";
-import { RELEASE, whyNotReal } from "./stand";
+import { sendAllRequests } from "../factory/send-requests";
+import { RELEASE, reasonsToSkip } from "./test-bed";
 
-const reasons = whyNotReal(["1", ...releases]).join("; ");
+const reasons = reasonsToSkip(["1", ...releases]).join("; ");
 if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
 
 /** The real Image Factory. The emulated one gives the same recorded answers (lab/tests/factory/answers.ts). */
@@ -24,8 +24,8 @@ if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
   });
 
   test("gives the recorded answers, and makes an installer", async () => {
-    const { came, real } = await asked(factory.url, RELEASE);
-    expect(came).toEqual(real);
+    const { answers, recordedAnswers } = await sendAllRequests(factory.url, RELEASE);
+    expect(answers).toEqual(recordedAnswers);
     expect(factory.errors.filter((error) => /generating|pushing|signing/.test(error))).toEqual([]);
   });
 
@@ -37,26 +37,26 @@ if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
     );
     const size = await sizeOf(`factory.talos.dev/metal-installer/${schematic}:${RELEASE}`);
     const image = await fetch(`${factory.url}/image/${schematic}/${RELEASE}/metal-amd64-uki.efi`);
-    const uki = (await image.arrayBuffer()).byteLength;
+    const ukiSize = (await image.arrayBuffer()).byteLength;
     // The layer also has systemd-boot, and gzip makes it a little smaller.
-    expect(size! / uki).toBeGreaterThan(0.95);
-    expect(size! / uki).toBeLessThan(1.05);
+    expect(size! / ukiSize).toBeGreaterThan(0.95);
+    expect(size! / ukiSize).toBeLessThan(1.05);
   });
 
   test.each([RELEASE, RELEASE.slice(1)])(
     "lists extensions of %s in the same form as the emulated Image Factory",
     async (version) => {
-      const answer = await fetch(`${factory.url}/version/${version}/extensions/official`);
-      const listed = (await answer.json()) as { name: string; digest: string }[];
-      const emulated = officialExtensions(RELEASE).filter(({ name }) =>
-        listed.some((each) => each.name === name),
+      const response = await fetch(`${factory.url}/version/${version}/extensions/official`);
+      const realExtensions = (await response.json()) as { name: string; digest: string }[];
+      const emulatedExtensions = officialExtensions(RELEASE).filter(({ name }) =>
+        realExtensions.some((each) => each.name === name),
       );
       const withoutDigest = ({ digest, ...rest }: { digest: string }): object => [
         /^sha256:\w{64}$/.test(digest),
         rest,
       ];
-      expect(listed.length).toBeGreaterThan(3);
-      expect(listed.map(withoutDigest)).toEqual(emulated.map(withoutDigest));
+      expect(realExtensions.length).toBeGreaterThan(3);
+      expect(realExtensions.map(withoutDigest)).toEqual(emulatedExtensions.map(withoutDigest));
     },
   );
 });

@@ -4,22 +4,25 @@ import { parseResources, parseTable } from "../../../components/clients/talos/ta
 import { startFactory } from "../../factory";
 import { startMachines } from "../../machines";
 import { provideTools } from "../../tools";
-import { NODE, RELEASE, type Ended, type Stand } from "./stand";
+import { NODE, RELEASE, type ProgramResult, type TestBed } from "./test-bed";
 
-/** An emulated machine with the same configuration, image and certificate authority as a stand's real machine. */
-export interface Emulated {
+/** An emulated machine with the same configuration, image and certificate authority as the test bed's real machine. */
+export interface EmulatedMachine {
   talosctl(...args: string[]): Promise<string>;
-  start: Stand["start"];
+  startProgram: TestBed["startProgram"];
   close(): Promise<void>;
 }
 
-/** @param configuration First configuration of the real machine. */
-export async function emulate(stand: Stand, configuration: string): Promise<Emulated> {
+/** @param configuration First configuration of the real machine */
+export async function startEmulatedMachine(
+  testBed: TestBed,
+  configuration: string,
+): Promise<EmulatedMachine> {
   const { machines: binary } = await provideTools({ only: ["machines"] });
-  const dir = path.join(stand.dir, "emulated");
+  const dir = path.join(testBed.dir, "emulated");
   fs.mkdirSync(dir, { recursive: true });
-  const factory = await startFactory({ schematics: stand.texts });
-  const authority = (kind: string): string => path.join(stand.dir, `authority/ca.${kind}`);
+  const factory = await startFactory({ schematics: testBed.schematicTexts });
+  const authority = (kind: string): string => path.join(testBed.dir, `authority/ca.${kind}`);
   const config = path.join(dir, "config.yaml");
   fs.writeFileSync(config, configuration);
   const card = {
@@ -39,11 +42,11 @@ export async function emulate(stand: Stand, configuration: string): Promise<Emul
     machines: [
       {
         name: NODE,
-        address: stand.machine.address,
+        address: testBed.machine.address,
         role: "worker",
         talosVersion: RELEASE,
         platform: "metal",
-        schematicId: stand.schematics.plain,
+        schematicId: testBed.schematics.plain,
         config,
         gpus: [
           {
@@ -59,8 +62,9 @@ export async function emulate(stand: Stand, configuration: string): Promise<Emul
   });
   const endpoint = { TALOS_GPU_ENDPOINT: machines.api };
   return {
-    talosctl: (...args) => stand.talosctlOf(machines.api, ...args),
-    start: (verb, task, env = {}) => stand.start(verb, task, { ...endpoint, ...env }),
+    talosctl: (...args) => testBed.talosctlAt(machines.api, ...args),
+    startProgram: (verb, task, env = {}) =>
+      testBed.startProgram(verb, task, { ...endpoint, ...env }),
     close: async () => {
       await machines.stop();
       await factory.close();
@@ -69,10 +73,10 @@ export async function emulate(stand: Stand, configuration: string): Promise<Emul
 }
 
 /** The machine's resources that the product reads, one line each. */
-export async function shown(talosctl: Stand["talosctl"]): Promise<string[]> {
+export async function resourceLines(talosctl: TestBed["talosctl"]): Promise<string[]> {
   const get = async (type: string): Promise<ReturnType<typeof parseResources>> =>
     parseResources(await talosctl("get", type, "-o", "json"));
-  const refused = (...args: string[]): Promise<string> =>
+  const errorCodeOf = (...args: string[]): Promise<string> =>
     talosctl(...args).then(
       () => "no error",
       (error: { stderr?: string }) => /code = \w+/.exec(error.stderr ?? "")?.[0] ?? "another error",
@@ -104,14 +108,14 @@ export async function shown(talosctl: Stand["talosctl"]): Promise<string[]> {
     `platform ${platform?.spec.platform}, host name ${platform?.spec.hostname}`,
     ...services,
     ...modules,
-    `the configuration's file: ${await refused("read", "/system/state/config.yaml")}`,
-    `an image that is not there: ${await refused("image", "pull", `factory.talos.dev/metal-installer/${"0".repeat(64)}:${RELEASE}`, "--namespace", "system")}`,
+    `the configuration's file: ${await errorCodeOf("read", "/system/state/config.yaml")}`,
+    `an image that is not there: ${await errorCodeOf("image", "pull", `factory.talos.dev/metal-installer/${"0".repeat(64)}:${RELEASE}`, "--namespace", "system")}`,
   ].sort();
 }
 
 /** Output of the program, without the values that differ between two runs. */
-export const words = ({ said }: Pick<Ended, "said">): string[] =>
-  said
+export const outputLines = ({ output }: Pick<ProgramResult, "output">): string[] =>
+  output
     .split("\n")
     .map((line) => line.replace(/\b(\d+(\.\d+)? ?(ms|s|m|h))+\b/g, "N s").trim())
     .filter((line) => line !== "");
@@ -120,58 +124,75 @@ export const words = ({ said }: Pick<Ended, "said">): string[] =>
  * A lab's report on a stack's life: Pulumi's actions, the program's output, and the remains. Lines of one moment may
  * swap places.
  */
-export const life = (lines: readonly string[]): string[] => {
-  const told = lines
+export const lifecycleLines = (lines: readonly string[]): string[] => {
+  const messages = lines
     .filter((line) => line.startsWith("    "))
     .map((line) => line.replace(/ \(\d+ done\)$/, ""));
-  return [...new Set(words({ said: told.join("\n") }))];
+  return [...new Set(outputLines({ output: messages.join("\n") }))];
 };
 
-/** Lines that occur on one side only. */
-export function unlike(real: readonly string[], emulated: readonly string[]): string[] {
-  const only = (a: readonly string[], b: readonly string[], side: string): string[] =>
-    a.filter((line) => !b.includes(line)).map((line) => `${side}: ${line}`);
-  return [...only(real, emulated, "real"), ...only(emulated, real, "emulated")];
+/** The lines that only one of the two machines has, each with its side. */
+export function differingLines(real: readonly string[], emulated: readonly string[]): string[] {
+  const onlyReal = real.filter((line) => !emulated.includes(line));
+  const onlyEmulated = emulated.filter((line) => !real.includes(line));
+  return [
+    ...onlyReal.map((line) => `real: ${line}`),
+    ...onlyEmulated.map((line) => `emulated: ${line}`),
+  ];
 }
 
-/** Known differences, each with its reason. */
-export const differences: readonly [RegExp, string][] = [
-  [
-    /: extension modules\.dep: modules\.dep /,
-    "it has the version of the kernel, which is Debian's in the lab",
-  ],
-  [
-    /: real: metakeys 9$/,
-    "the state of the disk's encryption (META 0x09), which no program here reads",
-  ],
+/** A difference between a real and an emulated machine that the tests allow. */
+interface KnownDifference {
+  line: RegExp;
+  reason: string;
+}
+
+/** Differences between the machines' resources, and between the program's messages about them. */
+export const knownDifferences: readonly KnownDifference[] = [
+  {
+    line: /: extension modules\.dep: modules\.dep /,
+    reason: "it has the version of the kernel, which is Debian's in the lab",
+  },
+  {
+    line: /: real: metakeys 9$/,
+    reason: "the state of the disk's encryption (META 0x09), which no program here reads",
+  },
 ];
 
-/** Allowed differences between reports of labs, each with its reason. */
-export const differencesOfLabs: readonly [RegExp, string][] = [
-  [
-    /^real: \S+: (powered on|(is|took its configuration) in maintenance mode|its control plane serves)$/,
-    "a lab starts a real machine with these steps",
-  ],
-  [
-    /^(real|emulated): [\w.-]+: (building|built) N s /,
-    "the lab builds its missing parts once per computer",
-  ],
-  [
-    /^real: stays: (Lease kube-node-lease\/|StorageClass lab:|Pod kube-system\/lab-network-)/,
-    "the lab's own objects: a lease, and the storage class and network that it adds after the machines",
-  ],
-  [
-    /: modern-gpu-upgrade: /,
-    "a real machine's disk already has Talos in maintenance mode, so it is upgraded; an emulated one is installed",
-  ],
-  [/^real: .*: compare: waiting up to /, "Kubernetes answers some time after the machine"],
-  [/^real: stays: .*\/modules\.dep=/, "the kernel's release, which is Debian's in the lab"],
-  [
-    /: (\[Pod |Waiting for |Replicas |Resource (is|scheduled) |Skipping await logic)/,
-    "the states of an object that Pulumi waits for depend on the moment at which it looks",
-  ],
-  [
-    /-gate: \S+: its smoke test(?: waits: | runs$|'s pod starts$)/,
-    "the states that the gate sees of its pod depend on the moment at which it looks",
-  ],
+/** Differences between the reports of labs. */
+export const knownLabDifferences: readonly KnownDifference[] = [
+  {
+    line: /^real: \S+: (powered on|(is|took its configuration) in maintenance mode|its control plane serves)$/,
+    reason: "a lab starts a real machine with these steps",
+  },
+  {
+    line: /^(real|emulated): [\w.-]+: (building|built) N s /,
+    reason: "the lab builds its missing parts once per computer",
+  },
+  {
+    line: /^real: stays: (Lease kube-node-lease\/|StorageClass lab:|Pod kube-system\/lab-network-)/,
+    reason:
+      "the lab's own objects: a lease, and the storage class and network that it adds after the machines",
+  },
+  {
+    line: /: modern-gpu-upgrade: /,
+    reason:
+      "a real machine's disk already has Talos in maintenance mode, so it is upgraded; an emulated one is installed",
+  },
+  {
+    line: /^real: .*: compare: waiting up to /,
+    reason: "Kubernetes answers some time after the machine",
+  },
+  {
+    line: /^real: stays: .*\/modules\.dep=/,
+    reason: "the kernel's release, which is Debian's in the lab",
+  },
+  {
+    line: /: (\[Pod |Waiting for |Replicas |Resource (is|scheduled) |Skipping await logic)/,
+    reason: "the states of an object that Pulumi waits for depend on the moment at which it looks",
+  },
+  {
+    line: /-gate: \S+: its smoke test(?: waits: | runs$|'s pod starts$)/,
+    reason: "the states that the gate sees of its pod depend on the moment at which it looks",
+  },
 ];

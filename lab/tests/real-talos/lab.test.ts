@@ -3,8 +3,8 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { expected } from "../../../tests/e2e/support/expected";
 import { assertOk, expectReady, nothingLeft, runLab } from "../../../tests/e2e/support/labs";
-import { differencesOfLabs, life, unlike } from "./judge";
-import { whyNotReal } from "./stand";
+import { knownLabDifferences, lifecycleLines, differingLines } from "./judge";
+import { reasonsToSkip } from "./test-bed";
 
 /**
  * Four kinds of stacks: workers of an existing cluster, configured by another tool and by the stack; a control plane of
@@ -12,15 +12,15 @@ import { whyNotReal } from "./stand";
  */
 const stacks = ["velaryon", "rtx5070ti", "aarhus-h100", "modern"];
 /** A stack's name selects only its lab: TALOS_GPU_REAL_TALOS=velaryon. */
-const own = stacks.filter((stack) => stack === process.env.TALOS_GPU_REAL_TALOS);
-const reasons = whyNotReal(["1", ...stacks]).join("; ");
+const selectedStacks = stacks.filter((stack) => stack === process.env.TALOS_GPU_REAL_TALOS);
+const reasons = reasonsToSkip(["1", ...stacks]).join("; ");
 if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
 
 /**
  * From the machines' first power-on until the destroy, with a real Pulumi, Talos, kubelet and control plane. A lab of
  * emulated machines must report the same steps and results.
  */
-(reasons === "" ? test : test.skip).each(own.length > 0 ? own : stacks)(
+(reasons === "" ? test : test.skip).each(selectedStacks.length > 0 ? selectedStacks : stacks)(
   "the stack %s runs on machines with Talos itself, and they reboot as the preview says",
   async (stack) => {
     const consoles = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-consoles-"));
@@ -39,11 +39,11 @@ if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
     assertOk(run);
     const { updates, machines, left } = run.report;
     expect(updates[1]!.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
-    for (const [name, { gpus, taints = [], ...runs }] of Object.entries(
+    for (const [name, { gpus, taints = [], ...expectedState }] of Object.entries(
       expected[stack]!.machines,
     )) {
       const allocatable = gpus === undefined ? {} : { "nvidia.com/gpu": gpus };
-      expect(machines[name]).toMatchObject({ ...runs, taints, allocatable });
+      expect(machines[name]).toMatchObject({ ...expectedState, taints, allocatable });
       // Their disk already has Talos. A machine without extensions already runs the wanted image.
       expect(updates.map(({ reboots }) => reboots[name])).toEqual([gpus === undefined ? 0 : 1, 0]);
       expect(fs.readFileSync(path.join(consoles, `${name}.log`), "utf8")).toContain(
@@ -57,9 +57,14 @@ if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
       args.filter((arg) => !["--machines", "real", "--consoles", consoles].includes(arg)),
     );
     assertOk(emulated);
-    const unalike = unlike(life(run.lines), life(emulated.lines));
+    const foundDifferences = differingLines(
+      lifecycleLines(run.lines),
+      lifecycleLines(emulated.lines),
+    );
     expect(
-      unalike.filter((line) => !differencesOfLabs.some(([known]) => known.test(line))),
+      foundDifferences.filter(
+        (line) => !knownLabDifferences.some((known) => known.line.test(line)),
+      ),
     ).toEqual([]);
     fs.rmSync(consoles, { recursive: true });
   },

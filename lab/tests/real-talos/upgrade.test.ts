@@ -6,53 +6,64 @@ import {
   configurationStyles,
   linesAfter,
 } from "../../../tests/support/configuration-styles";
-import { rows } from "./failures";
-import { differences, emulate, shown, unlike, words } from "./judge";
-import { API, openStand, RELEASE, whyNotReal, type Stand } from "./stand";
+import { failureCases } from "./failures";
+import {
+  knownDifferences,
+  startEmulatedMachine,
+  resourceLines,
+  differingLines,
+  outputLines,
+} from "./judge";
+import { API, startTestBed, RELEASE, reasonsToSkip, type TestBed } from "./test-bed";
 
 /**
  * The published machine program against real Talos in a virtual machine. The emulation was once wrong about each of
  * these cases.
  */
-const reasons = whyNotReal(["1", ...releases]).join("; ");
+const reasons = reasonsToSkip(["1", ...releases]).join("; ");
 if (reasons !== "") console.warn(`real Talos: skipped: ${reasons}`);
-const real = reasons === "" ? describe : describe.skip;
+const describeReal = reasons === "" ? describe : describe.skip;
 
 const minutes = (count: number): number => count * 60_000;
-real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
-  let stand: Stand;
-  let owned: string;
+describeReal(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
+  let testBed: TestBed;
+  let ownerConfiguration: string;
   /** Output of `adopt`, which Pulumi passes to the next `adopt` and to `release`. */
-  let adopted: { PULUMI_COMMAND_STDOUT: string };
+  let adoptEnvironment: { PULUMI_COMMAND_STDOUT: string };
   /**
    * The machine's resources and the program's output after each step, for the comparison with an emulated machine.
    */
-  const seen: Record<string, string[]> = {};
+  const realLines: Record<string, string[]> = {};
   beforeAll(async () => {
-    stand = await openStand();
+    testBed = await startTestBed();
   }, minutes(30));
-  afterAll(() => stand?.close(), minutes(2));
+  afterAll(() => testBed?.close(), minutes(2));
 
   test(
     "adopt adds the stack's keys, and changes no other line",
     async () => {
-      owned = await stand.configuration();
-      const ended = await stand.start("adopt", stand.adoption()).ended;
-      const { code, answer } = ended;
-      expect([code, answer["changed"]]).toEqual([0, true]);
-      seen["adopt"] = words(ended);
-      seen["adopted"] = await shown(stand.talosctl);
+      ownerConfiguration = await testBed.configuration();
+      const result = await testBed.startProgram("adopt", testBed.adoptTask()).result;
+      const { code, answer } = result;
+      expect(code).toBe(0);
+      expect(answer["changed"]).toBe(true);
+      realLines["adopt"] = outputLines(result);
+      realLines["adopted"] = await resourceLines(testBed.talosctl);
       const lines = (text: string): string[] =>
         text
           .split("\n")
           .map((line) => line.trim())
           .filter((line) => line !== "");
-      const now = lines(await stand.configuration());
-      expect(lines(owned).filter((line) => !now.includes(line))).toEqual([]);
-      adopted = { PULUMI_COMMAND_STDOUT: JSON.stringify(answer) };
-      const again = await stand.start("adopt", stand.adoption(), adopted).ended;
-      expect(again.answer["hash"]).toBe(answer["hash"]);
-      await stand.machine.save("adopted");
+      const adoptedLines = lines(await testBed.configuration());
+      expect(lines(ownerConfiguration).filter((line) => !adoptedLines.includes(line))).toEqual([]);
+      adoptEnvironment = { PULUMI_COMMAND_STDOUT: JSON.stringify(answer) };
+      const secondResult = await testBed.startProgram(
+        "adopt",
+        testBed.adoptTask(),
+        adoptEnvironment,
+      ).result;
+      expect(secondResult.answer["hash"]).toBe(answer["hash"]);
+      await testBed.machine.save("adopted");
     },
     minutes(5),
   );
@@ -60,20 +71,23 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   test.each(configurationStyles)(
     "an owner's configuration in the style of %s is the same, byte for byte, after adopt and release",
     async (style) => {
-      const values = parse(owned.split(/^---$/m)[0]!) as unknown;
-      const written = configurationInStyle(style, (at) =>
-        String(valueAt(values, ...at.split("."))),
+      const values = parse(ownerConfiguration.split(/^---$/m)[0]!) as unknown;
+      const original = configurationInStyle(style, (path) =>
+        String(valueAt(values, ...path.split("."))),
       );
-      await stand.restore("adopted");
-      await stand.until("it answers", 2, async () => (await stand.bootId()) !== "");
-      await stand.apply(written);
-      expect(await stand.configuration()).toBe(written);
-      const { code, answer } = await stand.start("adopt", stand.adoption()).ended;
-      expect([code, answer["changed"]]).toEqual([0, true]);
-      linesAfter(written, await stand.configuration());
-      const kept = { PULUMI_COMMAND_STDOUT: JSON.stringify(answer) };
-      expect((await stand.start("release", stand.adoption(), kept).ended).code).toBe(0);
-      expect(await stand.configuration()).toBe(written);
+      await testBed.restore("adopted");
+      await testBed.waitUntil("it answers", 2, async () => (await testBed.bootId()) !== "");
+      await testBed.apply(original);
+      expect(await testBed.configuration()).toBe(original);
+      const { code, answer } = await testBed.startProgram("adopt", testBed.adoptTask()).result;
+      expect(code).toBe(0);
+      expect(answer["changed"]).toBe(true);
+      linesAfter(original, await testBed.configuration());
+      const environment = { PULUMI_COMMAND_STDOUT: JSON.stringify(answer) };
+      const released = await testBed.startProgram("release", testBed.adoptTask(), environment)
+        .result;
+      expect(released.code).toBe(0);
+      expect(await testBed.configuration()).toBe(original);
     },
     minutes(5),
   );
@@ -81,17 +95,17 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   test(
     "if the registry does not answer, the upgrade stops before it changes anything",
     async () => {
-      const before = await stand.bootId();
-      const task = stand.gpuTask({
+      const bootIdBefore = await testBed.bootId();
+      const task = testBed.gpuTask({
         installerImage: `factory.talos.dev/silent/installer:${RELEASE}`,
         timeouts: { pull: "1m", drain: "1m", reboot: "5m", verify: "1m" },
       });
-      const { code, said, seconds } = await stand.start("upgrade", task).ended;
+      const { code, output, seconds } = await testBed.startProgram("upgrade", task).result;
       expect(code).toBe(1);
-      expect(said).toContain("installer");
+      expect(output).toContain("installer");
       expect(seconds).toBeLessThan(150);
-      expect(await stand.bootId()).toBe(before);
-      expect(stand.installed()).toBe(0);
+      expect(await testBed.bootId()).toBe(bootIdBefore);
+      expect(testBed.installationCount()).toBe(0);
     },
     minutes(5),
   );
@@ -99,37 +113,37 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   test(
     "an upgrade that is killed during the installation installs once, and Talos can still return to the former image",
     async () => {
-      const before = await stand.bootId();
-      const { child, ended } = stand.start("upgrade", stand.gpuTask());
-      const upgrades = (): boolean =>
-        stand.installed() === 1 || /performing upgrade/.test(stand.console());
-      await stand.until("it upgrades", 15, () =>
-        Promise.resolve(upgrades() || child.exitCode !== null),
+      const bootIdBefore = await testBed.bootId();
+      const { child, result } = testBed.startProgram("upgrade", testBed.gpuTask());
+      const hasStartedUpgrade = (): boolean =>
+        testBed.installationCount() === 1 || /performing upgrade/.test(testBed.console());
+      await testBed.waitUntil("it upgrades", 15, () =>
+        Promise.resolve(hasStartedUpgrade() || child.exitCode !== null),
       );
       child.kill("SIGKILL");
-      await ended;
+      await result;
       if (API === "lifecycle") {
         // Talos reboots only when its client asks for it, which a killed client does not; and it reads META only at
         // boot.
-        expect([stand.installed(), await stand.unconfirmed()]).toEqual([1, false]);
-        await stand.machine.save("installed");
+        expect(testBed.installationCount()).toBe(1);
+        expect(await testBed.isUpgradeUnconfirmed()).toBe(false);
+        await testBed.machine.save("installed");
       }
-      const again = stand.start("upgrade", stand.gpuTask());
-      await stand.until("the new image boots, unconfirmed", 15, stand.unconfirmed);
-      const { code, answer } = await again.ended;
-      const asked = API === "lifecycle";
-      expect([code, answer["rebooted"], answer["schematicId"]]).toEqual([
-        0,
-        asked,
-        stand.schematics.gpu,
-      ]);
-      expect([stand.installed(), await stand.unconfirmed()]).toEqual([1, false]);
-      expect(await stand.bootId()).not.toBe(before);
-      expect(await stand.talosctl("read", "/proc/driver/nvidia/version")).toContain(
+      const secondRun = testBed.startProgram("upgrade", testBed.gpuTask());
+      await testBed.waitUntil("the new image boots, unconfirmed", 15, testBed.isUpgradeUnconfirmed);
+      const { code, answer } = await secondRun.result;
+      expect(code).toBe(0);
+      // With the older API, the installation that the killed program requested ends with a reboot.
+      expect(answer["rebooted"]).toBe(API === "lifecycle");
+      expect(answer["schematicId"]).toBe(testBed.schematics.gpu);
+      expect(testBed.installationCount()).toBe(1);
+      expect(await testBed.isUpgradeUnconfirmed()).toBe(false);
+      expect(await testBed.bootId()).not.toBe(bootIdBefore);
+      expect(await testBed.talosctl("read", "/proc/driver/nvidia/version")).toContain(
         "Open Kernel Module",
       );
-      seen["upgraded"] = await shown(stand.talosctl);
-      await stand.machine.save("upgraded");
+      realLines["upgraded"] = await resourceLines(testBed.talosctl);
+      await testBed.machine.save("upgraded");
     },
     minutes(30),
   );
@@ -137,11 +151,12 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   test(
     "a second run of the upgrade finds the machine as wanted, and does not reboot it",
     async () => {
-      const before = await stand.bootId();
-      const ended = await stand.start("upgrade", stand.gpuTask()).ended;
-      expect([ended.code, ended.answer["rebooted"]]).toEqual([0, false]);
-      seen["upgrade again"] = words(ended);
-      expect(await stand.bootId()).toBe(before);
+      const bootIdBefore = await testBed.bootId();
+      const result = await testBed.startProgram("upgrade", testBed.gpuTask()).result;
+      expect(result.code).toBe(0);
+      expect(result.answer["rebooted"]).toBe(false);
+      realLines["upgrade again"] = outputLines(result);
+      expect(await testBed.bootId()).toBe(bootIdBefore);
     },
     minutes(5),
   );
@@ -149,16 +164,17 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   test(
     "release restores the former configuration, except for the modules that the image needs",
     async () => {
-      const ended = await stand.start("release", stand.adoption(), adopted).ended;
-      expect(ended.code).toBe(0);
-      seen["release"] = words(ended);
+      const result = await testBed.startProgram("release", testBed.adoptTask(), adoptEnvironment)
+        .result;
+      expect(result.code).toBe(0);
+      realLines["release"] = outputLines(result);
       // The modules stay, since extensions of the running image wait for the driver at every boot (talos#14373).
-      const modules =
+      const keptModules =
         "kernel: modules: - name: nvidia parameters: - NVreg_PreserveVideoMemoryAllocations=1 - name: nvidia_uvm - name: nvidia_drm - name: nvidia_modeset ";
-      const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
-      const released = flat(await stand.configuration());
-      expect(released).toContain(modules);
-      expect(released.replace(modules, "")).toBe(flat(owned));
+      const inOneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
+      const released = inOneLine(await testBed.configuration());
+      expect(released).toContain(keptModules);
+      expect(released.replace(keptModules, "")).toBe(inOneLine(ownerConfiguration));
     },
     minutes(5),
   );
@@ -166,20 +182,32 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   test(
     "an emulated machine has the real one's resources, and the program reports the same, except for listed differences",
     async () => {
-      const emulated = await emulate(stand, owned);
+      const emulated = await startEmulatedMachine(testBed, ownerConfiguration);
       try {
-        const now: Record<string, string[]> = {};
-        now["adopt"] = words(await emulated.start("adopt", stand.adoption()).ended);
-        now["adopted"] = await shown(emulated.talosctl);
-        await emulated.start("upgrade", stand.gpuTask()).ended;
-        now["upgraded"] = await shown(emulated.talosctl);
-        now["upgrade again"] = words(await emulated.start("upgrade", stand.gpuTask()).ended);
-        now["release"] = words(await emulated.start("release", stand.adoption(), adopted).ended);
-        const all = Object.keys(now).flatMap((at) =>
-          unlike(seen[at]!, now[at]!).map((line) => `${at}: ${line}`),
+        const emulatedLines: Record<string, string[]> = {};
+        const runOnEmulated = async (...args: Parameters<TestBed["startProgram"]>) =>
+          outputLines(await emulated.startProgram(...args).result);
+        emulatedLines["adopt"] = await runOnEmulated("adopt", testBed.adoptTask());
+        emulatedLines["adopted"] = await resourceLines(emulated.talosctl);
+        await runOnEmulated("upgrade", testBed.gpuTask());
+        emulatedLines["upgraded"] = await resourceLines(emulated.talosctl);
+        emulatedLines["upgrade again"] = await runOnEmulated("upgrade", testBed.gpuTask());
+        emulatedLines["release"] = await runOnEmulated(
+          "release",
+          testBed.adoptTask(),
+          adoptEnvironment,
         );
-        expect(all.filter((line) => !differences.some(([known]) => known.test(line)))).toEqual([]);
-        expect(differences.filter(([known]) => !all.some((line) => known.test(line)))).toEqual([]);
+        const foundDifferences = Object.keys(emulatedLines).flatMap((step) =>
+          differingLines(realLines[step]!, emulatedLines[step]!).map((line) => `${step}: ${line}`),
+        );
+        const unknownDifferences = foundDifferences.filter(
+          (line) => !knownDifferences.some((known) => known.line.test(line)),
+        );
+        expect(unknownDifferences).toEqual([]);
+        const missingDifferences = knownDifferences.filter(
+          (known) => !foundDifferences.some((line) => known.line.test(line)),
+        );
+        expect(missingDifferences).toEqual([]);
       } finally {
         await emulated.close();
       }
@@ -187,25 +215,34 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
     minutes(5),
   );
 
-  test.each(rows)(
+  test.each(failureCases)(
     "$name",
-    async ({ from, given, run, code, says, within, untouched, then }) => {
-      await stand.restore(from);
-      const state = async (): Promise<unknown[]> => [
-        await stand.bootId(),
-        await stand.configuration(),
-        stand.installed(),
+    async ({
+      initialState,
+      prepare,
+      run,
+      exitCode,
+      messages,
+      maxSeconds,
+      changesNothing,
+      followRemedy,
+    }) => {
+      await testBed.restore(initialState);
+      const readState = async (): Promise<unknown[]> => [
+        await testBed.bootId(),
+        await testBed.configuration(),
+        testBed.installationCount(),
       ];
-      await stand.until("it answers", 2, async () => (await stand.bootId()) !== "");
-      const configuration = await stand.configuration();
-      await given?.(stand);
-      const before = untouched ? await state() : [];
-      const ended = await run(stand);
-      for (const words of says) expect(ended.said).toMatch(words);
-      expect(ended.code).toBe(code);
-      expect(ended.seconds).toBeLessThan(within);
-      if (untouched) expect(await state()).toEqual(before);
-      await then?.(stand, { configuration });
+      await testBed.waitUntil("it answers", 2, async () => (await testBed.bootId()) !== "");
+      const configuration = await testBed.configuration();
+      await prepare?.(testBed);
+      const stateBefore = changesNothing ? await readState() : [];
+      const result = await run(testBed);
+      for (const message of messages) expect(result.output).toMatch(message);
+      expect(result.code).toBe(exitCode);
+      expect(result.seconds).toBeLessThan(maxSeconds);
+      if (changesNothing) expect(await readState()).toEqual(stateBefore);
+      await followRemedy?.(testBed, { configuration });
     },
     minutes(45),
   );

@@ -3,12 +3,12 @@ import type { Properties, ResourceCall } from "../../../providers/provider";
 /**
  * A call for a resource that does not exist yet.
  *
- * @param more fields that differ, e.g. the outputs of an existing resource
+ * @param overrides fields that differ, e.g. the outputs of an existing resource
  */
 export const callOf = (
   type: string,
   inputs: Properties,
-  more: Partial<ResourceCall> = {},
+  overrides: Partial<ResourceCall> = {},
 ): ResourceCall => ({
   type,
   name: "it",
@@ -20,5 +20,5 @@ export const callOf = (
   timeoutSeconds: 0,
   signal: new AbortController().signal,
   log: () => undefined,
-  ...more,
+  ...overrides,
 });

@@ -23,19 +23,19 @@ export const apply: Properties = { ...target, machineConfigurationInput: "machin
 /** Inputs that a check refuses or accepts: the rule with its file in the real provider; the type; the inputs. */
 export type Case = [rule: string, type: string, inputs: Properties];
 /** A refused case, with the argument that the provider names; empty if the provider has no such argument. */
-type Refused = [...Case, argument: string];
+type RefusedCase = [...Case, argument: string];
 
 // Sources: terraform-provider-talos v0.11.0, pkg/talos/<resource>.go, called by pulumi-terraform-bridge v3.129.0;
 // pulumi-command v1.2.1, provider/pkg/provider/local, with pulumi-go-provider v1.3.0. talos.test.ts and
 // command.test.ts try the lab's providers, and installed.test.ts the real ones, if they are installed. The texts of
 // refusals are not compared.
 
-const nodeless = { ...target, node: undefined };
+const targetWithoutNode = { ...target, node: undefined };
 
-export const refused: Refused[] = [
+export const refusedCases: RefusedCase[] = [
   ["a missing node (Schema, node)", types.apply, { ...apply, node: undefined }, "node"],
-  ["a missing node (Schema, node)", types.bootstrap, nodeless, "node"],
-  ["a missing node (Schema, node)", types.kubeconfig, nodeless, "node"],
+  ["a missing node (Schema, node)", types.bootstrap, targetWithoutNode, "node"],
+  ["a missing node (Schema, node)", types.kubeconfig, targetWithoutNode, "node"],
   [
     "null as client (ValidateConfig, IsNull)",
     types.apply,
@@ -118,7 +118,7 @@ export const refused: Refused[] = [
   ],
 ];
 
-export const taken: Case[] = [
+export const acceptedCases: Case[] = [
   [
     "known and unknown values",
     types.apply,
@@ -143,12 +143,14 @@ export const taken: Case[] = [
 ];
 
 /** Whether a check accepts the inputs. */
-export const takes = (checked: Promise<unknown[]>): Promise<boolean> =>
-  checked.then(
+export const isAccepted = (check: Promise<unknown[]>): Promise<boolean> =>
+  check.then(
     (failures) => failures.length === 0,
     () => false,
   );
 
-/** Cases about one provider. */
-export const of = <One extends Case | Refused>(provider: string, cases: readonly One[]): One[] =>
-  cases.filter(([, type]) => type.startsWith(`${provider}:`));
+/** The cases about one provider. */
+export const casesOf = <AnyCase extends Case | RefusedCase>(
+  provider: string,
+  cases: readonly AnyCase[],
+): AnyCase[] => cases.filter(([, type]) => type.startsWith(`${provider}:`));

@@ -7,7 +7,7 @@ import type { Properties } from "../../../providers/provider";
 import { TalosProvider } from "../../../providers/talos";
 import { reveal } from "../../../providers/values";
 import { callOf } from "./call";
-import { apply, of, refused, taken, target, types } from "./cases";
+import { apply, casesOf, refusedCases, acceptedCases, target, types } from "./cases";
 
 // The lab's provider must refuse what the real Talos provider refuses. Unless another source is given, the source is
 // terraform-provider-talos v0.11.0, pkg/talos/<resource>.go, called by pulumi-terraform-bridge v3.129.0.
@@ -17,27 +17,31 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 /** A stand-in for talosctl that writes down its arguments, and merges nothing. */
 const talosctl = path.join(dir, "talosctl");
-const log = path.join(dir, "calls");
-const answer = (dryRun = "echo"): void => {
+const callLog = path.join(dir, "calls");
+const writeTalosctl = (dryRun = "echo"): void => {
   const script = `case "$*" in *--dry-run*) ${dryRun};; *) echo "machine: {}";; esac`;
-  writeFileSync(talosctl, `#!/bin/sh\necho "$*" >> ${log}\n${script}\n`, { mode: 0o755 });
+  writeFileSync(talosctl, `#!/bin/sh\necho "$*" >> ${callLog}\n${script}\n`, { mode: 0o755 });
 };
-answer();
-beforeEach(() => rmSync(log, { force: true }));
-const calls = (): string[] => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []);
+writeTalosctl();
+beforeEach(() => rmSync(callLog, { force: true }));
+const calls = (): string[] =>
+  existsSync(callLog) ? readFileSync(callLog, "utf8").trim().split("\n") : [];
 
 const provider = new TalosProvider({ talosctl, factory: "http://127.0.0.1:1", tempDir: dir });
 const secretsOf = (values: Properties): string[] =>
   reveal(values).secrets.map((mark) => mark.join("."));
 
-test.each(of("talos", refused))("refuses %s of %s: %j", (_rule, type, inputs, argument) => {
-  const refusedArguments = provider
-    .check(callOf(type, inputs))
-    .failures.map(({ property }) => property.split(".")[0]);
-  expect(new Set(refusedArguments)).toEqual(new Set([argument]));
-});
+test.each(casesOf("talos", refusedCases))(
+  "refuses %s of %s: %j",
+  (_rule, type, inputs, argument) => {
+    const refusedArguments = provider
+      .check(callOf(type, inputs))
+      .failures.map(({ property }) => property.split(".")[0]);
+    expect(new Set(refusedArguments)).toEqual(new Set([argument]));
+  },
+);
 
-test.each(of("talos", taken))("accepts %s of %s: %j", (_rule, type, inputs) => {
+test.each(casesOf("talos", acceptedCases))("accepts %s of %s: %j", (_rule, type, inputs) => {
   expect(provider.check(callOf(type, inputs)).failures).toEqual([]);
 });
 
@@ -53,14 +57,14 @@ test.each([
   ["v1.12", "1.12", false],
 ])(
   "secrets of Talos %s are replaced for Talos %s: %s (talosMachineFeaturesVersionPlanModifier)",
-  (was, is, anew) => {
+  (oldVersion, newVersion, isReplaced) => {
     const diff = (ignoreChanges: string[]) => {
-      const known = { id: "id", oldInputs: { talosVersion: was }, ignoreChanges };
-      return provider.diff(callOf(types.secrets, { talosVersion: is }, known));
+      const existing = { id: "id", oldInputs: { talosVersion: oldVersion }, ignoreChanges };
+      return provider.diff(callOf(types.secrets, { talosVersion: newVersion }, existing));
     };
     expect(diff([])).toEqual({
       detailed: { talosVersion: "update" },
-      replaces: anew ? ["talosVersion"] : [],
+      replaces: isReplaced ? ["talosVersion"] : [],
     });
     // The package ignores changes of `talosVersion`: otherwise a stack that returns to an older release would lose
     // its cluster.
@@ -75,10 +79,10 @@ test.each([
   [types.apply, { ...apply, timeouts: { create: "1m", update: "1m", delete: "1m" } }, true],
   [types.apply, { ...apply, timeouts: {} }, true],
   [types.bootstrap, { ...target, timeouts: { create: "1m" } }, true],
-])("%s with the inputs %j is created: %s", async (type, inputs, right) => {
-  const made = provider.make(callOf(type, inputs));
-  if (right) await made;
-  else await expect(made).rejects.toThrow("recovered raw state does not byte-for-byte match");
+])("%s with the inputs %j is created: %s", async (type, inputs, isCreated) => {
+  const creation = provider.make(callOf(type, inputs));
+  if (isCreated) await creation;
+  else await expect(creation).rejects.toThrow("recovered raw state does not byte-for-byte match");
 });
 
 test("a kubeconfig stays the same after changes of other inputs (Update)", async () => {
@@ -87,12 +91,8 @@ test("a kubeconfig stays the same after changes of other inputs (Update)", async
     kubeconfigRaw: "kept",
     kubernetesClientConfiguration: { clientKey: "key" },
   };
-  const moved = callOf(
-    types.kubeconfig,
-    { ...target, node: "10.0.0.2" },
-    { id: "one", oldOutputs },
-  );
-  const { outputs } = await provider.make(moved);
+  const call = callOf(types.kubeconfig, { ...target, node: "10.0.0.2" }, { id: "one", oldOutputs });
+  const { outputs } = await provider.make(call);
   expect(reveal(outputs).plain).toMatchObject({ node: "10.0.0.2", kubeconfigRaw: "kept" });
   const secrets = ["kubeconfigRaw", "kubernetesClientConfiguration.clientKey"];
   expect(secretsOf(outputs)).toEqual(expect.arrayContaining(secrets));
@@ -120,27 +120,27 @@ test.each([
   ["that is an error", "a machine", "exit 1", "auto"],
 ])(
   "with staged_if_needing_reboot, the answer %s from %s (%s) gives the mode %s (dryRunNeedsReboot)",
-  async (_, from, dryRun, mode) => {
+  async (_, sender, dryRun, mode) => {
     const lines: string[] = [];
-    const maintenance = from === "maintenance" ? { "10.0.0.1": "127.0.0.1:99" } : {};
-    answer(dryRun);
+    const maintenance = sender === "maintenance" ? { "10.0.0.1": "127.0.0.1:99" } : {};
+    writeTalosctl(dryRun);
     const inputs = { ...apply, applyMode: "staged_if_needing_reboot" };
-    const asked = new TalosProvider({
+    const talosProvider = new TalosProvider({
       talosctl,
       factory: "http://127.0.0.1:1",
       tempDir: dir,
       maintenance,
     });
-    const { outputs } = await asked.make(
+    const { outputs } = await talosProvider.make(
       callOf(types.apply, inputs, { log: (_level, line) => void lines.push(line) }),
     );
-    answer();
+    writeTalosctl();
     expect(outputs).toMatchObject({ resolvedApplyMode: mode });
-    const sent = calls().filter((line) => line.startsWith("apply-config"));
-    expect(sent.map((line) => line.includes("--insecure"))).toEqual(
-      Array(2).fill(from === "maintenance"),
+    const applyCalls = calls().filter((line) => line.startsWith("apply-config"));
+    expect(applyCalls.map((line) => line.includes("--insecure"))).toEqual(
+      Array(2).fill(sender === "maintenance"),
     );
-    expect(sent[1]).toContain(`--mode ${mode}`);
+    expect(applyCalls[1]).toContain(`--mode ${mode}`);
     expect(lines).toHaveLength(dryRun === "exit 1" ? 1 : 0);
   },
 );
@@ -152,19 +152,19 @@ test.each([
   ["machineType", { machineType: "master" }],
 ])(
   "no configuration is generated without a valid %s (talos_machine_configuration_data_source.go, Schema)",
-  async (name, more) => {
+  async (name, overrides) => {
     const args = {
       clusterName: "c",
       clusterEndpoint: "https://c:6443",
       machineSecrets: {},
       machineType: "worker",
     };
-    const asked = provider.invoke(
+    const generation = provider.invoke(
       types.getConfiguration,
-      { ...args, ...more },
+      { ...args, ...overrides },
       new AbortController().signal,
     );
-    await expect(asked).rejects.toThrow(name);
+    await expect(generation).rejects.toThrow(name);
   },
 );
 

@@ -6,27 +6,27 @@ import { Cluster } from "../../kubernetes/cluster";
 import { untilSeen } from "../../until";
 
 /** Any object of the Kubernetes API. */
-export type Found = any;
+export type KubernetesObject = any;
 
 /** Name of the machine whose node is real (stacks/Pulumi.node.yaml). */
-export const machine = "gpu-1";
+export const realNode = "gpu-1";
 
 /** Name of the machine next to it, whose node is emulated. */
-export const emulated = "gpu-2";
+export const emulatedNode = "gpu-2";
 
 /** A running lab with a real node. */
-export interface Stand {
+export interface RealNodeLab {
   kubernetes: Cluster;
   /** Runs a shell command on the node as root. */
   onNode(command: string): Promise<string>;
   /** Arguments with which this package's commands find the cluster and the stack. */
-  access: string[];
+  accessOptions: string[];
   /** Ends the lab. Rejects if processes, mounts, network links, control groups or the folder remain. */
   close(): Promise<void>;
 }
 
 /** Brings a stack of `stacks/` up, and keeps it. */
-export async function openStand(name = "node"): Promise<Stand> {
+export async function startRealNodeLab(name = "node"): Promise<RealNodeLab> {
   const stack = path.join(__dirname, `stacks/Pulumi.${name}.yaml`);
   const lab = startLab(["--machines", "node", "--stack", stack, "--keep"]);
   const folder = await lab.folder();
@@ -35,7 +35,7 @@ export async function openStand(name = "node"): Promise<Stand> {
   return {
     kubernetes: Cluster.of(kubeconfig),
     onNode: (command) => onNode(folder, command),
-    access: [
+    accessOptions: [
       "--kubeconfig",
       kubeconfig,
       "--talosconfig",
@@ -53,18 +53,18 @@ export async function openStand(name = "node"): Promise<Stand> {
 
 /** Finds the lab's administrator's kubeconfig, which the control plane wrote. */
 function kubeconfigIn(folder: string): string {
-  const found = fs
+  const kubeconfig = fs
     .readdirSync(path.join(folder, "controlplane"), { recursive: true, encoding: "utf8" })
     .find((name) => name === "super-admin.conf");
-  if (found === undefined)
+  if (kubeconfig === undefined)
     throw new Error(`no administrator's kubeconfig in ${folder}/controlplane`);
-  return path.join(folder, "controlplane", found);
+  return path.join(folder, "controlplane", kubeconfig);
 }
 
-/** Repeats a question until the answer is as wanted. Fails with the last answer. */
-export const until = <Answer>(
-  what: string,
-  asked: () => Promise<Answer>,
-  holds: (answer: Answer) => boolean,
+/** Reads a value again and again until a condition holds. Fails with the last value. */
+export const waitFor = <Value>(
+  description: string,
+  read: () => Promise<Value>,
+  condition: (value: Value) => boolean,
   seconds = 90,
-): Promise<Answer> => untilSeen(what, { seconds }, asked, holds);
+): Promise<Value> => untilSeen(description, { seconds }, read, condition);

@@ -26,10 +26,10 @@ import { hostnamePatch } from "../../cluster/existing-cluster";
 import { openWorkspace } from "../../session/session";
 import { provideTools } from "../../tools";
 
-const asked = process.env.TALOS_GPU_REAL_TALOS ?? "";
+const requestedTests = process.env.TALOS_GPU_REAL_TALOS ?? "";
 
 /** Talos release of the machine; `TALOS_GPU_REAL_TALOS=v1.12.6` selects one. */
-export const RELEASE = /^v\d/.test(asked) ? asked : "v1.13.0";
+export const RELEASE = /^v\d/.test(requestedTests) ? requestedTests : "v1.13.0";
 
 /**
  * Boot loader. `TALOS_GPU_REAL_BOOT=grub-bios` and `grub-uefi` select GRUB, which machines installed before Talos 1.10
@@ -37,9 +37,12 @@ export const RELEASE = /^v\d/.test(asked) ? asked : "v1.13.0";
  */
 export const BOOT = bootOf(process.env.TALOS_GPU_REAL_BOOT ?? "systemd-boot");
 
-function bootOf(said: string): "systemd-boot" | "grub-bios" | "grub-uefi" {
-  if (said === "systemd-boot" || said === "grub-bios" || said === "grub-uefi") return said;
-  throw new Error(`TALOS_GPU_REAL_BOOT: ${said} is none of systemd-boot, grub-bios, grub-uefi`);
+function bootOf(bootLoader: string): "systemd-boot" | "grub-bios" | "grub-uefi" {
+  if (bootLoader === "systemd-boot" || bootLoader === "grub-bios" || bootLoader === "grub-uefi")
+    return bootLoader;
+  throw new Error(
+    `TALOS_GPU_REAL_BOOT: ${bootLoader} is none of systemd-boot, grub-bios, grub-uefi`,
+  );
 }
 
 /**
@@ -55,23 +58,23 @@ export const NODE = "talos-lab";
  * Reasons to skip tests with real Talos: the environment does not request them, or this computer cannot run them.
  * Empty: they run.
  */
-export const whyNotReal = (by: readonly string[]): string[] =>
-  by.includes(asked)
+export const reasonsToSkip = (selectors: readonly string[]): string[] =>
+  selectors.includes(requestedTests)
     ? whyNoMachine()
-    : [`it is not asked for: TALOS_GPU_REAL_TALOS=${by.join(" or ")} does`];
+    : [`nothing selects them; TALOS_GPU_REAL_TALOS=${selectors.join(" or ")} does`];
 
 /** Result of a run of the machine program. */
-export interface Ended {
+export interface ProgramResult {
   code: number | null;
-  /** Its answer; empty if it gave none. */
+  /** The JSON of its standard output; empty if it printed none. */
   answer: Record<string, any>;
-  /** Its output, without the times of its phases. */
-  said: string;
+  /** Its messages: its standard error. */
+  output: string;
   seconds: number;
 }
 
 /** A worker without a cluster, with a registry of installers, and functions that run the product's machine program. */
-export interface Stand {
+export interface TestBed {
   machine: RealMachine;
   imageFactory: ImageFactory;
   /**
@@ -82,13 +85,11 @@ export interface Stand {
   /** Folder of the lab. */
   dir: string;
   /** Contents of the schematics. */
-  texts: readonly string[];
-  /**
-   * Runs talosctl on the machine; `talosctlOf` on a machine with the same authority and address behind another
-   * endpoint.
-   */
+  schematicTexts: readonly string[];
+  /** Runs talosctl on the machine, and gives its standard output. */
   talosctl(...args: string[]): Promise<string>;
-  talosctlOf(endpoint: string, ...args: string[]): Promise<string>;
+  /** Runs talosctl on another machine with the same authority and address, behind this endpoint. */
+  talosctlAt(endpoint: string, ...args: string[]): Promise<string>;
   /** Applies a whole configuration, or the present one merged with a patch, as an owner does. Default: staged. */
   apply(change: object | string, mode?: "staged" | "auto"): Promise<void>;
   /**
@@ -96,29 +97,29 @@ export interface Stand {
    */
   configuration(): Promise<string>;
   /** The running configuration. */
-  active(): Promise<string>;
+  activeConfiguration(): Promise<string>;
   schematic(): Promise<string>;
   bootId(): Promise<string>;
   /** Whether the machine runs and is ready. */
-  runs(): Promise<boolean>;
+  isRunning(): Promise<boolean>;
   /** Waits until a condition on Talos' answers holds. */
-  until(what: string, minutes: number, is: () => Promise<boolean>): Promise<void>;
-  start(
+  waitUntil(description: string, minutes: number, condition: () => Promise<boolean>): Promise<void>;
+  startProgram(
     verb: string,
     task: object,
     env?: NodeJS.ProcessEnv,
-  ): { child: ChildProcess; ended: Promise<Ended> };
-  upgradeTo(schematicId: string, more?: Partial<UpgradeTask>): UpgradeTask;
+  ): { child: ChildProcess; result: Promise<ProgramResult> };
+  upgradeTaskFor(schematicId: string, overrides?: Partial<UpgradeTask>): UpgradeTask;
   /** Task of an upgrade to NVIDIA's image. */
-  gpuTask(more?: Partial<UpgradeTask>): UpgradeTask;
+  gpuTask(overrides?: Partial<UpgradeTask>): UpgradeTask;
   /** Task of `adopt` and `release`: a stack's patches for NVIDIA's modules, and further ones. */
-  adoption(...more: string[]): object;
+  adoptTask(...furtherPatches: string[]): object;
   /** Console output since the machine was created, or last restored (`restore`). */
   console(): string;
   /** Number of successful installations in the console output. */
-  installed(): number;
+  installationCount(): number;
   /** Whether an upgrade is unconfirmed: META's key 0x06 then names the image for a rollback. */
-  unconfirmed(): Promise<boolean>;
+  isUpgradeUnconfirmed(): Promise<boolean>;
   /** Restores a saved state of the machine. */
   restore(name: string): Promise<void>;
   close(): Promise<void>;
@@ -139,14 +140,14 @@ const schematicOf = (...extensions: string[]): string =>
       },
     },
   });
-const plain = "customization: {}\n";
+const plainSchematic = "customization: {}\n";
 const gpuSchematic = schematicOf("container-toolkit-lts", "open-gpu-kernel-modules-lts");
 
 /** Kernel arguments with which the kernel finds no init, and reboots. */
 const noInit = ["rdinit=/is-not-there", "panic=5"];
 
 /** Owner's configuration documents with which a machine uses only this registry and no external network. */
-const ownPatch = (port: number, image: string): object => ({
+const machinePatch = (port: number, image: string): object => ({
   machine: {
     install: { disk: "/dev/vda", image },
     registries: { mirrors: { "*": { endpoints: [`http://10.0.2.2:${port}`] } } },
@@ -167,15 +168,15 @@ const ownPatch = (port: number, image: string): object => ({
 function followLog(program: string, args: string[]): { lines: string[]; stop(): void } {
   const lines: string[] = [];
   // Each connection begins with the log's lines so far; their times tell them apart.
-  const known = new Set<string>();
+  const knownLines = new Set<string>();
   let child: ChildProcess | undefined;
   let stopped = false;
   const follow = (): void => {
     if (stopped) return;
     child = spawn(program, args, { stdio: ["ignore", "pipe", "ignore"], env: process.env });
     createInterface({ input: child.stdout! }).on("line", (line) => {
-      if (known.has(line)) return;
-      known.add(line);
+      if (knownLines.has(line)) return;
+      knownLines.add(line);
       lines.push(line);
     });
     child.once("close", () => setTimeout(follow, 500).unref());
@@ -191,7 +192,7 @@ function followLog(program: string, args: string[]): { lines: string[]; stop(): 
 }
 
 /** Encrypts the volume of what Talos runs with a key in the TPM. */
-const sealedEphemeral = {
+const encryptedEphemeral = {
   apiVersion: "v1alpha1",
   kind: "VolumeConfig",
   name: "EPHEMERAL",
@@ -210,7 +211,7 @@ const withoutKexec = { machine: { sysctls: { "kernel.kexec_load_disabled": "1" }
  * @param options.secure whether its firmware enforces Secure Boot, with keys of the lab's own. Its volume EPHEMERAL is
  * then encrypted with a key in its TPM. Images of another signer are under `theirs/`.
  */
-export async function openStand({ secure = false } = {}): Promise<Stand> {
+export async function startTestBed({ secure = false } = {}): Promise<TestBed> {
   const workspace = openWorkspace();
   const dir = (...names: string[]): string => path.join(workspace.dir, ...names);
   const images = await provideTalos(RELEASE);
@@ -218,33 +219,33 @@ export async function openStand({ secure = false } = {}): Promise<Stand> {
   const signed = secure ? await provideSigned(images, program) : undefined;
   const imageFactory = await (signed?.factory("ours", dir("factory")) ??
     images.factory(dir("factory")));
-  const theirs = await signed?.factory("theirs", dir("theirs"));
+  const otherFactory = await signed?.factory("theirs", dir("theirs"));
   const front = await startFront(
     RELEASE,
     imageFactory,
-    theirs === undefined ? {} : { factories: { theirs: theirs.port } },
+    otherFactory === undefined ? {} : { factories: { theirs: otherFactory.port } },
   );
   const installer = secure ? "metal-installer-secureboot" : "metal-installer";
   /** Registers a schematic, and builds its installer, so that no machine waits for it. */
-  const made = async (
+  const buildInstaller = async (
     schematic: string,
     name = installer,
     { url, errors, register } = imageFactory,
   ): Promise<string> => {
     const id = await register(schematic);
-    const answer = await fetch(`${url}/v2/${name}/${id}/manifests/${RELEASE}`);
-    if (!answer.ok) throw new Error(`no installer of ${schematic}: ${errors.join("\n")}`);
+    const response = await fetch(`${url}/v2/${name}/${id}/manifests/${RELEASE}`);
+    if (!response.ok) throw new Error(`no installer of ${schematic}: ${errors.join("\n")}`);
     return id;
   };
-  if (theirs !== undefined) {
-    await made(gpuSchematic, "metal-installer");
-    await made(gpuSchematic, installer, theirs);
+  if (otherFactory !== undefined) {
+    await buildInstaller(gpuSchematic, "metal-installer");
+    await buildInstaller(gpuSchematic, installer, otherFactory);
   }
   const schematics = {
-    plain: await made(plain),
-    gpu: await made(gpuSchematic),
-    modules: await made(schematicOf("open-gpu-kernel-modules-lts")),
-    broken: await made(stringify({ customization: { extraKernelArgs: [...noInit] } })),
+    plain: await buildInstaller(plainSchematic),
+    gpu: await buildInstaller(gpuSchematic),
+    modules: await buildInstaller(schematicOf("open-gpu-kernel-modules-lts")),
+    broken: await buildInstaller(stringify({ customization: { extraKernelArgs: [...noInit] } })),
     empty: "e".repeat(64),
   };
   await run(program, ["gen", "secrets", "-o", dir("secrets.yaml"), "--talos-version", RELEASE]);
@@ -267,22 +268,27 @@ export async function openStand({ secure = false } = {}): Promise<Stand> {
       ? `ghcr.io/siderolabs/installer-base:${RELEASE}`
       : `factory.talos.dev/${installer}/${id}:${RELEASE}`;
   const image = installerOf(schematics.plain);
-  const own = [
+  const documents = [
     ...(images.talosctl === undefined
-      ? [ownPatch(front.port, image)]
+      ? [machinePatch(front.port, image)]
       : [
           ...ownDocuments(`http://10.0.2.2:${front.port}`, image),
           { apiVersion: "v1alpha1", kind: "KubeNodeConfig", skipNodeRegistration: true },
         ]),
     parse(hostnamePatch(NODE, RELEASE)) as object,
-    ...(secure ? [sealedEphemeral, withoutKexec] : []),
+    ...(secure ? [encryptedEphemeral, withoutKexec] : []),
   ];
   fs.writeFileSync(
     dir("patch.yaml"),
-    own.map((document) => JSON.stringify(document)).join("\n---\n"),
+    documents.map((document) => JSON.stringify(document)).join("\n---\n"),
   );
   const kubernetesVersion = kubeletImage(RELEASE).split(":")[1]!;
-  const from = ["--with-secrets", dir("secrets.yaml"), "--config-patch", `@${dir("patch.yaml")}`];
+  const inputFlags = [
+    "--with-secrets",
+    dir("secrets.yaml"),
+    "--config-patch",
+    `@${dir("patch.yaml")}`,
+  ];
   await run(program, [
     "gen",
     "config",
@@ -294,7 +300,7 @@ export async function openStand({ secure = false } = {}): Promise<Stand> {
     kubernetesVersion,
     "--talos-version",
     RELEASE,
-    ...from,
+    ...inputFlags,
     "--output-types",
     "worker,talosconfig",
     "-o",
@@ -310,36 +316,41 @@ export async function openStand({ secure = false } = {}): Promise<Stand> {
     machine.address,
   ];
   // An upgrade installs while its client waits.
-  const call = async (args: string[]): Promise<string> =>
+  const runTalosctl = async (args: string[]): Promise<string> =>
     (
       await run(program, args, {
         timeout: args[0] === "upgrade" ? 900_000 : 30_000,
         maxBuffer: 1 << 24,
       })
     ).stdout;
-  const talosctlOf: Stand["talosctlOf"] = (endpoint, ...args) =>
-    call([...args, ...configOf(endpoint)]);
-  const talosctl: Stand["talosctl"] = (...args) => talosctlOf(machine.endpoint, ...args);
+  const talosctlAt: TestBed["talosctlAt"] = (endpoint, ...args) =>
+    runTalosctl([...args, ...configOf(endpoint)]);
+  const talosctl: TestBed["talosctl"] = (...args) => talosctlAt(machine.endpoint, ...args);
 
-  let begin = 0;
-  const machined = semver.gte(RELEASE, "1.14.0")
+  let consoleStart = 0;
+  const machinedLog = semver.gte(RELEASE, "1.14.0")
     ? followLog(program, ["logs", "machined", "--follow", ...configOf(machine.endpoint)])
     : undefined;
   const console = (): string =>
-    `${machine.console().slice(begin)}\n${machined?.lines.join("\n") ?? ""}`;
-  const until: Stand["until"] = async (what, minutes, is) => {
+    `${machine.console().slice(consoleStart)}\n${machinedLog?.lines.join("\n") ?? ""}`;
+  const waitUntil: TestBed["waitUntil"] = async (description, minutes, condition) => {
     const end = Date.now() + minutes * 60_000;
-    let last: unknown = "it was not so";
+    let lastError: unknown = "the condition did not hold";
+    const tryCondition = (): Promise<boolean> =>
+      condition().catch((error: unknown) => {
+        lastError = error;
+        return false;
+      });
     while (Date.now() < end) {
-      if (await is().catch((error: unknown) => ((last = error), false))) return;
+      if (await tryCondition()) return;
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
     throw new Error(
-      `${what}: not within ${minutes} min; last: ${String(last)}\n${console().slice(-3000)}`,
+      `${description}: not within ${minutes} min; last: ${String(lastError)}\n${console().slice(-3000)}`,
     );
   };
-  const done = async (work: Promise<unknown>): Promise<true> => (await work, true as const);
-  const apply = [
+
+  const applyArgs = [
     "apply-config",
     "--insecure",
     "-n",
@@ -347,11 +358,14 @@ export async function openStand({ secure = false } = {}): Promise<Stand> {
     "-f",
     dir("config/worker.yaml"),
   ];
-  await until("maintenance mode takes a configuration", 10, () => done(call(apply)));
+  await waitUntil("maintenance mode takes a configuration", 10, async () => {
+    await runTalosctl(applyArgs);
+    return true;
+  });
 
-  const runs = async (): Promise<boolean> =>
+  const isRunning = async (): Promise<boolean> =>
     /stage: running[^]*ready: true/.test(await talosctl("get", "machinestatus", "-o", "yaml"));
-  await until("the machine runs and is ready", 15, runs);
+  await waitUntil("the machine runs and is ready", 15, isRunning);
 
   const configurations = async (): Promise<Record<string, string>> =>
     Object.fromEntries(
@@ -359,10 +373,10 @@ export async function openStand({ secure = false } = {}): Promise<Stand> {
         ({ metadata, spec }) => [metadata.id, spec as string],
       ),
     );
-  const active = async (): Promise<string> => (await configurations())["v1alpha1"]!;
+  const activeConfiguration = async (): Promise<string> => (await configurations())["v1alpha1"]!;
   const configuration = async (): Promise<string> =>
-    (await configurations())["persistent"] ?? (await active());
-  const upgradeTo: Stand["upgradeTo"] = (schematicId, more = {}) =>
+    (await configurations())["persistent"] ?? (await activeConfiguration());
+  const upgradeTaskFor: TestBed["upgradeTaskFor"] = (schematicId, overrides = {}) =>
     upgradeTask.parse({
       machine: NODE,
       address: machine.address,
@@ -389,67 +403,75 @@ export async function openStand({ secure = false } = {}): Promise<Stand> {
       drain: false,
       otherControlPlanes: [],
       timeouts: { pull: "10m", drain: "2m", reboot: "20m", verify: "5m" },
-      ...more,
+      ...overrides,
     });
 
   return {
     dir: workspace.dir,
-    texts: [plain, gpuSchematic],
-    talosctlOf,
+    schematicTexts: [plainSchematic, gpuSchematic],
+    talosctlAt,
     machine,
     imageFactory,
     schematics,
     talosctl,
-    until,
-    runs,
-    upgradeTo,
+    waitUntil,
+    isRunning,
+    upgradeTaskFor,
     console,
     configuration,
-    active,
+    activeConfiguration,
     apply: async (change, mode = "staged") => {
       const file = dir("owners.yaml");
       fs.writeFileSync(file, typeof change === "string" ? change : await configuration());
       if (typeof change !== "string")
-        await call(["machineconfig", "patch", file, "--patch", JSON.stringify(change), "-o", file]);
+        await runTalosctl([
+          "machineconfig",
+          "patch",
+          file,
+          "--patch",
+          JSON.stringify(change),
+          "-o",
+          file,
+        ]);
       await talosctl("apply-config", "--mode", mode, "-f", file);
     },
     schematic: async () =>
       parseResources(await talosctl("get", "extensions", "-o", "json")).find(
         ({ spec }) => spec.metadata.name === "schematic",
       )?.spec.metadata.version as string,
-    gpuTask: (more = {}) =>
-      upgradeTo(schematics.gpu, {
+    gpuTask: (overrides = {}) =>
+      upgradeTaskFor(schematics.gpu, {
         extensionServices: [
           { name: "ext-nvidia-persistenced", state: "Running" },
           ...(eraOf(RELEASE) === "cdi"
             ? [{ name: "ext-nvidia-cdi-gen", state: "Finished" as const }]
             : []),
         ],
-        ...more,
+        ...overrides,
       }),
-    adoption: (...more) => ({
+    adoptTask: (...furtherPatches) => ({
       machine: NODE,
       address: machine.address,
-      patches: [...patches, ...more],
+      patches: [...patches, ...furtherPatches],
     }),
     // From 1.14 on Talos logs `upgrade completed {…, "exit_code": 0}` (internal/app/lifecycle/lifecycle.go).
-    installed: () =>
+    installationCount: () =>
       console().split(/upgrade (?:completed )?successful|upgrade completed \{.*"exit_code": 0/)
         .length - 1,
-    unconfirmed: async () => / 0x06 /.test(await talosctl("get", "metakeys")),
+    isUpgradeUnconfirmed: async () => / 0x06 /.test(await talosctl("get", "metakeys")),
     restore: async (name) => {
-      begin = machine.console().length;
-      machined?.lines.splice(0);
+      consoleStart = machine.console().length;
+      machinedLog?.lines.splice(0);
       await machine.restore(name);
     },
     bootId: async () => (await talosctl("read", "/proc/sys/kernel/random/boot_id")).trim(),
-    start: (verb, task, env = {}) => start(dir("program/program.js"), verb, task, env),
+    startProgram: (verb, task, env = {}) => start(dir("program/program.js"), verb, task, env),
     close: async () => {
-      machined?.stop();
+      machinedLog?.stop();
       await machine.cutPower();
       await front.close();
       await imageFactory.stop();
-      await theirs?.stop();
+      await otherFactory?.stop();
       await workspace.remove();
     },
   };
@@ -459,8 +481,8 @@ export async function openStand({ secure = false } = {}): Promise<Stand> {
     verb: string,
     task: object,
     env: NodeJS.ProcessEnv,
-  ): ReturnType<Stand["start"]> {
-    const began = performance.now();
+  ): ReturnType<TestBed["startProgram"]> {
+    const startTime = performance.now();
     const child = spawn(process.execPath, [file, verb], {
       env: {
         PATH: process.env.PATH,
@@ -473,19 +495,19 @@ export async function openStand({ secure = false } = {}): Promise<Stand> {
         ...env,
       },
     });
-    let [stdout, said] = ["", ""];
+    let [stdout, output] = ["", ""];
     child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
     child.stdin.end(JSON.stringify(task));
-    const ended = new Promise<Ended>((resolve) =>
+    const result = new Promise<ProgramResult>((resolve) =>
       child.on("close", (code) => {
         const answer = (stdout === "" ? {} : JSON.parse(stdout)) as Record<string, unknown>;
         process.stderr.write(
-          `${verb}: exit ${code} after ${Math.round((performance.now() - began) / 1000)} s\n${said}\n`,
+          `${verb}: exit ${code} after ${Math.round((performance.now() - startTime) / 1000)} s\n${output}\n`,
         );
-        resolve({ code, answer, said, seconds: (performance.now() - began) / 1000 });
+        resolve({ code, answer, output, seconds: (performance.now() - startTime) / 1000 });
       }),
     );
-    return { child, ended };
+    return { child, result };
   }
 }
