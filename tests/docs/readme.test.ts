@@ -156,17 +156,31 @@ test("README and CONTRIBUTING have the oldest Go release that the lab's module r
     expect(read(page)).toContain(`Go ≥ ${oldest}`);
 });
 
-test("every test that CONTRIBUTING names exists", () => {
-  const sources = ["tests", "lab/tests"].flatMap((folder) =>
-    fs
-      .readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".test.ts"))
-      .map((file) => read(path.join(folder, file))),
-  );
-  const text = read("CONTRIBUTING.md").replaceAll(/\s+/g, " ");
-  const named = [...text.matchAll(/"([a-z][^"]{15,}[^"…])"/g)].map(([, name]) => name!);
-  expect(named.length).toBeGreaterThan(20);
-  expect(named.filter((name) => !sources.some((source) => source.includes(name)))).toEqual([]);
+describe("CONTRIBUTING", () => {
+  const text = read("CONTRIBUTING.md").replaceAll(/^```[\s\S]*?^```/gm, "");
+
+  /** Whether a path names a file or folder of the repository. The page also gives paths relative to a folder. */
+  const isPath = (name: string): boolean =>
+    files.some((file) => `/${file}/`.includes(`/${name.replace(/\/$/, "")}/`));
+
+  test("names only files and folders that exist", () => {
+    const paths = [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/?)`/g)]
+      .map(([, name]) => name!)
+      .filter((name) => name.includes("/") || /\.(?:ts|js|go|json|ya?ml|md)$/.test(name))
+      .filter((name) => name !== "values.yaml"); // a chart's
+    expect(paths.length).toBeGreaterThan(50);
+    expect(paths.filter((name) => !isPath(name))).toEqual([]);
+  });
+
+  test("places each name in a file that contains it", () => {
+    const places = [...text.matchAll(/`(\w+)`\s+(?:in|of)\s+`([\w./-]+\.(?:ts|go|json))`/g)];
+    expect(places.length).toBeGreaterThan(10);
+    const missing = places.filter(([, name, place]) => {
+      const candidates = files.filter((file) => `/${file}`.endsWith(`/${place!}`));
+      return !candidates.some((file) => read(file).includes(name!));
+    });
+    expect(missing.map(([words]) => words)).toEqual([]);
+  });
 });
 
 test("the site's navigation has every page", () => {
