@@ -41,10 +41,10 @@ test("a bundled program has its source's __dirname and the given arguments, and 
 
 test("an error of a bundled test program has the line of its source", async () => {
   const file = path.join(dir, "fails.ts");
-  const programModule = path.resolve("tests/e2e/runs/program");
+  const programModule = path.resolve("tests/e2e/runs/run-as-program");
   writeFileSync(
     file,
-    `import { asProgram } from ${JSON.stringify(programModule)};\nasProgram(async () => {\n  throw new Error("mine");\n});\n`,
+    `import { runAsProgram } from ${JSON.stringify(programModule)};\nrunAsProgram(async () => {\n  throw new Error("mine");\n});\n`,
   );
   const running = run(process.execPath, [path.resolve("lab/bundle/run.js"), file]);
   await expect(running).rejects.toThrow(/Error: mine[^]*fails\.ts:3:/);

@@ -1,4 +1,9 @@
-import { left, type LabRun, nothingLeft, startLab } from "../../tests/e2e/support/labs";
+import {
+  labProcesses,
+  type LabRun,
+  waitUntilNothingIsLeft,
+  startLab,
+} from "../../tests/e2e/support/labs";
 
 interface Ending {
   cause: string;
@@ -32,10 +37,10 @@ test.concurrent.each<Ending>([
     const lab = startLab(options);
     const folder = await lab.folder();
     await lab.line(/upgrade: .*(pull|reboot)/);
-    expect(left(folder).length).toBeGreaterThan(0);
+    expect(labProcesses(folder).length).toBeGreaterThan(0);
     endLab(lab);
     const { status } = await lab.ended;
     if (exitStatus !== undefined) expect(status).toBe(exitStatus);
-    await nothingLeft(folder);
+    await waitUntilNothingIsLeft(folder);
   },
 );

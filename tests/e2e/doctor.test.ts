@@ -5,12 +5,12 @@ import { promisify } from "node:util";
 import type { FixId } from "../../components/diagnosis";
 import { provideTools } from "../../lab/tools";
 import { untilSeen } from "../../lab/until";
-import { ask } from "./support/doctor";
+import { runDoctor } from "./support/doctor";
 import { Cluster } from "../../lab/kubernetes/cluster";
-import { nothingLeft, startLab } from "./support/labs";
+import { waitUntilNothingIsLeft, startLab } from "./support/labs";
 
-/** A running lab, and how to connect to it. */
-interface Kept {
+/** A lab that runs, and how to connect to it. */
+interface RunningLab {
   access: string[];
   talosctl: string;
   talosconfig: string;
@@ -18,65 +18,71 @@ interface Kept {
 }
 
 /** Starts a lab, runs the test on it, and ends it. */
-async function onLab(lab: string[], act: (kept: Kept) => Promise<void>): Promise<void> {
+async function withLab(labArgs: string[], test: (lab: RunningLab) => Promise<void>): Promise<void> {
   const { talosctl } = await provideTools({ only: ["talosctl"] });
-  const run = startLab([...lab, "--keep"]);
-  const folder = await run.folder();
-  await run.line(/export TALOSCONFIG=/);
+  const labRun = startLab([...labArgs, "--keep"]);
+  const folder = await labRun.folder();
+  await labRun.line(/export TALOSCONFIG=/);
   const [kubeconfig, talosconfig] = ["KUBECONFIG", "TALOSCONFIG"].map(
-    (name) => new RegExp(`${name}=(.*)`).exec(run.lines.join("\n"))![1]!,
+    (name) => new RegExp(`${name}=(.*)`).exec(labRun.lines.join("\n"))![1]!,
   ) as [string, string];
   const access = ["--kubeconfig", kubeconfig, "--talosconfig", talosconfig];
-  await act({ access, talosctl, talosconfig, kubernetes: Cluster.of(kubeconfig) });
-  run.child.kill("SIGINT");
-  await run.ended;
-  await nothingLeft(folder);
+  await test({ access, talosctl, talosconfig, kubernetes: Cluster.of(kubeconfig) });
+  labRun.child.kill("SIGINT");
+  await labRun.ended;
+  await waitUntilNothingIsLeft(folder);
 }
 
-const node = "/api/v1/nodes/rtx3090";
-const within = "gpu-device-plugin";
+const nodePath = "/api/v1/nodes/rtx3090";
+const namespace = "gpu-device-plugin";
 
-/**
- * A user's change of a healthy cluster, and the doctor's additional line. The third value is the fix that the doctor
- * gives once the change has its effect.
- */
-const faults: [act: (kept: Kept) => Promise<void>, line: string, fix?: FixId][] = [
-  [
-    ({ kubernetes }) =>
-      kubernetes.patch(node, { spec: { taints: [{ key: "away", effect: "NoSchedule" }] } }),
-    "node rtx3090: has the taint away:NoSchedule, which GPU pods of the plan do not tolerate",
-  ],
-  [
-    ({ kubernetes }) =>
-      kubernetes.patch(node, { metadata: { labels: { "nvidia.com/gpu.present": null } } }),
-    "node rtx3090: lacks the label nvidia.com/gpu.present=true",
-    "gpuPresentLabel",
-  ],
-  [
-    ({ kubernetes }) => kubernetes.remove("/apis/node.k8s.io/v1/runtimeclasses/nvidia"),
-    "RuntimeClass nvidia: is not there",
-  ],
-  [
-    ({ kubernetes }) => kubernetes.remove(`/apis/batch/v1/namespaces/${within}/jobs`),
-    `Job of the smoke test of rtx3090: is not in namespace ${within}`,
-  ],
-  [
-    ({ kubernetes }) => kubernetes.remove(`/apis/apps/v1/namespaces/${within}/daemonsets`),
-    `DaemonSet of the device plugin: is not in namespace ${within}`,
-  ],
-  [
-    ({ kubernetes }) => kubernetes.remove(`/api/v1/namespaces/${within}/secrets`),
-    `Helm release ${within}/nvidia-device-plugin: is not installed`,
-  ],
-  [
-    ({ kubernetes }) =>
-      kubernetes.patch(`/api/v1/namespaces/${within}`, {
+interface Fault {
+  /** A user's change of a healthy cluster. */
+  change: (lab: RunningLab) => Promise<void>;
+  /** The doctor's additional line. */
+  line: string;
+  /** The fix that the doctor gives once the change has its effect. */
+  fix?: FixId;
+}
+
+const faults: Fault[] = [
+  {
+    change: ({ kubernetes }) =>
+      kubernetes.patch(nodePath, { spec: { taints: [{ key: "away", effect: "NoSchedule" }] } }),
+    line: "node rtx3090: has the taint away:NoSchedule, which GPU pods of the plan do not tolerate",
+  },
+  {
+    change: ({ kubernetes }) =>
+      kubernetes.patch(nodePath, { metadata: { labels: { "nvidia.com/gpu.present": null } } }),
+    line: "node rtx3090: lacks the label nvidia.com/gpu.present=true",
+    fix: "gpuPresentLabel",
+  },
+  {
+    change: ({ kubernetes }) => kubernetes.remove("/apis/node.k8s.io/v1/runtimeclasses/nvidia"),
+    line: "RuntimeClass nvidia: is not there",
+  },
+  {
+    change: ({ kubernetes }) => kubernetes.remove(`/apis/batch/v1/namespaces/${namespace}/jobs`),
+    line: `Job of the smoke test of rtx3090: is not in namespace ${namespace}`,
+  },
+  {
+    change: ({ kubernetes }) =>
+      kubernetes.remove(`/apis/apps/v1/namespaces/${namespace}/daemonsets`),
+    line: `DaemonSet of the device plugin: is not in namespace ${namespace}`,
+  },
+  {
+    change: ({ kubernetes }) => kubernetes.remove(`/api/v1/namespaces/${namespace}/secrets`),
+    line: `Helm release ${namespace}/nvidia-device-plugin: is not installed`,
+  },
+  {
+    change: ({ kubernetes }) =>
+      kubernetes.patch(`/api/v1/namespaces/${namespace}`, {
         metadata: { labels: { "pod-security.kubernetes.io/enforce": null } },
       }),
-    `namespace ${within}: lacks the label pod-security.kubernetes.io/enforce=privileged`,
-  ],
-  [
-    async ({ talosctl, talosconfig }) => {
+    line: `namespace ${namespace}: lacks the label pod-security.kubernetes.io/enforce=privileged`,
+  },
+  {
+    change: async ({ talosctl, talosconfig }) => {
       const patch = JSON.stringify({ machine: { sysctls: { "vm.nr_hugepages": "8" } } });
       const args = [
         "--talosconfig",
@@ -88,40 +94,41 @@ const faults: [act: (kept: Kept) => Promise<void>, line: string, fix?: FixId][] 
       ];
       await promisify(execFile)(talosctl, [...args, "--mode", "staged", "--patch", patch]);
     },
-    "machine rtx3090: has a different configuration staged for its next boot, from another tool or from an unfinished update",
-  ],
+    line: "machine rtx3090: has a different configuration staged for its next boot, from another tool or from an unfinished update",
+  },
 ];
 
 /** Waits until the doctor gives a fix, with a stack and without one. Every text of its finding must be present. */
-async function named(
+async function expectFix(
   fix: FixId,
-  look: (...more: string[]) => ReturnType<typeof ask>,
+  doctor: (...args: string[]) => ReturnType<typeof runDoctor>,
 ): Promise<void> {
-  for (const more of [[], ["--stack", "rtx3090"]]) {
-    const fixes = ({ report }: Awaited<ReturnType<typeof ask>>) =>
-      report.findings.map((found) => found.fix);
-    const patience = { seconds: 300, every: 500 };
-    const seen = await untilSeen(
+  for (const stackArgs of [[], ["--stack", "rtx3090"]]) {
+    const fixes = ({ report }: Awaited<ReturnType<typeof runDoctor>>) =>
+      report.findings.map((finding) => finding.fix);
+    const limits = { seconds: 300, every: 500 };
+    const result = await untilSeen(
       `the doctor names ${fix}`,
-      patience,
-      () => look(...more),
-      (told) => fixes(told).length > 0,
+      limits,
+      () => doctor(...stackArgs),
+      (result) => fixes(result).length > 0,
     );
-    expect([seen.status, fixes(seen)]).toEqual([1, [fix]]);
-    for (const { symptom, cause, remedy, evidence } of seen.report.findings)
+    expect(result.status).toBe(1);
+    expect(fixes(result)).toEqual([fix]);
+    for (const { symptom, cause, remedy, evidence } of result.report.findings)
       for (const part of [symptom, cause, remedy, ...evidence]) expect(part).not.toBe("");
   }
 }
 
 /** Runs `talos-gpu reboot` as a user would. */
-async function reboot({ access, talosctl }: Kept, ...args: string[]): Promise<string> {
+async function reboot({ access, talosctl }: RunningLab, ...args: string[]): Promise<string> {
   const program = ["lab/bundle/run.js", "cli/main.ts", "reboot", ...args, ...access];
   const env = { ...process.env, TALOS_GPU_TALOSCTL: talosctl, TALOS_GPU_POLL_SECONDS: "0.2" };
   return (await promisify(execFile)(process.execPath, program, { env })).stdout;
 }
 
-/** Tests the files that `talos-gpu bug-report` writes for a lab, and its list of missing ones. */
-async function bugReport({ access, talosctl, talosconfig }: Kept): Promise<void> {
+/** Tests the files that `talos-gpu bug-report` writes for a lab, its list of missing files, and that it has no secret. */
+async function expectBugReport({ access, talosctl, talosconfig }: RunningLab): Promise<void> {
   const out = path.join(path.dirname(talosconfig), "report");
   const program = [
     "lab/bundle/run.js",
@@ -135,63 +142,65 @@ async function bugReport({ access, talosctl, talosconfig }: Kept): Promise<void>
     ...access,
   ];
   const options = { env: { ...process.env, TALOS_GPU_TALOSCTL: talosctl } };
-  const said = await new Promise<string>((resolve) => {
+  const stdout = await new Promise<string>((resolve) => {
     execFile(process.execPath, program, options, (_error, stdout) => resolve(stdout));
   });
-  const { files, missing } = JSON.parse(said) as { files: string[]; missing: string[] };
+  const { files, missing } = JSON.parse(stdout) as { files: string[]; missing: string[] };
   const read = (file: string): string => fs.readFileSync(path.join(out, file), "utf8");
-  const of = (file: string): string => read(`machines/rtx3090/${file}`);
-  expect(of("dmesg.log")).toMatch(/ (user|kern): /);
-  expect(of("proc-driver-nvidia-version")).toContain("NVRM version");
-  expect(of("extensions.json")).toContain("nvidia-container-toolkit-production");
-  expect(JSON.parse(of("services.json"))).toMatchObject({ "ext-nvidia-persistenced": "Running" });
+  const readMachineFile = (file: string): string => read(`machines/rtx3090/${file}`);
+  expect(readMachineFile("dmesg.log")).toMatch(/ (user|kern): /);
+  expect(readMachineFile("proc-driver-nvidia-version")).toContain("NVRM version");
+  expect(readMachineFile("extensions.json")).toContain("nvidia-container-toolkit-production");
+  expect(JSON.parse(readMachineFile("services.json"))).toMatchObject({
+    "ext-nvidia-persistenced": "Running",
+  });
   expect(files).toEqual(
     expect.arrayContaining(["doctor.txt", "plan.json", "cluster/nodes.json", "cluster/pods.json"]),
   );
   expect(
-    files.filter((file) => file.startsWith(`cluster/${within}/nvidia-device-plugin-`)),
+    files.filter((file) => file.startsWith(`cluster/${namespace}/nvidia-device-plugin-`)),
   ).not.toEqual([]);
-  // The emulated machine lacks parts of /proc and some resources. The report must list each of them.
+  // The emulated machine lacks parts of /proc and some resources. Nothing else may be missing.
   for (const line of missing) expect(line).toMatch(/^(machine rtx3090: |log of Pod )/);
-  const all = files.map(read).join("");
+  const reportText = files.map(read).join("");
   const secrets = /(?:key|crt|ca|token|client-key-data): (\S{20,})/g;
   for (const file of [access[1]!, talosconfig])
     for (const [, secret] of fs.readFileSync(file, "utf8").matchAll(secrets))
-      expect(all).not.toContain(secret);
+      expect(reportText).not.toContain(secret);
 }
 
-test("the doctor finds nothing on a healthy or rebooted cluster, and reports each object that is deleted by hand", () =>
-  onLab(["--stack", "rtx3090"], async (kept) => {
-    const look = (...more: string[]): ReturnType<typeof ask> =>
-      ask(kept.talosctl, [...kept.access, ...more]);
-    for (const more of [[], ["--stack", "rtx3090"]]) {
-      const { status, report } = await look(...more);
+test("the doctor finds nothing on a healthy or rebooted cluster, and reports each change that a user makes by hand", () =>
+  withLab(["--stack", "rtx3090"], async (lab) => {
+    const doctor = (...args: string[]): ReturnType<typeof runDoctor> =>
+      runDoctor(lab.talosctl, [...lab.access, ...args]);
+    for (const stackArgs of [[], ["--stack", "rtx3090"]]) {
+      const { status, report } = await doctor(...stackArgs);
       expect(report).toMatchObject({ differences: [], findings: [], unseen: [], notes: [] });
       expect(report.system).toMatchObject({
         era: "legacy",
         mode: "devicePlugin",
-        namespace: within,
+        namespace,
       });
       expect(status).toBe(0);
     }
-    await bugReport(kept);
-    expect(await reboot(kept, "rtx3090", "--stack", "rtx3090")).toMatch(
+    await expectBugReport(lab);
+    expect(await reboot(lab, "rtx3090", "--stack", "rtx3090")).toMatch(
       /^rtx3090 has rebooted, and its driver is up/,
     );
     await untilSeen(
       "the doctor finds nothing after the reboot",
       { seconds: 300, every: 500 },
-      () => look("--stack", "rtx3090"),
+      () => doctor("--stack", "rtx3090"),
       ({ status }) => status === 0,
     );
-    const expected: string[] = [];
-    for (const [act, line, fix] of faults) {
-      await act(kept);
-      if (fix) await named(fix, look);
-      const { status, report } = await look("--stack", "rtx3090");
+    const expectedLines: string[] = [];
+    for (const { change, line, fix } of faults) {
+      await change(lab);
+      if (fix) await expectFix(fix, doctor);
+      const { status, report } = await doctor("--stack", "rtx3090");
       expect(status).toBe(1);
-      expected.push(line);
-      const told = report.differences.map(({ about, problem }) => `${about}: ${problem}`);
-      expect(told).toEqual(expect.arrayContaining(expected));
+      expectedLines.push(line);
+      const differences = report.differences.map(({ about, problem }) => `${about}: ${problem}`);
+      expect(differences).toEqual(expect.arrayContaining(expectedLines));
     }
   }));

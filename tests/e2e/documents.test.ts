@@ -7,11 +7,11 @@ import { assertOk, expectReady, runLab } from "./support/labs";
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-documents-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-const before = path.join(__dirname, "stacks/Pulumi.next-1.14.yaml");
+const stackFile = path.join(__dirname, "stacks/Pulumi.next-1.14.yaml");
 
-/** The stack of Talos 1.14 with these documents, which are new in this release. */
-function stackWith(name: string, documents: object[]): string {
-  const stack = parse(fs.readFileSync(before, "utf8")) as { config: Record<string, unknown> };
+/** Writes the stack of Talos 1.14 with these documents, which are new in this release; returns the file's path. */
+function writeStackWith(name: string, documents: object[]): string {
+  const stack = parse(fs.readFileSync(stackFile, "utf8")) as { config: Record<string, unknown> };
   stack.config["talos-gpu:patches"] = documents.map((document) =>
     stringify({ apiVersion: "v1alpha1", ...document }),
   );
@@ -20,7 +20,7 @@ function stackWith(name: string, documents: object[]): string {
   return file;
 }
 
-const live = [
+const documentsWithoutReboot = [
   { kind: "SysctlConfig", params: { "vm.swappiness": "10" } },
   { kind: "CRICustomizationConfig", name: "zz", content: '[debug]\nlevel = "info"\n' },
 ];
@@ -28,18 +28,21 @@ const live = [
 test("on Talos 1.14, a change of sysctls or containerd's part needs no reboot, and a change of workload isolation needs one", async () => {
   const { status, report, lines } = await runLab([
     "--stack",
-    before,
+    stackFile,
     "--then",
-    stackWith("live", live),
+    writeStackWith("live", documentsWithoutReboot),
     "--then",
-    stackWith("isolated", [...live, { kind: "SecurityProfileConfig", workloadIsolation: true }]),
+    writeStackWith("isolated", [
+      ...documentsWithoutReboot,
+      { kind: "SecurityProfileConfig", workloadIsolation: true },
+    ]),
     "--updates",
     "2",
   ]);
   assertOk({ status, report, lines });
-  const came = [...report.beforeEdits, report];
-  expect(came.map(({ machines }) => machines["gpu"]!.reboots)).toEqual([1, 1, 2]);
-  for (const each of came) expectReady(each, ["gpu-pods/nvidia-test", "ollama/ollama"]);
+  const states = [...report.beforeEdits, report];
+  expect(states.map(({ machines }) => machines["gpu"]!.reboots)).toEqual([1, 1, 2]);
+  for (const state of states) expectReady(state, ["gpu-pods/nvidia-test", "ollama/ollama"]);
   expect(report.updates.map(({ result }) => result)).toEqual(Array(6).fill("succeeded"));
   for (const unchanged of [1, 3, 5])
     expect(report.updates[unchanged]).toMatchObject({

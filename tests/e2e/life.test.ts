@@ -1,28 +1,30 @@
 import Table from "cli-table3";
-import type { LifeRun, LifeStep } from "./runs/life";
-import { type LifeEdit, lives } from "./runs/life-table";
-import { runApart, type Told } from "./support/apart";
+import type { EditsRun, EditResult } from "./runs/life";
+import { type StackEdit, editedStacks } from "./runs/life-table";
+import { runInOwnProcess, type ProgramResult } from "./support/own-process";
 
 // Edits of installed stacks: the preview's changes happen, nothing is left to do afterwards, and each edit can be
 // undone.
 
-const labs = Object.keys(lives);
-const ran: Record<string, Told<LifeRun>> = {};
+const stackNames = Object.keys(editedStacks);
+const results: Record<string, ProgramResult<EditsRun>> = {};
 
 beforeAll(async () => {
-  await Promise.all(labs.map(async (name) => (ran[name] = await runApart<LifeRun>("life", name))));
+  await Promise.all(
+    stackNames.map(async (name) => (results[name] = await runInOwnProcess<EditsRun>("life", name))),
+  );
 });
 
 /** Every edit and its undoing, in order. */
-const stepsOf = (edits: LifeEdit[]): string[] =>
-  edits.flatMap(({ name, then = [], stays, refused }) =>
+const expectedSteps = (edits: StackEdit[]): string[] =>
+  edits.flatMap(({ name, furtherEdits = [], undoError, refused }) =>
     refused !== undefined
       ? [name, `${name}, without a preview`, `${name}, after the refusal`]
       : [
           name,
-          ...stepsOf(then),
+          ...expectedSteps(furtherEdits),
           `${name}, taken back`,
-          ...(stays === undefined ? [] : [`${name}, after the refusal`]),
+          ...(undoError === undefined ? [] : [`${name}, after the refusal`]),
         ],
   );
 
@@ -33,34 +35,36 @@ const handSteps = [
 ];
 
 /** A readable table of a run. */
-function tableOf(steps: LifeStep[]): string {
+function tableOf(steps: EditResult[]): string {
   const table = new Table({
     head: ["edit", "the preview", "reboots", "seconds"],
     style: { head: [] },
   });
-  for (const { edit, word, reboots, seconds } of steps) {
-    const came = Object.entries(reboots).filter(([, count]) => count > 0);
+  for (const { edit, announcement, reboots, seconds } of steps) {
+    const rebooted = Object.entries(reboots).filter(([, count]) => count > 0);
     table.push([
       edit,
-      word || "–",
-      came.map(([name, count]) => `${name} ${count}`).join("\n") || "–",
+      announcement || "–",
+      rebooted.map(([name, count]) => `${name} ${count}`).join("\n") || "–",
       Math.round(seconds),
     ]);
   }
   return table.toString();
 }
 
-describe.each(labs)("%s", (name) => {
+describe.each(stackNames)("%s", (name) => {
   test("each edit and its reverse reboot machines as the preview said, and leave an empty preview", () => {
-    const { outcome: run, said } = ran[name]!;
-    process.stderr.write(`${name}\n${tableOf(run.steps)}\n`);
-    const wrong = run.steps.flatMap(({ edit, wrong }) => wrong.map((line) => `${edit}: ${line}`));
-    if (wrong.length > 0) throw new Error([...wrong, said.slice(-8_000)].join("\n"));
-    const { edits, byHand, machines = {} } = lives[name]!;
+    const { outcome: run, stderr } = results[name]!;
+    process.stderr.write(`${name}\n${tableOf(run.results)}\n`);
+    const messages = run.results.flatMap(({ edit, deviations }) =>
+      deviations.map((deviation) => `${edit}: ${deviation}`),
+    );
+    if (messages.length > 0) throw new Error([...messages, stderr.slice(-8_000)].join("\n"));
+    const { edits, withHandDeletions, machines = {} } = editedStacks[name]!;
     expect(run.machines).toMatchObject(machines);
-    const all = ["at first", ...stepsOf(edits), ...(byHand ? handSteps : [])];
-    expect(run.steps.map(({ edit }) => edit)).toEqual(all);
+    const allSteps = ["at first", ...expectedSteps(edits), ...(withHandDeletions ? handSteps : [])];
+    expect(run.results.map(({ edit }) => edit)).toEqual(allSteps);
   });
 
-  test("the destroy leaves nothing", () => expect(ran[name]!.outcome.left).toEqual([]));
+  test("the destroy leaves nothing", () => expect(results[name]!.outcome.leftovers).toEqual([]));
 });

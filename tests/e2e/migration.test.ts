@@ -1,7 +1,7 @@
 import * as path from "node:path";
 import { assertOk, expectReady, runLab } from "./support/labs";
 
-const file = (name: string): string => path.join(__dirname, "stacks", `Pulumi.${name}.yaml`);
+const stackFile = (name: string): string => path.join(__dirname, "stacks", `Pulumi.${name}.yaml`);
 
 interface Migration {
   before: string;
@@ -9,53 +9,63 @@ interface Migration {
   /** Machine with the GPU. */
   machine: string;
   /** Resources that must be deleted before its upgrade, by the ends of their names. */
-  goes: string[];
+  deletedResources: string[];
   workloads: string[];
   /** Expected state of the machine. */
-  to: { talosVersion: string; driverVersion: string; gpus: string };
+  finalState: { talosVersion: string; driverVersion: string; gpus: string };
 }
 
-const of113 = { talosVersion: "v1.13.0", driverVersion: "595.58.03", gpus: "1" };
+const stateOnTalos113 = { talosVersion: "v1.13.0", driverVersion: "595.58.03", gpus: "1" };
 
 const migrations: [string, Migration][] = [
   [
     "operator of 1.12 and markers",
     {
       before: "rtx5070ti",
-      after: file("rtx5070ti-1.13"),
+      after: stackFile("rtx5070ti-1.13"),
       machine: "k8s-worker4",
-      goes: ["release", "markers"],
+      deletedResources: ["release", "markers"],
       workloads: ["comfyui/comfyui", "ollama/ollama"],
-      to: of113,
+      finalState: stateOnTalos113,
     },
   ],
   [
     "device plugin and RuntimeClass, with one machine in upgrade.first",
     {
-      before: file("ahead"),
-      after: file("ahead-1.13"),
+      before: stackFile("ahead"),
+      after: stackFile("ahead-1.13"),
       machine: "gpu-2",
-      goes: ["release", "runtime-class"],
+      deletedResources: ["release", "runtime-class"],
       workloads: ["ollama/ollama"],
-      to: of113,
+      finalState: stateOnTalos113,
     },
   ],
   [
     "operator without a toolkit, of Talos 1.14,",
     {
-      before: file("next-1.14"),
+      before: stackFile("next-1.14"),
       after: "next",
       machine: "gpu",
-      goes: ["release"],
+      deletedResources: ["release"],
       workloads: ["gpu-pods/nvidia-test", "ollama/ollama"],
-      to: { talosVersion: "v1.15.0-beta.0", driverVersion: "595.112.07", gpus: "2" },
+      finalState: { talosVersion: "v1.15.0-beta.0", driverVersion: "595.112.07", gpus: "2" },
     },
   ],
 ];
 
 test.concurrent.each(migrations)(
   "one previewed update to a later Talos removes %s, upgrades the machines, and installs the operator",
-  async (_, { before, after, machine, goes, workloads, to: { gpus, ...release } }) => {
+  async (
+    _,
+    {
+      before,
+      after,
+      machine: gpuMachine,
+      deletedResources,
+      workloads,
+      finalState: { gpus, ...release },
+    },
+  ) => {
     const { status, report, lines } = await runLab([
       "--stack",
       before,
@@ -66,7 +76,7 @@ test.concurrent.each(migrations)(
     ]);
     assertOk({ status, report, lines });
     // The first update has one reboot, and the migration another.
-    expect(report.machines[machine]).toMatchObject({
+    expect(report.machines[gpuMachine]).toMatchObject({
       ...release,
       reboots: 2,
       allocatable: { "nvidia.com/gpu": gpus },
@@ -82,17 +92,17 @@ test.concurrent.each(migrations)(
       expect(unchanged.machineRequests).toBe(0);
     }
 
-    const edited = lines.findIndex((line) => line.includes("the stack file is edited"));
-    const later = lines.slice(edited);
-    expectInOrder(
-      later.filter((line) => line.includes("preview: ")),
-      machine,
-      goes,
+    const editLine = lines.findIndex((line) => line.includes("the stack file is edited"));
+    const linesAfterEdit = lines.slice(editLine);
+    expectUpgradeOrder(
+      linesAfterEdit.filter((line) => line.includes("preview: ")),
+      gpuMachine,
+      deletedResources,
     );
-    expectInOrder(
-      later.filter((line) => !line.includes("preview: ")),
-      machine,
-      goes,
+    expectUpgradeOrder(
+      linesAfterEdit.filter((line) => !line.includes("preview: ")),
+      gpuMachine,
+      deletedResources,
     );
     const { changes } = report.updates[2]!;
     expect(report.previews).toMatchObject([{ result: "succeeded", changes, machineRequests: 0 }]);
@@ -104,9 +114,9 @@ test.concurrent(
   async () => {
     const { status, report, lines } = await runLab([
       "--stack",
-      file("edited-operator"),
+      stackFile("edited-operator"),
       "--then",
-      file("far-behind-1.13"),
+      stackFile("far-behind-1.13"),
       "--updates",
       "2",
     ]);
@@ -133,15 +143,15 @@ test.concurrent(
   },
 );
 
-/** The order that Talos' documentation requires (siderolabs/docs, upgrading-talos 1.13, "Before upgrade"). */
-function expectInOrder(lines: string[], machine: string, goes: string[]): void {
-  const at = (pattern: RegExp): number => {
+/** Expects the order that Talos' documentation requires (siderolabs/docs, upgrading-talos 1.13, "Before upgrade"). */
+function expectUpgradeOrder(lines: string[], machine: string, deletedResources: string[]): void {
+  const indexOfLine = (pattern: RegExp): number => {
     const index = lines.findIndex((line) => pattern.test(line));
     if (index < 0) throw new Error(`no line ${pattern} in\n${lines.join("\n")}`);
     return index;
   };
-  const upgraded = at(new RegExp(`update \\S+-${machine}-upgrade \\(`));
-  for (const name of goes)
-    expect(at(new RegExp(`delete-replaced \\S+-${name} \\(`))).toBeLessThan(upgraded);
-  expect(at(/create-replacement \S+-release \(/)).toBeGreaterThan(upgraded);
+  const upgradeIndex = indexOfLine(new RegExp(`update \\S+-${machine}-upgrade \\(`));
+  for (const name of deletedResources)
+    expect(indexOfLine(new RegExp(`delete-replaced \\S+-${name} \\(`))).toBeLessThan(upgradeIndex);
+  expect(indexOfLine(/create-replacement \S+-release \(/)).toBeGreaterThan(upgradeIndex);
 }

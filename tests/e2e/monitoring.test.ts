@@ -1,6 +1,6 @@
 import * as path from "node:path";
 import { Cluster } from "../../lab/kubernetes/cluster";
-import { nothingLeft, runLab, startLab } from "./support/labs";
+import { waitUntilNothingIsLeft, runLab, startLab } from "./support/labs";
 
 const stack = ["--stack", path.join(__dirname, "stacks/Pulumi.metrics.yaml")];
 const manifest = (name: string): string[] => [
@@ -59,7 +59,7 @@ test.concurrent(
     );
     lab.child.kill("SIGINT");
     await lab.ended;
-    await nothingLeft(folder);
+    await waitUntilNothingIsLeft(folder);
   },
 );
 
@@ -68,9 +68,9 @@ test.concurrent(
   async () => {
     const { status, report } = await runLab(stack);
     expect(status).toBe(1);
-    const said = report.failures.map(({ symptom }) => symptom).join("\n");
-    expect(said).toContain("servicemonitor-needs-prometheus-operator");
-    expect(said).toContain("servicemonitors.monitoring.coreos.com' does not exist");
+    const symptoms = report.failures.map(({ symptom }) => symptom).join("\n");
+    expect(symptoms).toContain("servicemonitor-needs-prometheus-operator");
+    expect(symptoms).toContain("servicemonitors.monitoring.coreos.com' does not exist");
     expect(report.machines["gpu-1"]).toMatchObject({ reboots: 0, driverVersion: null });
   },
 );

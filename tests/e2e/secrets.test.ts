@@ -3,7 +3,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { provideTools } from "../../lab/tools";
-import { nothingLeft, startLab } from "./support/labs";
+import { waitUntilNothingIsLeft, startLab } from "./support/labs";
 
 /**
  * Programs that write down their arguments, and then run the real ones. Every call of Pulumi, talosctl, Helm and
@@ -12,25 +12,24 @@ import { nothingLeft, startLab } from "./support/labs";
  *
  * @returns the environment in which a lab uses them
  */
-async function recorders(folder: string, log: string): Promise<NodeJS.ProcessEnv> {
+async function installRecorders(folder: string, log: string): Promise<NodeJS.ProcessEnv> {
   const tools = await provideTools({ only: ["pulumi", "talosctl", "helm"] });
-  const record = (file: string, name: string, real: string): void =>
+  const record = (file: string, name: string, realProgram: string): void =>
     fs.writeFileSync(
       file,
-      `#!/bin/sh\nprintf '%s\\n' "${name} $*" >> '${log}'\nexec '${real}' "$@"\n`,
-      {
-        mode: 0o755,
-      },
+      `#!/bin/sh\nprintf '%s\\n' "${name} $*" >> '${log}'\nexec '${realProgram}' "$@"\n`,
+      { mode: 0o755 },
     );
-  const [cache, real] = [path.join(folder, "talos-gpu/tools"), path.resolve(tools.pulumi, "../..")];
+  const cache = path.join(folder, "talos-gpu/tools");
+  const realCache = path.resolve(tools.pulumi, "../..");
   fs.mkdirSync(cache, { recursive: true });
-  for (const entry of fs.readdirSync(real))
-    fs.symlinkSync(path.join(real, entry), path.join(cache, entry));
+  for (const entry of fs.readdirSync(realCache))
+    fs.symlinkSync(path.join(realCache, entry), path.join(cache, entry));
   for (const [name, program] of Object.entries(tools)) {
-    const own = path.join(cache, path.basename(path.dirname(program)));
-    fs.rmSync(own);
-    fs.mkdirSync(own);
-    record(path.join(own, path.basename(program)), name, program);
+    const toolFolder = path.join(cache, path.basename(path.dirname(program)));
+    fs.rmSync(toolFolder);
+    fs.mkdirSync(toolFolder);
+    record(path.join(toolFolder, path.basename(program)), name, program);
   }
   record(path.join(folder, "node"), "node", process.execPath);
   return { PATH: `${folder}${path.delimiter}${process.env.PATH}`, XDG_CACHE_HOME: folder };
@@ -50,12 +49,13 @@ function secretsOf(document: unknown): string[] {
   );
 }
 
-function readAll(folder: string, wanted: (file: string) => boolean): string {
+/** The text of all files in a folder whose path is wanted. */
+function readAll(folder: string, isWanted: (file: string) => boolean): string {
   const files = fs
     .readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((file) => path.join(folder, file));
   return files
-    .filter((file) => wanted(file) && fs.statSync(file).isFile())
+    .filter((file) => isWanted(file) && fs.statSync(file).isFile())
     .map((file) => fs.readFileSync(file, "utf8"))
     .join("\n");
 }
@@ -64,7 +64,7 @@ test("no secret is in an argument vector, a log line, an event or plain state", 
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-recorders-"));
   try {
     const log = path.join(folder, "arguments");
-    const lab = startLab(["--keep", "--updates", "2"], await recorders(folder, log));
+    const lab = startLab(["--keep", "--updates", "2"], await installRecorders(folder, log));
     const labFolder = await lab.folder();
     await lab.line(/The cluster runs until Ctrl-C/);
 
@@ -76,10 +76,10 @@ test("no secret is in an argument vector, a log line, an event or plain state", 
     // 9 in the bundle, a key in the talosconfig, a key in the kubeconfig.
     expect(secrets.length).toBeGreaterThanOrEqual(11);
     // A key is also visible if only its middle is quoted, or if it is decoded.
-    const needles = secrets
+    const searchTexts = secrets
       .flatMap((secret) => [secret, Buffer.from(secret, "base64").toString("utf8")])
       .map((text) => text.slice(40, 80) || text);
-    const decoded = secrets.map((secret) => secret.slice(-40));
+    const secretEnds = secrets.map((secret) => secret.slice(-40));
 
     const places: Record<string, string> = {
       arguments: fs.readFileSync(log, "utf8"),
@@ -91,12 +91,12 @@ test("no secret is in an argument vector, a log line, an event or plain state", 
     };
     lab.child.kill("SIGINT");
     expect((await lab.ended).stdout).toContain("k8s-worker4");
-    await nothingLeft(labFolder);
+    await waitUntilNothingIsLeft(labFolder);
 
     for (const [place, text] of Object.entries(places)) {
       expect(text.length).toBeGreaterThan(500);
-      const found = [...needles, ...decoded].filter(
-        (needle) => needle.trim().length >= 12 && text.includes(needle),
+      const found = [...searchTexts, ...secretEnds].filter(
+        (searchText) => searchText.trim().length >= 12 && text.includes(searchText),
       );
       expect({ place, found }).toEqual({ place, found: [] });
     }

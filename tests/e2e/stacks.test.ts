@@ -1,32 +1,47 @@
 import * as path from "node:path";
-import { expected } from "./support/expected";
-import { assertOk, expectReady, nothingLeft, runLab } from "./support/labs";
-import { machinesHere } from "./support/real-node";
+import { expectedResults } from "./support/expected";
+import {
+  assertOk,
+  expectLinesInOrder,
+  expectReady,
+  runLab,
+  waitUntilNothingIsLeft,
+} from "./support/labs";
+import { availableMachineKind } from "./support/real-node";
 
-const kind = machinesHere();
+const machineKind = availableMachineKind();
 
 // Run a few at a time (`maxConcurrency`), since each mostly waits.
-test.concurrent.each(Object.entries(expected))(
-  `%s comes up as previewed on ${kind} machines, is healthy, stays unchanged in a second update, and leaves nothing`,
+test.concurrent.each(Object.entries(expectedResults))(
+  `%s comes up as previewed on ${machineKind} machines, is healthy, stays unchanged in a second update, and leaves nothing`,
   async (
     stack,
-    { machines, workloads, of = "nvidia.com/gpu", then, unseen = [], byHost, emulated, says = [] },
+    {
+      machines,
+      workloads,
+      gpuResource = "nvidia.com/gpu",
+      workloadEdit,
+      undiscovered = [],
+      hostAnnouncements,
+      emulated,
+      outputPatterns = [],
+    },
   ) => {
-    const edit =
-      then === undefined
+    const editArgs =
+      workloadEdit === undefined
         ? []
-        : ["--then", path.join(__dirname, `stacks/Pulumi.${then.stack}.yaml`)];
+        : ["--then", path.join(__dirname, `stacks/Pulumi.${workloadEdit.stack}.yaml`)];
     const { status, report, lines, folder } = await runLab([
       "--machines",
-      emulated ? "emulated" : kind,
+      emulated ? "emulated" : machineKind,
       "--stack",
       stack,
       "--preview",
       "--updates",
       "2",
       "--discover",
-      ...(byHost === undefined ? [] : ["--pulumi", "host"]),
-      ...edit,
+      ...(hostAnnouncements === undefined ? [] : ["--pulumi", "host"]),
+      ...editArgs,
     ]);
     assertOk({ status, report, lines });
     // A warning of Node.js is about the lab's own code, and would only puzzle its user.
@@ -34,7 +49,7 @@ test.concurrent.each(Object.entries(expected))(
     expect(report.failures).toEqual([]);
     expect(report.stack).toBe(stack);
     expect(report.updates.every(({ result }) => result === "succeeded")).toBe(true);
-    const [first, second, edited, again] = report.updates;
+    const [first, second, edited, unchangedUpdate] = report.updates;
     const unchanged = { update: 0, replace: 0, delete: 0 };
     // A preview announces every change of the update, and calls no machine.
     expect(report.previews).toMatchObject(
@@ -44,14 +59,17 @@ test.concurrent.each(Object.entries(expected))(
         machineRequests: 0,
       })),
     );
-    for (const [machine, said] of Object.entries(byHost ?? {}))
-      expect(report.previews[0]!.foretold[machine]).toMatch(new RegExp(said));
+    for (const [machine, announcement] of Object.entries(hostAnnouncements ?? {}))
+      expect(report.previews[0]!.foretold[machine]).toMatch(new RegExp(announcement));
     expect(first!.changes).toMatchObject({ ...unchanged, same: 0 });
     expect(second!.changes).toEqual({ ...unchanged, create: 0, same: first!.changes.create });
     expect(second!.machineRequests).toBe(0);
-    if (then !== undefined) {
+    if (workloadEdit !== undefined) {
       expect(edited!.machineRequests).toBe(0);
-      expect(again).toMatchObject({ machineRequests: 0, changes: { ...unchanged, create: 0 } });
+      expect(unchangedUpdate).toMatchObject({
+        machineRequests: 0,
+        changes: { ...unchanged, create: 0 },
+      });
       expectReady(report.beforeEdits[0]!, workloads);
     }
     for (const [name, { talosVersion, driverVersion, gpus, taints = [] }] of Object.entries(
@@ -62,19 +80,14 @@ test.concurrent.each(Object.entries(expected))(
         driverVersion,
         reboots: 1,
         taints,
-        allocatable: gpus === undefined ? {} : { [of]: gpus },
+        allocatable: gpus === undefined ? {} : { [gpuResource]: gpus },
       });
       expect(report.machines[name]!.schematicId).toMatch(/^[0-9a-f]{64}$/);
     }
-    expectReady(report, then?.workloads ?? workloads);
-    expect(report.discovered).toMatchObject({ unlike: unseen, unseen: [] });
+    expectReady(report, workloadEdit?.workloads ?? workloads);
+    expect(report.discovered).toMatchObject({ unlike: undiscovered, unseen: [] });
     expect(report.left).toEqual([]);
-    let at = -1;
-    for (const pattern of says) {
-      const next = lines.findIndex((line, index) => index > at && new RegExp(pattern).test(line));
-      expect([pattern, next > at]).toEqual([pattern, true]);
-      at = next;
-    }
-    await nothingLeft(folder);
+    expectLinesInOrder(lines, outputPatterns);
+    await waitUntilNothingIsLeft(folder);
   },
 );

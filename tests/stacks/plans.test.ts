@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { Document, isScalar, visit, type YAMLMap } from "yaml";
 import { judge, renderRemark } from "../../components/recipe";
-import { expected } from "../e2e/support/expected";
+import { expectedResults } from "../e2e/support/expected";
 import { stacks } from "../support/stacks";
 import { describeTaint, taintsOf } from "../../components/recipe/machine/taints";
 import { readStackFile } from "../../stacks/stack-file";
@@ -10,7 +10,7 @@ import { readStackFile } from "../../stacks/stack-file";
 const folder = path.join(__dirname, "..", "fixtures", "plans");
 
 test("each stack has an expected result in the lab", () =>
-  expect(Object.keys(expected).sort()).toEqual(stacks));
+  expect(Object.keys(expectedResults).sort()).toEqual(stacks));
 
 /** Whether a mapping is short enough for one line. */
 const isSmall = ({ items }: YAMLMap): boolean =>
@@ -30,7 +30,7 @@ describe.each(stacks)("plan of %s", (stack) => {
 
   // The planner itself wrote the committed file. The expected result comes from the stack's owner.
   test("has the releases, drivers, GPUs and taints of the expected result", () => {
-    const { machines, of = "nvidia.com/gpu" } = expected[stack]!;
+    const { machines, gpuResource: of = "nvidia.com/gpu" } = expectedResults[stack]!;
     const planned = whole!.machines.map((machine) => [
       machine.name,
       {

@@ -1,13 +1,13 @@
 import { chosenCases } from "../../node/gpu/cases";
 import type { CasesReport } from "../../node/gpu/table";
-import { nothingLeft, runLab } from "../../../tests/e2e/support/labs";
-import { describeReal } from "../../../tests/e2e/support/real-node";
+import { waitUntilNothingIsLeft, runLab } from "../../../tests/e2e/support/labs";
+import { describeOnRealNode } from "../../../tests/e2e/support/real-node";
 
 /** Name of the case that needs a card that computes. */
 const computingCase = "smoke";
 
 // The cases of `--gpu` about a cluster with cards and about the doctor's report. A stand-in replaces the driver.
-describeReal("the cases of a card, on a stand-in of one", () => {
+describeOnRealNode("the cases of a card, on a stand-in of one", () => {
   let report: CasesReport;
   let folder: string;
   beforeAll(async () => {
@@ -21,6 +21,6 @@ describeReal("the cases of a card, on a stand-in of one", () => {
   });
 
   test("the node leaves no process, mount, link, control group or file", async () => {
-    await nothingLeft(folder);
+    await waitUntilNothingIsLeft(folder);
   });
 });

@@ -1,4 +1,4 @@
-import { describeReal } from "../../../tests/e2e/support/real-node";
+import { describeOnRealNode } from "../../../tests/e2e/support/real-node";
 import {
   emulatedNode,
   type KubernetesObject,
@@ -15,7 +15,7 @@ const pods = "/api/v1/namespaces/default/pods";
 const claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
 const image = "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04";
 
-describeReal("a real node whose cards are claimed", () => {
+describeOnRealNode("a real node whose cards are claimed", () => {
   let lab: RealNodeLab;
   beforeAll(async () => {
     lab = await startRealNodeLab("node-claims");

@@ -1,6 +1,6 @@
 import { provideTools } from "../../tools";
-import { ask } from "../../../tests/e2e/support/doctor";
-import { describeReal } from "../../../tests/e2e/support/real-node";
+import { runDoctor } from "../../../tests/e2e/support/doctor";
+import { describeOnRealNode } from "../../../tests/e2e/support/real-node";
 import {
   emulatedNode,
   type KubernetesObject,
@@ -12,7 +12,7 @@ import {
 
 // A real kubelet, containerd and device plugin on this computer, next to an emulated node, in one stack.
 
-describeReal("a real node", () => {
+describeOnRealNode("a real node", () => {
   let lab: RealNodeLab;
   let talosctl: string;
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describeReal("a real node", () => {
   });
 
   test("the doctor finds nothing on the healthy node", async () => {
-    const { status, report } = await ask(talosctl, lab.accessOptions);
+    const { status, report } = await runDoctor(talosctl, lab.accessOptions);
     expect(report).toMatchObject({ differences: [], findings: [], unseen: [], notes: [] });
     expect(status).toBe(0);
   });

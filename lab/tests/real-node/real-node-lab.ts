@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { onNode } from "../../node/on-node";
-import { nothingLeft, startLab } from "../../../tests/e2e/support/labs";
+import { waitUntilNothingIsLeft, startLab } from "../../../tests/e2e/support/labs";
 import { Cluster } from "../../kubernetes/cluster";
 import { untilSeen } from "../../until";
 
@@ -46,7 +46,7 @@ export async function startRealNodeLab(name = "node"): Promise<RealNodeLab> {
     close: async () => {
       lab.child.kill("SIGINT");
       await lab.ended;
-      await nothingLeft(folder);
+      await waitUntilNothingIsLeft(folder);
     },
   };
 }

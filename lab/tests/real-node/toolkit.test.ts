@@ -1,5 +1,5 @@
 import { findRelease, usesContainerCli } from "../../../components/recipe/facts/talos-release";
-import { describeReal } from "../../../tests/e2e/support/real-node";
+import { describeOnRealNode } from "../../../tests/e2e/support/real-node";
 import {
   emulatedNode,
   type KubernetesObject,
@@ -14,7 +14,7 @@ import {
 const release = "v1.12.6";
 const pods = "/api/v1/namespaces/default/pods";
 
-describeReal(`a real node of Talos ${release}`, () => {
+describeOnRealNode(`a real node of Talos ${release}`, () => {
   let lab: RealNodeLab;
   beforeAll(async () => {
     lab = await startRealNodeLab("node-1.12");

@@ -1,8 +1,13 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { expected } from "../../../tests/e2e/support/expected";
-import { assertOk, expectReady, nothingLeft, runLab } from "../../../tests/e2e/support/labs";
+import { expectedResults } from "../../../tests/e2e/support/expected";
+import {
+  assertOk,
+  expectReady,
+  waitUntilNothingIsLeft,
+  runLab,
+} from "../../../tests/e2e/support/labs";
 import { knownLabDifferences, lifecycleLines, differingLines } from "./judge";
 import { reasonsToSkip } from "./test-bed";
 
@@ -40,7 +45,7 @@ if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
     const { updates, machines, left } = run.report;
     expect(updates[1]!.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
     for (const [name, { gpus, taints = [], ...expectedState }] of Object.entries(
-      expected[stack]!.machines,
+      expectedResults[stack]!.machines,
     )) {
       const allocatable = gpus === undefined ? {} : { "nvidia.com/gpu": gpus };
       expect(machines[name]).toMatchObject({ ...expectedState, taints, allocatable });
@@ -50,9 +55,9 @@ if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
         "Linux version",
       );
     }
-    expectReady(run.report, expected[stack]!.workloads);
+    expectReady(run.report, expectedResults[stack]!.workloads);
     expect(left).toEqual([]);
-    await nothingLeft(run.folder);
+    await waitUntilNothingIsLeft(run.folder);
     const emulated = await runLab(
       args.filter((arg) => !["--machines", "real", "--consoles", consoles].includes(arg)),
     );

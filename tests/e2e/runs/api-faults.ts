@@ -8,16 +8,16 @@ import { downPhase } from "../../../lab/run/take-down";
 import { engineConfig, openEngine, update } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
 import { type ApiFault, type ApiProxy, startApiProxy } from "./api-proxy";
-import { asProgram, openLab } from "./program";
+import { runAsProgram, openLab } from "./run-as-program";
 
 /** Result of an update during which the API server fails now and then. */
 export interface FaultyUpdate {
   result: string;
   diagnostics: string[];
   /** Steps of the update at which the API server failed. */
-  struck: string[];
+  faultySteps: string[];
   /** Number of failures that clients met. */
-  felt: number;
+  clientFailures: number;
   /** Reboots in this update, by machine. */
   reboots: Record<string, number>;
   drivers: Record<string, string | null>;
@@ -28,13 +28,13 @@ export interface FaultyUpdate {
 export interface ApiFaultsRun {
   updates: Record<ApiFault, FaultyUpdate>;
   /** An update of the unchanged stack, without a fault: its reboots and the resources that changed. */
-  again: { result: string; reboots: number; changed: number };
+  unchangedUpdate: { result: string; reboots: number; changed: number };
   /** Objects and settings that the destroy left behind. */
-  left: string[];
+  leftovers: string[];
 }
 
 /** Steps at which the API fails. Each pattern matches a progress line of the update. */
-const steps: Record<string, RegExp> = {
+const stepPatterns: Record<string, RegExp> = {
   preflight: /-preflight: checks what the update needs after/,
   drain: /: drain: /,
   gate: /(create|update|replace) \S+-gate …$/,
@@ -64,61 +64,69 @@ async function run(session: Session): Promise<ApiFaultsRun> {
   const { adminKubeconfig } = lab.controlPlane;
   lab.initialSnapshot = await takeSnapshot(lab);
   // The stack's kubeconfig names the proxy. The lab connects to the API server directly.
-  const through = session.dir("kubeconfig-through-proxy");
+  const proxyKubeconfig = session.dir("kubeconfig-through-proxy");
   const text = fs.readFileSync(adminKubeconfig, "utf8");
-  fs.writeFileSync(through, text.replace(/server: .*/, `server: https://127.0.0.1:${proxy.port}`), {
-    mode: 0o600,
-  });
+  fs.writeFileSync(
+    proxyKubeconfig,
+    text.replace(/server: .*/, `server: https://127.0.0.1:${proxy.port}`),
+    {
+      mode: 0o600,
+    },
+  );
   lab.engine = await openEngine({
     ...lab,
-    controlPlane: { ...lab.controlPlane, adminKubeconfig: through },
+    controlPlane: { ...lab.controlPlane, adminKubeconfig: proxyKubeconfig },
   });
   const updates = {} as Record<ApiFault, FaultyUpdate>;
   for (const [kind, branch] of Object.entries(branches) as [ApiFault, string][]) {
-    for (const one of [lab.spec, lab.config]) Object.assign(one, { driver: { branch } });
+    for (const target of [lab.spec, lab.config]) Object.assign(target, { driver: { branch } });
     await lab.engine.configure(engineConfig(lab));
-    updates[kind] = await up(lab, proxy, kind);
+    updates[kind] = await updateWithFault(lab, proxy, kind);
   }
   const { report } = await update(lab, lab.engine, (line) => console.error(line));
-  const { create, update: changed, replace, delete: deleted } = report.changes;
+  const { create, update: updated, replace, delete: deleted } = report.changes;
   await downPhase.run(lab, (line) => console.error(`down: ${line}`));
   return {
     updates,
-    again: {
+    unchangedUpdate: {
       result: report.result,
       reboots: Object.values(report.reboots).reduce((sum, count) => sum + count, 0),
-      changed: create + changed + replace + deleted,
+      changed: create + updated + replace + deleted,
     },
-    left: lab.report.left ?? lab.report.failures.map(({ cause }) => cause),
+    leftovers: lab.report.left ?? lab.report.failures.map(({ cause }) => cause),
   };
 }
 
-async function up(lab: RunningLab, proxy: ApiProxy, kind: ApiFault): Promise<FaultyUpdate> {
-  const [before, feltBefore] = [await lab.machines.state(), proxy.felt[kind]];
-  const struck: string[] = [];
+async function updateWithFault(
+  lab: RunningLab,
+  proxy: ApiProxy,
+  kind: ApiFault,
+): Promise<FaultyUpdate> {
+  const [statesBefore, failuresBefore] = [await lab.machines.state(), proxy.faultCounts[kind]];
+  const faultySteps: string[] = [];
   const { report, diagnostics } = await update(lab, lab.engine, (line) => {
     console.error(`${kind}: ${line}`);
-    const step = Object.keys(steps).find(
-      (name) => !struck.includes(name) && steps[name]!.test(line),
+    const step = Object.keys(stepPatterns).find(
+      (name) => !faultySteps.includes(name) && stepPatterns[name]!.test(line),
     );
     // Pulumi's provider may read the schema at that step; it cannot repeat that after a refused connection
     // (api-proxy.ts).
     if (step === undefined || (kind === "refuse" && step === "preflight")) return;
-    struck.push(step);
-    void proxy.fault(kind);
+    faultySteps.push(step);
+    void proxy.causeFault(kind);
   });
-  const [after, nodes] = [await lab.machines.state(), await lab.kubernetes.nodes()];
-  const ofEach = <T>(value: (name: string) => T): Record<string, T> =>
-    Object.fromEntries(Object.keys(after).map((name) => [name, value(name)]));
+  const [statesAfter, nodes] = [await lab.machines.state(), await lab.kubernetes.nodes()];
+  const byMachine = <T>(value: (name: string) => T): Record<string, T> =>
+    Object.fromEntries(Object.keys(statesAfter).map((name) => [name, value(name)]));
   return {
     result: report.result,
     diagnostics,
-    struck,
-    felt: proxy.felt[kind] - feltBefore,
-    reboots: ofEach((name) => after[name]!.reboots - before[name]!.reboots),
-    drivers: ofEach((name) => after[name]!.driverVersion),
+    faultySteps,
+    clientFailures: proxy.faultCounts[kind] - failuresBefore,
+    reboots: byMachine((name) => statesAfter[name]!.reboots - statesBefore[name]!.reboots),
+    drivers: byMachine((name) => statesAfter[name]!.driverVersion),
     cordoned: Object.keys(nodes).filter((node) => nodes[node]!.spec?.unschedulable === true),
   };
 }
 
-asProgram(run);
+runAsProgram(run);

@@ -10,22 +10,22 @@ export type ApiFault =
   | "stall";
 
 /** Milliseconds without a listener: longer than the client's first pause, shorter than the time for which it tries. */
-const AWAY = 1_500;
+const DOWNTIME_MS = 1_500;
 
 /** A proxy to an API server that can fail on purpose. */
 export interface ApiProxy {
   port: number;
   /** Causes one failure. Resolves once it has happened and the proxy works again. */
-  fault(kind: ApiFault): Promise<void>;
+  causeFault(kind: ApiFault): Promise<void>;
   /** Number of failures that clients met, by kind. */
-  readonly felt: Readonly<Record<ApiFault, number>>;
+  readonly faultCounts: Readonly<Record<ApiFault, number>>;
   close(): Promise<void>;
 }
 
 /**
  * First bytes of a client that speaks HTTP/2, as clients in Go do. They are not encrypted (RFC 7301, ALPN).
  */
-const http2 = Buffer.from("\x02h2");
+const http2Offer = Buffer.from("\x02h2");
 
 /**
  * Forwards connections to a port of this computer, byte for byte, so TLS works. Only clients in Node.js lose an answer,
@@ -35,14 +35,14 @@ const http2 = Buffer.from("\x02h2");
  * works again.
  */
 export async function startApiProxy(target: number): Promise<ApiProxy> {
-  const felt: Record<ApiFault, number> = { refuse: 0, reset: 0, stall: 0 };
-  const open = new Set<net.Socket>();
+  const faultCounts: Record<ApiFault, number> = { refuse: 0, reset: 0, stall: 0 };
+  const openSockets = new Set<net.Socket>();
   /** Failure to apply to the server's next bytes, and the callback that waits for it. */
-  let armed: { kind: "reset" | "stall"; done: () => void } | undefined;
-  const strike = (client: net.Socket, server: net.Socket, chunk: Buffer): void => {
-    const { kind, done } = armed!;
-    armed = undefined;
-    felt[kind]++;
+  let pendingFault: { kind: "reset" | "stall"; done: () => void } | undefined;
+  const spoilAnswer = (client: net.Socket, server: net.Socket, chunk: Buffer): void => {
+    const { kind, done } = pendingFault!;
+    pendingFault = undefined;
+    faultCounts[kind]++;
     if (kind === "reset") {
       client.write(chunk.subarray(0, Math.ceil(chunk.length / 2)), () => client.resetAndDestroy());
       server.destroy();
@@ -53,24 +53,24 @@ export async function startApiProxy(target: number): Promise<ApiProxy> {
   };
   const listener = net.createServer((client) => {
     const server = net.connect(target, "127.0.0.1");
-    for (const [socket, other] of [
+    for (const [socket, peer] of [
       [client, server],
       [server, client],
     ] as const) {
-      open.add(socket);
+      openSockets.add(socket);
       socket.on("error", () => undefined);
       socket.on("close", () => {
-        open.delete(socket);
-        other.destroy();
+        openSockets.delete(socket);
+        peer.destroy();
       });
     }
-    let ofNode: boolean | undefined;
+    let isNodeClient: boolean | undefined;
     client.on("data", (chunk) => {
-      ofNode ??= !chunk.includes(http2);
+      isNodeClient ??= !chunk.includes(http2Offer);
       server.write(chunk);
     });
     server.on("data", (chunk) => {
-      if (armed !== undefined && ofNode === true) strike(client, server, chunk);
+      if (pendingFault !== undefined && isNodeClient === true) spoilAnswer(client, server, chunk);
       else client.write(chunk);
     });
   });
@@ -80,22 +80,25 @@ export async function startApiProxy(target: number): Promise<ApiProxy> {
     );
   await listen(0);
   const { port } = listener.address() as net.AddressInfo;
-  const away = async (): Promise<void> => {
+  const refuseForAWhile = async (): Promise<void> => {
     const closed = new Promise((resolve) => listener.close(resolve));
-    felt.refuse++;
-    for (const socket of open) socket.destroy();
+    faultCounts.refuse++;
+    for (const socket of openSockets) socket.destroy();
     await closed;
-    await new Promise((resolve) => setTimeout(resolve, AWAY));
+    await new Promise((resolve) => setTimeout(resolve, DOWNTIME_MS));
     await listen(port);
   };
   return {
     port,
-    felt,
-    fault: (kind) => (kind === "refuse" ? away() : new Promise((done) => (armed = { kind, done }))),
+    faultCounts,
+    causeFault: (kind) =>
+      kind === "refuse"
+        ? refuseForAWhile()
+        : new Promise((done) => (pendingFault = { kind, done })),
     close: () =>
       new Promise((resolve) => {
         listener.close(() => resolve());
-        for (const socket of open) socket.destroy();
+        for (const socket of openSockets) socket.destroy();
       }),
   };
 }

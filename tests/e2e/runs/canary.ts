@@ -7,11 +7,11 @@ import type { RunningLab } from "../../../lab/run/running-lab";
 import { downPhase } from "../../../lab/run/take-down";
 import { engineConfig, openEngine, update } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
-import { failing, upgrade, workers } from "./canary-upgrade";
-import { asProgram, openLab } from "./program";
+import { failingMachine, upgrade, workerCount } from "./canary-upgrade";
+import { runAsProgram, openLab } from "./run-as-program";
 
 /** Begin and end of a machine's upgrade, in lab seconds. */
-export interface Span {
+export interface UpgradePeriod {
   machine: string;
   begin: number;
   end: number;
@@ -21,7 +21,7 @@ export interface Span {
 export interface CanaryUpdate {
   result: string;
   /** Upgrades that succeeded, in the order in which they began. */
-  spans: Span[];
+  upgrades: UpgradePeriod[];
   /** Reboots so far, by machine. */
   reboots: Record<string, number>;
   diagnostics: string[];
@@ -33,27 +33,27 @@ export interface CanaryUpdate {
 
 /** Results of the run. */
 export interface CanaryRun {
-  first: CanaryUpdate;
+  firstUpdate: CanaryUpdate;
   /** A driver change while one machine cannot boot its new image. */
-  failing: CanaryUpdate;
+  failedUpdate: CanaryUpdate;
   /** The next update, when that machine boots its image again. */
-  mended: CanaryUpdate;
+  repairingUpdate: CanaryUpdate;
   /** An update of the unchanged stack. */
-  again: CanaryUpdate;
+  unchangedUpdate: CanaryUpdate;
   /** Objects and settings that the destroy left behind. */
-  left: string[];
+  leftovers: string[];
 }
 
 const gpus = [{ model: "RTX 5070 Ti" }];
 
 async function run(session: Session): Promise<CanaryRun> {
   const options = parseOptions(["--stack", "canary"]);
-  const name = (index: number): string => `worker-${String(index + 1).padStart(2, "0")}`;
+  const nameOf = (index: number): string => `worker-${String(index + 1).padStart(2, "0")}`;
   const spec: Lab["spec"] = {
     talosVersion: "v1.12.6",
     machines: Object.fromEntries(
-      Array.from({ length: workers }, (_, index) => [
-        name(index),
+      Array.from({ length: workerCount }, (_, index) => [
+        nameOf(index),
         { address: `10.9.0.${index + 1}`, role: "worker", configuration: "adopted", gpus },
       ]),
     ),
@@ -64,34 +64,40 @@ async function run(session: Session): Promise<CanaryRun> {
   const lab = await openLab(session, options, spec);
   lab.initialSnapshot = await takeSnapshot(lab);
   lab.engine = await openEngine(lab);
-  const first = await up(lab);
+  const firstUpdate = await runUpdate(lab);
   Object.assign(lab.spec, { driver: { branch: "lts" } });
   Object.assign(lab.config, { driver: { branch: "lts" } });
   await lab.engine.configure(engineConfig(lab));
-  await lab.machines.fault(failing, { kind: "rollback", times: 1 });
-  const failed = await up(lab);
-  const mended = await up(lab);
-  const again = await up(lab);
+  await lab.machines.fault(failingMachine, { kind: "rollback", times: 1 });
+  const failedUpdate = await runUpdate(lab);
+  const repairingUpdate = await runUpdate(lab);
+  const unchangedUpdate = await runUpdate(lab);
   await downPhase.run(lab, (line) => console.error(`down: ${line}`));
-  const left = lab.report.left ?? lab.report.failures.map(({ cause }) => cause);
-  return { first, failing: failed, mended, again, left };
+  const leftovers = lab.report.left ?? lab.report.failures.map(({ cause }) => cause);
+  return {
+    firstUpdate,
+    failedUpdate,
+    repairingUpdate,
+    unchangedUpdate,
+    leftovers,
+  };
 }
 
-async function up(lab: RunningLab): Promise<CanaryUpdate> {
-  const before = await lab.machines.state();
+async function runUpdate(lab: RunningLab): Promise<CanaryUpdate> {
+  const statesBefore = await lab.machines.state();
   const lines: string[] = [];
   const { report, diagnostics } = await update(lab, lab.engine, (line) => {
     console.error(line);
     lines.push(line);
   });
-  const [after, nodes] = [await lab.machines.state(), await lab.kubernetes.nodes()];
+  const [statesAfter, nodes] = [await lab.machines.state(), await lab.kubernetes.nodes()];
   return {
     result: report.result,
-    spans: Object.entries(after)
-      .flatMap(([machine, state]) => spanOf(machine, state, before[machine]!))
+    upgrades: Object.entries(statesAfter)
+      .flatMap(([machine, state]) => upgradePeriodOf(machine, state, statesBefore[machine]!))
       .sort((a, b) => a.begin - b.begin),
     reboots: Object.fromEntries(
-      Object.entries(after).map(([machine, { reboots }]) => [machine, reboots]),
+      Object.entries(statesAfter).map(([machine, { reboots }]) => [machine, reboots]),
     ),
     diagnostics,
     lines,
@@ -100,13 +106,17 @@ async function up(lab: RunningLab): Promise<CanaryUpdate> {
 }
 
 /** The time from the upgrade call to the next boot, from the emulated machine's record. */
-function spanOf(machine: string, { events }: MachineState, before: MachineState): Span[] {
-  const fresh = events.slice(before.events.length);
-  const begin = fresh.find(({ what }) => what.startsWith("upgrade request received"));
-  const end = fresh.find(({ what }) => what.startsWith("booted "));
+function upgradePeriodOf(
+  machine: string,
+  { events }: MachineState,
+  stateBefore: MachineState,
+): UpgradePeriod[] {
+  const newEvents = events.slice(stateBefore.events.length);
+  const begin = newEvents.find(({ what }) => what.startsWith("upgrade request received"));
+  const end = newEvents.find(({ what }) => what.startsWith("booted "));
   return begin === undefined || end === undefined
     ? []
     : [{ machine, begin: begin.at, end: end.at }];
 }
 
-asProgram(run);
+runAsProgram(run);

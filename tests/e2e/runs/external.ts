@@ -8,10 +8,10 @@ import type { RunningLab } from "../../../lab/run/running-lab";
 import { engineConfig, openEngine, update } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
 import { furtherOptions } from "../support/further-options";
-import { asProgram, openLab } from "./program";
+import { runAsProgram, openLab } from "./run-as-program";
 
 /** State of an external release after each step: the stack uses it, takes it over, hands it back and is destroyed. */
-export interface OutsideRun {
+export interface ExternalReleaseRun {
   steps: {
     step: string;
     result: string;
@@ -19,7 +19,7 @@ export interface OutsideRun {
     /** UIDs of the release's pods, by name. */
     pods: Record<string, string>;
     /** Whether namespace and RuntimeClass still have their first UIDs. */
-    kept: boolean;
+    sameObjects: boolean;
   }[];
   /** Reboots of the machine. */
   reboots: number;
@@ -48,8 +48,8 @@ const releases = {
   },
 } as const;
 
-async function run(session: Session, which = "plugin"): Promise<OutsideRun> {
-  const { field, ...release } = releases[which as keyof typeof releases];
+async function run(session: Session, gpuProvider = "plugin"): Promise<ExternalReleaseRun> {
+  const { field, ...release } = releases[gpuProvider as keyof typeof releases];
   const { takeOver: name, version, namespace, values } = release;
   const options = parseOptions(["--stack", "outside", ...furtherOptions]);
   const machine = {
@@ -58,62 +58,62 @@ async function run(session: Session, which = "plugin"): Promise<OutsideRun> {
     configuration: "adopted",
     gpus: [{ model: "RTX 5070 Ti" }],
   };
-  const base = {
+  const baseSpec = {
     talosVersion: "v1.12.6",
     machines: { gpu: machine },
     timeouts: labTimeouts(options),
   } as ClusterSpec;
-  const taken = { ...base, [field]: release };
+  const ownedSpec = { ...baseSpec, [field]: release };
   const external = { kind: field as ExternalKind, version, namespace, values, read: { name } };
-  const outside: ClusterSpec = { ...base, external };
-  const lab = await openLab(session, options, outside);
+  const externalSpec: ClusterSpec = { ...baseSpec, external };
+  const lab = await openLab(session, options, externalSpec);
   await installExternalRelease(lab);
   [lab.initialSnapshot, lab.engine] = await Promise.all([takeSnapshot(lab), openEngine(lab)]);
-  const first = await standing(lab, namespace);
-  const steps: OutsideRun["steps"] = [];
-  const seen = async (step: string, result: string, diagnostics: string[]): Promise<void> => {
-    const { pods, ...others } = await standing(lab, namespace);
+  const firstUids = await readUids(lab, namespace);
+  const steps: ExternalReleaseRun["steps"] = [];
+  const recordStep = async (step: string, result: string, diagnostics: string[]): Promise<void> => {
+    const { pods, ...objects } = await readUids(lab, namespace);
     steps.push({
       step,
       result,
       diagnostics,
       pods,
-      kept:
-        others.space === first.space &&
-        (which === "operator" || others.runtimeClass === first.runtimeClass),
+      sameObjects:
+        objects.namespaceUid === firstUids.namespaceUid &&
+        (gpuProvider === "operator" || objects.runtimeClassUid === firstUids.runtimeClassUid),
     });
   };
-  const become = async (step: string, spec: ClusterSpec): Promise<void> => {
+  const updateTo = async (step: string, spec: ClusterSpec): Promise<void> => {
     Object.assign(lab, { spec, config: { ...spec } });
     await lab.engine.configure(engineConfig(lab));
     const { report, diagnostics } = await update(lab, lab.engine, (line) =>
       console.error(`${step}: ${line}`),
     );
-    await seen(step, report.result, diagnostics);
+    await recordStep(step, report.result, diagnostics);
   };
-  await become("beside", outside);
-  await become("taken over", taken);
-  await become("the same again", taken);
-  await become("to be handed back", { ...base, [field]: { ...release, handBack: true } });
-  await become("handed back", outside);
+  await updateTo("beside", externalSpec);
+  await updateTo("taken over", ownedSpec);
+  await updateTo("the same again", ownedSpec);
+  await updateTo("to be handed back", { ...baseSpec, [field]: { ...release, handBack: true } });
+  await updateTo("handed back", externalSpec);
   const { result, diagnostics } = await lab.engine.destroy({ signal: session.signal });
-  await seen("destroyed", result, [...diagnostics]);
+  await recordStep("destroyed", result, [...diagnostics]);
   return { steps, reboots: (await lab.machines.state())["gpu"]!.reboots };
 }
 
 /** The release's pods, its namespace and the RuntimeClass, by their UIDs. */
-async function standing({ kubernetes }: RunningLab, namespace: string) {
-  const space = `/api/v1/namespaces/${namespace}`;
-  const items = await kubernetes.all<KubernetesObject>(`${space}/pods`);
-  const theirs = items.filter(
+async function readUids({ kubernetes }: RunningLab, namespace: string) {
+  const namespacePath = `/api/v1/namespaces/${namespace}`;
+  const items = await kubernetes.all<KubernetesObject>(`${namespacePath}/pods`);
+  const releasePods = items.filter(
     ({ metadata }) => metadata?.labels?.["app.kubernetes.io/managed-by"] !== "talos-gpu",
   );
   const classes = await kubernetes.all<KubernetesObject>("/apis/node.k8s.io/v1/runtimeclasses");
   return {
-    pods: Object.fromEntries(theirs.map(({ metadata }) => [metadata!.name!, metadata!.uid!])),
-    space: (await kubernetes.readPath<KubernetesObject>(space)).metadata?.uid,
-    runtimeClass: classes.find(({ metadata }) => metadata?.name === "nvidia")?.metadata?.uid,
+    pods: Object.fromEntries(releasePods.map(({ metadata }) => [metadata!.name!, metadata!.uid!])),
+    namespaceUid: (await kubernetes.readPath<KubernetesObject>(namespacePath)).metadata?.uid,
+    runtimeClassUid: classes.find(({ metadata }) => metadata?.name === "nvidia")?.metadata?.uid,
   };
 }
 
-asProgram(run);
+runAsProgram(run);

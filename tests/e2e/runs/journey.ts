@@ -11,18 +11,18 @@ import { stackConfiguration } from "../../../lab/run/stack-configuration";
 import { commandEnvironment, servePlugins } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
 import { repository } from "../../../stacks/stack-file";
-import { asProgram, openLab } from "./program";
+import { runAsProgram, openLab } from "./run-as-program";
 
 /** Input of a run: commands of docs/use.md, and edits of the stack's file between them. */
-export interface JourneyPlan {
+export interface JourneyInput {
   /** Stack whose machines and cluster the lab makes. The checkout does not contain its file. */
   stack: string;
   /** Shell lines to run in the checkout, or an edit of a file there: a text and its replacement. */
-  steps: (string | { file: string; replace: string; by: string })[];
+  steps: (string | { file: string; text: string; replacement: string })[];
 }
 
 /** Result of one command. */
-export interface Step {
+export interface CommandResult {
   command: string;
   status: number | null;
   stdout: string;
@@ -34,28 +34,28 @@ export interface Step {
 }
 
 /** Output of a run. */
-export interface Journey {
-  steps: Step[];
+export interface JourneyRun {
+  commands: CommandResult[];
   machines: Record<string, MachineReport>;
   /** The stack's file at the end. */
   files: Record<string, string>;
 }
 
 /** Runs commands as a user types them, in a git checkout next to a lab's cluster. */
-async function run(session: Session, planned: string): Promise<Journey> {
-  const plan = JSON.parse(planned) as JourneyPlan;
-  const options = parseOptions(["--stack", plan.stack, "--pulumi", "host"]);
-  const { config, spec } = stackConfiguration(plan.stack, options);
+async function run(session: Session, inputJson: string): Promise<JourneyRun> {
+  const input = JSON.parse(inputJson) as JourneyInput;
+  const options = parseOptions(["--stack", input.stack, "--pulumi", "host"]);
+  const { config, spec } = stackConfiguration(input.stack, options);
   const lab = await openLab(session, options, spec, config);
   const checkout = await makeCheckout(session.dir("checkout"));
   for (const folder of ["cli", "lab"])
     fs.symlinkSync(path.join(repository, folder), path.join(checkout, folder));
   const host = await installLanguageHost(session.dir("language-host"), lab.tools.pulumi);
   const plugins = await servePlugins(lab, path.join(checkout, "stacks"));
-  const inLab = commandEnvironment(lab);
+  const labEnvironment = commandEnvironment(lab);
   const environment = {
-    ...inLab,
-    PATH: [host, path.dirname(lab.tools.pulumi), inLab["PATH"]].join(path.delimiter),
+    ...labEnvironment,
+    PATH: [host, path.dirname(lab.tools.pulumi), labEnvironment["PATH"]].join(path.delimiter),
     KUBECONFIG: lab.controlPlane.adminKubeconfig,
     TALOSCONFIG: session.dir("talosconfig"),
     ...(await pluginsIn(await homeWithoutLogs(session.dir("home")), plugins)),
@@ -65,7 +65,7 @@ async function run(session: Session, planned: string): Promise<Journey> {
     PULUMI_SKIP_CONFIRMATIONS: "true", // no user can answer
     NO_COLOR: "1",
   };
-  const shell = (command: string): Promise<Omit<Step, "reboots" | "seconds">> =>
+  const runInShell = (command: string): Promise<Omit<CommandResult, "reboots" | "seconds">> =>
     new Promise((resolve, reject) => {
       console.error(`$ ${command}`);
       const child = spawn("bash", ["-e", "-c", command], {
@@ -86,44 +86,44 @@ async function run(session: Session, planned: string): Promise<Journey> {
   // A team has a repository and its remote.
   const origin = session.dir("origin.git");
   const git = "git -c user.name=lab -c user.email=lab@example.net";
-  const history = `git init -q -b main . && git add Pulumi.yaml stacks package.json && ${git} commit -qm "main"
+  const createRepository = `git init -q -b main . && git add Pulumi.yaml stacks package.json && ${git} commit -qm "main"
     git clone -q --bare . ${origin} && git remote add origin ${origin} && git fetch -q origin`;
-  const began = await shell(history);
-  if (began.status !== 0) throw new Error(began.stderr);
+  const created = await runInShell(createRepository);
+  if (created.status !== 0) throw new Error(created.stderr);
 
-  const steps: Step[] = [];
-  for (const step of plan.steps) {
+  const commands: CommandResult[] = [];
+  for (const step of input.steps) {
     if (typeof step !== "string") {
       const file = path.join(checkout, step.file);
       // The team has the file before this edit: commit and push it first.
-      const shared = `git add ${step.file} && ${git} commit -qm "the stack" && git push -q origin main && git fetch -q origin`;
-      const { status, stderr } = await shell(shared);
+      const pushFile = `git add ${step.file} && ${git} commit -qm "the stack" && git push -q origin main && git fetch -q origin`;
+      const { status, stderr } = await runInShell(pushFile);
       if (status !== 0) throw new Error(stderr);
-      const text = fs.readFileSync(file, "utf8");
-      if (!text.includes(step.replace))
-        throw new Error(`${step.file} has no ${step.replace}:\n${text}`);
-      fs.writeFileSync(file, text.replace(step.replace, step.by));
+      const content = fs.readFileSync(file, "utf8");
+      if (!content.includes(step.text))
+        throw new Error(`${step.file} has no ${step.text}:\n${content}`);
+      fs.writeFileSync(file, content.replace(step.text, step.replacement));
       continue;
     }
-    const [before, begin] = [await countOf(lab.machines), performance.now()];
-    const ran = await shell(step);
-    const after = await countOf(lab.machines);
-    const reboots = Object.entries(after.reboots).reduce(
-      (sum, [name, n]) => sum + n - (before.reboots[name] ?? 0),
+    const [countsBefore, begin] = [await countOf(lab.machines), performance.now()];
+    const result = await runInShell(step);
+    const countsAfter = await countOf(lab.machines);
+    const reboots = Object.entries(countsAfter.reboots).reduce(
+      (sum, [name, count]) => sum + count - (countsBefore.reboots[name] ?? 0),
       0,
     );
-    steps.push({ ...ran, reboots, seconds: (performance.now() - begin) / 1000 });
-    if (ran.status !== 0) break;
+    commands.push({ ...result, reboots, seconds: (performance.now() - begin) / 1000 });
+    if (result.status !== 0) break;
   }
   const stacks = path.join(checkout, "stacks");
   const files = fs
     .readdirSync(stacks)
     .map((name) => [name, fs.readFileSync(path.join(stacks, name), "utf8")] as const);
   return {
-    steps,
+    commands,
     machines: await gatherMachines(lab.machines, lab.kubernetes),
     files: Object.fromEntries(files),
   };
 }
 
-asProgram(run);
+runAsProgram(run);

@@ -3,57 +3,57 @@ import type { MachineReport } from "../../../lab/run/report";
 import { repository } from "../../../stacks/stack-file";
 
 /** An edit of a stack after its first update. */
-export interface LifeEdit {
+export interface StackEdit {
   name: string;
   /** JSON merge patch for the stack's configuration. */
   change: object;
   /** A text in the kubeconfig, and its replacement. */
   kubeconfig?: [string, string];
   /** Set if the edit cannot be undone: pattern of the error with which that preview fails. The edit then stays. */
-  stays?: string;
+  undoError?: string;
   /**
    * Set if the edit is refused: patterns of the errors of its preview and of an update without preview. Both change
    * nothing.
    */
   refused?: { preview: string; update: string };
   /** Whether the preview may say `only if`, since only the machine knows; otherwise it must know. */
-  onlyIf?: boolean;
+  mayBeUncertain?: boolean;
   /** Whether no machine may reboot, whatever the preview says. */
-  quiet?: boolean;
+  noReboots?: boolean;
   /** Whether the update may neither create nor replace a resource. */
   inPlace?: boolean;
   /** Further edits, before this one is undone. */
-  then?: LifeEdit[];
+  furtherEdits?: StackEdit[];
 }
 
 /** A lab, and its stack's edits in their order. */
-export interface Life {
+export interface EditedStack {
   /** Stack of tests/e2e/stacks from which the lab makes the cluster. */
   stack: string;
   /** JSON merge patch that removes the fields that the stack lacks at first. */
-  first?: object;
+  initialChange?: object;
   /** Expected state of the machines before the first edit. Default: not compared. */
   machines?: Record<string, Partial<MachineReport>>;
-  edits: LifeEdit[];
+  edits: StackEdit[];
   /** Further options of the lab. Default none. */
   options?: string[];
   /** Whether deletions by hand, and `--refresh`, `reconcileToken` and `--replace` follow. */
-  byHand?: boolean;
+  withHandDeletions?: boolean;
 }
 
 const folder = path.join(repository, "tests/e2e/stacks");
 
 /** File of a stack. */
-export const fileOf = (stack: string): string => path.join(folder, `Pulumi.${stack}.yaml`);
+export const stackFileOf = (stack: string): string => path.join(folder, `Pulumi.${stack}.yaml`);
 
 /**
  * Labs, each with its edits in order. Every kind of edit occurs at least once, on the stack that it can harm most.
  * tests/recipe/effect/edits.test.ts has more pairs, without a lab.
  */
-export const lives: Record<string, Life> = {
+export const editedStacks: Record<string, EditedStack> = {
   operator: {
     stack: "edited-operator",
-    first: {
+    initialChange: {
       machines: {
         "gpu-2": null,
         "gpu-1": { gpus: [{ model: "RTX 5070 Ti", count: 1 }] },
@@ -87,7 +87,7 @@ export const lives: Record<string, Life> = {
             },
           },
         },
-        onlyIf: true,
+        mayBeUncertain: true,
       },
       {
         name: "operator to plugin",
@@ -98,46 +98,46 @@ export const lives: Record<string, Life> = {
         name: "another server URL",
         change: {},
         kubeconfig: ["https://127.0.0.1:", "https://localhost:"],
-        onlyIf: true,
+        mayBeUncertain: true,
         inPlace: true,
       },
       {
         name: "a sysctl for all machines",
         change: { patches: ["machine: {sysctls: {vm.swappiness: '10'}}"] },
-        onlyIf: true,
-        then: [
+        mayBeUncertain: true,
+        furtherEdits: [
           {
             name: "a comment in that patch",
             change: { patches: ["# less of it\nmachine: {sysctls: {vm.swappiness: '10'}}"] },
-            onlyIf: true,
-            quiet: true,
+            mayBeUncertain: true,
+            noReboots: true,
           },
         ],
       },
       {
         name: "a udev rule for all machines",
         change: { patches: ['machine: {udev: {rules: [SUBSYSTEM=="drm"]}}'] },
-        onlyIf: true,
+        mayBeUncertain: true,
       },
       { name: "Kubernetes patch", change: { kubernetesVersion: "v1.34.2" } },
-      { name: "no drain", change: { upgrade: { drain: false } }, quiet: true },
+      { name: "no drain", change: { upgrade: { drain: false } }, noReboots: true },
       {
         name: "Talos patch",
         change: { talosVersion: "v1.11.6" },
-        stays: "does not support downgrades",
+        undoError: "does not support downgrades",
       },
       {
         name: "Talos minor, with the version contract set",
         change: { talosVersion: "v1.12.6", machines: { "gpu-1": { versionContract: "v1.11" } } },
         // It changes the configuration that Talos generates for an owned machine, if that minor release writes it
         // differently. Without it, a preview refuses.
-        then: [
+        furtherEdits: [
           {
             name: "a new version contract, on purpose",
             change: { machines: { "gpu-1": { versionContract: "v1.12" } } },
           },
         ],
-        stays: "does not support downgrades",
+        undoError: "does not support downgrades",
       },
     ],
   },
@@ -147,18 +147,20 @@ export const lives: Record<string, Life> = {
       {
         name: "time slicing",
         change: { sharing: { timeSlicing: { replicas: 4 } } },
-        then: [{ name: "its count", change: { sharing: { timeSlicing: { replicas: 8 } } } }],
+        furtherEdits: [
+          { name: "its count", change: { sharing: { timeSlicing: { replicas: 8 } } } },
+        ],
       },
       { name: "taint", change: { machines: { "gpu-1": { taints: { gpu: "yes:NoSchedule" } } } } },
       {
         name: "chart release",
         change: { devicePlugin: { version: "0.18.2" } },
         // This is the first release whose Node Feature Discovery removes its labels when it is uninstalled.
-        then: [
+        furtherEdits: [
           {
             name: "GPU feature discovery",
             change: { devicePlugin: { values: { gfd: { enabled: true } } } },
-            quiet: true,
+            noReboots: true,
           },
         ],
       },
@@ -167,8 +169,8 @@ export const lives: Record<string, Life> = {
         change: {
           machines: { "gpu-1": { patches: ['machine: {sysctls: {vm.swappiness: "1"}}'] } },
         },
-        onlyIf: true,
-        then: [
+        mayBeUncertain: true,
+        furtherEdits: [
           {
             name: "a further one",
             change: {
@@ -181,7 +183,7 @@ export const lives: Record<string, Life> = {
                 },
               },
             },
-            onlyIf: true,
+            mayBeUncertain: true,
           },
         ],
       },
@@ -189,8 +191,8 @@ export const lives: Record<string, Life> = {
       {
         name: "another address",
         change: { machines: { "gpu-1": { address: "gpu-1" } } },
-        onlyIf: true,
-        quiet: true,
+        mayBeUncertain: true,
+        noReboots: true,
       },
       {
         name: "a workload added",
@@ -208,7 +210,7 @@ export const lives: Record<string, Life> = {
       {
         name: "a workload with data added",
         change: { workloads: { ollama: {} } },
-        then: [
+        furtherEdits: [
           {
             name: "a different storage class for its volume",
             change: { workloads: { ollama: { storageClass: "fast" } } },
@@ -232,7 +234,7 @@ export const lives: Record<string, Life> = {
       },
       { name: "driver branch, lts to production", change: { driver: { branch: "production" } } },
     ],
-    byHand: true,
+    withHandDeletions: true,
   },
   omni: {
     stack: "edited-omni",
@@ -248,7 +250,11 @@ export const lives: Record<string, Life> = {
       },
     },
     edits: [
-      { name: "label", change: { machines: { "gpu-1": { labels: { slot: "X" } } } }, quiet: true },
+      {
+        name: "label",
+        change: { machines: { "gpu-1": { labels: { slot: "X" } } } },
+        noReboots: true,
+      },
       {
         name: "a further extension",
         change: { machines: { "gpu-1": { extensions: ["siderolabs/iscsi-tools"] } } },
@@ -258,8 +264,8 @@ export const lives: Record<string, Life> = {
         change: {
           machines: { "gpu-1": { patches: ['machine: {sysctls: {vm.swappiness: "1"}}'] } },
         },
-        onlyIf: true,
-        quiet: true,
+        mayBeUncertain: true,
+        noReboots: true,
       },
       {
         name: "a containerd part",

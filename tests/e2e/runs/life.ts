@@ -11,120 +11,122 @@ import { findLeftovers } from "../../../lab/run/take-down";
 import { describeChanges } from "../../../lab/run/updates";
 import { stackNameOf } from "../../../stacks/stack-file";
 import type { StackConfig } from "../../support/edits";
-import { deletedByHand, replaceable } from "./life-by-hand";
-import { type LifeStand, openLifeStand } from "./life-stand";
+import { deleteObjects, replaceableUrns } from "./deletions-by-hand";
+import { type StackTestBed, startStackTestBed } from "./stack-test-bed";
 import { applyMergePatch } from "../../recipe/stacks";
-import { fileOf, type LifeEdit, lives } from "./life-table";
-import { asProgram } from "./program";
+import { stackFileOf, type StackEdit, editedStacks } from "./life-table";
+import { runAsProgram } from "./run-as-program";
 
 /** Result of an edit, or of undoing it. */
-export interface LifeStep {
+export interface EditResult {
   edit: string;
   /** The preview's announcement of reboots, by machine; `refused` if it failed as expected. */
-  word: string;
+  announcement: string;
   /** Actual reboots, by machine. */
   reboots: Record<string, number>;
   /** Deviations: errors of the update, wrong announcements, and changes that a further preview would make. */
-  wrong: string[];
+  deviations: string[];
   seconds: number;
 }
 
-/** Results of a lab. */
-export interface LifeRun {
-  steps: LifeStep[];
+/** Results of all edits of a stack. */
+export interface EditsRun {
+  results: EditResult[];
   /** Its machines before the first edit. */
   machines: Record<string, MachineReport>;
-  left: string[];
+  leftovers: string[];
 }
 
-type Expected = Pick<LifeEdit, "onlyIf" | "quiet" | "inPlace">;
+type ExpectedUpdate = Pick<StackEdit, "mayBeUncertain" | "noReboots" | "inPlace">;
 
-class Run {
-  readonly steps: LifeStep[] = [];
+class EditsRunner {
+  readonly results: EditResult[] = [];
   private kubeconfig: string;
 
   constructor(
-    private readonly stand: LifeStand,
-    private said: StackConfig,
+    private readonly testBed: StackTestBed,
+    private stackConfig: StackConfig,
   ) {
-    this.kubeconfig = fs.readFileSync(stand.lab.controlPlane.adminKubeconfig, "utf8");
+    this.kubeconfig = fs.readFileSync(testBed.lab.controlPlane.adminKubeconfig, "utf8");
   }
 
-  /** Applies the edit, then its further edits, then undoes it. */
-  async through({
+  /** Applies an edit, then its further edits, then undoes it. */
+  async applyAndUndo({
     name,
     change,
     kubeconfig = ["", ""],
-    stays,
+    undoError,
     refused,
-    then = [],
+    furtherEdits = [],
     ...expected
-  }: LifeEdit): Promise<void> {
-    const before = { said: this.said, kubeconfig: this.kubeconfig };
-    const after = {
-      said: applyMergePatch(this.said, change) as StackConfig,
+  }: StackEdit): Promise<void> {
+    const unedited = { stackConfig: this.stackConfig, kubeconfig: this.kubeconfig };
+    const edited = {
+      stackConfig: applyMergePatch(this.stackConfig, change) as StackConfig,
       kubeconfig: this.kubeconfig.replace(...kubeconfig),
     };
-    await this.become(after);
+    await this.configure(edited);
     if (refused !== undefined) {
-      await this.refused(name, refused.preview);
-      await this.refused(`${name}, without a preview`, refused.update, "up");
-      await this.become(before);
-      return this.update(`${name}, after the refusal`, { quiet: true, inPlace: true });
+      await this.expectRefusal(name, refused.preview);
+      await this.expectRefusal(`${name}, without a preview`, refused.update, "up");
+      await this.configure(unedited);
+      return this.update(`${name}, after the refusal`, { noReboots: true, inPlace: true });
     }
     await this.update(name, expected);
-    for (const further of then) await this.through(further);
-    await this.become(before);
-    const back = `${name}, taken back`;
-    if (stays === undefined) return this.update(back, expected);
-    await this.refused(back, stays);
-    await this.become(after);
-    await this.unchanged(`${name}, after the refusal`);
+    for (const furtherEdit of furtherEdits) await this.applyAndUndo(furtherEdit);
+    await this.configure(unedited);
+    const undoName = `${name}, taken back`;
+    if (undoError === undefined) return this.update(undoName, expected);
+    await this.expectRefusal(undoName, undoError);
+    await this.configure(edited);
+    await this.expectNoChanges(`${name}, after the refusal`);
   }
 
   /** Deleted objects return, and requested replacements happen; no machine reboots for either. */
-  async byHand(): Promise<void> {
-    const { lab } = this.stand;
-    const quietly = { onlyIf: true, quiet: true };
-    await this.mended("deleted by hand, --refresh", ["RuntimeClass", "Job"], () =>
-      this.update("deleted by hand, --refresh", quietly, { refresh: true }),
+  async deleteByHand(): Promise<void> {
+    const { lab } = this.testBed;
+    const withoutReboots: ExpectedUpdate = { mayBeUncertain: true, noReboots: true };
+    await this.expectRecreated("deleted by hand, --refresh", ["RuntimeClass", "Job"], () =>
+      this.update("deleted by hand, --refresh", withoutReboots, { refresh: true }),
     );
-    await this.mended(
+    await this.expectRecreated(
       "deleted by hand, reconcileToken",
       ["RuntimeClass", "Job", "DaemonSet", "label"],
       async () => {
-        await this.become({
-          said: { ...this.said, reconcileToken: "by-hand" },
+        await this.configure({
+          stackConfig: { ...this.stackConfig, reconcileToken: "by-hand" },
           kubeconfig: this.kubeconfig,
         });
-        await this.update("deleted by hand, reconcileToken", quietly);
+        await this.update("deleted by hand, reconcileToken", withoutReboots);
       },
     );
-    await this.update("--replace of everything", quietly, {
-      replace: await replaceable(lab.engine),
+    await this.update("--replace of everything", withoutReboots, {
+      replace: await replaceableUrns(lab.engine),
     });
   }
 
-  private async mended(
+  private async expectRecreated(
     edit: string,
-    kinds: Parameters<typeof deletedByHand>[1],
-    mend: () => Promise<void>,
+    kinds: Parameters<typeof deleteObjects>[1],
+    recreate: () => Promise<void>,
   ): Promise<void> {
-    const there = await deletedByHand(this.stand.lab, kinds);
-    await mend();
-    const gone = await there();
-    if (gone.length > 0)
-      this.steps.at(-1)!.wrong.push(...gone.map((one) => `${edit}: ${one} did not come back`));
+    const findMissing = await deleteObjects(this.testBed.lab, kinds);
+    await recreate();
+    const missing = await findMissing();
+    if (missing.length > 0)
+      this.results
+        .at(-1)!
+        .deviations.push(...missing.map((kind) => `${edit}: ${kind} did not come back`));
   }
 
-  private async become(to: { said: StackConfig; kubeconfig: string }): Promise<void> {
-    const gone = Object.keys(this.said).filter((key) => !(key in to.said));
-    const secrets = to.kubeconfig === this.kubeconfig ? {} : { kubeconfig: to.kubeconfig };
-    await this.stand.edit(
-      { ...to.said, ...Object.fromEntries(gone.map((key) => [key, undefined])) },
+  private async configure(next: { stackConfig: StackConfig; kubeconfig: string }): Promise<void> {
+    const removedKeys = Object.keys(this.stackConfig).filter((key) => !(key in next.stackConfig));
+    const secrets = next.kubeconfig === this.kubeconfig ? {} : { kubeconfig: next.kubeconfig };
+    await this.testBed.edit(
+      { ...next.stackConfig, ...Object.fromEntries(removedKeys.map((key) => [key, undefined])) },
       secrets,
     );
-    [this.said, this.kubeconfig] = [to.said, to.kubeconfig];
+    [this.stackConfig, this.kubeconfig] = [next.stackConfig, next.kubeconfig];
   }
 
   /**
@@ -132,104 +134,128 @@ class Run {
    *
    * @throws Error if the update fails: later edits would prove nothing.
    */
-  async update(edit: string, expected: Expected = {}, options: RunOptions = {}): Promise<void> {
-    const { engine, machines, options: lab } = this.stand.lab;
+  async update(
+    edit: string,
+    expected: ExpectedUpdate = {},
+    options: RunOptions = {},
+  ): Promise<void> {
+    const { engine, machines, options: lab } = this.testBed.lab;
     const begin = performance.now();
     const preview = await engine.preview(options);
-    const foretold = predictedReboots(preview.diagnostics, stackNameOf(lab.stack));
-    const before = await countOf(machines);
+    const predictions = predictedReboots(preview.diagnostics, stackNameOf(lab.stack));
+    const countsBefore = await countOf(machines);
     const update = preview.result === "succeeded" ? await engine.up(options) : preview;
-    const { reboots } = await countSince(before, machines);
-    const well = update.result === "succeeded";
-    const unsure = expected.onlyIf
+    const { reboots } = await countSince(countsBefore, machines);
+    const succeeded = update.result === "succeeded";
+    const uncertainMachines = expected.mayBeUncertain
       ? []
-      : Object.entries(foretold).filter(([, word]) => /^reboots: only if/.test(word));
-    const loud = expected.quiet ? Object.entries(reboots).filter(([, count]) => count > 0) : [];
-    const anew = expected.inPlace && update.changes.create + update.changes.replace > 0;
+      : Object.entries(predictions).filter(([, announcement]) =>
+          /^reboots: only if/.test(announcement),
+        );
+    const rebootedMachines = expected.noReboots
+      ? Object.entries(reboots).filter(([, count]) => count > 0)
+      : [];
+    const notInPlace = expected.inPlace && update.changes.create + update.changes.replace > 0;
     const sameInBoth = options.refresh || isDeepStrictEqual(preview.changes, update.changes);
     this.add(begin, {
       edit,
-      word: Object.entries(foretold)
-        .map(([name, word]) => `${name}: ${word.slice("reboots: ".length, 80)}`)
+      announcement: Object.entries(predictions)
+        .map(([name, announcement]) => `${name}: ${announcement.slice("reboots: ".length, 80)}`)
         .join("\n"),
       reboots,
-      wrong: [
-        ...(well ? wrongPredictions(foretold, reboots) : update.diagnostics),
-        ...unsure.map(([name, word]) => `${name}: the preview did not know: ${word}`),
-        ...loud.map(([name, count]) => `${name}: ${count} reboots for nothing`),
-        ...(anew ? [`not in place: ${describeChanges(update.changes)}`] : []),
-        ...(well && !sameInBoth
+      deviations: [
+        ...(succeeded ? wrongPredictions(predictions, reboots) : update.diagnostics),
+        ...uncertainMachines.map(
+          ([name, announcement]) => `${name}: the preview did not know: ${announcement}`,
+        ),
+        ...rebootedMachines.map(([name, count]) => `${name}: ${count} reboots for nothing`),
+        ...(notInPlace ? [`not in place: ${describeChanges(update.changes)}`] : []),
+        ...(succeeded && !sameInBoth
           ? [
               `previewed: ${describeChanges(preview.changes)}; done: ${describeChanges(update.changes)}`,
             ]
           : []),
-        ...(well ? otherThanSame(await engine.preview()) : []),
+        ...(succeeded ? changesIn(await engine.preview()) : []),
       ],
     });
-    if (!well) throw new Error(`${edit}: the lab cannot go on`);
+    if (!succeeded) throw new Error(`${edit}: the lab cannot go on`);
   }
 
   /** Runs a preview, or an update without one, that must be refused. */
-  private async refused(
+  private async expectRefusal(
     edit: string,
-    by: string,
+    errorPattern: string,
     verb: "preview" | "up" = "preview",
   ): Promise<void> {
     const begin = performance.now();
-    const { result, diagnostics } = await this.stand.lab.engine[verb]();
-    const right = result === "failed" && diagnostics.some((line) => new RegExp(by).test(line));
-    const wrong = right ? [] : [`${verb} ${result}`, ...diagnostics];
-    this.add(begin, { edit, word: "refused", reboots: {}, wrong });
+    const { result, diagnostics } = await this.testBed.lab.engine[verb]();
+    const wasRefused =
+      result === "failed" && diagnostics.some((line) => new RegExp(errorPattern).test(line));
+    const deviations = wasRefused ? [] : [`${verb} ${result}`, ...diagnostics];
+    this.add(begin, { edit, announcement: "refused", reboots: {}, deviations });
   }
 
   /** Runs a preview that must change nothing. After a refusal in the same process it could also hang. */
-  private async unchanged(edit: string): Promise<void> {
+  private async expectNoChanges(edit: string): Promise<void> {
     const begin = performance.now();
-    const preview = await this.stand.lab.engine.preview({ timeoutSeconds: 60 });
-    this.add(begin, { edit, word: "", reboots: {}, wrong: otherThanSame(preview) });
+    const preview = await this.testBed.lab.engine.preview({ timeoutSeconds: 60 });
+    this.add(begin, { edit, announcement: "", reboots: {}, deviations: changesIn(preview) });
   }
 
-  private add(begin: number, step: Omit<LifeStep, "seconds">): void {
+  private add(begin: number, result: Omit<EditResult, "seconds">): void {
     const seconds = (performance.now() - begin) / 1000;
-    this.steps.push({ ...step, seconds });
-    console.error(JSON.stringify({ ...step, seconds }));
+    this.results.push({ ...result, seconds });
+    console.error(JSON.stringify({ ...result, seconds }));
   }
 }
 
-/** Changes that a preview announces. */
-function otherThanSame({ changes, diagnostics, result }: RunResult): string[] {
+/** The changes that a preview announces, and its errors; empty if there are none. */
+function changesIn({ changes, diagnostics, result }: RunResult): string[] {
   if (result !== "succeeded") return [`the next preview ${result}`, ...diagnostics];
-  const { same: _same, ...other } = changes;
-  return Object.values(other).some((count) => count > 0)
+  const { same: _same, ...otherChanges } = changes;
+  return Object.values(otherChanges).some((count) => count > 0)
     ? [`not unchanged: ${describeChanges(changes)}`]
     : [];
 }
 
 /** @param only Pattern of the names of the edits to run. Default: all. */
-asProgram(async (session, name, only = ""): Promise<LifeRun> => {
-  const life = lives[name]!;
-  const stand = await openLifeStand(session, fileOf(life.stack), life.options);
-  const { lab } = stand;
-  const said = applyMergePatch(lab.config, life.first ?? {}) as StackConfig;
-  await stand.edit(said);
-  const run = new Run(stand, said);
-  let machines: LifeRun["machines"] = {};
+runAsProgram(async (session, name, only = ""): Promise<EditsRun> => {
+  const editedStack = editedStacks[name]!;
+  const testBed = await startStackTestBed(
+    session,
+    stackFileOf(editedStack.stack),
+    editedStack.options,
+  );
+  const { lab } = testBed;
+  const stackConfig = applyMergePatch(lab.config, editedStack.initialChange ?? {}) as StackConfig;
+  await testBed.edit(stackConfig);
+  const runner = new EditsRunner(testBed, stackConfig);
+  let machines: EditsRun["machines"] = {};
   try {
-    await run.update("at first", { onlyIf: true });
+    await runner.update("at first", { mayBeUncertain: true });
     machines = await gatherMachines(lab.machines, lab.kubernetes);
-    for (const edit of life.edits) if (new RegExp(only).test(edit.name)) await run.through(edit);
-    if (life.byHand && new RegExp(only).test("by hand")) await run.byHand();
+    for (const edit of editedStack.edits)
+      if (new RegExp(only).test(edit.name)) await runner.applyAndUndo(edit);
+    if (editedStack.withHandDeletions && new RegExp(only).test("by hand"))
+      await runner.deleteByHand();
   } catch (error) {
     console.error(error); // the steps contain the stack's error, and the doctor shows the cluster's state
-    const stopped = error instanceof Error ? error.message : String(error);
-    run.steps.push({ edit: "stopped", word: "", reboots: {}, wrong: [stopped], seconds: 0 });
+    const message = error instanceof Error ? error.message : String(error);
+    runner.results.push({
+      edit: "stopped",
+      announcement: "",
+      reboots: {},
+      deviations: [message],
+      seconds: 0,
+    });
     const { unlike } = await diagnoseLab(lab, [], true, (line) => console.error(line));
-    for (const one of unlike)
-      console.error([inOneLine(one), ...(one.lastWords ?? [])].join("\n    "));
-    return { steps: run.steps, machines, left: ["it was not taken down"] };
+    for (const difference of unlike)
+      console.error([inOneLine(difference), ...(difference.lastWords ?? [])].join("\n    "));
+    return { results: runner.results, machines, leftovers: ["it was not taken down"] };
   }
-  const up = await takeSnapshot(lab);
+  const snapshot = await takeSnapshot(lab);
   const { result, diagnostics } = await lab.engine.destroy();
-  const left = result === "succeeded" ? (await findLeftovers(lab, up)).left : [...diagnostics];
-  return { steps: run.steps, machines, left };
+  const leftovers =
+    result === "succeeded" ? (await findLeftovers(lab, snapshot)).left : [...diagnostics];
+  return { results: runner.results, machines, leftovers };
 });

@@ -10,19 +10,19 @@ import { commandEnvironment, servePlugins } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
 import { provideLanguages } from "../../../lab/tools";
 import { repository } from "../../../stacks/stack-file";
-import { asProgram, openLab } from "./program";
+import { runAsProgram, openLab } from "./run-as-program";
 
 /** The YAML example's description of its cluster. */
-interface Template {
+interface YamlProgram {
   resources: { cluster: { properties: Record<string, unknown> } };
 }
 
 /** Results of the example, update by update. */
 export interface YamlRun {
-  first: RunResult;
+  firstUpdate: RunResult;
   outputs: Awaited<ReturnType<LabEngine["outputs"]>>;
-  second: RunResult;
-  destroyed: RunResult;
+  secondUpdate: RunResult;
+  destroy: RunResult;
   nodes: string[];
 }
 
@@ -34,11 +34,15 @@ const example = "examples/yaml";
  */
 async function run(session: Session): Promise<YamlRun> {
   const languages = await provideLanguages();
-  const template = parse(
+  const yamlProgram = parse(
     fs.readFileSync(path.join(repository, example, "Pulumi.yaml"), "utf8"),
-  ) as Template;
-  const { talosconfig: _t, kubeconfig: _k, ...said } = template.resources.cluster.properties;
-  const spec = said as unknown as ClusterSpec;
+  ) as YamlProgram;
+  const {
+    talosconfig: _t,
+    kubeconfig: _k,
+    ...clusterProperties
+  } = yamlProgram.resources.cluster.properties;
+  const spec = clusterProperties as unknown as ClusterSpec;
   const lab = await openLab(session, parseOptions(["--stack", "yaml"]), spec);
   const hosts = await installLanguageHost(session.dir("language-host"), lab.tools.pulumi);
   const folder = path.join(await makeCheckout(session.dir("checkout")), example);
@@ -61,11 +65,12 @@ async function run(session: Session): Promise<YamlRun> {
   });
   const { signal } = session;
   const onEvent = (progress: object): void => console.error(JSON.stringify(progress).slice(0, 300));
-  const first = await engine.up({ signal, onEvent });
+  const firstUpdate = await engine.up({ signal, onEvent });
   const outputs = await engine.outputs();
   const nodes = Object.keys(await lab.kubernetes.nodes());
-  const second = await engine.up({ signal });
-  return { first, outputs, second, destroyed: await engine.destroy({ signal }), nodes };
+  const secondUpdate = await engine.up({ signal });
+  const destroy = await engine.destroy({ signal });
+  return { firstUpdate, outputs, secondUpdate, destroy, nodes };
 }
 
-asProgram(run);
+runAsProgram(run);

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import type { DoctorReport } from "../../../cli/doctor/report";
 
 /** Runs `npm run doctor -- …` as a user would, and returns its report. */
-export async function ask(
+export async function runDoctor(
   talosctl: string,
   args: string[],
 ): Promise<{ status: number; report: DoctorReport }> {

@@ -2,10 +2,10 @@ import type { ChildProcess } from "node:child_process";
 import * as fs from "node:fs";
 import * as readline from "node:readline";
 import type { ClusterOutcome, LabReport } from "../../../lab/run/report";
-import { startApart } from "./apart";
+import { startInOwnProcess } from "./own-process";
 import { furtherOptions } from "./further-options";
 import { descendants, readOrEmpty } from "../../support/processes";
-import { links, traces } from "./real-node";
+import { networkLinks, mountsAndControlGroups } from "./real-node";
 import { untilSeen } from "../../../lab/until";
 
 /** A lab in a process of its own, as a user runs it. */
@@ -23,22 +23,23 @@ export interface LabRun {
 
 /** Starts `npm run lab -- ...args` without npm in between, so that signals reach it. */
 export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
-  const child = startApart("lab/main.ts", ["--verbose", ...args, ...furtherOptions], env);
+  const child = startInOwnProcess("lab/main.ts", ["--verbose", ...args, ...furtherOptions], env);
   const lines: string[] = [];
-  const waiting: {
+  const waitingForLine: {
     pattern: RegExp;
     resolve: (line: string) => void;
     reject: (error: Error) => void;
   }[] = [];
   readline.createInterface({ input: child.stderr! }).on("line", (line) => {
     lines.push(line);
-    for (const wait of waiting.filter(({ pattern }) => pattern.test(line))) wait.resolve(line);
+    for (const waiter of waitingForLine.filter(({ pattern }) => pattern.test(line)))
+      waiter.resolve(line);
   });
   const stdout: Buffer[] = [];
   child.stdout!.on("data", (chunk: Buffer) => stdout.push(chunk));
   const ended = new Promise<{ status: number | string; stdout: string }>((resolve) =>
     child.on("close", (code, signal) => {
-      for (const { pattern, reject } of waiting)
+      for (const { pattern, reject } of waitingForLine)
         reject(new Error(`no line ${pattern}; the last:\n${lines.slice(-20).join("\n")}`));
       resolve({
         status: code ?? signal ?? "unknown",
@@ -47,10 +48,10 @@ export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
     }),
   );
   const line = (pattern: RegExp): Promise<string> => {
-    const seen = lines.find((candidate) => pattern.test(candidate));
-    return seen === undefined
-      ? new Promise((resolve, reject) => waiting.push({ pattern, resolve, reject }))
-      : Promise.resolve(seen);
+    const earlierLine = lines.find((candidate) => pattern.test(candidate));
+    return earlierLine === undefined
+      ? new Promise((resolve, reject) => waitingForLine.push({ pattern, resolve, reject }))
+      : Promise.resolve(earlierLine);
   };
   const folder = async (): Promise<string> => {
     await line(/Kubernetes control plane:/);
@@ -66,8 +67,8 @@ export async function runLab<Report = LabReport>(
   env: NodeJS.ProcessEnv = {},
 ): Promise<{ status: number | string; report: Report; lines: string[]; folder: string }> {
   const run = startLab([...args, "--json"], env);
-  const lived = run.folder().catch(() => ""); // if it ends before it has a control plane, its lines have the reason
-  const [{ status, stdout }, folder] = await Promise.all([run.ended, lived]);
+  const labFolder = run.folder().catch(() => ""); // if it ends before it has a control plane, its lines have the reason
+  const [{ status, stdout }, folder] = await Promise.all([run.ended, labFolder]);
   try {
     return { status, report: JSON.parse(stdout) as Report, lines: run.lines, folder };
   } catch (error) {
@@ -91,7 +92,28 @@ export function assertOk({
   lines: string[];
 }): void {
   if (status === 0 && report.ok) return;
-  throw new Error(told(status, report, lines));
+  throw new Error(describeResult(status, report, lines));
+}
+
+/** Fails with the messages of an update that did not succeed. */
+export function expectSucceeded({
+  result,
+  diagnostics,
+}: {
+  result: string;
+  diagnostics: readonly string[];
+}): void {
+  if (result !== "succeeded") throw new Error([result, ...diagnostics].join("\n"));
+}
+
+/** Fails unless lines match the patterns in this order; other lines may lie between them. */
+export function expectLinesInOrder(lines: string[], patterns: string[]): void {
+  let remaining = lines;
+  for (const pattern of patterns) {
+    const index = remaining.findIndex((line) => new RegExp(pattern).test(line));
+    if (index < 0) throw new Error(`no further line matches ${pattern}`);
+    remaining = remaining.slice(index + 1);
+  }
 }
 
 /** Expects exactly these workloads, as `namespace/name`, and each of them ready. */
@@ -101,23 +123,27 @@ export function expectReady({ workloads }: ClusterOutcome, names: string[]): voi
 }
 
 /** The text for a lab's result, with the most important lines first. */
-export function told(status: number | string, report: LabReport, lines: string[]): string {
-  const marks = lines.filter((line) => /^ *✖|not as planned|^ *error/.test(line));
+export function describeResult(
+  status: number | string,
+  report: LabReport,
+  lines: string[],
+): string {
+  const errorLines = lines.filter((line) => /^ *✖|not as planned|^ *error/.test(line));
   return [
     `exit status ${status}`,
-    ...marks,
+    ...errorLines,
     JSON.stringify(report),
     ...lines.slice(-200).reverse(),
   ].join("\n");
 }
 
 /** Processes of a lab that still run. */
-export function left(folder: string): string[] {
-  const mark = `TALOS_GPU_LAB=${folder}`;
+export function labProcesses(folder: string): string[] {
+  const labVariable = `TALOS_GPU_LAB=${folder}`;
   return fs
     .readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => readOrEmpty(`/proc/${pid}/environ`).split("\0").includes(mark))
+    .filter((pid) => readOrEmpty(`/proc/${pid}/environ`).split("\0").includes(labVariable))
     .map((pid) => readOrEmpty(`/proc/${pid}/cmdline`).replace(/\0/g, " "));
 }
 
@@ -126,18 +152,18 @@ export function left(folder: string): string[] {
  * list of those that are left. Links have the same time again: the kernel removes a network when nothing else
  * waits, and took over 30 s for it on a busy computer.
  */
-export async function nothingLeft(folder: string, limitSeconds = 300): Promise<void> {
-  const all = (): string[] => [
+export async function waitUntilNothingIsLeft(folder: string, limitSeconds = 300): Promise<void> {
+  const leftovers = (): string[] => [
     ...(fs.existsSync(folder) ? [folder] : []),
-    ...left(folder),
-    ...traces(folder),
+    ...labProcesses(folder),
+    ...mountsAndControlGroups(folder),
   ];
-  const patience = { seconds: limitSeconds, every: 100 };
-  await untilSeen("nothing is left", patience, all, (still) => still.length === 0);
+  const limits = { seconds: limitSeconds, every: 100 };
+  await untilSeen("nothing is left", limits, leftovers, (remaining) => remaining.length === 0);
   await untilSeen(
     "no link is left",
-    patience,
-    () => links(folder),
-    (still) => still.length === 0,
+    limits,
+    () => networkLinks(folder),
+    (remaining) => remaining.length === 0,
   );
 }

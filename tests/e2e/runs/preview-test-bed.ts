@@ -19,7 +19,7 @@ import { TalosProvider } from "../../../lab/providers/talos";
 import { provideTools } from "../../../lab/tools";
 
 /** Resources and cost of one preview by the CLI. */
-export interface Previewed extends RunResult {
+export interface PreviewResult extends RunResult {
   /** Resources that the preview would create, as `type name`. */
   creates: string[];
   /** CPU seconds of the CLI and of the child processes that it waited for, including the program's. */
@@ -31,7 +31,7 @@ export interface Project {
   /** Folder of its Pulumi.yaml, from the checkout's root. Default: the root. */
   folder?: string;
   /** Absolute folder, if it lies outside the checkout. */
-  at?: string;
+  absoluteFolder?: string;
   name: string;
   /** Prefix of the keys of the project's credentials. Default: the project's name. */
   namespace?: string;
@@ -45,67 +45,70 @@ export interface Project {
  * A checkout, a cluster and the providers, shared by the previews of several projects. The policy pack judges each
  * project as well. There is no machine: no address of a machine has a listener.
  */
-export interface PreviewStand {
+export interface PreviewTestBed {
   /** Folder of the checkout. */
   readonly checkout: string;
   /** Address of the Image Factory for previews. */
   readonly factory: string;
   /** A stack of this repository, with its file unchanged. */
-  stack(nameOrFile: string, more?: Pick<Project, "clusterIsDown">): Promise<Previewed>;
-  project(project: Project): Promise<Previewed>;
+  previewStack(
+    nameOrFile: string,
+    options?: Pick<Project, "clusterIsDown">,
+  ): Promise<PreviewResult>;
+  previewProject(project: Project): Promise<PreviewResult>;
   /** Runs the CLI in the checkout, and returns its standard output. */
-  pulumi(...args: string[]): Promise<string>;
+  runPulumi(...args: string[]): Promise<string>;
   close(): Promise<void>;
 }
 
 /** Address without a listener, so that a preview that asks a machine fails. */
-const nowhere = "127.0.0.1:1";
+const closedAddress = "127.0.0.1:1";
 
-/** Starts the stand; its `close` stops all processes and servers that were started. */
-export async function openPreviewStand(): Promise<PreviewStand> {
+/** Starts the test bed; its `close` stops all processes and servers that were started. */
+export async function startPreviewTestBed(): Promise<PreviewTestBed> {
   const tools = await provideTools({
     only: ["pulumi", "pulumi-resource-kubernetes", "talosctl", "helm", "controlplane"],
   });
   const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-previews-"));
-  const at = (...parts: string[]): string => path.join(dir, ...parts);
+  const pathTo = (...parts: string[]): string => path.join(dir, ...parts);
   const [controlPlane, factory, charts, checkout, owner, host, standIn] = await Promise.all([
     startControlPlane({ dir: path.join(dir, "controlplane"), binary: tools.controlplane }),
     startFactory(),
-    serveCharts({ dir: at("charts"), helm: tools.helm }),
-    makeCheckout(at("checkout")),
-    makeExistingCluster(at("talos"), tools.talosctl, { talosVersion: "v1.13.0", machines: {} }),
-    installLanguageHost(at("language-host"), tools.pulumi),
-    standInHost(at("stand-in")),
+    serveCharts({ dir: pathTo("charts"), helm: tools.helm }),
+    makeCheckout(pathTo("checkout")),
+    makeExistingCluster(pathTo("talos"), tools.talosctl, { talosVersion: "v1.13.0", machines: {} }),
+    installLanguageHost(pathTo("language-host"), tools.pulumi),
+    standInHost(pathTo("stand-in")),
   ]);
-  const served = {
+  const providers = {
     command: await serveProvider(new CommandProvider({ directory: checkout })),
     talos: await serveProvider(
       new TalosProvider({
         talosctl: tools.talosctl,
         factory: factory.url,
-        machineApi: nowhere,
-        tempDir: at("talos"),
+        machineApi: closedAddress,
+        tempDir: pathTo("talos"),
       }),
     ),
   };
   const plugins = {
     kubernetes: tools["pulumi-resource-kubernetes"],
-    ...Object.fromEntries(Object.entries(served).map(([name, { port }]) => [name, port])),
+    ...Object.fromEntries(Object.entries(providers).map(([name, { port }]) => [name, port])),
   };
   const credentials = {
-    talosconfig: owner.talosconfig(nowhere),
+    talosconfig: owner.talosconfig(closedAddress),
     machineSecrets: fs.readFileSync(owner.secrets, "utf8"),
     kubeconfig: fs.readFileSync(controlPlane.adminKubeconfig, "utf8"),
     omniEndpoint: "https://omni.example",
     omniServiceAccountKey: "omni-service-account-key",
   };
   const environment = {
-    ...inherited(),
+    ...environmentWithoutCredentials(),
     PATH: [host, path.dirname(tools.talosctl), process.env["PATH"]].join(path.delimiter),
     TALOS_GPU_CHARTS: charts.addressOf(""),
     TALOS_GPU_FACTORY: factory.url,
   };
-  fs.writeFileSync(at("pulumi"), measured(tools.pulumi, at("cpu")), { mode: 0o755 });
+  fs.writeFileSync(pathTo("pulumi"), measuringScript(tools.pulumi, pathTo("cpu")), { mode: 0o755 });
 
   /**
    * Serves the chart that a stack's configuration names. Throws if this is not the configuration of a stack: then
@@ -116,65 +119,70 @@ export async function openPreviewStand(): Promise<PreviewStand> {
       key.replace(/^talos-gpu:/, ""),
       value,
     ]);
-    const said = clusterOf(Object.fromEntries(fields) as Record<string, unknown>);
-    const { chart, version, repository } = planCluster(said).kubernetes.release;
+    const spec = clusterOf(Object.fromEntries(fields) as Record<string, unknown>);
+    const { chart, version, repository } = planCluster(spec).kubernetes.release;
     charts.offer(chart, version, repository);
   };
 
-  const project = async ({
+  const previewProject = async ({
     folder = "",
-    at: place = path.join(checkout, folder),
+    absoluteFolder: programFolder = path.join(checkout, folder),
     name,
     namespace = name,
     stack,
     config = {},
     clusterIsDown = false,
-  }: Project): Promise<Previewed> => {
+  }: Project): Promise<PreviewResult> => {
     if (namespace === "talos-gpu") offerChartOf(config);
     const { kubeconfig } = credentials;
-    const down = { kubeconfig: kubeconfig.replace(/server: .*/, `server: https://${nowhere}`) };
-    const texts = { ...credentials, ...(clusterIsDown ? down : {}) };
-    const wanted = [
+    const unreachable = {
+      kubeconfig: kubeconfig.replace(/server: .*/, `server: https://${closedAddress}`),
+    };
+    const credentialTexts = { ...credentials, ...(clusterIsDown ? unreachable : {}) };
+    const neededKeys = [
       "kubeconfig",
       "talosconfig",
       ...(folder === "" ? Object.keys(credentials) : []),
     ];
-    const given = config[`${name}:bootstrap`] === true ? [] : [...new Set(wanted)];
+    const secretKeys = config[`${name}:bootstrap`] === true ? [] : [...new Set(neededKeys)];
     const engine = await LabEngine.open({
-      pulumi: at("pulumi"),
-      dir: at("engines", `${name}-${stack}`),
+      pulumi: pathTo("pulumi"),
+      dir: pathTo("engines", `${name}-${stack}`),
       project: name,
       stack,
-      program: place,
+      program: programFolder,
       config,
       secrets: Object.fromEntries(
-        given.map((key) => [`${namespace}:${key}`, texts[key as keyof typeof credentials]]),
+        secretKeys.map((key) => [
+          `${namespace}:${key}`,
+          credentialTexts[key as keyof typeof credentials],
+        ]),
       ),
       plugins,
       environment,
     });
-    fs.rmSync(at("cpu"), { force: true });
+    fs.rmSync(pathTo("cpu"), { force: true });
     const creates: string[] = [];
     const onEvent = (progress: Progress): void => {
       if (progress.kind === "resource" && progress.op === "create" && progress.state === "started")
         creates.push(`${progress.type} ${progress.name}`);
     };
     const result = await engine.preview({ onEvent, policyPacks: [path.join(checkout, "policy")] });
-    return { ...result, creates, cpuSeconds: spent(at("cpu")) };
+    return { ...result, creates, cpuSeconds: readCpuSeconds(pathTo("cpu")) };
   };
 
   return {
     checkout,
     factory: factory.url,
-    project,
-    pulumi: async (...args) => {
+    previewProject,
+    runPulumi: async (...args) => {
       // Pulumi's own host begins with `npm install`, which must not run here: this checkout's node_modules is a
       // link to the repository's.
       const PATH = [standIn, environment.PATH].join(path.delimiter);
       const env = {
         ...environment,
         PATH,
-        PULUMI_HOME: at("home"),
+        PULUMI_HOME: pathTo("home"),
         PULUMI_SKIP_UPDATE_CHECK: "true",
       };
       const { stdout } = await promisify(execFile)(tools.pulumi, args, {
@@ -184,18 +192,18 @@ export async function openPreviewStand(): Promise<PreviewStand> {
       });
       return stdout;
     },
-    stack: (nameOrFile, more = {}) => {
+    previewStack: (nameOrFile, options = {}) => {
       const stack = stackNameOf(nameOrFile);
-      const said = readStackFile(nameOrFile);
+      const stackFields = readStackFile(nameOrFile);
       fs.rmSync(path.join(checkout, "stacks", `Pulumi.${stack}.yaml`), { force: true }); // written again, with credentials
       const config = Object.fromEntries(
-        Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value]),
+        Object.entries(stackFields).map(([key, value]) => [`talos-gpu:${key}`, value]),
       );
-      return project({ name: "talos-gpu", stack, config, ...more });
+      return previewProject({ name: "talos-gpu", stack, config, ...options });
     },
     close: async () => {
       await Promise.all([
-        ...Object.values(served).map((each) => each.close()),
+        ...Object.values(providers).map((provider) => provider.close()),
         controlPlane.stop(),
       ]);
       await Promise.all([factory.close(), charts.close()]);
@@ -205,17 +213,17 @@ export async function openPreviewStand(): Promise<PreviewStand> {
 }
 
 /** This process' environment without its user's credentials and clusters. */
-function inherited(): Record<string, string> {
-  const own = /^(TALOSCONFIG|TALOS_SECRETS|KUBECONFIG|OMNI_.*|PULUMI_.*)$/;
+function environmentWithoutCredentials(): Record<string, string> {
+  const userVariables = /^(TALOSCONFIG|TALOS_SECRETS|KUBECONFIG|OMNI_.*|PULUMI_.*)$/;
   return Object.fromEntries(
     Object.entries(process.env).flatMap(([key, value]) =>
-      value === undefined || own.test(key) ? [] : [[key, value]],
+      value === undefined || userVariables.test(key) ? [] : [[key, value]],
     ),
   );
 }
 
 /** Runs the CLI in a shell whose `times` writes the CPU time of all child processes to a file. */
-const measured = (pulumi: string, file: string): string => `#!/bin/bash
+const measuringScript = (pulumi: string, file: string): string => `#!/bin/bash
 "${pulumi}" "$@"
 status=$?
 times >> "${file}"
@@ -223,7 +231,7 @@ exit $status
 `;
 
 /** Seconds in lines such as `0m3.200s 0m0.640s`: the shell's own times, and those of its children. */
-function spent(file: string): number {
+function readCpuSeconds(file: string): number {
   const times = fs.readFileSync(file, "utf8").matchAll(/(\d+)m([\d.]+)s/g);
   return [...times].reduce(
     (sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds),

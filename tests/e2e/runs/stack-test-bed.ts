@@ -13,10 +13,10 @@ import { untilSeen } from "../../../lab/until";
 import { furtherOptions } from "../support/further-options";
 import { descendants } from "../../support/processes";
 import { clusterOf } from "../../../stacks/stack-file";
-import { openLab } from "./program";
+import { openLab } from "./run-as-program";
 
 /** A lab whose stack a test updates, edits, kills and destroys. */
-export interface LifeStand {
+export interface StackTestBed {
   lab: RunningLab;
   /** Sets configuration keys of the stack, or secret ones; undefined removes a key. */
   edit(changes: Record<string, unknown>, secrets?: Record<string, string>): Promise<void>;
@@ -30,17 +30,19 @@ export interface LifeStand {
 const rebootSeconds = 60;
 
 /**
- * @param stack file of the stack.
- * @param more further options of the lab
+ * Starts a lab with the cluster of a stack.
+ *
+ * @param stack file of the stack
+ * @param labOptions further options of the lab
  * @param checkpoints `each` if the test kills the engine
  */
-export async function openLifeStand(
+export async function startStackTestBed(
   session: Session,
   stack: string,
-  more: string[] = [],
+  labOptions: string[] = [],
   checkpoints?: LabEngineOptions["checkpoints"],
-): Promise<LifeStand> {
-  const options = parseOptions(["--stack", stack, ...more, ...furtherOptions]);
+): Promise<StackTestBed> {
+  const options = parseOptions(["--stack", stack, ...labOptions, ...furtherOptions]);
   const { config, spec } = stackConfiguration(stack, options);
   const lab = await openLab(session, options, spec, config);
   [lab.initialSnapshot, lab.engine] = await Promise.all([
@@ -56,10 +58,13 @@ export async function openLifeStand(
       lab.earlierPlans.push(planCluster(lab.spec));
       lab.config = Object.fromEntries(config);
       lab.spec = clusterOf(lab.config);
-      const given = Object.entries(secrets).map(([key, value]) => [`talos-gpu:${key}`, value]);
+      const secretEntries = Object.entries(secrets).map(([key, value]) => [
+        `talos-gpu:${key}`,
+        value,
+      ]);
       await lab.engine.configure(
         engineConfig(lab),
-        Object.fromEntries(given) as Record<string, string>,
+        Object.fromEntries(secretEntries) as Record<string, string>,
       );
     },
     reboots: async () =>
@@ -67,7 +72,7 @@ export async function openLifeStand(
     reboot: async (machine) => {
       const state = async (): Promise<MachineState> => (await lab.machines.state())[machine]!;
       const { bootId, address } = await state();
-      const asked = [
+      const rebootCommand = [
         "--talosconfig",
         session.dir("talosconfig"),
         "--nodes",
@@ -75,8 +80,9 @@ export async function openLifeStand(
         "reboot",
         "--wait=false",
       ];
-      await promisify(execFile)(lab.tools.talosctl, asked);
-      const isBack = ({ bootId: now, ready }: MachineState): boolean => now !== bootId && ready;
+      await promisify(execFile)(lab.tools.talosctl, rebootCommand);
+      const isBack = ({ bootId: newBootId, ready }: MachineState): boolean =>
+        newBootId !== bootId && ready;
       await untilSeen(
         `${machine} rebooted`,
         { seconds: rebootSeconds, signal: session.signal },
@@ -89,7 +95,8 @@ export async function openLifeStand(
 
 /** Moment at which an update is stopped: an output line, or an object in the cluster. */
 export type Moment =
-  { said: (progress: Progress) => boolean } | { seen: (lab: RunningLab) => Promise<boolean> };
+  | { isReachedBy: (progress: Progress) => boolean }
+  | { isReachedIn: (lab: RunningLab) => Promise<boolean> };
 
 /**
  * Runs an update or a destroy until a moment, and stops it there: by Ctrl-C, or by killing Pulumi, Helm and the machine
@@ -97,46 +104,51 @@ export type Moment =
  *
  * @returns Its result, and whether it reached the moment.
  */
-export async function stopped(
-  { lab }: LifeStand,
+export async function runUntilStopped(
+  { lab }: StackTestBed,
   verb: "up" | "destroy",
   signal: "SIGINT" | "SIGKILL",
   moment: Moment,
 ): Promise<{ result: RunResult; reached: boolean }> {
   let reached = false;
   const lines: string[] = [];
-  const tell = narrate((line) => void lines.push(line));
+  const recordLines = narrate((line) => void lines.push(line));
   const stop = (): void => {
     if (reached) return;
     reached = true;
     if (signal === "SIGINT") lab.engine.cancel();
     else killAll();
   };
-  const over = new AbortController();
-  const watched =
-    "seen" in moment ? until(() => moment.seen(lab), over.signal).then(stop, () => {}) : undefined;
+  const ended = new AbortController();
+  const watch =
+    "isReachedIn" in moment
+      ? waitUntil(() => moment.isReachedIn(lab), ended.signal).then(stop, () => {})
+      : undefined;
   const result = await lab.engine[verb]({
     onEvent: (progress) => {
-      tell(progress);
-      if ("said" in moment && moment.said(progress)) stop();
+      recordLines(progress);
+      if ("isReachedBy" in moment && moment.isReachedBy(progress)) stop();
     },
     signal: lab.session.signal,
   });
-  over.abort();
-  await watched;
+  ended.abort();
+  await watch;
   if (!reached) console.error(lines.join("\n"));
   return { result, reached };
 }
 
-async function until(met: () => Promise<boolean>, over: AbortSignal): Promise<void> {
-  while (!(await met().catch(() => false))) {
-    over.throwIfAborted();
+async function waitUntil(condition: () => Promise<boolean>, aborted: AbortSignal): Promise<void> {
+  while (!(await condition().catch(() => false))) {
+    aborted.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, 50)); // checking costs milliseconds, and each moment lasts seconds
   }
 }
 
-/** Kills Helm, programs and plugins before Pulumi: a process that notices Pulumi's end must not clean up. */
-const mortal = [
+/**
+ * Command lines of the processes to kill, in this order. Helm, programs and plugins come before Pulumi: a process that
+ * notices Pulumi's end must not clean up.
+ */
+const killOrder = [
   /(^|\/)helm\0/,
   /program\.js/,
   /(^|\/)talosctl\0/,
@@ -145,9 +157,9 @@ const mortal = [
 ];
 
 function killAll(): void {
-  const all = descendants(process.pid);
-  for (const pattern of mortal)
-    for (const { pid } of all.filter(({ command }) => pattern.test(command))) {
+  const processes = descendants(process.pid);
+  for (const pattern of killOrder)
+    for (const { pid } of processes.filter(({ command }) => pattern.test(command))) {
       try {
         process.kill(pid, "SIGKILL");
       } catch {

@@ -13,10 +13,10 @@ import type { Lab } from "../../../lab/cluster/lab";
 import { stacksDir } from "../../../stacks/stack-file";
 import { parseOptions } from "../../../lab/options";
 import type { Session } from "../../../lab/session/session";
-import { openLab } from "./program";
+import { openLab } from "./run-as-program";
 
 /** Result of one run of the machine program. */
-export interface Ran {
+export interface ProgramRun {
   /** Exit status, or the signal's name. */
   status: number | string;
   /** The program's answer; undefined if it failed. */
@@ -35,17 +35,24 @@ export interface RunOptions {
 }
 
 /** A Kubernetes control plane, emulated machines on a plain image, and the bundled machine program. */
-export interface FaultStand {
+export interface FaultTestBed {
   lab: Lab;
   /** Stages the wanted configuration on an adopted machine, as a stack does before the upgrade. */
   adopt(machine: string): Promise<void>;
-  upgrade(machine: string, options?: RunOptions): Promise<Ran>;
+  upgrade(machine: string, options?: RunOptions): Promise<ProgramRun>;
   /** Client of the machine's API, with which a case acts as another tool. */
   machine(machine: string): TalosMachine;
 }
 
-/** @param workers names of the workers, each with a card */
-export async function openFaultStand(session: Session, workers: string[]): Promise<FaultStand> {
+/**
+ * Starts a lab with a control plane and workers.
+ *
+ * @param workers names of the workers, each with a card
+ */
+export async function startFaultTestBed(
+  session: Session,
+  workers: string[],
+): Promise<FaultTestBed> {
   const options = parseOptions(["--stack", "faults"]);
   const gpus = [{ model: "RTX 5070 Ti" }];
   const spec: Lab["spec"] = {
@@ -76,12 +83,12 @@ export async function openFaultStand(session: Session, workers: string[]): Promi
     lab,
     adopt: async (machine) => {
       const { name, address, patches } = recipeOf(machine);
-      const ran = await runProgram(lab, "adopt", {
+      const run = await runProgram(lab, "adopt", {
         machine: name,
         address,
         patches,
       } satisfies AdoptTask);
-      if (ran.status !== 0) throw new Error(`adopt ${machine}: ${ran.lines.join("\n")}`);
+      if (run.status !== 0) throw new Error(`adopt ${machine}: ${run.lines.join("\n")}`);
     },
     upgrade: (machine, { onLine, timeouts } = {}) =>
       runProgram(
@@ -133,7 +140,7 @@ async function runProgram(
   verb: string,
   task: object,
   onLine?: RunOptions["onLine"],
-): Promise<Ran> {
+): Promise<ProgramRun> {
   const { TALOSCONFIG: _talosconfig, KUBECONFIG: _kubeconfig, ...inherited } = process.env;
   const child = spawn(process.execPath, ["-e", "require('talos-gpu/bin/program.js')", "--", verb], {
     cwd: stacksDir,

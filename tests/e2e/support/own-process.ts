@@ -4,9 +4,9 @@ import * as path from "node:path";
 const repository = path.resolve(__dirname, "../../..");
 
 /** Running programs. If a test fails, its lab must be ended, or the whole test run would hang. */
-const running = new Set<ChildProcess>();
+const runningPrograms = new Set<ChildProcess>();
 afterAll(() => {
-  for (const child of running) child.kill("SIGTERM");
+  for (const child of runningPrograms) child.kill("SIGTERM");
 });
 
 /**
@@ -15,7 +15,7 @@ afterAll(() => {
  *
  * @param file from the repository's root, e.g. `lab/main.ts`.
  */
-export function startApart(
+export function startInOwnProcess(
   file: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
@@ -25,46 +25,47 @@ export function startApart(
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  running.add(child);
-  child.on("close", () => running.delete(child));
+  runningPrograms.add(child);
+  child.on("close", () => runningPrograms.delete(child));
   return child;
 }
 
 /** Result of a program of `tests/e2e/runs`. */
-export interface Told<Outcome> {
+export interface ProgramResult<Outcome> {
   outcome: Outcome;
   /** Standard error, which a test shows next to an unexpected outcome. */
-  said: string;
+  stderr: string;
 }
 
 /** Characters of standard error that an error quotes, about its last 100 lines. */
-const quoted = 8_000;
+const quotedCharacters = 8_000;
 
 /**
  * Runs a program of `tests/e2e/runs` until it ends. Jest cannot load the Kubernetes client, an ES module, so all code
- * that uses parts of a lab is such a program. It calls `asProgram`.
+ * that uses parts of a lab is such a program. It calls `runAsProgram`.
  *
  * @throws Error with the end of its standard error, if it fails or ends without an outcome.
  */
-export function runApart<Outcome>(
+export function runInOwnProcess<Outcome>(
   name: string,
   ...args: readonly string[]
-): Promise<Told<Outcome>> {
-  const child = startApart(`tests/e2e/runs/${name}.ts`, args);
-  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
-  child.stdout!.on("data", (chunk: Buffer) => stdout.push(chunk));
-  child.stderr!.on("data", (chunk: Buffer) => stderr.push(chunk));
+): Promise<ProgramResult<Outcome>> {
+  const child = startInOwnProcess(`tests/e2e/runs/${name}.ts`, args);
+  const [stdoutChunks, stderrChunks]: [Buffer[], Buffer[]] = [[], []];
+  child.stdout!.on("data", (chunk: Buffer) => stdoutChunks.push(chunk));
+  child.stderr!.on("data", (chunk: Buffer) => stderrChunks.push(chunk));
   return new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code, signal) => {
-      const said = Buffer.concat(stderr).toString("utf8");
+      const stderr = Buffer.concat(stderrChunks).toString("utf8");
       try {
         if (code !== 0) throw new Error(`exit status ${code ?? signal}`);
-        resolve({ outcome: JSON.parse(Buffer.concat(stdout).toString("utf8")) as Outcome, said });
+        const outcome = JSON.parse(Buffer.concat(stdoutChunks).toString("utf8")) as Outcome;
+        resolve({ outcome, stderr });
       } catch (error) {
         reject(
           new Error(
-            `runs/${name}: ${(error as Error).message}; it said last:\n${said.slice(-quoted)}`,
+            `runs/${name}: ${(error as Error).message}; its last output:\n${stderr.slice(-quotedCharacters)}`,
           ),
         );
       }
