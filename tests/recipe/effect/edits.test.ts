@@ -20,15 +20,16 @@ import { editedStack, edits, type StackConfig } from "../../support/edits";
 import { planOf } from "../../support/plans";
 import { readStackFile } from "../../../stacks/stack-file";
 
-function planned(said: StackConfig): Plan {
-  expect(findingsOf(said)).toEqual([]);
-  return planCluster(parseSpec(said).spec!);
+/** The plan of a stack. Fails if the checks find something. */
+function planWithoutFindings(stack: StackConfig): Plan {
+  expect(findingsOf(stack)).toEqual([]);
+  return planCluster(parseSpec(stack).spec!);
 }
 
 describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reboots }) => {
-  const before = planOf(stack);
-  const after = planned(editedStack({ stack, change }));
-  const effects = effectsOf(before, after);
+  const previousPlan = planOf(stack);
+  const newPlan = planWithoutFindings(editedStack({ stack, change }));
+  const effects = effectsOf(previousPlan, newPlan);
 
   test("has the expected plan of reboots for each machine", () => {
     expect(
@@ -37,48 +38,49 @@ describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reb
     for (const { because } of Object.values(effects)) expect(because).not.toBe("");
   });
 
-  // The upgrade program configures neither machines of Omni nor those that a stack installs. If a machine reboots
-  // "only if", only the program can decide it.
-  const byProgram = after.machines.filter(
+  // The upgrade program configures neither machines of Omni nor those that a stack installs. Whether a machine
+  // reboots "only if", the program decides while it runs.
+  const machinesOfProgram = newPlan.machines.filter(
     ({ name, configuration }) =>
-      configuration !== "omni" && !after.spec.bootstrap && reboots[name] !== "only if",
+      configuration !== "omni" && !newPlan.spec.bootstrap && reboots[name] !== "only if",
   );
-  for (const { name } of byProgram)
+  for (const { name } of machinesOfProgram)
     test(`lets the upgrade program reboot ${name} exactly if the plan says yes`, async () => {
-      const [was, is] = [before, after].map((plan) =>
-        plan.machines.find((machine) => machine.name === name)!,
-      );
+      const machineIn = (plan: Plan) => plan.machines.find((machine) => machine.name === name)!;
+      const previousMachine = machineIn(previousPlan);
+      const newMachine = machineIn(newPlan);
       const { machine, workbench, task } = setupUpgrade();
       // The previous update left the machine in this state.
-      machine.talosVersion = was!.talosVersion;
+      machine.talosVersion = previousMachine.talosVersion;
       machine.schematicId = schematics.gpu;
-      machine.active = [...was!.patches, generated(before)].join("---\n");
-      machine.persistent = [...is!.patches, generated(after)].join("---\n");
-      const [old, fresh] = [partsOf(was!.patches), partsOf(is!.patches)];
-      machine.needsBoot = [...new Set([...old.keys(), ...fresh.keys()])].some(
-        (part) =>
-          JSON.stringify(old.get(part)) !== JSON.stringify(fresh.get(part)) &&
-          needsBoot(part, is!.talosVersion),
+      machine.active = [...previousMachine.patches, generatedPart(previousPlan)].join("---\n");
+      machine.persistent = [...newMachine.patches, generatedPart(newPlan)].join("---\n");
+      const previousParts = partsOf(previousMachine.patches);
+      const newParts = partsOf(newMachine.patches);
+      const changedParts = [...new Set([...previousParts.keys(), ...newParts.keys()])].filter(
+        (part) => JSON.stringify(previousParts.get(part)) !== JSON.stringify(newParts.get(part)),
       );
-      const schematicId = is!.schematicId === was!.schematicId ? schematics.gpu : schematics.other;
+      machine.needsBoot = changedParts.some((part) => needsBoot(part, newMachine.talosVersion));
+      const newSchematicId =
+        newMachine.schematicId === previousMachine.schematicId ? schematics.gpu : schematics.other;
       const { rebooted } = await upgrade(
         {
           ...task,
           machine: name,
-          talosVersion: is!.talosVersion,
-          schematicId,
-          installerImage: factoryImage(is!.talosVersion, schematicId),
-          modules: is!.kernelModules.map((module) => module.name),
+          talosVersion: newMachine.talosVersion,
+          schematicId: newSchematicId,
+          installerImage: factoryImage(newMachine.talosVersion, newSchematicId),
+          modules: newMachine.kernelModules.map((module) => module.name),
           driverVersion: "570.211.01", // the only driver of the fake machine
         },
-        { ...workbench, clientVersion: is!.talosVersion },
+        { ...workbench, clientVersion: newMachine.talosVersion },
       );
       expect(rebooted).toBe(effects[name]!.reboots === "yes");
     });
 });
 
 /** Stands for the part of an owned configuration that Talos generates: it changes with these fields. */
-function generated({ spec }: Plan): string {
+function generatedPart({ spec }: Plan): string {
   if (!Object.values(spec.machines).some(({ configuration }) => configuration === "owned"))
     return "";
   const { clusterName, clusterEndpoint, kubernetesVersion } = spec;
@@ -108,7 +110,7 @@ const modulesWith = (parameter: string): string =>
   `machine: {kernel: {modules: [{name: nvidia, parameters: [${parameter}]}, ` +
   "{name: nvidia_uvm}, {name: nvidia_drm}, {name: nvidia_modeset}]}}";
 
-const updates: Updates[] = [
+const updateCases: Updates[] = [
   {
     name: "a parameter of a module that the machine's own patch declares",
     stack: "rtx5070ti",
@@ -279,19 +281,21 @@ const updates: Updates[] = [
   },
 ];
 
-test.each(updates)(
+test.each(updateCases)(
   "the preview of $stack has the expected reboot and reason: $name",
-  ({ stack, before = {}, after = {}, name: _, because, ...effect }) => {
-    const first = before === null ? undefined : planned(editedStack({ stack, change: before }));
-    const effects = Object.values(effectsOf(first, planned(editedStack({ stack, change: after }))));
+  ({ stack, before = {}, after = {}, name: _, because, ...expectedEffect }) => {
+    const planAfter = (change: object) => planWithoutFindings(editedStack({ stack, change }));
+    const previousPlan = before === null ? undefined : planAfter(before);
+    const effects = Object.values(effectsOf(previousPlan, planAfter(after)));
     expect(effects).not.toEqual([]);
-    for (const each of effects)
-      expect(each).toMatchObject({ ...effect, because: expect.stringMatching(because) });
+    for (const effect of effects)
+      expect(effect).toMatchObject({ ...expectedEffect, because: expect.stringMatching(because) });
   },
 );
 
+/** The state that the update keeps of the stack's first machine. */
 const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machineState> => {
-  const plan = planned({ ...(readStackFile(stack) as StackConfig), talosVersion });
+  const plan = planWithoutFindings({ ...(readStackFile(stack) as StackConfig), talosVersion });
   return machineState(plannedMachines(plan)[0]!);
 };
 
@@ -302,7 +306,9 @@ test("an unchanged machine that the program inspects reboots only on a condition
   );
 });
 
-test.each<[string, string, unknown, RegExp | undefined]>([
+test.each<
+  [stack: string, talosVersion: string, runningVersion: unknown, refusal: RegExp | undefined]
+>([
   [
     "rtx5070ti",
     "v1.12.6",
@@ -322,9 +328,9 @@ test.each<[string, string, unknown, RegExp | undefined]>([
   ["frank", "v1.12.6", "v1.12.7", undefined],
 ])(
   "a preview of %s with Talos %s, whose machine runs %s, is refused if the update would fail",
-  (stack, wanted, runs, words) => {
-    const refused = refusalOf("gpu", runs, stateOf(stack, wanted));
-    if (words === undefined) expect(refused).toBeUndefined();
-    else expect(refused).toMatch(words);
+  (stack, talosVersion, runningVersion, expectedRefusal) => {
+    const refusal = refusalOf("gpu", runningVersion, stateOf(stack, talosVersion));
+    if (expectedRefusal === undefined) expect(refusal).toBeUndefined();
+    else expect(refusal).toMatch(expectedRefusal);
   },
 );

@@ -5,7 +5,12 @@ import { stackOfOneMachine } from "../stacks";
 
 describe("the preview of a machine that leaves the stack", () => {
   const state = machineStates(planOf("velaryon"))["velaryon"]!;
-  const words: [string, Partial<typeof state>, string, RegExp][] = [
+  const leavingCases: [
+    title: string,
+    change: Partial<typeof state>,
+    reboots: string,
+    because: RegExp,
+  ][] = [
     [
       "of an adopted machine with a card keeps NVIDIA's kernel modules until the next boot",
       { configuration: "adopted" },
@@ -25,8 +30,8 @@ describe("the preview of a machine that leaves the stack", () => {
       /^Omni makes a new image and configuration for it, without/,
     ],
   ];
-  test.each(words)("%s", (_, said, reboots, because) => {
-    expect(effectOf({ ...state, ...said }, undefined)).toMatchObject({
+  test.each(leavingCases)("%s", (_, change, reboots, because) => {
+    expect(effectOf({ ...state, ...change }, undefined)).toMatchObject({
       reboots,
       because: expect.stringMatching(because),
     });
@@ -42,7 +47,7 @@ describe("the preview of a machine that leaves the stack", () => {
 
 describe("a machine whose field configuration changes", () => {
   const state = machineStates(planOf("velaryon"))["velaryon"]!;
-  const words: [string, string, string, RegExp][] = [
+  const changeCases: [previous: string, next: string, reboots: string, because: RegExp][] = [
     [
       "adopted",
       "owned",
@@ -52,59 +57,97 @@ describe("a machine whose field configuration changes", () => {
     ["omni", "adopted", "no", /^the update refuses/],
     ["owned", "adopted", "only if", /^the change from owned to adopted alters its configuration$/],
   ];
-  test.each(words)("from %s to %s is previewed with reboots: %s", (was, is, reboots, because) => {
-    const [before, after] = [was, is].map((configuration) => ({ ...state, configuration }));
-    expect(effectOf(before, after)).toMatchObject({
-      reboots,
-      because: expect.stringMatching(because),
-    });
-  });
-});
-
-test.each<[string, string | undefined, string, string | undefined, string]>([
-  ["Talos drains in an upgrade from 1.12", "v1.12.6", "v1.13.0", undefined, "by Talos itself"],
-  [
-    "Talos drains in an upgrade from the 1.12 of runningVersion",
-    undefined,
-    "v1.13.0",
-    "v1.12.6",
-    "by Talos itself",
-  ],
-  ["Talos drains in a first update to 1.12", undefined, "v1.12.6", undefined, "by Talos itself"],
-  [
-    "Talos may drain in a first update to 1.13",
-    undefined,
-    "v1.13.0",
-    undefined,
-    "by Talos itself, if it runs 1.12 or older",
-  ],
-  ["no drain is part of an upgrade from 1.13", "v1.13.0", "v1.13.9", "v1.12.6", "no"],
-  ["no drain is part of an update without an upgrade", "v1.12.6", "v1.12.6", undefined, "no"],
-])("if the stack turns drains off, %s", (_, was, wanted, runningVersion, drained) => {
-  const { rebootsIfChanged, ...rest } = machineStates(planOf("velaryon"))["velaryon"]!;
-  const state = (talosVersion: string, parts = {}) => ({
-    ...rest,
-    drainedBeforeReboot: "no",
-    rebootsIfChanged: { ...rebootsIfChanged, talosVersion, parts },
-  });
-  const before = was === undefined ? undefined : state(was, { "machine.files": "1" });
-  const effect = effectOf(before, {
-    ...state(wanted),
-    ...(runningVersion && { runningVersion }),
-  });
-  expect(effect.drained).toBe(drained);
-  expect(describeEffect(effect)).toContain(
-    drained === "no" ? "; it is not drained" : `; it is then drained ${drained}`,
+  test.each(changeCases)(
+    "from %s to %s is previewed with reboots: %s",
+    (previous, next, reboots, because) => {
+      const previousState = { ...state, configuration: previous };
+      const nextState = { ...state, configuration: next };
+      expect(effectOf(previousState, nextState)).toMatchObject({
+        reboots,
+        because: expect.stringMatching(because),
+      });
+    },
   );
 });
 
+interface DrainCase {
+  title: string;
+  /** Talos version of the previous update. Default: there was none. */
+  previousVersion?: string;
+  newVersion: string;
+  /** runningVersion in the stack. Default: none. */
+  runningVersion?: string;
+  drained: string;
+}
+
+test.each<DrainCase>([
+  {
+    title: "Talos drains in an upgrade from 1.12",
+    previousVersion: "v1.12.6",
+    newVersion: "v1.13.0",
+    drained: "by Talos itself",
+  },
+  {
+    title: "Talos drains in an upgrade from the 1.12 of runningVersion",
+    newVersion: "v1.13.0",
+    runningVersion: "v1.12.6",
+    drained: "by Talos itself",
+  },
+  {
+    title: "Talos drains in a first update to 1.12",
+    newVersion: "v1.12.6",
+    drained: "by Talos itself",
+  },
+  {
+    title: "Talos may drain in a first update to 1.13",
+    newVersion: "v1.13.0",
+    drained: "by Talos itself, if it runs 1.12 or older",
+  },
+  {
+    title: "no drain is part of an upgrade from 1.13",
+    previousVersion: "v1.13.0",
+    newVersion: "v1.13.9",
+    runningVersion: "v1.12.6",
+    drained: "no",
+  },
+  {
+    title: "no drain is part of an update without an upgrade",
+    previousVersion: "v1.12.6",
+    newVersion: "v1.12.6",
+    drained: "no",
+  },
+])(
+  "if the stack turns drains off, $title",
+  ({ previousVersion, newVersion, runningVersion, drained }) => {
+    const { rebootsIfChanged, ...rest } = machineStates(planOf("velaryon"))["velaryon"]!;
+    const stateWith = (talosVersion: string, parts = {}) => ({
+      ...rest,
+      drainedBeforeReboot: "no",
+      rebootsIfChanged: { ...rebootsIfChanged, talosVersion, parts },
+    });
+    const previousState =
+      previousVersion === undefined
+        ? undefined
+        : stateWith(previousVersion, { "machine.files": "1" });
+    const effect = effectOf(previousState, {
+      ...stateWith(newVersion),
+      ...(runningVersion === undefined ? {} : { runningVersion }),
+    });
+    expect(effect.drained).toBe(drained);
+    expect(describeEffect(effect)).toContain(
+      drained === "no" ? "; it is not drained" : `; it is then drained ${drained}`,
+    );
+  },
+);
+
 test("a change from one custom installer image to another reboots the machine", () => {
-  const state = (installerImage: string) =>
+  const stateWith = (installerImage: string) =>
     machineStates(
       planCluster(stackOfOneMachine("v1.13.6", { installerImage, gpus: [{ model: "RTX 3090" }] })),
     )["gpu"]!;
-  const [was, is] = ["a", "b"].map((tag) => `registry.example.com/talos/installer:${tag}`);
-  expect(effectOf(state(was!), state(is!))).toMatchObject({
+  const previousState = stateWith("registry.example.com/talos/installer:a");
+  const newState = stateWith("registry.example.com/talos/installer:b");
+  expect(effectOf(previousState, newState)).toMatchObject({
     reboots: "yes",
     because: expect.stringMatching(/installerImage: .*:a → .*:b/),
   });

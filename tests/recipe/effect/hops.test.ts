@@ -13,9 +13,9 @@ test.each(pairs)(
   ({ from, to }) => {
     const { hops, fault } = wayBetween(from, to);
     expect(fault).toBeUndefined();
-    const way = [from, ...hops, to].map((release) => semver.parse(release)!);
-    for (const [index, release] of way.slice(1).entries())
-      expect(release.minor - way[index]!.minor).toBe(1);
+    const releases = [from, ...hops, to].map((release) => semver.parse(release)!);
+    for (const [index, release] of releases.slice(1).entries())
+      expect(release.minor - releases[index]!.minor).toBe(1);
     expect(hops.every((hop) => semver.prerelease(hop) === null)).toBe(true);
     expect(hops.length).toBeLessThanOrEqual(mostHops(to));
   },
@@ -39,13 +39,13 @@ test.each([
   ["v1.13.9", "v1.12.12", /newer than the wanted/],
   ["v1.6.0", "v1.12.12", /no release of 1\.7 is known/],
   ["v1.12.0", "v2.1.0", /changes the major release/],
-])("an upgrade from %s to %s is refused", (from, to, words) =>
-  expect(wayBetween(from, to).fault?.problem).toMatch(words),
+])("an upgrade from %s to %s is refused", (from, to, message) =>
+  expect(wayBetween(from, to).fault?.problem).toMatch(message),
 );
 
-test("the remedy is several updates if no Kubernetes release fits all Talos releases of an upgrade", () => {
-  const way = wayBetween("v1.8.4", newestRelease(), { kubernetes: "v1.31.4" });
-  expect(way.fault?.remedy).toMatch(
+test("if no Kubernetes release fits all Talos releases of an upgrade, the remedy is several updates or another kubernetesVersion", () => {
+  const upgradePath = wayBetween("v1.8.4", newestRelease(), { kubernetes: "v1.31.4" });
+  expect(upgradePath.fault?.remedy).toMatch(
     /^(make \d updates: set talosVersion to v1\.9\.6 first|in this update, set kubernetesVersion to a release of 1\.32,)/,
   );
 });
@@ -68,6 +68,6 @@ test.each([
     "v1.9.6",
     `factory.talos.dev/installer/${id}:v1.9.6`,
   ],
-])("the installer %s for Talos %s is %s", (image, release, at) =>
-  expect(installerAt(image, release)).toBe(at),
+])("the installer %s for Talos %s is %s", (image, release, expectedInstaller) =>
+  expect(installerAt(image, release)).toBe(expectedInstaller),
 );

@@ -6,16 +6,17 @@ import {
   stepFindings,
 } from "../../../components/recipe/effect/kubernetes-step";
 
-const step = (differs: Partial<KubernetesStep>): KubernetesStep => ({
+/** An update from Kubernetes 1.34 to 1.35, with changes. */
+const step = (change: Partial<KubernetesStep>): KubernetesStep => ({
   wanted: "v1.35.0",
   ofControlPlanes: true,
   apiServers: ["v1.34.1"],
   kubelets: [],
-  ...differs,
+  ...change,
 });
 
 describe("an update of Kubernetes is accepted", () => {
-  test.each<[string, Partial<KubernetesStep>]>([
+  test.each<[title: string, change: Partial<KubernetesStep>]>([
     ["to the next minor", {}],
     ["to an older patch release", { wanted: "v1.34.0" }],
     ["to the release that runs", { apiServers: ["v1.35.0"] }],
@@ -28,11 +29,11 @@ describe("an update of Kubernetes is accepted", () => {
       "of kubelets alone to three minors before the API servers",
       { ofControlPlanes: false, wanted: "v1.31.0" },
     ],
-  ])("%s", (_, differs) => expect(stepFindings(step(differs))).toEqual([]));
+  ])("%s", (_, change) => expect(stepFindings(step(change))).toEqual([]));
 });
 
 describe("an update of Kubernetes is refused", () => {
-  test.each<[string, Partial<KubernetesStep>, string, string]>([
+  test.each<[title: string, change: Partial<KubernetesStep>, problem: string, remedy: string]>([
     [
       "over more than one minor",
       { wanted: "v1.36.0" },
@@ -74,29 +75,31 @@ describe("an update of Kubernetes is refused", () => {
       "gives the stack's kubelets v1.30.1, but kube-apiserver runs 1.34",
       "write a release from 1.31 to 1.34",
     ],
-  ])("%s", (_, differs, problem, remedy) =>
-    expect(stepFindings(step(differs))).toEqual([expect.objectContaining({ problem, remedy })]),
+  ])("%s", (_, change, problem, remedy) =>
+    expect(stepFindings(step(change))).toEqual([expect.objectContaining({ problem, remedy })]),
   );
 });
 
 describe("APIs that an update of Kubernetes removes", () => {
   test("are those of all minors after the running one, up to the wanted one", () => {
-    const to132 = step({ wanted: "v1.32.1", apiServers: ["v1.31.0"] });
-    expect(removedBy(to132)).toEqual(["/apis/resource.k8s.io/v1alpha3/podschedulingcontexts"]);
-    expect(removedBy({ ...to132, apiServers: ["v1.32.0"] })).toEqual([]);
-    expect(removedBy({ ...to132, ofControlPlanes: false })).toEqual([]);
-    expect(isToLaterMinor({ ...to132, apiServers: ["v1.32.0"] })).toBe(false);
+    const stepTo132 = step({ wanted: "v1.32.1", apiServers: ["v1.31.0"] });
+    expect(removedBy(stepTo132)).toEqual(["/apis/resource.k8s.io/v1alpha3/podschedulingcontexts"]);
+    expect(removedBy({ ...stepTo132, apiServers: ["v1.32.0"] })).toEqual([]);
+    expect(removedBy({ ...stepTo132, ofControlPlanes: false })).toEqual([]);
+    expect(isToLaterMinor({ ...stepTo132, apiServers: ["v1.32.0"] })).toBe(false);
   });
 
   test("are each named once in a warning if clients request them", () => {
-    const api = (removed: number, resource = "flowschemas") => ({
+    const requestedApi = (removedInMinor: number, resource = "flowschemas") => ({
       resource,
       groupVersion: "flowcontrol.apiserver.k8s.io/v1beta3",
-      removed,
+      removed: removedInMinor,
     });
-    const to132 = step({ wanted: "v1.32.1", apiServers: ["v1.31.0"] });
-    expect(requestedLine([api(31), api(33)], to132)).toBeUndefined();
-    expect(requestedLine([api(32), api(32), api(32, "a")], to132)).toMatch(
+    const stepTo132 = step({ wanted: "v1.32.1", apiServers: ["v1.31.0"] });
+    expect(requestedLine([requestedApi(31), requestedApi(33)], stepTo132)).toBeUndefined();
+    expect(
+      requestedLine([requestedApi(32), requestedApi(32), requestedApi(32, "a")], stepTo132),
+    ).toMatch(
       /^warning: Kubernetes v1\.32\.1 does not serve a of flowcontrol\S+v1beta3, flowschemas of flowcontrol\S+v1beta3, but kube-apiserver has received requests for them/,
     );
   });

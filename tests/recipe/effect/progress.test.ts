@@ -25,97 +25,130 @@ test("each machine is listed once by its result, and cordoned machines once more
 });
 
 test("of a fleet, the number of machines and the first names are listed", () => {
-  const fleet = Array.from({ length: 300 }, (_, index): [string, Standing] => [
+  const machines = Array.from({ length: 300 }, (_, index): [string, Standing] => [
     `g${index}`,
     { progress: "done" },
   ]);
-  const said = describeProgress(new Map(fleet));
-  expect(said).toContain("done (300): g0, g1, ");
-  expect(said).toMatch(/g19 and 280 more$/);
+  const description = describeProgress(new Map(machines));
+  expect(description).toContain("done (300): g0, g1, ");
+  expect(description).toMatch(/g19 and 280 more$/);
 });
 
 describe("a machine", () => {
-  const told = (events: (progress: UpdateProgress) => void): [Record<string, string>, boolean] => {
-    const progress = new UpdateProgress(["a", "b"]);
-    events(progress);
-    const standings = [...progress.standings()].map(([name, standing]) => [
-      name,
-      standing.progress,
-    ]);
-    return [Object.fromEntries(standings) as Record<string, string>, progress.over()];
-  };
-  const configured = (progress: UpdateProgress, machine: string): void => {
+  const configure = (progress: UpdateProgress, machine: string): void => {
     progress.begins(machine, "configuration");
     progress.ends(machine, "configuration", false);
   };
-  const cases: [string, (progress: UpdateProgress) => void, Record<string, string>, boolean][] = [
-    [
-      "is not started before its first resource begins",
-      () => {},
-      { a: "not started", b: "not started" },
-      false,
-    ],
-    [
-      "is under way between two of its resources",
-      (p) => configured(p, "a"),
-      { a: "under way", b: "not started" },
-      false,
-    ],
-    [
-      "is skipped if none of its resources had to change",
-      (p) => p.settles("a"),
-      { a: "skipped", b: "not started" },
-      false,
-    ],
-    [
-      "is done after all of its resources",
-      (p) => (configured(p, "a"), p.settles("a")),
-      { a: "done", b: "not started" },
-      false,
-    ],
-    [
-      "is failed after a failure, which ends the update",
-      (p) => (p.begins("a", "upgrade"), p.fails("a")),
-      { a: "failed", b: "not started" },
-      true,
-    ],
-    [
-      "is under way while its upgrade runs after another machine's failure",
-      (p) => (p.begins("b", "upgrade"), p.fails("a")),
-      { a: "failed", b: "under way" },
-      false,
-    ],
-    [
-      "is done if its upgrade ends after another machine's failure",
-      (p) => (p.begins("b", "upgrade"), p.fails("a"), p.ends("b", "upgrade", true)),
-      { a: "failed", b: "done" },
-      true,
-    ],
-    [
-      "is configured if another machine fails before its upgrade",
-      (p) => (p.begins("b", "configuration"), p.fails("a"), p.ends("b", "configuration", false)),
-      { a: "failed", b: "configured" },
-      true,
-    ],
-    [
-      "is done if another machine fails after its upgrade",
-      (p) => (
-        p.ends("b", "upgrade", true),
-        p.begins("b", "node"),
-        p.fails("a"),
-        p.ends("b", "node", false)
-      ),
-      { a: "failed", b: "done" },
-      true,
-    ],
-    [
-      "is not started if a resource of the cluster fails",
-      (p) => p.fails(),
-      { a: "not started", b: "not started" },
-      true,
-    ],
+
+  /** Events of an update of the machines a and b, and what is known after them. */
+  interface ProgressCase {
+    title: string;
+    report: (progress: UpdateProgress) => void;
+    a: string;
+    b: string;
+    isOver: boolean;
+  }
+
+  const cases: ProgressCase[] = [
+    {
+      title: "is not started before its first resource begins",
+      report: () => {},
+      a: "not started",
+      b: "not started",
+      isOver: false,
+    },
+    {
+      title: "is under way between two of its resources",
+      report: (progress) => configure(progress, "a"),
+      a: "under way",
+      b: "not started",
+      isOver: false,
+    },
+    {
+      title: "is skipped if none of its resources had to change",
+      report: (progress) => progress.settles("a"),
+      a: "skipped",
+      b: "not started",
+      isOver: false,
+    },
+    {
+      title: "is done after all of its resources",
+      report: (progress) => {
+        configure(progress, "a");
+        progress.settles("a");
+      },
+      a: "done",
+      b: "not started",
+      isOver: false,
+    },
+    {
+      title: "is failed after a failure, which ends the update",
+      report: (progress) => {
+        progress.begins("a", "upgrade");
+        progress.fails("a");
+      },
+      a: "failed",
+      b: "not started",
+      isOver: true,
+    },
+    {
+      title: "is under way while its upgrade runs after another machine's failure",
+      report: (progress) => {
+        progress.begins("b", "upgrade");
+        progress.fails("a");
+      },
+      a: "failed",
+      b: "under way",
+      isOver: false,
+    },
+    {
+      title: "is done if its upgrade ends after another machine's failure",
+      report: (progress) => {
+        progress.begins("b", "upgrade");
+        progress.fails("a");
+        progress.ends("b", "upgrade", true);
+      },
+      a: "failed",
+      b: "done",
+      isOver: true,
+    },
+    {
+      title: "is configured if another machine fails before its upgrade",
+      report: (progress) => {
+        progress.begins("b", "configuration");
+        progress.fails("a");
+        progress.ends("b", "configuration", false);
+      },
+      a: "failed",
+      b: "configured",
+      isOver: true,
+    },
+    {
+      title: "is done if another machine fails after its upgrade",
+      report: (progress) => {
+        progress.ends("b", "upgrade", true);
+        progress.begins("b", "node");
+        progress.fails("a");
+        progress.ends("b", "node", false);
+      },
+      a: "failed",
+      b: "done",
+      isOver: true,
+    },
+    {
+      title: "is not started if a resource of the cluster fails",
+      report: (progress) => progress.fails(),
+      a: "not started",
+      b: "not started",
+      isOver: true,
+    },
   ];
-  test.each(cases)("%s", (_, events, standings, over) =>
-    expect(told(events)).toEqual([standings, over]),
-  );
+
+  test.each(cases)("$title", ({ report, a, b, isOver }) => {
+    const progress = new UpdateProgress(["a", "b"]);
+    report(progress);
+    const states = [...progress.standings()].map(([name, standing]) => [name, standing.progress]);
+    expect(Object.fromEntries(states)).toEqual({ a, b });
+    expect(progress.over()).toBe(isOver);
+  });
 });

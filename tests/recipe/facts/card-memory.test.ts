@@ -4,7 +4,7 @@ import { cardOf, findCard, powerRangeOf } from "../../../components/recipe/facts
 import { validStack } from "../stacks";
 
 /** A stack whose only GPU machine has these cards, and whose Ollama claims a card with this memory. */
-function claiming(gpus: GpuSpec[], memory: string): ClusterSpec {
+function stackWithClaim(gpus: GpuSpec[], memory: string): ClusterSpec {
   const stack = validStack("dra");
   const [name = "", machine] =
     Object.entries(stack.machines).find(([, { gpus: cards = [] }]) => cards.length > 0) ?? [];
@@ -15,12 +15,12 @@ function claiming(gpus: GpuSpec[], memory: string): ClusterSpec {
   };
 }
 
-const problems = (stack: ClusterSpec): string[] =>
+const checksAndFields = (stack: ClusterSpec): string[] =>
   findingsOf(stack).map(({ check, field }) => `${check} ${field}`);
-const notesOn = (stack: ClusterSpec): string[] =>
+const memoryNotes = (stack: ClusterSpec): string[] =>
   warningsAndNotes(stack).filter((note) => note.includes(".gpus[0].memory"));
 
-const severalSizes: [model: string, smaller: string, larger: string][] = [
+const cardsOfTwoSizes: [model: string, smaller: string, larger: string][] = [
   ["RTX 4060 Ti", "8188Mi", "16380Mi"],
   ["RTX 5060 Ti", "8151Mi", "16311Mi"],
   ["RTX 3080", "10240Mi", "12288Mi"],
@@ -33,28 +33,28 @@ const severalSizes: [model: string, smaller: string, larger: string][] = [
   ["M40", "11520Mi", "22945Mi"],
 ];
 
-describe.each(severalSizes)("a stack with an %s", (model, smaller, larger) => {
+describe.each(cardsOfTwoSizes)("a stack with an %s", (model, smaller, larger) => {
   test("may claim the larger size if memory is not set, but a note asks for memory", () => {
-    const stack = claiming([{ model }], larger);
-    expect(problems(stack)).toEqual([]);
-    expect(notesOn(stack).join()).toContain(`the ${model} exists with `);
-    expect(notesOn(stack).join()).toContain(larger);
+    const stack = stackWithClaim([{ model }], larger);
+    expect(checksAndFields(stack)).toEqual([]);
+    expect(memoryNotes(stack).join()).toContain(`the ${model} exists with `);
+    expect(memoryNotes(stack).join()).toContain(larger);
   });
 
   test("gets no note if memory is not set and the smaller size meets the claim", () => {
-    const stack = claiming([{ model }], smaller);
-    expect(problems(stack)).toEqual([]);
-    expect(notesOn(stack)).toEqual([]);
+    const stack = stackWithClaim([{ model }], smaller);
+    expect(checksAndFields(stack)).toEqual([]);
+    expect(memoryNotes(stack)).toEqual([]);
   });
 
   test("may claim the larger size without a note if memory is the larger size", () => {
-    const stack = claiming([{ model, memory: larger }], larger);
-    expect(problems(stack)).toEqual([]);
-    expect(notesOn(stack)).toEqual([]);
+    const stack = stackWithClaim([{ model, memory: larger }], larger);
+    expect(checksAndFields(stack)).toEqual([]);
+    expect(memoryNotes(stack)).toEqual([]);
   });
 
   test("is refused if memory is the smaller size and a workload claims the larger size", () => {
-    expect(problems(claiming([{ model, memory: smaller }], larger))).toEqual([
+    expect(checksAndFields(stackWithClaim([{ model, memory: smaller }], larger))).toEqual([
       "claims workloads.ollama.claim",
     ]);
   });
@@ -70,16 +70,16 @@ test.each([
   ["RTX 4090", "48Gi", 49140],
   ["RTX 2080 Ti", "22Gi", 22528],
   ["RTX 4090 Laptop GPU", "16Gi", 16384],
-])("the card %s with memory %s has %i MiB", (model, memory, has) =>
-  expect(cardOf({ model, memory })?.memoryMiB).toBe(has),
+])("the card %s with memory %s has %i MiB", (model, memory, memoryMiB) =>
+  expect(cardOf({ model, memory })?.memoryMiB).toBe(memoryMiB),
 );
 
 test.each([
   ["RTX 4060 Ti 16GB", 16384],
   ["RTX 4060 Ti 8GB", 8188],
   ["NVIDIA GeForce RTX 3060 12GB", 12288],
-])("the name %s alone means a card with %i MiB", (model, has) =>
-  expect(cardOf({ model })?.memoryMiB).toBe(has),
+])("the name %s alone means a card with %i MiB", (model, memoryMiB) =>
+  expect(cardOf({ model })?.memoryMiB).toBe(memoryMiB),
 );
 
 test("the GPU memory of a GH200 480GB is unknown", () => {
@@ -89,8 +89,8 @@ test("the GPU memory of a GH200 480GB is unknown", () => {
 });
 
 test("entries with nearly the same memory find the same card", () => {
-  const entry = { model: "RTX 4060 Ti", memory: "16Gi" };
-  expect(cardOf(entry)).toBe(cardOf({ ...entry, memory: "16380Mi" }));
+  const gpu = { model: "RTX 4060 Ti", memory: "16Gi" };
+  expect(cardOf(gpu)).toBe(cardOf({ ...gpu, memory: "16380Mi" }));
   expect(cardOf({ model: "RTX 3090", memory: "24Gi" })).toBe(findCard("RTX 3090"));
 });
 
@@ -99,8 +99,8 @@ test.each([
   [{ model: "RTX 3090", memory: "12Gi" }, "24576Mi"],
   [{ model: "RTX 4060 Ti 16GB", memory: "8Gi" }, "16384Mi"],
 ])("the card %j is refused, since no such card exists", (gpu, sizes) => {
-  const [finding, ...others] = findingsOf(claiming([gpu], "4Gi"));
-  expect(others).toEqual([]);
+  const [finding, ...otherFindings] = findingsOf(stackWithClaim([gpu], "4Gi"));
+  expect(otherFindings).toEqual([]);
   expect(finding).toMatchObject({
     check: "gpu-memory",
     field: expect.stringMatching(/\.gpus\[0\]\.memory$/) as string,
@@ -109,14 +109,14 @@ test.each([
 });
 
 test("two cards of one model with different memory count as different cards", () => {
-  const stack = claiming(
+  const stack = stackWithClaim(
     [
       { model: "RTX 4060 Ti", memory: "8Gi" },
       { model: "RTX 4060 Ti", memory: "16Gi" },
     ],
     "12Gi",
   );
-  expect(problems(stack)).toEqual([]);
+  expect(checksAndFields(stack)).toEqual([]);
   expect(warningsAndNotes(stack).join("\n")).toContain(
     "RTX 4060 Ti with 8188Mi, RTX 4060 Ti with 16380Mi",
   );

@@ -21,15 +21,16 @@ import { GpuArchitecture, ModuleFlavour } from "../../../components/recipe/spec/
 import { architectureOfChip, listedChips } from "../../../components/recipe/facts/pci-cards";
 import { cardsAsDriversNameThem, cardsAsPeopleNameThem } from "./named-cards";
 
+/** The row of a card. Fails if the tables lack it. */
 const card = (model: string): Card => {
-  const found = findCard(model);
-  if (!found) throw new Error(model);
-  return found;
+  const row = findCard(model);
+  if (!row) throw new Error(model);
+  return row;
 };
 
 test.each([...cardsAsPeopleNameThem, ...cardsAsDriversNameThem])(
   "$name has architecture $architecture and compute capability $computeCapability",
-  ({ name, ...known }) => expect(card(name)).toMatchObject(known),
+  ({ name, ...expectedFacts }) => expect(card(name)).toMatchObject(expectedFacts),
 );
 
 test.each([
@@ -39,9 +40,12 @@ test.each([
   ["RTX 4090 Mobile", "RTX 4090 Laptop GPU"],
   ["RTX PRO 5000", "RTX PRO 5000 Blackwell"],
   ["NVIDIA H100-SXM5-80GB", "H100 80GB HBM3"],
-])("the name %s finds the card %s", (model, meant) => expect(card(model).model).toBe(meant));
+])("the name %s finds the card %s", (model, expectedModel) =>
+  expect(card(model).model).toBe(expectedModel),
+);
 
-test("no card is found for H100 64GB, whose memory no H100 has", () => {
+test("no card is found for an unknown model, a virtual GPU, a memory that the model lacks, or a very long name", () => {
+  expect(findCard("RTX 9090")).toBeUndefined();
   expect(findCard("H100 64GB")).toBeUndefined();
   expect(findCard("GRID A100-40C")).toBeUndefined();
   expect(findCard(`RTX ${"9".repeat(100_000)}`)).toBeUndefined();
@@ -57,9 +61,13 @@ test.each([
 );
 
 test("the stack's description of a card counts only if the tables lack the card", () => {
-  const described = cardOf({ model: "RTX 0000", architecture: "Blackwell", memory: "48Gi" });
-  expect(described).toMatchObject({ architecture: "Blackwell", memoryMiB: 49152, described: true });
-  expect(flavoursOf(described!)).toEqual(["open"]);
+  const describedCard = cardOf({ model: "RTX 0000", architecture: "Blackwell", memory: "48Gi" });
+  expect(describedCard).toMatchObject({
+    architecture: "Blackwell",
+    memoryMiB: 49152,
+    described: true,
+  });
+  expect(flavoursOf(describedCard!)).toEqual(["open"]);
   expect(cardOf({ model: "RTX 0000" })).toBeUndefined();
   expect(cardOf({ model: "RTX 3090", architecture: "Blackwell" })?.architecture).toBe("Ampere");
 });
@@ -69,7 +77,6 @@ test("similar names of cards, such as RTX 4000 and RTX 4000 Ada, find different 
   expect(card("RTX 4070 Ti SUPER").model).toBe("RTX 4070 Ti SUPER");
   expect(card("RTX 4000").architecture).toBe("Turing");
   expect(card("RTX 4000 Ada").architecture).toBe("Ada");
-  expect(findCard("RTX 9090")).toBeUndefined();
 });
 
 test("the table of cards is consistent", () => {
@@ -81,11 +88,14 @@ test("the table of cards is consistent", () => {
     expect(findCard(row.model)).toBe(row);
     expect(["geforce", "workstation", "datacenter", "spark"]).toContain(row.family);
   }
-  const split = [...cards.flatMap((row) => row.mig ?? []), ...Object.values(mig.ofListedCards)];
-  expect(split.filter((name) => !Object.hasOwn(migGeometries, name))).toEqual([]);
-  const named = Object.values(GpuArchitecture);
+  const geometryNames = [
+    ...cards.flatMap((row) => row.mig ?? []),
+    ...Object.values(mig.ofListedCards),
+  ];
+  expect(geometryNames.filter((name) => !Object.hasOwn(migGeometries, name))).toEqual([]);
+  const architectureNames = Object.values(GpuArchitecture);
   for (const rows of [architectures.map(({ name }) => name), Object.values(chips.architectures)])
-    expect(rows).toEqual(named);
+    expect(rows).toEqual(architectureNames);
   for (const { flavours } of architectures)
     expect(Object.values(ModuleFlavour)).toEqual(expect.arrayContaining(flavours));
   for (const [alias, model] of Object.entries(cardAliases))
@@ -93,31 +103,33 @@ test("the table of cards is consistent", () => {
 });
 
 test("every card has its name from the list of PCI IDs, except five that drivers name differently", () => {
-  const short = (name: string): string =>
+  const shortName = (name: string): string =>
     name
       .toLowerCase()
       .replace(/\b(geforce|tesla|quadro)\b/g, "")
       .replace(/[^a-z0-9]+/g, "");
-  const listed = new Set(listedChips.flatMap(([, names]) => names.map(short)));
-  const others = cards.map(({ model }) => model).filter((model) => !listed.has(short(model)));
-  expect(others).toEqual(["A30", "A100 80GB PCIe", "H100 80GB HBM3", "H100 NVL", "H200"]);
+  const listedNames = new Set(listedChips.flatMap(([, names]) => names.map(shortName)));
+  const unlistedModels = cards
+    .map(({ model }) => model)
+    .filter((model) => !listedNames.has(shortName(model)));
+  expect(unlistedModels).toEqual(["A30", "A100 80GB PCIe", "H100 80GB HBM3", "H100 NVL", "H200"]);
 });
 
 test("a row has the architecture of its chip", () => {
-  const said = new Map(
+  const factsByModel = new Map(
     cards.map((row) => [row.model, `${row.architecture} ${row.computeCapability}`]),
   );
-  const differing = listedChips.flatMap(([chip, names]) => {
-    const capability = Object.entries(chips.computeCapabilities).find(([start]) =>
-      chip.startsWith(start),
+  const mismatches = listedChips.flatMap(([chip, names]) => {
+    const capability = Object.entries(chips.computeCapabilities).find(([chipPrefix]) =>
+      chip.startsWith(chipPrefix),
     )?.[1];
-    const listed = `${architectureOfChip(chip)} ${capability}`;
+    const factsOfChip = `${architectureOfChip(chip)} ${capability}`;
     const models = names.map((name) => name.replace(/^(GeForce|Quadro|Tesla) /, ""));
     return models
-      .filter((model) => (said.get(model) ?? listed) !== listed)
-      .map((model) => [model, chip, listed]);
+      .filter((model) => (factsByModel.get(model) ?? factsOfChip) !== factsOfChip)
+      .map((model) => [model, chip, factsOfChip]);
   });
-  expect(differing).toEqual([]);
+  expect(mismatches).toEqual([]);
 });
 
 test.each([
@@ -136,8 +148,8 @@ test.each([
   ["580.178.04", "TITAN V", true],
   ["570.211.01", "GB10", false],
   ["535.247.01", "H100 NVL", true],
-])("driver %s supports the card %s: %j", (driver, model, is) =>
-  expect(drives(driver, card(model))).toBe(is),
+])("driver %s supports the card %s: %j", (driver, model, expected) =>
+  expect(drives(driver, card(model))).toBe(expected),
 );
 
 test("the open modules of driver 535 support only data-center cards", () => {
@@ -151,7 +163,7 @@ test("a P100 ends at CUDA 12.9, and a T4 has no last CUDA", () => {
   expect(lastCudaOf(card("T4"))).toBeUndefined();
 });
 
-test("a card's power limits are known if they were seen, and guessed if boards differ", () => {
+test("each power limit of a card is known or guessed, and a card without limits in the tables has none", () => {
   expect(powerRangeOf(card("H200"))).toEqual({
     min: 200,
     max: 700,
@@ -187,7 +199,9 @@ test.each([
   ["H200", false],
   ["B200", false],
   ["GTX 1080", false],
-])("%s comes with an arm64 processor: %j", (model, is) => expect(isOfArm64(card(model))).toBe(is));
+])("%s comes with an arm64 processor: %j", (model, expected) =>
+  expect(isOfArm64(card(model))).toBe(expected),
+);
 
 test("an H200 has the MIG profiles that nvidia-smi lists", () => {
   expect(migOf(card("H200"))?.profiles).toEqual({
@@ -198,7 +212,13 @@ test("an H200 has the MIG profiles that nvidia-smi lists", () => {
     "4g.71gb": 1,
     "7g.141gb": 1,
   });
+});
+
+test("an RTX 4090 has no MIG profiles", () => {
   expect(migOf(card("RTX 4090"))).toBeUndefined();
+});
+
+test("the balanced profiles of every MIG geometry are among its profiles", () => {
   for (const geometry of Object.values(migGeometries)) {
     for (const profile of Object.keys(geometry.balanced ?? {}))
       expect(geometry.profiles).toHaveProperty([profile]);

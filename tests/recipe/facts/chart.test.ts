@@ -12,7 +12,8 @@ import {
 import { charts } from "../../../components/recipe/facts/data/charts";
 import { stackOfOneMachine, validStack, validStackNames } from "../stacks";
 
-const complaints = (
+/** The path and the kind of each finding on a chart's values. */
+const pathsAndKinds = (
   name: ChartName,
   version: string,
   values: Record<string, unknown>,
@@ -23,7 +24,7 @@ const complaints = (
 };
 
 /** Releases of the operator in the tables. */
-const operators = charts
+const operatorVersions = charts
   .filter(({ chart }) => chart === "gpu-operator")
   .map(({ version }) => `v${version}`);
 
@@ -33,32 +34,33 @@ test.each([
   ["gpu-operator", "v24.9.0", ["25.3.4"]],
   ["gpu-operator", "v26.3.3", ["26.3.3"]],
   ["gpu-operator", "v26.3.2", ["26.3.1", "26.3.3"]],
-  ["gpu-operator", "v99.1.0", [operators.at(-1)!.slice(1)]],
+  ["gpu-operator", "v99.1.0", [operatorVersions.at(-1)!.slice(1)]],
   ["gpu-operator", "latest", []],
   ["nvidia-device-plugin", "0.14.0", ["0.17.4"]],
   ["nvidia-device-plugin", "0.17.4", ["0.17.4"]],
   ["nvidia-device-plugin", "v0.18.0", ["0.17.4", "0.18.2"]],
 ] satisfies [ChartName, string, string[]][])(
   "the values of %s %s are checked by the tables of %j",
-  (name, version, by) => expect(judgesOf(name, version).map((chart) => chart.version)).toEqual(by),
+  (name, version, tableVersions) =>
+    expect(judgesOf(name, version).map((chart) => chart.version)).toEqual(tableVersions),
 );
 
 describe("a chart release that is older or newer than the tables", () => {
-  const judged = (name: ChartName, version: string, values: Record<string, unknown>) => {
+  const judgeByTables = (name: ChartName, version: string, values: Record<string, unknown>) => {
     const { findings: wrong, open } = judgeValues(name, version, values);
     return { wrong: wrong.map(({ path, kind }) => `${path}: ${kind}`), open };
   };
 
   test("accepts values that the nearest release of the tables lacks", () => {
     expect(
-      judged("gpu-operator", "v24.9.2", { operator: { defaultRuntime: "containerd" } }),
+      judgeByTables("gpu-operator", "v24.9.2", { operator: { defaultRuntime: "containerd" } }),
     ).toEqual({
       wrong: [],
       open: ["operator.defaultRuntime"],
     });
-    expect(judged("nvidia-device-plugin", "0.14.5", { legacyDaemonsetAPI: true }).wrong).toEqual(
-      [],
-    );
+    expect(
+      judgeByTables("nvidia-device-plugin", "0.14.5", { legacyDaemonsetAPI: true }).wrong,
+    ).toEqual([]);
   });
 
   test("refuses a misspelt value, a wrong type, and a value that no release has", () => {
@@ -69,7 +71,7 @@ describe("a chart release that is older or newer than the tables", () => {
       dcgmExporter: { nodeSelector: {} },
       mig: { Strategy: "single" },
     };
-    expect(judged("gpu-operator", "v99.9.0", values)).toEqual({
+    expect(judgeByTables("gpu-operator", "v99.9.0", values)).toEqual({
       wrong: [
         "cdi.enabled: boolean",
         "driver.enabeld: unknown",
@@ -87,12 +89,12 @@ describe("a chart release that is older or newer than the tables", () => {
         .filter(({ chart }) => chart === name)
         .flatMap((chart) => Object.keys(chart.paths));
       for (const path of paths) {
-        const [first, ...others] = path.split(".") as [string, ...string[]];
+        const [firstKey, ...innerKeys] = path.split(".") as [string, ...string[]];
         const values = {
-          [first]: others.reduceRight<unknown>((inner, key) => ({ [key]: inner }), null),
+          [firstKey]: innerKeys.reduceRight<unknown>((value, key) => ({ [key]: value }), null),
         };
         for (const version of ["0.0.1", "99.0.0"])
-          expect(judged(name, version, values).wrong).toEqual([]);
+          expect(judgeByTables(name, version, values).wrong).toEqual([]);
       }
     }
   });
@@ -100,7 +102,7 @@ describe("a chart release that is older or newer than the tables", () => {
 
 describe("values that have no effect", () => {
   const selector = { nodeSelector: { a: "b" } };
-  test.each(operators)(
+  test.each(operatorVersions)(
     "in gpu-operator %s, the nodeSelector of each operand counts as unknown",
     (version) => {
       const values = {
@@ -113,27 +115,27 @@ describe("values that have no effect", () => {
         validator: selector,
         daemonsets: selector,
       };
-      expect(complaints("gpu-operator", version, values)).toEqual(
+      expect(pathsAndKinds("gpu-operator", version, values)).toEqual(
         Object.keys(values).map((key) => [`${key}.nodeSelector`, "unknown"]),
       );
     },
   );
 
   test("a value is refused before the release that added it", () => {
-    expect(complaints("nvidia-device-plugin", "0.17.4", { gdrcopyEnabled: false })).toEqual([
+    expect(pathsAndKinds("nvidia-device-plugin", "0.17.4", { gdrcopyEnabled: false })).toEqual([
       ["gdrcopyEnabled", "unknown"],
     ]);
-    expect(complaints("nvidia-device-plugin", "0.18.2", { gdrcopyEnabled: false })).toEqual([]);
-    expect(complaints("lws", "0.9.0", { priorityClassName: "high" })).toEqual([
+    expect(pathsAndKinds("nvidia-device-plugin", "0.18.2", { gdrcopyEnabled: false })).toEqual([]);
+    expect(pathsAndKinds("lws", "0.9.0", { priorityClassName: "high" })).toEqual([
       ["priorityClassName", "unknown"],
     ]);
-    expect(complaints("lws", "0.10.0", { priorityClassName: "high" })).toEqual([]);
+    expect(pathsAndKinds("lws", "0.10.0", { priorityClassName: "high" })).toEqual([]);
   });
 });
 
 test("values that a chart's templates use are accepted", () => {
   expect(
-    complaints("gpu-operator", "v25.10.1", {
+    pathsAndKinds("gpu-operator", "v25.10.1", {
       operator: { nodeSelector: { a: "b" }, affinity: { podAffinity: {} }, labels: { a: "b" } },
       driver: { enabled: false, upgradePolicy: { drain: { enable: true } } },
       daemonsets: { tolerations: [], labels: { any: "thing" } },
@@ -150,7 +152,7 @@ test("values that a chart's templates use are accepted", () => {
     }),
   ).toEqual([]);
   expect(
-    complaints("nvidia-device-plugin", "0.17.4", {
+    pathsAndKinds("nvidia-device-plugin", "0.17.4", {
       affinity: null,
       runtimeClassName: "nvidia",
       nodeSelector: { a: "b" },
@@ -162,7 +164,7 @@ test("values that a chart's templates use are accepted", () => {
 
 test("misspelt values of Node Feature Discovery are refused, which both charts include", () => {
   expect(
-    complaints("gpu-operator", "v25.10.1", {
+    pathsAndKinds("gpu-operator", "v25.10.1", {
       "node-feature-discovery": { enabled: true, worker: { x: 1, enable: "no" } },
     }),
   ).toEqual([
@@ -170,12 +172,12 @@ test("misspelt values of Node Feature Discovery are refused, which both charts i
     ["node-feature-discovery.worker.x", "unknown"],
     ["node-feature-discovery.worker.enable", "boolean"],
   ]);
-  expect(complaints("nvidia-device-plugin", "0.17.4", { nfd: [] })).toEqual([["nfd", "object"]]);
+  expect(pathsAndKinds("nvidia-device-plugin", "0.17.4", { nfd: [] })).toEqual([["nfd", "object"]]);
 });
 
 test("values of the wrong type are refused", () => {
   expect(
-    complaints("gpu-operator", "v26.3.3", {
+    pathsAndKinds("gpu-operator", "v26.3.3", {
       cdi: { enabled: "false" },
       daemonsets: { tolerations: {} },
       driver: true,
@@ -202,12 +204,12 @@ test.each(validStackNames())(
   "in the plan of %s, the tables of the chart have every value",
   (name) => {
     const { chart, version, values } = releaseOf(validStack(name));
-    expect(complaints(chart as "gpu-operator", version, values)).toEqual([]);
+    expect(pathsAndKinds(chart as "gpu-operator", version, values)).toEqual([]);
   },
 );
 
 test("every operator release has the values that plans for Talos 1.12 and 1.13 set", () => {
-  for (const version of operators) {
+  for (const version of operatorVersions) {
     for (const talosVersion of ["v1.12.6", "v1.13.9"]) {
       const { values } = releaseOf(
         stackOfOneMachine(talosVersion, gpu, {
@@ -218,7 +220,7 @@ test("every operator release has the values that plans for Talos 1.12 and 1.13 s
           },
         }),
       );
-      expect(complaints("gpu-operator", version, values)).toEqual([]);
+      expect(pathsAndKinds("gpu-operator", version, values)).toEqual([]);
     }
   }
 });

@@ -4,11 +4,11 @@ import { driverRows } from "../../../components/recipe/facts/talos-release";
 import { warningsAndNotes } from "../../support/warnings-and-notes";
 import { validStack } from "../stacks";
 
-const escaping = /published container escapes/;
-const notesOn = (talosVersion: string, gpus = [{ model: "RTX 3090" }]): string[] => {
+const escapeMessage = /published container escapes/;
+const escapeNotes = (talosVersion: string, gpus = [{ model: "RTX 3090" }]): string[] => {
   const { machines, ...stack } = validStack("one-card");
   const spec = { ...stack, talosVersion, machines: { gpu: { ...machines["gpu"]!, gpus } } };
-  return warningsAndNotes(spec).filter((note) => escaping.test(note));
+  return warningsAndNotes(spec).filter((note) => escapeMessage.test(note));
 };
 
 test.each([
@@ -24,38 +24,38 @@ test.each([
 test.each(["v1.8.4", "v1.9.6", "v1.10.0", "v1.10.3"])(
   "the plan warns of the toolkit of Talos %s",
   (talosVersion) => {
-    const [note, ...others] = notesOn(talosVersion);
-    expect(others).toEqual([]);
+    const [note, ...otherNotes] = escapeNotes(talosVersion);
+    expect(otherNotes).toEqual([]);
     expect(note).toMatch(/^machines\.gpu: .*CVE-2025-23266.*v1\.10\.4/);
   },
 );
 
 test.each(["v1.10.4", "v1.11.0", "v1.12.6", "v1.14.1", "v1.15.0"])(
   "the plan does not warn of the toolkit of Talos %s",
-  (talosVersion) => expect(notesOn(talosVersion)).toEqual([]),
+  (talosVersion) => expect(escapeNotes(talosVersion)).toEqual([]),
 );
 
 test("a machine without a card gets no note on container escapes", () =>
-  expect(notesOn("v1.8.4", [])).toEqual([]));
+  expect(escapeNotes("v1.8.4", [])).toEqual([]));
 
 test("the first Talos release without the container escapes of toolkit 1.16.1 is v1.10.4", () => {
-  const repairing = firstTalosWithout("1.16.1");
-  expect(repairing).toBe("v1.10.4");
-  const row = driverRows.find(({ minor, from }) => `v1.${minor}.${from}` === repairing);
+  const repairedVersion = firstTalosWithout("1.16.1");
+  expect(repairedVersion).toBe("v1.10.4");
+  const row = driverRows.find(({ minor, from }) => `v1.${minor}.${from}` === repairedVersion);
   expect(escapesOf(row!.toolkit!)).toEqual([]);
 });
 
 test("without a stack, the doctor reports a machine whose toolkit has container escapes", () => {
   const machine = { name: "gpu-1", talosVersion: "v1.9.3" };
-  const told = (more: object): string[] =>
-    remarks({ machines: [{ ...machine, ...more }] }, undefined).filter((text) =>
-      escaping.test(text),
+  const escapeRemarks = (machineFields: object): string[] =>
+    remarks({ machines: [{ ...machine, ...machineFields }] }, undefined).filter((text) =>
+      escapeMessage.test(text),
     );
-  expect(told({ extensions: ["nvidia-container-toolkit-production"] })).toEqual([
+  expect(escapeRemarks({ extensions: ["nvidia-container-toolkit-production"] })).toEqual([
     expect.stringMatching(/^machine gpu-1: .*CVE-2025-23359.*v1\.10\.4/),
   ]);
-  expect(told({ extensions: ["iscsi-tools"] })).toEqual([]);
+  expect(escapeRemarks({ extensions: ["iscsi-tools"] })).toEqual([]);
   expect(
-    told({ extensions: ["nvidia-container-toolkit-production"], talosVersion: "v1.12.6" }),
+    escapeRemarks({ extensions: ["nvidia-container-toolkit-production"], talosVersion: "v1.12.6" }),
   ).toEqual([]);
 });

@@ -21,11 +21,11 @@ import { Ollama } from "../../../components/workloads/ollama";
 import { planOf } from "../../support/plans";
 import { record, type Run } from "../../support/recorder";
 
-const mine = "registry.example/mine:1";
+const customImage = "registry.example/mine:1";
 const monitoring = { dashboard: false };
 
 /** Every image of the tables. */
-const defaults = [
+const defaultImages = [
   ...Object.values(helpers),
   ...Object.values(workloads),
   ...samples.map(({ image }) => image),
@@ -33,13 +33,13 @@ const defaults = [
   ...ofVllm.map(({ cuda }) => vllmImage(cuda)),
 ];
 
-/** Images of all containers that were registered. */
+/** Images of all containers that a program registered. */
 function imagesOf({ resources }: Run): string[] {
   const pods = resources.flatMap(({ inputs }) => inputs.spec?.template?.spec ?? []);
   return pods.flatMap((pod: any) => pod.containers.map(({ image }: any) => image as string));
 }
 
-const run = (stack: string, changes: Record<string, unknown>): Promise<Run> =>
+const registerStack = (stack: string, changes: Record<string, unknown>): Promise<Run> =>
   record(() => void gpuStack("lab", planOf(stack, { monitoring, ...changes }), { ahead: [] }, {}));
 
 test.each([
@@ -47,14 +47,14 @@ test.each([
   ["rtx3090", "powerLimit"],
   ["rtx3090", "dcgmExporter"],
 ] as const)("in the stack %s, images.%s replaces the default image", async (stack, image) => {
-  expect(imagesOf(await run(stack, {}))).toContain(helpers[image]);
-  const images = imagesOf(await run(stack, { images: { [image]: mine } }));
-  expect(images).toContain(mine);
+  expect(imagesOf(await registerStack(stack, {}))).toContain(helpers[image]);
+  const images = imagesOf(await registerStack(stack, { images: { [image]: customImage } }));
+  expect(images).toContain(customImage);
   expect(images).not.toContain(helpers[image]);
 });
 
 test("pullImage replaces the default image that pulls models", async () => {
-  const pulls = (pullImage?: string): Promise<Run> =>
+  const registerOllama = (pullImage?: string): Promise<Run> =>
     record(() => {
       const args = {
         models: ["llama3.2:3b"],
@@ -63,17 +63,17 @@ test("pullImage replaces the default image that pulls models", async () => {
       };
       new Ollama("ollama", { ...args, ...(pullImage === undefined ? {} : { pullImage }) });
     });
-  expect(imagesOf(await pulls()).sort()).toEqual([workloads.modelPull, workloads.ollama]);
-  expect(imagesOf(await pulls(mine))).toContain(mine);
+  expect(imagesOf(await registerOllama()).sort()).toEqual([workloads.modelPull, workloads.ollama]);
+  expect(imagesOf(await registerOllama(customImage))).toContain(customImage);
 });
 
 /** The shortest valid spec of each workload. If one is missing here, this file does not compile. */
-const least: { [W in WorkloadKind]: NonNullable<WorkloadsSpec[W]> } = {
+const shortestSpecs: { [W in WorkloadKind]: NonNullable<WorkloadsSpec[W]> } = {
   ollama: { models: ["llama3.2:3b"] },
   comfyui: {},
   litellm: {},
   vllm: { model: "Qwen/Qwen2.5-7B-Instruct" },
-  pods: { mine: { image: mine } },
+  pods: { mine: { image: customImage } },
 };
 
 test("the default image of every workload is in the tables of images", async () => {
@@ -81,42 +81,47 @@ test("the default image of every workload is in the tables of images", async () 
     runtimeClassName: pulumi.output("nvidia"),
     gpuResourceName: pulumi.output("nvidia.com/gpu"),
   };
-  const plan = planOf("rtx5070ti", { workloads: least });
+  const plan = planOf("rtx5070ti", { workloads: shortestSpecs });
   const images = imagesOf(await record(() => void gpuWorkloads("lab", plan, access, [], {})));
-  expect(images.length).toBeGreaterThanOrEqual(Object.keys(least).length - 1); // a pod has no default image
-  expect(images.filter((image) => !defaults.includes(image))).toEqual([]);
+  expect(images.length).toBeGreaterThanOrEqual(Object.keys(shortestSpecs).length - 1); // a pod has no default image
+  expect(images.filter((image) => !defaultImages.includes(image))).toEqual([]);
 });
 
 test("the lab knows how to imitate every default image", () => {
   const file = path.join(__dirname, "../../../lab/machines/internal/node/programs/images.yaml");
-  const answers = parse(fs.readFileSync(file, "utf8")) as { image: string }[];
-  const known = answers.map(({ image }) => new RegExp(image.replace("(?i)", ""), "i"));
-  expect(known.length).toBeGreaterThan(10);
-  expect(defaults.filter((image) => !known.some((pattern) => pattern.test(image)))).toEqual([]);
+  const imitations = parse(fs.readFileSync(file, "utf8")) as { image: string }[];
+  const imitatedPatterns = imitations.map(
+    ({ image }) => new RegExp(image.replace("(?i)", ""), "i"),
+  );
+  expect(imitatedPatterns.length).toBeGreaterThan(10);
+  expect(
+    defaultImages.filter((image) => !imitatedPatterns.some((pattern) => pattern.test(image))),
+  ).toEqual([]);
 });
 
 const repositoryOf = (image: string): string => image.replace(/@.*$/, "").replace(/:[^:/]+$/, "");
 
 test("every default image has a digest or is listed in withoutDigest", () => {
   const digest = /^[^@]+:[^@:/]+@sha256:[0-9a-f]{64}$/;
-  const tagged = defaults.filter((image) => !digest.test(image)).map(repositoryOf);
-  expect([...new Set(tagged)].sort()).toEqual(withoutDigest.repositories);
+  const imagesWithoutDigest = defaultImages.filter((image) => !digest.test(image));
+  const repositories = new Set(imagesWithoutDigest.map(repositoryOf));
+  expect([...repositories].sort()).toEqual(withoutDigest.repositories);
   // The package's own pods run as root, so each of their images has a digest.
   expect(Object.values(helpers).filter((image) => !digest.test(image))).toEqual([]);
 });
 
 test("the tables have the processors of every default image", () => {
-  const repositories = [...new Set(defaults.map(repositoryOf))];
-  const read = [...processors.amd64, ...processors.amd64AndArm64];
-  expect(read.toSorted()).toEqual(repositories.toSorted());
+  const repositories = [...new Set(defaultImages.map(repositoryOf))];
+  const repositoriesWithProcessors = [...processors.amd64, ...processors.amd64AndArm64];
+  expect(repositoriesWithProcessors.toSorted()).toEqual(repositories.toSorted());
 });
 
 test("the checks' pattern of frameworks matches every image that the package chooses by the driver's CUDA", () => {
-  const ofCuda = [
+  const imagesChosenByCuda = [
     ...ofComfyUi.map(({ image }) => image),
     ...ofVllm.map(({ cuda }) => vllmImage(cuda)),
   ];
-  expect(ofCuda.filter((image) => !frameworks.test(image))).toEqual([]);
+  expect(imagesChosenByCuda.filter((image) => !frameworks.test(image))).toEqual([]);
 });
 
 /** The month of a date such as `2026-06` or `2026.10.24`, counted from the year 0. */

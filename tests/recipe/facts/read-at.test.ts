@@ -22,7 +22,7 @@ import { planOf } from "../../support/plans";
 
 const newestOf = ({ releases }: { releases: { version: string }[] }): string =>
   releases.at(-1)!.version;
-const newest: Readonly<Record<string, string>> = {
+const newestVersions: Readonly<Record<string, string>> = {
   "gpu-operator": newestOf(operator),
   "nvidia-device-plugin": newestOf(plugin),
 };
@@ -31,41 +31,48 @@ describe("facts of the charts", () => {
   test.each(
     Object.entries({ "kubernetes-objects.json": objects, "operand-variables.json": variables }),
   )("%s was last reviewed at the newest operator and plugin", (_, { readAt }) =>
-    expect(readAt).toEqual(newest),
+    expect(readAt).toEqual(newestVersions),
   );
 
   test.each(operatorDefaults)(
     "the metrics of GPU Operator $version have the names of its exporter's release",
     ({ version, values }) => {
-      const real = (values as { dcgmExporter: { version: string } }).dcgmExporter.version;
-      const exporter = /-(\d+\.\d+\.\d+)/.exec(real)![1]!;
+      const exporterImageVersion = (values as { dcgmExporter: { version: string } }).dcgmExporter
+        .version;
+      const exporterVersion = /-(\d+\.\d+\.\d+)/.exec(exporterImageVersion)![1]!;
       const plan = planOf("rtx5070ti", { gpuOperator: { version: `v${version}` } });
-      const assumed = exporterRelease(plan.kubernetes);
-      for (const renamed of ["4.8.3", "4.9.0"])
-        // the releases that renamed a metric
-        expect([renamed, semver.gte(assumed, renamed)]).toEqual([
-          renamed,
-          semver.gte(exporter, renamed),
-        ]);
+      const assumedVersion = exporterRelease(plan.kubernetes);
+      // These releases of the exporter renamed a metric.
+      for (const renamingVersion of ["4.8.3", "4.9.0"])
+        expect({
+          renamingVersion,
+          hasNewName: semver.gte(assumedVersion, renamingVersion),
+        }).toEqual({
+          renamingVersion,
+          hasNewName: semver.gte(exporterVersion, renamingVersion),
+        });
     },
   );
 
   test("the newest operator is among those whose defaults the lab has", () =>
-    expect(newestOf({ releases: operatorDefaults })).toBe(newest["gpu-operator"]));
+    expect(newestOf({ releases: operatorDefaults })).toBe(newestVersions["gpu-operator"]));
 
   test("the message on supported operator releases names the newest release", () => {
     const texts = files.filter((file) => /^components\/recipe\/.*\.ts$/.test(file)).map(read);
-    const said = texts.flatMap((text) => [
+    const matches = texts.flatMap((text) => [
       ...text.matchAll(/NVIDIA supports ([\d.]+), [^`]*\(platform support/g),
     ]);
-    expect(said.map(([, minor]) => minor)).toEqual([newest["gpu-operator"]!.replace(/\.\d+$/, "")]);
+    expect(matches.map(([, minor]) => minor)).toEqual([
+      newestVersions["gpu-operator"]!.replace(/\.\d+$/, ""),
+    ]);
   });
 
-  const row = (name: string): string =>
+  /** The row of README's table with this name. */
+  const readmeRow = (name: string): string =>
     read("README.md")
       .split("\n")
       .find((line) => line.startsWith(`| ${name} |`))!;
-  const isTaken = (stack: string, version: string): boolean =>
+  const isAccepted = (stack: string, version: string): boolean =>
     !findingsOf({ ...readStackFile(stack), gpuOperator: { version } }).some(
       ({ field }) => field === "gpuOperator.version",
     );
@@ -76,26 +83,31 @@ describe("facts of the charts", () => {
     ["next", "v26.7.0", "v26.3.3", "on 1.15, v26.7.0 or newer"],
   ])(
     "as README says of the operator, the stack %s accepts %s and refuses %s",
-    (stack, taken, refused, said) => {
-      expect(row("GPU Operator")).toContain(said);
-      expect([isTaken(stack, taken), isTaken(stack, refused)]).toEqual([true, false]);
+    (stack, acceptedVersion, refusedVersion, readmeText) => {
+      expect(readmeRow("GPU Operator")).toContain(readmeText);
+      expect(isAccepted(stack, acceptedVersion)).toBe(true);
+      expect(isAccepted(stack, refusedVersion)).toBe(false);
     },
   );
 
   test.each([
     ["or the device plugin", "devicePlugin", "0.11.0", "0.10.0"],
     ["LeaderWorkerSet", "leaderWorkerSet", "0.8.0", "0.7.0"],
-  ])("as README says in the row %j, %s accepts %s and refuses %s", (name, field, oldest, older) => {
-    const refused = (version: string): string[] =>
-      findingsOf({ ...readStackFile("large"), [field]: { version } }).flatMap((finding) =>
-        finding.field === `${field}.version` ? [version] : [],
-      );
-    expect(row(name)).toContain(oldest);
-    expect([refused(oldest), refused(older)]).toEqual([[], [older]]);
-  });
+  ])(
+    "as README says in the row %j, %s accepts %s and refuses %s",
+    (name, field, oldestVersion, tooOldVersion) => {
+      const versionFindings = (version: string) =>
+        findingsOf({ ...readStackFile("large"), [field]: { version } }).filter(
+          (finding) => finding.field === `${field}.version`,
+        );
+      expect(readmeRow(name)).toContain(oldestVersion);
+      expect(versionFindings(oldestVersion)).toEqual([]);
+      expect(versionFindings(tooOldVersion)).toHaveLength(1);
+    },
+  );
 
   test("README's row of the DRA driver has the driver's newest release", () =>
-    expect(row("or the DRA driver")).toContain(`| ${newestOf(dra)},`));
+    expect(readmeRow("or the DRA driver")).toContain(`| ${newestOf(dra)},`));
 });
 
 describe("facts of Talos", () => {
@@ -113,7 +125,7 @@ describe("facts of Talos", () => {
 
 describe("a card that a stack describes", () => {
   /** A card that the tables lack, with the model name of a row and more text, as nvidia-smi prints it. */
-  const described = (model: string, architecture: string) =>
+  const describedCard = (model: string, architecture: string) =>
     cardOf({ model: `${model} Unheard Of`, architecture: architecture as never });
 
   // A Spark has a name of its own, and NVIDIA counts TITAN V among the Quadro cards of its chip.
@@ -124,7 +136,7 @@ describe("a card that a stack describes", () => {
         described: isDescribed,
         family,
         pciDevice,
-      } = described(card.model, card.architecture)!;
+      } = describedCard(card.model, card.architecture)!;
       expect(isDescribed).toBe(true);
       expect({ family, pciDevice }).toEqual({ family: card.family, pciDevice: card.pciDevice });
     },

@@ -73,11 +73,11 @@ test.each([
   "the card %s with the MIG profile %s on Talos %s, driver %s: it %s",
   (model, profile, version, branch, problem) => {
     const sharing = { mig: { strategy: "single", profile } } as const;
-    const more = { gpuOperator: { version: "v25.10.1" }, sharing, driver: { branch } };
-    const said = findingsOf(stackOfOneMachine(version, { gpus: [{ model }] }, more)).filter(
-      ({ check }) => check === "mig",
-    );
-    expect(said.map((finding) => finding.problem)).toEqual(
+    const stackFields = { gpuOperator: { version: "v25.10.1" }, sharing, driver: { branch } };
+    const migFindings = findingsOf(
+      stackOfOneMachine(version, { gpus: [{ model }] }, stackFields),
+    ).filter(({ check }) => check === "mig");
+    expect(migFindings.map((finding) => finding.problem)).toEqual(
       problem === "fits" ? [] : [expect.stringContaining(problem)],
     );
   },

@@ -24,7 +24,7 @@ import {
 } from "../../../components/recipe/facts/version";
 
 /** The minor after the newest one of the tables. */
-const next = `v1.${minorRows.at(-1)!.minor + 1}.0`;
+const unknownMinorVersion = `v1.${minorRows.at(-1)!.minor + 1}.0`;
 
 test.each([
   ["v1.8.4", "535.183.06", "550.90.07", "1.16.1"],
@@ -87,17 +87,17 @@ test("the drivers of an inferred release are assumed until the Image Factory rep
     drivers: { lts: "580.178.04", production: "595.91.07" },
     beyondTables: { inferred: true, answered: false },
   });
-  const told = findRelease("v1.14.5", {
+  const release = findRelease("v1.14.5", {
     talosVersion: "v1.14.5",
     lts: "580.196.07",
     production: "595.112.07",
   });
-  expect(told?.drivers).toMatchObject({
+  expect(release?.drivers).toMatchObject({
     lts: "580.196.07",
     production: "595.112.07",
     toolkit: "1.19.1",
   });
-  expect(told).not.toHaveProperty("assumed");
+  expect(release).not.toHaveProperty("assumed");
 });
 
 test("Talos 1.15 brings drivers of three branches, and no toolkit", () => {
@@ -111,8 +111,8 @@ test("Talos 1.15 brings drivers of three branches, and no toolkit", () => {
     production: "595.120.01",
     newFeature: "615.80.01",
   };
-  const told = findRelease("v1.15.1", facts);
-  expect(told?.drivers).toEqual({
+  const release = findRelease("v1.15.1", facts);
+  expect(release?.drivers).toEqual({
     minor: 15,
     from: 1,
     to: 1,
@@ -120,15 +120,18 @@ test("Talos 1.15 brings drivers of three branches, and no toolkit", () => {
     production: facts.production,
     "new-feature": facts.newFeature,
   });
-  expect(told?.beyondTables).toMatchObject({ inferred: false, answered: true });
+  expect(release?.beyondTables).toMatchObject({ inferred: false, answered: true });
 });
 
 test("an unknown newer patch release is assumed to have the drivers of its minor's newest row", () => {
   const release = findRelease("v1.12.99");
   expect(release).toMatchObject({ assumed: true, drivers: { lts: "580.126.20" } });
   expect(release?.beyondTables).toEqual({ inferred: false, answered: false, like: "v1.12.12" });
-  const silent = findRelease("v1.12.99", { talosVersion: "v1.12.99", silent: "ECONNREFUSED" });
-  expect(silent?.beyondTables).toMatchObject({ answered: false, silent: "ECONNREFUSED" });
+  const silentRelease = findRelease("v1.12.99", {
+    talosVersion: "v1.12.99",
+    silent: "ECONNREFUSED",
+  });
+  expect(silentRelease?.beyondTables).toMatchObject({ answered: false, silent: "ECONNREFUSED" });
 });
 
 test.each([
@@ -138,14 +141,15 @@ test.each([
   ["v1.13.90", "newer"],
   ["v1.14.90", "newer"],
   ["v1.15.0", "newer"],
-  [next, "unknown"],
+  [unknownMinorVersion, "unknown"],
   ["latest", "unknown"],
-])("the release %s is %s to the tables", (version, known) =>
-  expect(releaseInTables(version)).toBe(known),
+])("the release %s is %s to the tables", (version, status) =>
+  expect(releaseInTables(version)).toBe(status),
 );
 
-test.each(["v1.7.6", next, "v2.0.0", "latest", ""])("no release is found for %j", (version) =>
-  expect(findRelease(version)).toBeUndefined(),
+test.each(["v1.7.6", unknownMinorVersion, "v2.0.0", "latest", ""])(
+  "no release is found for %j",
+  (version) => expect(findRelease(version)).toBeUndefined(),
 );
 
 test("rows of a minor follow each other without a gap", () => {
@@ -165,10 +169,10 @@ test("rows of a minor follow each other without a gap", () => {
 });
 
 /** Driver branches of every release that was read. An inferred row may be a guess. */
-const branches = driverRows
+const readBranches = driverRows
   .filter(({ inferred }) => !inferred)
   .flatMap((row) => [row.lts, row.production, row["new-feature"] ?? row.production].map(majorOf));
-test.each([...new Set(branches)])("CUDA of driver %d is known", (branch) =>
+test.each([...new Set(readBranches)])("CUDA of driver %d is known", (branch) =>
   expect(Object.keys(ofBranch)).toContain(String(branch)),
 );
 
@@ -177,12 +181,12 @@ test.each(minorRows)(
   (row) => {
     expect(schemaMinor(row.minor)).toEqual({ minor: row.minor, isKnown: true });
     expect(schemaReleases.map((release) => Number(release.split(".")[1]))).toContain(row.minor);
-    const known = containerdReleases.map((release) => Number(release.split(".")[1]));
+    const containerdMinors = containerdReleases.map((release) => Number(release.split(".")[1]));
     for (const { from, to, version } of row.containerd) {
       const minor = Number(version.split(".")[1]);
       for (const patch of [from, to])
         expect(containerdOf(`v1.${row.minor}.${patch}`)).toEqual({ minor, isKnown: true });
-      expect(known).toContain(minor);
+      expect(containerdMinors).toContain(minor);
     }
   },
 );
@@ -217,7 +221,10 @@ test.each([
 
 test("a minor newer than the tables gets the containerd of their newest minor", () => {
   const newest = minorRows.at(-1)!.containerd.at(-1)!.version;
-  expect(containerdOf(next)).toEqual({ minor: Number(newest.split(".")[1]), isKnown: false });
+  expect(containerdOf(unknownMinorVersion)).toEqual({
+    minor: Number(newest.split(".")[1]),
+    isKnown: false,
+  });
 });
 
 test.each(Object.entries(since))(
@@ -239,7 +246,7 @@ test.each(minorRows)("the row of Talos 1.$minor has every capability", (row) => 
 });
 
 test.each([
-  [next, minorRows.at(-1)],
+  [unknownMinorVersion, minorRows.at(-1)],
   ["v1.7.6", minorRows[0]],
   ["latest", minorRows[0]],
 ])(
